@@ -1,0 +1,11 @@
+const transform = { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "es6" } }] };
+
+/** @type {import("jest").Config} */
+export default {
+  testMatch: ["<rootDir>/test/**/*.test.ts"],
+  testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/"],
+  extensionsToTreatAsEsm: [".ts"],
+  transform,
+  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  testTimeout: 30000,
+};

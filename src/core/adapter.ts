@@ -1,0 +1,82 @@
+import type { Ability } from "./capability.js";
+import type { ReadBudget } from "./limits.js";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The content an asset reference stands for. */
+export interface AssetContent {
+  /** `null`: the asset is known but nothing has been stored for it. */
+  readonly content: Uint8Array | AsyncIterable<Uint8Array> | null;
+  /** Hex SHA-256 that the content must have; checked before the target is touched. */
+  readonly sha256?: string;
+}
+
+/** Finds the content of an asset reference for the caller. `undefined`: no such asset. */
+export type ResolveAsset = (reference: string, signal?: AbortSignal) => Promise<AssetContent | undefined>;
+
+/** Who calls, and with what. Without `callerDID` the caller is the operator, so leave it out only for a trusted caller. */
+export interface InvokeContext {
+  readonly callerDID?: string;
+  /** Capability list that narrows the caller, given by the host. Absent or `null`: no restriction. */
+  readonly caps?: unknown;
+  readonly signal?: AbortSignal;
+  readonly resolveAsset?: ResolveAsset;
+}
+
+/** What a surface adds to the context; not for embedders. */
+export interface SurfaceContext extends InvokeContext {
+  /** A second list that narrows this one call, given by the caller. */
+  readonly callCaps?: unknown;
+  /** Job the call belongs to, for the audit record. */
+  readonly jobId?: string;
+  /** Limits of a surface whose answers are read by a model. */
+  readonly budget?: ReadBudget;
+}
+
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/**
+ * How an answer is put into a model's context. `text`, `blob` and `json` are the body itself, sent once; `rest` holds
+ * the other output fields. `note` is one line that says what was left out and the call that gets it.
+ */
+export type Rendering =
+  | { readonly kind: "text"; readonly text: string; readonly rest: JsonObject; readonly note?: string }
+  | { readonly kind: "json"; readonly value: unknown; readonly rest: JsonObject; readonly note?: string }
+  | { readonly kind: "blob"; readonly base64: string; readonly mime: string; readonly uri: string; readonly rest: JsonObject; readonly note?: string };
+
+/** What the world may know of an operation. */
+export interface OperationMetadata {
+  /** Dispatch name, `file:read`. */
+  readonly name: string;
+  /** MCP tool name, `file_read`. */
+  readonly toolName: string;
+  readonly title: string;
+  /** Written for an agent. */
+  readonly description: string;
+  readonly ability: Ability;
+  /** Whether it changes anything, so that read-only venues can leave it out. */
+  readonly changes: boolean;
+  readonly annotations: Annotations;
+  /** JSON Schema of the input and of the output. */
+  readonly input: JsonObject;
+  readonly output: JsonObject;
+  /** Input fields whose values are file content; records of a call hide them. */
+  readonly hidden: readonly string[];
+  /** Present when the answer has a body or a long list: such answers go to a model by this, not as structured content. */
+  readonly render?: (output: never, input: never) => Rendering;
+}
+
+/** A set of operations under one name; what a venue hosts. */
+export interface Adapter {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: readonly OperationMetadata[];
+  /** @throws FileAdapterError for every failure */
+  invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
+  close(): Promise<void>;
+}

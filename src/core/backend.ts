@@ -1,0 +1,104 @@
+import type { Awaitable } from "./io.js";
+import type { RelPath } from "./path.js";
+import type { CallScope } from "./scope.js";
+import type { Place } from "./texts.js";
+
+export type RootKind = "host" | "temp" | "dlfs" | "memory";
+export type EntryType = "file" | "directory" | "symlink" | "other";
+
+/** What a backend knows of the call it serves, and whom it asks before it acts. */
+export interface Access {
+  /** The requested place, for errors. */
+  readonly place: Place;
+  readonly scope: CallScope;
+  /**
+   * Authorises the place the request really leads to. A backend calls it after resolving links and before any effect,
+   * and again for nothing else. @throws CAPABILITY_DENIED
+   */
+  real(segments: readonly string[]): void;
+  /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */
+  create(requested: readonly string[], real: readonly string[]): void;
+}
+
+/** One entry of a directory, described from the entry itself: links are never followed. */
+export interface Entry {
+  /** The exact name; bytes that are not UTF-8 are shown as `\xhh`. */
+  readonly name: string;
+  readonly type: EntryType;
+  /** Bytes; 0 for anything but a file. */
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  /** The path grammar refuses the name, so no operation can reach the entry. */
+  readonly unreachable?: true;
+}
+
+export interface Listing {
+  readonly entries: readonly Entry[];
+  /** Number of names in the directory. */
+  readonly total: number;
+}
+
+/** An entry met by a walk; `size` only when sizes were asked for. */
+export interface WalkEntry {
+  readonly name: string;
+  readonly type: EntryType;
+  readonly size: number | undefined;
+  /** 1 for children of the start directory. */
+  readonly depth: number;
+}
+
+export type Visit = (entry: WalkEntry) => "enter" | "skip" | "stop";
+
+export interface FileStat {
+  readonly type: EntryType;
+  readonly size: number;
+  readonly modified: number;
+  /** The process may not write the file. */
+  readonly readOnly: boolean;
+  /** The requested name itself is a link. */
+  readonly symlink: boolean;
+}
+
+/** Bytes to fetch. A backend returns fewer only at the end of the file. */
+export interface ReadRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface ReadBytes {
+  readonly bytes: Buffer;
+  /** Size of the whole file in bytes. */
+  readonly size: number;
+}
+
+/** New content, produced only once everything before it has been checked. */
+export interface Body {
+  /** @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT; the stream may throw them later too */
+  load(): Awaitable<Buffer | AsyncIterable<Uint8Array>>;
+}
+
+/**
+ * What stores a root's bytes. The dispatcher has validated, normalised and authorised the request; a backend resolves
+ * the path, asks {@link Access.real}, and acts. Every backend passes the suite in `test/backend/suite.ts`.
+ * Failures are `FileAdapterError`s that name the requested place.
+ */
+export interface Backend {
+  /** Entries in order, `offset` and `limit` counted in names. @throws NOT_FOUND, NOT_A_DIRECTORY */
+  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing>;
+  /** Entries below a directory, depth first, in order, never through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
+  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Awaitable<void>;
+  /** `undefined` when nothing is there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
+  stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
+  /** Calls `plan` with the size once the file is found, then reads what it asks for. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
+  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
+  /** Replaces the whole content atomically. `bytes` is what was written. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE */
+  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }>;
+  /** Adds to the end, creating the file. Errors as {@link write}, and HARD_LINKED. */
+  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }>;
+  /** @throws PARENT_MISSING, NOT_A_DIRECTORY, EXISTS_NOT_DIRECTORY */
+  mkdir(path: RelPath, options: { parents: boolean }, access: Access): Awaitable<{ created: boolean }>;
+  /** Removes the entry itself, never what a link points to; a directory as a whole, at once. @throws NOT_EMPTY, ROOT_DELETE */
+  remove(path: RelPath, options: { recursive: boolean }, access: Access): Awaitable<{ existed: boolean }>;
+  close(): Awaitable<void>;
+}

@@ -1,0 +1,68 @@
+/**
+ * The one table of error codes. `http` is the status of an endpoint that answers with the error itself, `rpc` the
+ * JSON-RPC code, `retry` whether the same call can succeed later unchanged. Codes never change within a major version.
+ */
+export const ERROR_CODES = {
+  INVALID_INPUT: { http: 400, rpc: -32602, retry: false },
+  UNKNOWN_ROOT: { http: 404, rpc: -32602, retry: false },
+  UNKNOWN_OPERATION: { http: 404, rpc: -32601, retry: false },
+  CAPABILITY_DENIED: { http: 403, rpc: -32003, retry: false },
+  INVALID_PATH: { http: 400, rpc: -32602, retry: false },
+  PATH_NOT_RELATIVE: { http: 400, rpc: -32602, retry: false },
+  PATH_ESCAPES_ROOT: { http: 400, rpc: -32602, retry: false },
+  SYMLINK_ESCAPE: { http: 403, rpc: -32602, retry: false },
+  DANGLING_SYMLINK: { http: 404, rpc: -32602, retry: false },
+  OTHER_DEVICE: { http: 403, rpc: -32602, retry: false },
+  READ_ONLY_ROOT: { http: 403, rpc: -32003, retry: false },
+  NOT_FOUND: { http: 404, rpc: -32002, retry: false },
+  NOT_A_DIRECTORY: { http: 409, rpc: -32602, retry: false },
+  IS_A_DIRECTORY: { http: 409, rpc: -32602, retry: false },
+  NOT_A_FILE: { http: 409, rpc: -32602, retry: false },
+  PARENT_MISSING: { http: 409, rpc: -32002, retry: false },
+  EXISTS_NOT_DIRECTORY: { http: 409, rpc: -32602, retry: false },
+  NOT_EMPTY: { http: 409, rpc: -32602, retry: false },
+  ROOT_DELETE: { http: 403, rpc: -32602, retry: false },
+  HARD_LINKED: { http: 409, rpc: -32602, retry: false },
+  NOT_TEXT: { http: 422, rpc: -32602, retry: false },
+  NOT_JSON: { http: 422, rpc: -32602, retry: false },
+  TOO_LARGE: { http: 413, rpc: -32602, retry: false },
+  ASSET_NOT_FOUND: { http: 404, rpc: -32602, retry: false },
+  ASSET_NO_CONTENT: { http: 404, rpc: -32602, retry: false },
+  PERMISSION_DENIED: { http: 403, rpc: -32003, retry: false },
+  NO_SPACE: { http: 507, rpc: -32603, retry: false },
+  TIMEOUT: { http: 504, rpc: -32603, retry: true },
+  ABORTED: { http: 503, rpc: -32800, retry: true },
+  IO_ERROR: { http: 500, rpc: -32603, retry: true },
+  INTERNAL: { http: 500, rpc: -32603, retry: false },
+} as const satisfies Record<string, { http: number; rpc: number; retry: boolean }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+export type ErrorData = Readonly<Record<string, unknown>>;
+
+/**
+ * The only error that leaves the adapter. Its message is for people and models, its code for programs.
+ * Neither ever holds a host path, a token, a key or a system message.
+ */
+export class FileAdapterError extends Error {
+  override readonly name = "FileAdapterError";
+  readonly code: ErrorCode;
+  readonly data: ErrorData;
+
+  constructor(code: ErrorCode, message: string, data: ErrorData) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** Makes every {@link FileAdapterError}; the texts stand in `texts.ts`. */
+export function adapterError(code: ErrorCode, message: string, data: ErrorData = {}): FileAdapterError {
+  // An expected answer needs no stack, and capturing one would cost more than the failed call itself.
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return new FileAdapterError(code, message, data);
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Clock } from "./clock.js";
+import type { Io, WaitScope } from "./io.js";
+import { aborted, timedOut } from "./texts.js";
+
+/** How long one call may occupy the event loop before it lets others run. */
+const BREATH_MS = 10;
+
+/**
+ * The life of one call: its deadline, its cancellation, and its share of the event loop.
+ *
+ * A call is stopped only where it asks: {@link checkpoint} before a side effect, {@link breathe} in a loop. While it
+ * waits for something slow, its caller is answered at the deadline; the work behind ends at its next checkpoint.
+ * After {@link commit} the outcome is decided, so neither the deadline nor a cancellation turns it into an error.
+ */
+export class CallScope implements WaitScope {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #deadline: number;
+  readonly #signal: AbortSignal | undefined;
+  #breathedAt: number;
+  #committed = false;
+
+  constructor(options: { clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined }) {
+    this.#clock = options.clock;
+    this.#timeoutMs = options.timeoutMs;
+    this.#breathedAt = options.clock.monotonicMs();
+    this.#deadline = this.#breathedAt + options.timeoutMs;
+    this.#signal = options.signal;
+  }
+
+  /** @throws ABORTED, TIMEOUT */
+  checkpoint(): void {
+    if (this.#committed) return;
+    if (this.#signal?.aborted === true) throw aborted();
+    if (this.#clock.monotonicMs() > this.#deadline) throw timedOut(this.#timeoutMs);
+  }
+
+  /** The point of no return: the next step is the side effect that decides the call. @throws ABORTED, TIMEOUT */
+  commit(): void {
+    this.checkpoint();
+    this.#committed = true;
+  }
+
+  /** Milliseconds until the deadline, never below 0. */
+  remainingMs(): number {
+    return Math.max(0, this.#deadline - this.#clock.monotonicMs());
+  }
+
+  /** A step of a long loop: lets other calls run now and then. @throws ABORTED, TIMEOUT */
+  *breathe(): Io<void> {
+    const now = this.#clock.monotonicMs();
+    if (now - this.#breathedAt < BREATH_MS) return;
+    yield new Promise<void>((resolve) => setImmediate(resolve));
+    this.#breathedAt = this.#clock.monotonicMs();
+    this.checkpoint();
+  }
+
+  race<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const stop = (error: Error) => {
+        if (!this.#committed) reject(error);
+      };
+      const onAbort = () => stop(aborted());
+      const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.remainingMs() + 1);
+      this.#signal?.addEventListener("abort", onAbort, { once: true });
+      const settle = () => {
+        clearTimeout(timer);
+        this.#signal?.removeEventListener("abort", onAbort);
+      };
+      work.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+}

@@ -1,0 +1,139 @@
+import { adapterError, type FileAdapterError } from "./errors.js";
+
+/** A path in a root, as the caller may see it: the canonical requested path, or the raw text where the grammar failed. */
+export interface Place {
+  readonly root: string;
+  readonly path: string;
+}
+
+const shown = (path: string): string => (path === "" ? "/" : path);
+
+/** Makes caller text safe for one line of a message: control characters, bidi controls and lone surrogates are escaped. */
+export function escapeText(text: string): string {
+  return text
+    .replace(/\p{Surrogate}/gu, (half) => `\\u{${half.charCodeAt(0).toString(16)}}`)
+    .replace(
+      /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+      (char) => `\\u{${char.charCodeAt(0).toString(16)}}`,
+    );
+}
+
+const at = (place: Place) => ({ root: place.root, path: place.path });
+const p = (place: Place): string => escapeText(shown(place.path));
+const rp = (place: Place): string => `${place.root}:${p(place)}`;
+
+export const unknownOperation = (name: string): FileAdapterError =>
+  adapterError("UNKNOWN_OPERATION", `Unknown file operation: ${escapeText(name)}`);
+
+export const unknownRoot = (root: string, visible: readonly string[]): FileAdapterError =>
+  adapterError("UNKNOWN_ROOT", `Unknown root '${escapeText(root)}'. Configured: [${visible.join(", ")}]`, { root });
+
+export const invalidInput = (message: string, pointer: string, expected: string): FileAdapterError =>
+  adapterError("INVALID_INPUT", message, { pointer, expected });
+
+export type PathFault =
+  | "Nul character not allowed"
+  | "control character not allowed"
+  | "backslash not allowed"
+  | "not valid Unicode"
+  | "too long"
+  | "too deep"
+  | "too many links"
+  | "reserved name";
+
+export const invalidPath = (place: Place, reason: PathFault): FileAdapterError =>
+  adapterError("INVALID_PATH", `Invalid path '${p(place)}': ${reason}`, at(place));
+
+export const pathNotRelative = (place: Place): FileAdapterError =>
+  adapterError("PATH_NOT_RELATIVE", `Path must be relative to root '${place.root}': ${p(place)}`, at(place));
+
+export const pathEscapesRoot = (place: Place): FileAdapterError =>
+  adapterError("PATH_ESCAPES_ROOT", `Path escapes root '${place.root}': ${p(place)}`, at(place));
+
+export const symlinkEscape = (place: Place): FileAdapterError =>
+  adapterError("SYMLINK_ESCAPE", `Path escapes root via symlink: ${p(place)}`, at(place));
+
+export const danglingSymlink = (place: Place): FileAdapterError =>
+  adapterError("DANGLING_SYMLINK", `Path resolves through dangling symlink: ${p(place)}`, at(place));
+
+export const otherDevice = (place: Place): FileAdapterError =>
+  adapterError("OTHER_DEVICE", `Path is on another file system: ${p(place)} (root option crossDevice)`, at(place));
+
+export const readOnlyRoot = (place: Place): FileAdapterError =>
+  adapterError("READ_ONLY_ROOT", `Root '${place.root}' is read-only`, at(place));
+
+export const notFound = (place: Place): FileAdapterError =>
+  adapterError("NOT_FOUND", `Not found: ${rp(place)}`, at(place));
+
+export const notADirectory = (place: Place): FileAdapterError =>
+  adapterError("NOT_A_DIRECTORY", `Not a directory: ${p(place)}`, at(place));
+
+export const isADirectory = (place: Place): FileAdapterError =>
+  adapterError("IS_A_DIRECTORY", `Not a regular file: ${p(place)}`, at(place));
+
+export const notAFile = (place: Place): FileAdapterError =>
+  adapterError("NOT_A_FILE", `Not a regular file: ${p(place)}`, at(place));
+
+/** @param place the parent directory that is missing */
+export const parentMissing = (place: Place): FileAdapterError =>
+  adapterError(
+    "PARENT_MISSING",
+    `Parent directory does not exist: ${p(place)}. Pass parents: true or call file:mkdir`,
+    at(place),
+  );
+
+export const existsNotDirectory = (place: Place): FileAdapterError =>
+  adapterError("EXISTS_NOT_DIRECTORY", `Path exists and is not a directory: ${p(place)}`, at(place));
+
+export const notEmpty = (place: Place): FileAdapterError =>
+  adapterError("NOT_EMPTY", `Directory not empty: ${p(place)} (pass recursive: true)`, at(place));
+
+export const rootDelete = (root: string): FileAdapterError =>
+  adapterError("ROOT_DELETE", "Refusing to delete the root itself", { root, path: "" });
+
+export const hardLinked = (place: Place): FileAdapterError =>
+  adapterError("HARD_LINKED", `File has other hard links: ${p(place)}`, at(place));
+
+export const notText = (place: Place): FileAdapterError =>
+  adapterError("NOT_TEXT", "File is not valid UTF-8 text. Use mode: bytes", at(place));
+
+export const notJson = (place: Place, reason: string): FileAdapterError =>
+  adapterError("NOT_JSON", `File is not valid JSON: ${reason}`, at(place));
+
+export const tooLargeToRead = (place: Place, size: number, limit: number, advice: string): FileAdapterError =>
+  adapterError(
+    "TOO_LARGE",
+    `File is too large to read in one call: ${size} bytes, limit ${limit}${advice === "" ? "" : `. ${advice}`}`,
+    { ...at(place), size, limit },
+  );
+
+export const contentTooLarge = (place: Place, size: number, limit: number): FileAdapterError =>
+  adapterError("TOO_LARGE", `Content too large: ${size} bytes, limit ${limit}`, { ...at(place), size, limit });
+
+export const assetNotFound = (place: Place, ref: string): FileAdapterError =>
+  adapterError("ASSET_NOT_FOUND", `Asset not found: ${escapeText(ref)}`, at(place));
+
+export const assetNoContent = (place: Place, ref: string): FileAdapterError =>
+  adapterError("ASSET_NO_CONTENT", `Asset has no content: ${escapeText(ref)}`, at(place));
+
+export const permissionDenied = (place: Place): FileAdapterError =>
+  adapterError("PERMISSION_DENIED", `Permission denied: ${rp(place)}`, at(place));
+
+export const noSpace = (place: Place): FileAdapterError =>
+  adapterError("NO_SPACE", `No space left: ${rp(place)}`, at(place));
+
+export const timedOut = (timeoutMs: number): FileAdapterError =>
+  adapterError("TIMEOUT", `Operation timed out after ${timeoutMs} ms`);
+
+export const aborted = (): FileAdapterError => adapterError("ABORTED", "Operation cancelled");
+
+/** @param systemCode an errno name such as `EIO`, never the system's message */
+export const ioError = (place: Place, systemCode: string): FileAdapterError =>
+  adapterError(
+    "IO_ERROR",
+    `I/O error ${systemCode}: ${rp(place)}${systemCode === "EMFILE" || systemCode === "ENFILE" ? ". The server has too many open files: raise its limit" : ""}`,
+    { ...at(place), systemCode },
+  );
+
+export const internalError = (requestId: string): FileAdapterError =>
+  adapterError("INTERNAL", `Internal error (${requestId})`);

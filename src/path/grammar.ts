@@ -1,0 +1,90 @@
+import type { RelPath } from "../core/path.js";
+import { invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/texts.js";
+
+export const MAX_PATH_BYTES = 4096;
+export const MAX_SEGMENT_BYTES = 255;
+export const MAX_SEGMENTS = 512;
+
+/** Directory at the top of a root in which new content is prepared; `.venue-files-…` where that cannot be used. */
+export const RESERVED_NAME = ".venue-files";
+export const RESERVED_PREFIX = ".venue-files-";
+
+const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f\\]/;
+const DRIVE = /^[A-Za-z]:/;
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
+
+/**
+ * Parses the path text of a request. Pure: no I/O, no percent-decoding, no normalisation, no case folding.
+ *
+ * @param root name of the root, for the error
+ * @param text root-relative; a leading `/` means the root, `""` and `/` are the root itself
+ * @param windows also refuse what Windows gives a meaning of its own
+ * @throws INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT
+ */
+export function parsePath(root: string, text: string, windows = false): RelPath {
+  const place = { root, path: text };
+  const fault = characterFault(text);
+  if (fault !== undefined) throw invalidPath(place, fault);
+  if (text.startsWith("//")) throw pathNotRelative(place);
+
+  const given = text.split("/").filter((segment) => segment !== "" && segment !== ".");
+  const segments: string[] = [];
+  let escaped = false;
+  for (const segment of given) {
+    if (segment !== "..") segments.push(segment);
+    else if (segments.pop() === undefined) escaped = true;
+  }
+  // The resolved form counts too: `a/../C:` names a drive as much as `C:` does.
+  if (DRIVE.test(given[0] ?? "") || DRIVE.test(segments[0] ?? "")) throw pathNotRelative(place);
+  if (escaped) throw pathEscapesRoot(place);
+
+  const late = lengthFault(text, segments) ?? reservedFault(segments, windows);
+  if (late !== undefined) throw invalidPath(place, late);
+  return relPath(segments);
+}
+
+/** The path of segments that are known to be canonical. */
+export function relPath(segments: readonly string[]): RelPath {
+  return { segments, text: segments.join("/") } as RelPath;
+}
+
+/** Whether the grammar could ever lead to an entry of this name. @param top the entry stands in the root directory itself */
+export function isReachableName(name: string, top: boolean, windows = false): boolean {
+  return (
+    characterFault(name) === undefined && !(top && DRIVE.test(name)) && !(windows && isWindowsSpecial(name))
+  );
+}
+
+/** @param top the name stands in the root directory itself @param fold the file system folds case */
+export function isReservedName(name: string, top: boolean, fold = false): boolean {
+  const compared = fold ? name.toLowerCase() : name;
+  return (top && compared === RESERVED_NAME) || compared.startsWith(RESERVED_PREFIX);
+}
+
+function characterFault(text: string): PathFault | undefined {
+  if (!text.isWellFormed()) return "not valid Unicode";
+  if (!CONTROL_OR_BACKSLASH.test(text)) return undefined;
+  if (text.includes("\0")) return "Nul character not allowed";
+  return /[\u0001-\u001f\u007f]/.test(text) ? "control character not allowed" : "backslash not allowed";
+}
+
+function lengthFault(text: string, segments: readonly string[]): PathFault | undefined {
+  // A UTF-16 code unit takes at most 3 bytes of UTF-8, so short texts need no counting.
+  if (text.length * 3 > MAX_SEGMENT_BYTES) {
+    if (Buffer.byteLength(text) > MAX_PATH_BYTES) return "too long";
+    if (segments.some((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES)) return "too long";
+  }
+  return segments.length > MAX_SEGMENTS ? "too deep" : undefined;
+}
+
+function reservedFault(segments: readonly string[], windows: boolean): PathFault | undefined {
+  for (let index = 0; index < segments.length; index++) {
+    const segment = segments[index] as string;
+    if (isReservedName(segment, index === 0) || (windows && isWindowsSpecial(segment))) return "reserved name";
+  }
+  return undefined;
+}
+
+function isWindowsSpecial(name: string): boolean {
+  return name.includes(":") || /[. ]$/.test(name) || WINDOWS_DEVICE.test(name);
+}

@@ -1,0 +1,23 @@
+/** Compares two texts by code points, where `<` would compare UTF-16 code units. */
+export function compareCodePoints(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    // Surrogates stand for code points above U+FFFF, so they sort after every other unit.
+    return weight(x) - weight(y);
+  }
+  return a.length - b.length;
+}
+
+const weight = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
+
+/** Sorts entries in the order of every enumeration: lower-cased name by code points, then the name itself. */
+export function sortByName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+  return entries
+    .map((entry) => ({ entry, folded: entry.name.toLowerCase() }))
+    .sort((a, b) => compareCodePoints(a.folded, b.folded) || compareCodePoints(a.entry.name, b.entry.name))
+    .map(({ entry }) => entry);
+}
