@@ -47,7 +47,14 @@ export interface Annotations {
 export type Rendering =
   | { readonly kind: "text"; readonly text: string; readonly rest: JsonObject; readonly note?: string }
   | { readonly kind: "json"; readonly value: unknown; readonly rest: JsonObject; readonly note?: string }
-  | { readonly kind: "blob"; readonly base64: string; readonly mime: string; readonly uri: string; readonly rest: JsonObject; readonly note?: string };
+  | {
+      readonly kind: "blob";
+      readonly base64: string;
+      readonly mime: string;
+      readonly uri: string;
+      readonly rest: JsonObject;
+      readonly note?: string;
+    };
 
 /** What the world may know of an operation. */
 export interface OperationMetadata {
@@ -68,7 +75,7 @@ export interface OperationMetadata {
   /** Input fields whose values are file content; records of a call hide them. */
   readonly hidden: readonly string[];
   /** Present when the answer has a body or a long list: such answers go to a model by this, not as structured content. */
-  readonly render?: (output: never, input: never) => Rendering;
+  render?(output: unknown, input: unknown): Rendering;
 }
 
 /** A set of operations under one name; what a venue hosts. */

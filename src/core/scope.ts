@@ -55,6 +55,19 @@ export class CallScope implements WaitScope {
     this.checkpoint();
   }
 
+  /** Settles with `work`, or quietly at the deadline: for work that may go on behind an answer already decided. */
+  async patience(work: Promise<unknown>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.remainingMs());
+    });
+    try {
+      await Promise.race([work, deadline]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const stop = (error: Error) => {

@@ -1,0 +1,29 @@
+// Writes src/schema/types.ts from schemas/file/*.json. A test fails when the two differ.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { compile } from "json-schema-to-typescript";
+
+const schemas = new URL("../schemas/file/", import.meta.url);
+const target = new URL("../src/schema/types.ts", import.meta.url);
+
+const ORDER = ["roots", "list", "tree", "read", "stat", "write", "append", "mkdir", "delete"];
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** The text of `src/schema/types.ts`. */
+export async function generateTypes() {
+  const names = readdirSync(schemas)
+    .map((file) => file.replace(/\.json$/, ""))
+    .sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
+  const parts = ["// Generated from schemas/file/*.json by `npm run types`. Do not edit.\n"];
+  for (const name of names) {
+    const { input, output } = JSON.parse(readFileSync(new URL(`${name}.json`, schemas), "utf8"));
+    for (const [kind, schema] of [["Input", input], ["Output", output]]) {
+      parts.push(await compile(schema, `${capital(name)}${kind}`, { bannerComment: "", additionalProperties: false, format: true }));
+    }
+  }
+  const row = (kind) => names.map((name) => `  readonly "file:${name}": ${capital(name)}${kind};`).join("\n");
+  parts.push(`/** Input of each operation. */\nexport interface FileInputs {\n${row("Input")}\n}\n`);
+  parts.push(`/** Output of each operation. */\nexport interface FileOutputs {\n${row("Output")}\n}\n`);
+  return parts.join("\n");
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(target, await generateTypes());

@@ -1,0 +1,22 @@
+/** One record per call, allowed or denied. Never contents, tokens or host paths. */
+export interface AuditRecord {
+  /** Milliseconds since the epoch, when the call ended. */
+  readonly time: number;
+  readonly caller: string;
+  readonly operation: string;
+  /** `file://<root>/<path>`, canonical, or as far as it could be understood. */
+  readonly resource: string;
+  /** `OK` or an error code. */
+  readonly outcome: string;
+  /** File bytes that went in or out. */
+  readonly bytes: number;
+  /** Duration in milliseconds, to the microsecond. */
+  readonly ms: number;
+  readonly job?: string;
+}
+
+/** Where audit records go. A sink never throws into a call. */
+export interface AuditSink {
+  write(record: AuditRecord): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+import type { FileAdapterError } from "../core/errors.js";
+import type { Io } from "../core/io.js";
+import {
+  invalidPath,
+  ioError,
+  isADirectory,
+  noSpace,
+  notADirectory,
+  notFound,
+  type Place,
+  permissionDenied,
+} from "../core/texts.js";
+import { errnoOf } from "../jail/sys.js";
+
+const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
+  ENOENT: notFound,
+  ENOTDIR: notADirectory,
+  EISDIR: isADirectory,
+  EACCES: permissionDenied,
+  EPERM: permissionDenied,
+  EROFS: permissionDenied,
+  ENOSPC: noSpace,
+  EDQUOT: noSpace,
+  ENAMETOOLONG: (place) => invalidPath(place, "too long"),
+};
+
+/** Turns the failed system calls of `io` into errors that name the requested place and nothing of the system. */
+export function* named<T>(place: Place, io: Io<T>): Io<T> {
+  try {
+    return yield* io;
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined) throw error;
+    throw BY_ERRNO[code]?.(place) ?? ioError(place, code);
+  }
+}

@@ -1,0 +1,128 @@
+import type { Access } from "../core/backend.js";
+import type { Io } from "../core/io.js";
+import type { RelPath } from "../core/path.js";
+import { isADirectory, notADirectory, notAFile, parentMissing, permissionDenied, type Place } from "../core/texts.js";
+import { below, identity, type Pinned, READ_DIRECTORY } from "../jail/handles.js";
+import type { Jail } from "../jail/jail.js";
+import type { Lock } from "../jail/locks.js";
+import { closeNow, errnoOf } from "../jail/sys.js";
+import type { Found, Walk } from "../jail/walk.js";
+
+/** What a root says about changes in it. */
+export interface WriteRules {
+  /** Flush to the disk before answering. */
+  readonly durable: boolean;
+  /** Append in place to a file that has other names too. */
+  readonly hardLinks: boolean;
+  /** Most bytes of old content copied for the sake of a hard-linked file. */
+  readonly maxCopyBytes: number;
+}
+
+/** One changing call, arrived where its path leads. */
+export interface Change {
+  readonly jail: Jail;
+  readonly rules: WriteRules;
+  readonly walk: Walk;
+  readonly path: RelPath;
+  readonly access: Access;
+}
+
+/** A walk's end with which an operation can go on. */
+export type Reached = Exclude<Found, { state: "dangling" }>;
+
+/** What a changing call is about to put in place. */
+export interface Target {
+  readonly name: string;
+  /** Directories to make first, below the deepest one the walk reached. */
+  readonly parents: readonly string[];
+  readonly old: Pinned | undefined;
+}
+
+/**
+ * Names the target and authorises every directory that `parents` would make; nothing is made yet.
+ * @throws NOT_A_DIRECTORY, PARENT_MISSING, CAPABILITY_DENIED
+ */
+export function locate(change: Change, found: Reached, options: { parents: boolean }): Target {
+  const { path, access, walk } = change;
+  if (found.state === "blocked") throw notADirectory(prefix(change, found.prefix));
+  if (found.state === "found") return { name: found.real.at(-1) ?? "", parents: [], old: found.object };
+
+  const parents = found.missing.slice(0, -1);
+  if (parents.length > 0 && !options.parents) throw parentMissing(prefix(change, path.segments.length - 1));
+  parents.forEach((_, index) => {
+    const requested = path.segments.slice(0, path.segments.length - parents.length + index);
+    access.create(requested, [...walk.names, ...parents.slice(0, index + 1)]);
+  });
+  return { name: found.missing.at(-1) ?? "", parents, old: undefined };
+}
+
+/** @throws IS_A_DIRECTORY, NOT_A_FILE, PERMISSION_DENIED unless `old` is a file that may be changed */
+export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
+  const { place } = change.access;
+  if (old === undefined) return;
+  if (old.stat.isDirectory()) throw isADirectory(place);
+  if (!old.stat.isFile()) throw notAFile(place);
+  if (!(yield* change.jail.sys.mayWrite(old.path))) throw permissionDenied(place);
+}
+
+/** Makes the missing directories and enters them, whoever was faster. */
+export function* createParents(change: Change, parents: readonly string[]): Io<void> {
+  for (const name of parents) {
+    const parent = change.walk.directory;
+    yield* makeOne(change, name);
+    const directory = yield* change.jail.handles.enter(parent, name);
+    const depth = change.path.segments.length - (parents.length - parents.indexOf(name));
+    if (directory === "missing") throw parentMissing(prefix(change, depth));
+    if (directory === "not a directory") throw notADirectory(prefix(change, depth));
+    change.walk.push(directory, name);
+  }
+}
+
+/** Makes one directory in the deepest one; `false` when something has the name already. */
+export function* makeOne(change: Change, name: string): Io<boolean> {
+  const parent = change.walk.directory;
+  try {
+    yield* change.jail.sys.mkdir(below(parent, name), 0o777);
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  yield* flushDirectory(change, parent);
+  return true;
+}
+
+/** Waits its turn among the writers of the name, and keeps the directories above it from being removed meanwhile. */
+export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Lock> {
+  const { jail, walk } = change;
+  const key = `${identity(walk.directory)}/${jail.foldsCase ? name.toLowerCase() : name}`;
+  return yield* jail.locks.hold({
+    shared: walk.directories.map(identity),
+    exclusive: whole === undefined ? [key] : [key, identity(whole)],
+  });
+}
+
+/** Makes changed entries of a directory survive a power cut, if the root wants that. */
+export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
+  if (!change.rules.durable) return;
+  let fd: number;
+  try {
+    fd = yield* change.jail.handles.reopen(directory, READ_DIRECTORY);
+  } catch (error) {
+    // A directory that may be written but not read cannot be opened, so there is nothing to flush it by.
+    if (errnoOf(error) === "EACCES") return;
+    throw error;
+  }
+  try {
+    yield* change.jail.sys.fsync(fd);
+  } catch (error) {
+    // Some file systems have no notion of flushing a directory.
+    if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOTSUP") throw error;
+  } finally {
+    closeNow(fd);
+  }
+}
+
+/** The place of the first `count` requested segments. */
+export function prefix(change: Change, count: number): Place {
+  return { root: change.access.place.root, path: change.path.segments.slice(0, count).join("/") };
+}

@@ -1,0 +1,160 @@
+import type { Access, Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit } from "../core/backend.js";
+import { type Awaitable, type Io, runIo } from "../core/io.js";
+import type { RelPath } from "../core/path.js";
+import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from "../core/texts.js";
+import { modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
+import { type Pinned, READ } from "../jail/handles.js";
+import type { Jail } from "../jail/jail.js";
+import { closeNow } from "../jail/sys.js";
+import type { Found, Walk } from "../jail/walk.js";
+import { named } from "./errno.js";
+import { makeDirectory, removeEntry } from "./host-entry.js";
+import { type Reached, type WriteRules } from "./host-target.js";
+import { appendFile, replaceFile } from "./host-write.js";
+import { walkEntries } from "./host-walk.js";
+
+/** Work on a walk that has arrived somewhere; `real` has been authorised. */
+type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
+
+/** A directory of the host, seen through its jail. Everything it does to the disk, it does by the jail's handles. */
+export class HostBackend implements Backend {
+  readonly #jail: Jail;
+  readonly #rules: WriteRules;
+
+  constructor(jail: Jail, rules: WriteRules) {
+    this.#jail = jail;
+    this.#rules = rules;
+  }
+
+  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
+    return this.#resolve(path, access, (walk, found) => this.#list(directoryOf(found, access), isTop(walk, found), page, access));
+  }
+
+  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Awaitable<void> {
+    return this.#resolve(path, access, (walk, found) =>
+      walkEntries(this.#jail, directoryOf(found, access), { ...options, top: isTop(walk, found), scope: access.scope }),
+    );
+  }
+
+  stat(path: RelPath, access: Access): Awaitable<FileStat | undefined> {
+    return this.#resolve(path, access, (walk, found) => this.#stat(walk, found));
+  }
+
+  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes> {
+    return this.#resolve(path, access, (_walk, found) => this.#read(fileOf(found, access), plan, access));
+  }
+
+  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }> {
+    return this.#resolve(path, access, (walk, found) =>
+      replaceFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
+    );
+  }
+
+  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }> {
+    return this.#resolve(path, access, (walk, found) =>
+      appendFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
+    );
+  }
+
+  mkdir(path: RelPath, options: { parents: boolean }, access: Access): Awaitable<{ created: boolean }> {
+    return this.#resolve(path, access, (walk, found) =>
+      makeDirectory({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, options),
+    );
+  }
+
+  remove(path: RelPath, options: { recursive: boolean }, access: Access): Awaitable<{ existed: boolean }> {
+    const followLast = false;
+    return this.#resolve(
+      path,
+      access,
+      (walk, found) => removeEntry({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, options),
+      followLast,
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#jail.close();
+  }
+
+  /**
+   * Walks to the path and authorises where it really leads, before anything is said about what is there: the answer for
+   * a target behind a link must not tell a caller without rights there whether it exists.
+   */
+  #resolve<T>(path: RelPath, access: Access, work: Arrived<T>, followLast = true): Awaitable<T> {
+    return runIo(named(access.place, this.#walk(path, access, { work, followLast })), access.scope);
+  }
+
+  *#walk<T>(path: RelPath, access: Access, options: { work: Arrived<T>; followLast: boolean }): Io<T> {
+    access.scope.checkpoint();
+    const walk = this.#jail.walk(path, { place: access.place, followLast: options.followLast });
+    try {
+      const found = yield* walk.run();
+      access.real(found.real);
+      if (found.state === "dangling") throw danglingSymlink(access.place);
+      return yield* options.work(walk, found);
+    } finally {
+      walk.close();
+    }
+  }
+
+  *#list(directory: Pinned, top: boolean, page: { offset: number; limit: number }, access: Access): Io<Listing> {
+    const { sys, foldsCase } = this.#jail;
+    const all = yield* readNames(sys, directory, { top, foldsCase });
+    const names = all.slice(page.offset, page.offset + page.limit);
+    return { total: all.length, entries: yield* readEntries(sys, directory, { names, top, scope: access.scope }) };
+  }
+
+  *#stat(walk: Walk, found: Reached): Io<FileStat | undefined> {
+    if (found.state !== "found") return undefined;
+    const { stat, path } = found.object;
+    const type = typeOf(stat) ?? "other";
+    return {
+      type,
+      size: type === "file" ? stat.size : 0,
+      modified: modifiedMs(stat),
+      readOnly: !(yield* this.#jail.sys.mayWrite(path)),
+      symlink: walk.lastIsLink,
+    };
+  }
+
+  *#read(file: Pinned, plan: (size: number) => ReadRange, access: Access): Io<ReadBytes> {
+    const { handles, sys } = this.#jail;
+    const range = plan(file.stat.size);
+    const fd = yield* handles.reopen(file, READ);
+    try {
+      const parts: Buffer[] = [];
+      let done = 0;
+      // One byte more than expected shows the end in the same call; a file that grows is read on, up to the range.
+      let expected = Math.max(0, Math.min(range.length, file.stat.size - range.offset));
+      for (;;) {
+        const buffer = Buffer.allocUnsafe(Math.min(range.length - done, expected + 1));
+        const count = buffer.length === 0 ? 0 : yield* sys.read(fd, buffer, 0, range.offset + done);
+        if (count > 0) parts.push(buffer.subarray(0, count));
+        done += count;
+        if (count < buffer.length || done >= range.length) break;
+        expected = 65_536;
+        yield* access.scope.breathe();
+      }
+      const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+      return { bytes, size: Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length) };
+    } finally {
+      closeNow(fd);
+    }
+  }
+}
+
+const isTop = (walk: Walk, found: Found): boolean => found.state === "found" && found.object === walk.directories[0];
+
+
+function directoryOf(found: Reached, access: Access): Pinned {
+  if (found.state !== "found") throw notFound(access.place);
+  if (!found.object.stat.isDirectory()) throw notADirectory(access.place);
+  return found.object;
+}
+
+function fileOf(found: Reached, access: Access): Pinned {
+  if (found.state !== "found") throw notFound(access.place);
+  if (found.object.stat.isDirectory()) throw isADirectory(access.place);
+  if (!found.object.stat.isFile()) throw notAFile(access.place);
+  return found.object;
+}

@@ -1,0 +1,290 @@
+import type {
+  Access,
+  Backend,
+  Body,
+  Entry,
+  FileStat,
+  Listing,
+  ReadBytes,
+  ReadRange,
+  Visit,
+  WalkEntry,
+} from "../core/backend.js";
+import type { Clock } from "../core/clock.js";
+import { type Awaitable, type Io, runIo, wait } from "../core/io.js";
+import { DEFAULT_LIMITS } from "../core/limits.js";
+import type { RelPath } from "../core/path.js";
+import {
+  contentTooLarge,
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notEmpty,
+  notFound,
+  type Place,
+  parentMissing,
+  rootDelete,
+} from "../core/texts.js";
+import { sortByName } from "../path/order.js";
+
+interface FileNode {
+  readonly type: "file";
+  readonly content: Buffer;
+  readonly modified: number;
+}
+
+interface DirectoryNode {
+  readonly type: "directory";
+  readonly children: Map<string, TreeNode>;
+  modified: number;
+}
+
+type TreeNode = FileNode | DirectoryNode;
+
+/** How far a path leads into the tree. */
+interface Spot {
+  /** The directory in which the way ended. */
+  readonly directory: DirectoryNode;
+  /** The segment looked up there, and its index in the path: the last index when the target's parent exists. */
+  readonly name: string;
+  readonly index: number;
+  /** What stands under that name: the target, or what keeps the path from leading further. */
+  readonly node: TreeNode | undefined;
+}
+
+type Written = { readonly bytes: number; readonly created: boolean };
+
+export interface MemoryBackendOptions {
+  /** Name of the root, for errors. */
+  readonly rootName: string;
+  /** Stamps what is written. */
+  readonly clock: Clock;
+  /** Most bytes one write or append may bring. @default DEFAULT_LIMITS.maxContentSize */
+  readonly maxWriteBytes?: number;
+}
+
+/**
+ * Makes an empty root that lives in this process: the reference every other {@link Backend} is compared with.
+ *
+ * It holds files and directories, no links, so the real path of a request is always the requested one. Nothing outlives
+ * the process, and nothing bounds the whole but its memory.
+ *
+ * @param options name of the root, clock, and the limit of one write in bytes
+ * @returns a backend that only waits for the content it is given
+ * @example
+ * const backend = createMemoryBackend({ rootName: "scratch", clock: systemClock });
+ */
+export function createMemoryBackend(options: MemoryBackendOptions): Backend {
+  return new MemoryBackend(options);
+}
+
+class MemoryBackend implements Backend {
+  readonly #rootName: string;
+  readonly #clock: Clock;
+  readonly #maxWriteBytes: number;
+  readonly #top: DirectoryNode;
+
+  constructor(options: MemoryBackendOptions) {
+    this.#rootName = options.rootName;
+    this.#clock = options.clock;
+    this.#maxWriteBytes = options.maxWriteBytes ?? DEFAULT_LIMITS.maxContentSize;
+    this.#top = emptyDirectory(options.clock.nowMs());
+  }
+
+  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Listing {
+    const children = childrenOf(this.#directory(path, access));
+    const shown = children.slice(page.offset, page.offset + page.limit);
+    return { entries: shown.map(({ name, node }) => describe(name, node)), total: children.length };
+  }
+
+  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): void {
+    const visitBelow = (directory: DirectoryNode, depth: number): "on" | "stop" => {
+      for (const { name, node } of childrenOf(directory)) {
+        access.scope.checkpoint();
+        const answer = options.visit(walkEntry(name, node, { depth, sizes: options.sizes }));
+        if (answer === "stop") return "stop";
+        if (answer === "enter" && node.type === "directory" && visitBelow(node, depth + 1) === "stop") return "stop";
+      }
+      return "on";
+    };
+    visitBelow(this.#directory(path, access), 1);
+  }
+
+  stat(path: RelPath, access: Access): FileStat | undefined {
+    const node = targetOf(this.#resolve(path, access), path);
+    if (node === undefined) return undefined;
+    return { type: node.type, size: sizeOf(node), modified: node.modified, readOnly: false, symlink: false };
+  }
+
+  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): ReadBytes {
+    const node = targetOf(this.#resolve(path, access), path);
+    if (node === undefined) throw notFound(access.place);
+    if (node.type === "directory") throw isADirectory(access.place);
+    const { offset, length } = plan(node.content.length);
+    // A copy: whoever reads may do as they like with the bytes.
+    return { bytes: Buffer.from(node.content.subarray(offset, offset + length)), size: node.content.length };
+  }
+
+  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<Written> {
+    return runIo(this.#store(path, body, { parents: options.parents, keep: false }, access), access.scope);
+  }
+
+  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<Written> {
+    return runIo(this.#store(path, body, { parents: options.parents, keep: true }, access), access.scope);
+  }
+
+  mkdir(path: RelPath, options: { parents: boolean }, access: Access): { created: boolean } {
+    const spot = this.#resolve(path, access);
+    this.#requireParent(spot, path, options.parents);
+    if (spot.node?.type === "file") throw existsNotDirectory(access.place);
+    if (spot.node !== undefined) return { created: false };
+    authoriseParents(path, { from: spot.index, to: path.segments.length - 1 }, access);
+    access.scope.commit();
+    this.#put(spot, path, emptyDirectory(this.#clock.nowMs()));
+    return { created: true };
+  }
+
+  remove(path: RelPath, options: { recursive: boolean }, access: Access): { existed: boolean } {
+    if (path.segments.length === 0) throw rootDelete(this.#rootName);
+    const spot = this.#resolve(path, access);
+    const node = targetOf(spot, path);
+    if (node === undefined) return { existed: false };
+    if (node.type === "directory" && node.children.size > 0 && !options.recursive) throw notEmpty(access.place);
+    access.scope.commit();
+    spot.directory.children.delete(spot.name);
+    spot.directory.modified = this.#clock.nowMs();
+    return { existed: true };
+  }
+
+  close(): void {}
+
+  /** The one way from a request into the tree: nothing is told about a path before its real place is authorised. */
+  #resolve(path: RelPath, access: Access): Spot {
+    access.scope.checkpoint();
+    const spot = this.#lookUp(path);
+    access.real(path.segments);
+    return spot;
+  }
+
+  #lookUp(path: RelPath): Spot {
+    // The root has no name and no parent; index -1 is the last index of its empty path.
+    let spot: Spot = { directory: this.#top, name: "", index: -1, node: this.#top };
+    for (const [index, name] of path.segments.entries()) {
+      const directory = spot.node;
+      if (directory?.type !== "directory") break;
+      spot = { directory, name, index, node: directory.children.get(name) };
+    }
+    return spot;
+  }
+
+  #directory(path: RelPath, access: Access): DirectoryNode {
+    const node = targetOf(this.#resolve(path, access), path);
+    if (node === undefined) throw notFound(access.place);
+    if (node.type === "file") throw notADirectory(access.place);
+    return node;
+  }
+
+  /** After this, `spot.node` is the target itself or nothing. */
+  #requireParent(spot: Spot, path: RelPath, parents: boolean): void {
+    if (leadsToTarget(spot, path)) return;
+    if (spot.node !== undefined) throw notADirectory(this.#place(path.segments.slice(0, spot.index + 1)));
+    if (!parents) throw parentMissing(this.#place(path.segments.slice(0, -1)));
+  }
+
+  *#store(path: RelPath, body: Body, options: { parents: boolean; keep: boolean }, access: Access): Io<Written> {
+    const first = this.#resolve(path, access);
+    this.#requireFilePlace(first, path, options.parents, access);
+    authoriseParents(path, { from: first.index, to: path.segments.length - 1 }, access);
+
+    const bytes = yield* this.#load(body, access);
+
+    // Others may have changed the tree while the content was on its way.
+    const spot = this.#lookUp(path);
+    const old = this.#requireFilePlace(spot, path, options.parents, access);
+    authoriseParents(path, { from: spot.index, to: first.index }, access);
+    access.scope.commit();
+    const content = options.keep && old !== undefined ? Buffer.concat([old.content, bytes]) : bytes;
+    this.#put(spot, path, { type: "file", content, modified: this.#clock.nowMs() });
+    return { bytes: bytes.length, created: old === undefined };
+  }
+
+  #requireFilePlace(spot: Spot, path: RelPath, parents: boolean, access: Access): FileNode | undefined {
+    this.#requireParent(spot, path, parents);
+    if (spot.node?.type === "directory") throw isADirectory(access.place);
+    return spot.node;
+  }
+
+  *#load(body: Body, access: Access): Io<Buffer> {
+    const refuseMoreThanLimit = (size: number): void => {
+      if (size > this.#maxWriteBytes) throw contentTooLarge(access.place, size, this.#maxWriteBytes);
+    };
+    const loaded = yield* wait(body.load());
+    if (!Buffer.isBuffer(loaded)) return yield* wait(collect(loaded, refuseMoreThanLimit, access));
+    refuseMoreThanLimit(loaded.length);
+    // A copy: the buffer is still the caller's.
+    return Buffer.from(loaded);
+  }
+
+  /** Puts `node` at the end of the path, inside the directories still missing on the way. All at once. */
+  #put(spot: Spot, path: RelPath, node: TreeNode): void {
+    const { modified } = node;
+    const branch = path.segments
+      .slice(spot.index + 1)
+      .reduceRight<TreeNode>(
+        (child, name) => ({ type: "directory", children: new Map([[name, child]]), modified }),
+        node,
+      );
+    spot.directory.children.set(spot.name, branch);
+    spot.directory.modified = modified;
+  }
+
+  #place(segments: readonly string[]): Place {
+    return { root: this.#rootName, path: segments.join("/") };
+  }
+}
+
+const emptyDirectory = (modified: number): DirectoryNode => ({ type: "directory", children: new Map(), modified });
+
+const sizeOf = (node: TreeNode): number => (node.type === "file" ? node.content.length : 0);
+
+const leadsToTarget = (spot: Spot, path: RelPath): boolean => spot.index === path.segments.length - 1;
+
+const targetOf = (spot: Spot, path: RelPath): TreeNode | undefined =>
+  leadsToTarget(spot, path) ? spot.node : undefined;
+
+function childrenOf(directory: DirectoryNode): { name: string; node: TreeNode }[] {
+  return sortByName(Array.from(directory.children, ([name, node]) => ({ name, node })));
+}
+
+function describe(name: string, node: TreeNode): Entry {
+  return { name, type: node.type, size: sizeOf(node), modified: node.modified };
+}
+
+function walkEntry(name: string, node: TreeNode, options: { depth: number; sizes: boolean }): WalkEntry {
+  return { name, type: node.type, size: options.sizes ? sizeOf(node) : undefined, depth: options.depth };
+}
+
+/** Asks for the directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
+function authoriseParents(path: RelPath, missing: { from: number; to: number }, access: Access): void {
+  for (let index = missing.from; index < missing.to; index++) {
+    access.scope.checkpoint();
+    const segments = path.segments.slice(0, index + 1);
+    access.create(segments, segments);
+  }
+}
+
+async function collect(
+  stream: AsyncIterable<Uint8Array>,
+  refuseMoreThanLimit: (size: number) => void,
+  access: Access,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    access.scope.checkpoint();
+    size += chunk.length;
+    refuseMoreThanLimit(size);
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks, size);
+}

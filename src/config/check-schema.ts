@@ -1,0 +1,129 @@
+import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
+import { type KeyPath, keyText } from "./key-path.js";
+import { laterKeysAt } from "./later-keys.js";
+import { nearestKey } from "./unknown-key.js";
+
+/** One check of one config: what is wrong in it is collected, so that all of it is reported together. */
+export interface SchemaCheck {
+  /** The whole schema, in which `$ref` is looked up. */
+  readonly document: JsonSchema;
+  /** How many keys at the start of a path the author of the config did not write. */
+  readonly hiddenKeys: number;
+  readonly problems: string[];
+}
+
+/** A place in the config that is being checked. */
+export interface Place {
+  readonly check: SchemaCheck;
+  readonly path: KeyPath;
+}
+
+/** The place one key or index further down. */
+export function below(place: Place, key: string | number): Place {
+  return { check: place.check, path: [...place.path, key] };
+}
+
+/** The key path of a place as its author wrote it, in quotes. */
+export function quoted({ check, path }: Place): string {
+  return path.length === check.hiddenKeys ? "Config" : `'${keyText(path.slice(check.hiddenKeys))}'`;
+}
+
+/**
+ * Checks a value against a schema; problems are added to those of the check.
+ *
+ * @returns a copy with defaults filled in; `undefined` stands for every part that is wrong
+ */
+export function checkValue(place: Place, given: JsonSchema, value: unknown): unknown {
+  const { document, problems } = place.check;
+  const schema = chooseBranch(document, resolveRef(document, given), value);
+  if (schema === undefined || !matches(schema, value)) {
+    problems.push(`${quoted(place)} must be ${expectation(document, schema ?? given)}${unlike(schema, value)}`);
+    return undefined;
+  }
+  if (isObject(value)) return checkObject(place, schema, value);
+  if (!Array.isArray(value)) return value;
+  return value.map((item, index) => checkValue(below(place, index), schema.items ?? {}, item));
+}
+
+function chooseBranch(document: JsonSchema, schema: JsonSchema, value: unknown): JsonSchema | undefined {
+  if (schema.anyOf === undefined) return schema;
+  return schema.anyOf.map((branch) => resolveRef(document, branch)).find((branch) => isOfKind(branch, value));
+}
+
+/** Says what was found, unless it is a string where one belongs: strings can be paths or secrets, so none is shown. */
+function unlike(schema: JsonSchema | undefined, value: unknown): string {
+  if (typeof value === "string") return schema?.type === "string" || schema?.enum !== undefined ? "" : ", not a string";
+  if (Array.isArray(value)) return ", not an array";
+  return isObject(value) ? ", not an object" : `, not ${String(value)}`;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function checkObject(place: Place, schema: JsonSchema, value: Members): Members {
+  const properties = schema.properties ?? {};
+  // Keys that are likely meant by another one, which has been reported: they are not reported as missing too.
+  const excused: string[] = [];
+  // Without a prototype, `__proto__` is a name like any other.
+  const result: Record<string, unknown> = schema.properties === undefined ? Object.create(null) : {};
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(properties, key)) continue;
+    if (isObject(schema.additionalProperties)) {
+      checkName(below(place, key), schema.propertyNames ?? {}, key);
+      result[key] = checkValue(below(place, key), schema.additionalProperties, value[key]);
+    } else {
+      excused.push(...reportUnknown(below(place, key), value[key], Object.keys(properties)));
+    }
+  }
+  for (const [key, property] of Object.entries(properties)) {
+    const member = isSet(value, key) ? value[key] : property.default;
+    if (member !== undefined) result[key] = checkValue(below(place, key), property, member);
+  }
+  checkPresence(place, schema, { value, excused });
+  return result;
+}
+
+/** A key set to `undefined` in code is a key left out. */
+const isSet = (value: Members, key: string): boolean => Object.hasOwn(value, key) && value[key] !== undefined;
+
+function checkName(place: Place, given: JsonSchema, name: string): void {
+  const schema = resolveRef(place.check.document, given);
+  if (matches(schema, name)) return;
+  place.check.problems.push(
+    `${quoted(place)} has an invalid name: expected ${expectation(place.check.document, schema)}`,
+  );
+}
+
+/** @returns which of the known keys the unknown one may stand for */
+function reportUnknown({ check, path }: Place, value: unknown, known: readonly string[]): readonly string[] {
+  const later = laterKeysAt(path, value);
+  if (later.length > 0) {
+    check.problems.push(...later.map((keyPath) => `not supported yet: ${quoted({ check, path: keyPath })}`));
+    return known;
+  }
+  const nearest = nearestKey(String(path.at(-1)), known);
+  const question = nearest === undefined ? "" : ` - did you mean '${nearest}'?`;
+  check.problems.push(`Unknown config key ${quoted({ check, path })}${question}`);
+  return nearest === undefined ? [] : [nearest];
+}
+
+function checkPresence(
+  place: Place,
+  schema: JsonSchema,
+  { value, excused }: { value: Members; excused: readonly string[] },
+): void {
+  const { document, problems } = place.check;
+  for (const key of schema.required ?? []) {
+    if (isSet(value, key) || excused.includes(key)) continue;
+    const expected = expectation(document, schema.properties?.[key] ?? {});
+    problems.push(`${quoted(below(place, key))} is missing: expected ${expected}`);
+  }
+  for (const [key, needed] of Object.entries(schema.dependentRequired ?? {})) {
+    if (!isSet(value, key) || needed.every((other) => isSet(value, other))) continue;
+    problems.push(`${quoted(below(place, key))} is only allowed together with '${needed.join("' and '")}'`);
+  }
+  const choices = schema.oneOf?.flatMap((alternative) => alternative.required) ?? [];
+  const chosen = choices.filter((key) => isSet(value, key)).length;
+  if (choices.length > 0 && (chosen > 1 || (chosen === 0 && !choices.some((key) => excused.includes(key))))) {
+    problems.push(`${quoted(place)} must have exactly one of '${choices.join("' and '")}'`);
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The part of JSON Schema (2020-12) that `schemas/config.json` uses, and all that {@link matches} and `check-schema.ts`
+ * understand. `title` is the noun phrase messages use for a value that has to match `pattern`.
+ */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly type?: "object" | "array" | "string" | "integer" | "boolean";
+  readonly const?: boolean;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: false | JsonSchema;
+  readonly propertyNames?: JsonSchema;
+  readonly required?: readonly string[];
+  readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
+  /** Alternatives that differ in the type of the value. */
+  readonly anyOf?: readonly JsonSchema[];
+  /** Alternatives that differ in the one key they require. */
+  readonly oneOf?: readonly { readonly required: readonly string[] }[];
+}
+
+/** Whether `value` is an object in the sense of JSON. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The schema with its `$ref` replaced by what that refers to; only `description` and `default` stand next to one. */
+export function resolveRef(document: JsonSchema, schema: JsonSchema): JsonSchema {
+  if (schema.$ref === undefined) return schema;
+  const target = document.$defs?.[schema.$ref.replace("#/$defs/", "")];
+  if (target === undefined) throw new Error(`No such definition: ${schema.$ref}`);
+  return { ...resolveRef(document, target), ...schema };
+}
+
+/** Whether `value` itself satisfies `schema` (resolved, without `anyOf`); its members are not looked at. */
+export function matches(schema: JsonSchema, value: unknown): boolean {
+  if (schema.type !== undefined && !hasType(schema.type, value)) return false;
+  if (schema.const !== undefined && value !== schema.const) return false;
+  if (schema.enum !== undefined && !schema.enum.some((allowed) => allowed === value)) return false;
+  if (typeof value === "number") {
+    return value >= (schema.minimum ?? value) && value <= (schema.maximum ?? value);
+  }
+  if (typeof value === "string") {
+    // Code points, as JSON Schema counts.
+    if (schema.minLength !== undefined && [...value].length < schema.minLength) return false;
+    return schema.pattern === undefined || new RegExp(schema.pattern, "u").test(value);
+  }
+  return true;
+}
+
+/** Whether `value` has the JSON type, or is the constant, that `schema` (resolved) is about. */
+export function isOfKind(schema: JsonSchema, value: unknown): boolean {
+  return schema.const === undefined ? schema.type !== undefined && hasType(schema.type, value) : value === schema.const;
+}
+
+function hasType(type: NonNullable<JsonSchema["type"]>, value: unknown): boolean {
+  if (type === "integer") return Number.isSafeInteger(value);
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isObject(value);
+  return typeof value === type;
+}
+
+/** What a value has to be, for messages: `an integer from 0 to 65535`. */
+export function expectation(document: JsonSchema, given: JsonSchema): string {
+  const schema = resolveRef(document, given);
+  if (schema.anyOf !== undefined) return schema.anyOf.map((branch) => expectation(document, branch)).join(" or ");
+  if (schema.const !== undefined) return String(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((allowed) => JSON.stringify(allowed)).join(" or ");
+  if (schema.pattern !== undefined && schema.title !== undefined) return schema.title;
+  if (schema.type === "integer") {
+    const from = schema.minimum ?? Number.MIN_SAFE_INTEGER;
+    return schema.maximum === undefined
+      ? `an integer of at least ${from}`
+      : `an integer from ${from} to ${schema.maximum}`;
+  }
+  if (schema.type === "boolean") return "true or false";
+  if (schema.type === "string") return schema.minLength === undefined ? "a string" : "a string that is not empty";
+  return schema.type === "array" ? "an array" : "an object";
+}

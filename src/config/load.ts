@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, resolve } from "node:path";
+import { escapeText } from "../core/texts.js";
+import { ConfigError } from "./errors.js";
+import { isObject, type JsonSchema } from "./json-schema.js";
+import { type FileParseOptions, parseFile } from "./parse-file.js";
+import { parseVenue, type VenueParseOptions } from "./parse-venue.js";
+import type { FileConfig, VenueConfig } from "./types.js";
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Reads the config file of a venue. Relative paths in it are relative to its folder.
+ *
+ * @param path JSON5 file; relative to the current directory
+ * @throws ConfigError with every problem found; `exitStatus` 66 when the file cannot be read, 78 when it is invalid
+ * @example
+ * const config = loadConfigFile("config.json5");
+ */
+export function loadConfigFile(path: string, options: Omit<VenueParseOptions, "baseDir"> = {}): VenueConfig {
+  const value = parseText(`"${escapeText(basename(path))}"`, readBytes(path));
+  return parseConfig(value, { ...options, baseDir: dirname(resolve(path)) });
+}
+
+/**
+ * Checks a venue's config and fills in its defaults. Host directories are not looked at.
+ *
+ * @param value an object as of JSON; `{}` is a whole config
+ * @throws ConfigError with every problem found
+ */
+export function parseConfig(value: unknown, options: VenueParseOptions): VenueConfig {
+  return parseVenue(readConfigSchema(), value, options);
+}
+
+/**
+ * The same for the part that configures the file adapter alone; key paths in problems start there: `roots.docs.path`.
+ *
+ * @throws ConfigError with every problem found
+ */
+export function parseFileConfig(value: unknown, options: FileParseOptions): FileConfig {
+  return parseFile(readConfigSchema(), value, options);
+}
+
+/** `schemas/config.json`, which states types, ranges, names and defaults of all keys. */
+export function readConfigSchema(): JsonSchema {
+  return JSON.parse(readFileSync(new URL("../../schemas/config.json", import.meta.url), "utf8"));
+}
+
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  ENOTDIR: "no such file",
+  EISDIR: "it is a directory",
+  EACCES: "permission denied",
+};
+
+function readBytes(path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const { code } = isObject(error) ? error : {};
+    const reason = READ_FAILURES[String(code)] ?? String(code);
+    throw new ConfigError([`Cannot read "${escapeText(basename(path))}": ${reason}`], 66);
+  }
+}
+
+function parseText(quotedName: string, bytes: Uint8Array): unknown {
+  // Loaded only now: a venue or library without a config file needs no JSON5, and loading it costs some milliseconds.
+  const JSON5: typeof import("json5") = require("json5");
+  let reason = "not valid UTF-8";
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    reason = "not valid JSON5";
+    return JSON5.parse(text);
+  } catch (error) {
+    const { lineNumber, columnNumber } = error as { lineNumber?: number; columnNumber?: number };
+    const where = lineNumber === undefined ? "" : ` at line ${lineNumber}, column ${columnNumber}`;
+    throw new ConfigError([`Cannot read ${quotedName}: ${reason}${where}`], 78);
+  }
+}

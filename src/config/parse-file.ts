@@ -1,0 +1,84 @@
+import { resolve } from "node:path";
+import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.js";
+import { deepFreeze } from "./deep-freeze.js";
+import { ConfigError } from "./errors.js";
+import type { JsonSchema } from "./json-schema.js";
+import type { ConfiguredLimits, Durability, FileConfig, HostRootInput, RootConfig, RootOptions } from "./types.js";
+
+/** What reading the file adapter's part of a config depends on. */
+export interface FileParseOptions {
+  /** Absolute folder that relative paths are relative to. */
+  readonly baseDir: string;
+  /** Roots given by `--root`, with absolute paths; they come after those of the config. */
+  readonly extraRoots?: Readonly<Record<string, HostRootInput>> | undefined;
+}
+
+const FILE: JsonSchema = { $ref: "#/$defs/file" };
+const ROOT: JsonSchema = { $ref: "#/$defs/root" };
+
+/** A root that passed the schema. */
+interface CheckedRoot extends Omit<RootOptions, "durability"> {
+  readonly durability?: Durability;
+  readonly path?: string;
+  readonly temp?: true;
+  readonly prefix?: string;
+}
+
+/** The file adapter's part after the schema; complete only when there was no problem. */
+export interface CheckedFile {
+  readonly roots: Readonly<Record<string, string | CheckedRoot>>;
+  readonly discloseHostPaths?: boolean;
+  readonly limits: ConfiguredLimits;
+}
+
+/** Checks and completes a file adapter's config that stands alone. @throws ConfigError */
+export function parseFile(document: JsonSchema, value: unknown, options: FileParseOptions): FileConfig {
+  const check: SchemaCheck = { document, hiddenKeys: 1, problems: [] };
+  const place: Place = { check, path: ["file"] };
+  const checked = checkValue(place, FILE, value) as CheckedFile | undefined;
+  const extraRoots = parseExtraRoots(place, checked?.roots, options);
+  if (checked === undefined || check.problems.length > 0) throw new ConfigError(check.problems, 78);
+  return deepFreeze(completeFile(place, { ...checked, roots: joinRoots(checked.roots, extraRoots) }, options));
+}
+
+/** Checks the roots given by `--root`, and against those of the config; problems are added to those of the check. */
+export function parseExtraRoots(
+  file: Place,
+  configured: CheckedFile["roots"] | undefined,
+  options: FileParseOptions,
+): CheckedFile["roots"] {
+  const { roots } = checkValue(file, FILE, { roots: options.extraRoots }) as CheckedFile;
+  for (const name of Object.keys(roots)) {
+    if (configured === undefined || !Object.hasOwn(configured, name)) continue;
+    file.check.problems.push(`Root '${name}' is given twice: in the config and by --root`);
+  }
+  return roots;
+}
+
+/** All roots in order, in an object without prototype so that no name has a meaning of its own. */
+export function joinRoots(configured: CheckedFile["roots"], extra: CheckedFile["roots"]): CheckedFile["roots"] {
+  return Object.assign(Object.create(null), configured, extra);
+}
+
+/** The final form of a file adapter's part in which there is no problem. */
+export function completeFile(place: Place, file: CheckedFile, options: FileParseOptions): FileConfig {
+  const given = Object.keys(file.roots).length > 0 ? file.roots : { tmp: parseRoot(place, { temp: true }) };
+  const roots: Record<string, RootConfig> = Object.create(null);
+  for (const [name, root] of Object.entries(given)) {
+    const checked = typeof root === "string" ? parseRoot(place, { path: root }) : root;
+    roots[name] = completeRoot(name, checked, options.baseDir);
+  }
+  return { ...file, roots };
+}
+
+/** Fills in the defaults of a root that is known to be right. */
+function parseRoot(place: Place, root: unknown): CheckedRoot {
+  return checkValue(below(place, "roots"), ROOT, root) as CheckedRoot;
+}
+
+function completeRoot(name: string, root: CheckedRoot, baseDir: string): RootConfig {
+  const { path, temp, prefix, durability, ...common } = root;
+  return path === undefined
+    ? { kind: "temp", prefix: prefix ?? `covia-${name}-`, durability: durability ?? "none", ...common }
+    : { kind: "host", path: resolve(baseDir, path), durability: durability ?? "flush", ...common };
+}

@@ -1,0 +1,33 @@
+import { isObject } from "./json-schema.js";
+
+/** Keys of the reference that have no function here. */
+const IGNORED_KEYS: readonly string[] = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a", "webdav"];
+/** Those that promise a service: to ignore one that is switched on would be a lie. */
+const SERVICE_KEYS: readonly string[] = ["a2a", "webdav"];
+
+/** A venue without its reference keys, and what is to be said about them. */
+export interface WithoutReferenceKeys {
+  readonly rest: unknown;
+  readonly warnings: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** Takes the reference's keys out of a venue, so that a config written for the reference can be used here. */
+export function takeReferenceKeys(venue: unknown): WithoutReferenceKeys {
+  if (!isObject(venue)) return { rest: venue, warnings: [], problems: [] };
+  const found = IGNORED_KEYS.filter((key) => Object.hasOwn(venue, key));
+  const refused = found.filter((key) => SERVICE_KEYS.includes(key) && isEnabled(venue[key]));
+  return {
+    rest: Object.fromEntries(Object.entries(venue).filter(([key]) => !found.includes(key))),
+    warnings: found
+      .filter((key) => !refused.includes(key))
+      .map((key) => `Config key '${key}' has no function in this venue and is ignored`),
+    problems: refused.map((key) => `'${key}' is not supported by this venue`),
+  };
+}
+
+function isEnabled(value: unknown): boolean {
+  if (!isObject(value)) return value === true;
+  const { enabled } = value;
+  return enabled !== false;
+}

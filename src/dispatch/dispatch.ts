@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import type { AuditSink } from "../audit/record.js";
+import { Authoriser, type Authority, readCaps } from "../authz/authorise.js";
+import { printResource } from "../authz/grant.js";
+import type { SurfaceContext } from "../core/adapter.js";
+import type { Access } from "../core/backend.js";
+import type { Clock } from "../core/clock.js";
+import { FileAdapterError } from "../core/errors.js";
+import type { Awaitable } from "../core/io.js";
+import type { Limits } from "../core/limits.js";
+import type { AnyOperation, Call, Root } from "../core/operation.js";
+import type { RelPath } from "../core/path.js";
+import { CallScope } from "../core/scope.js";
+import { internalError, invalidInput, readOnlyRoot, unknownOperation, unknownRoot } from "../core/texts.js";
+import { parsePath } from "../path/grammar.js";
+import type { OperationSchema } from "../schema/load.js";
+import type { InputValidator } from "../schema/validate.js";
+import { Gate } from "./gate.js";
+
+export interface RegisteredOperation {
+  readonly operation: AnyOperation;
+  readonly schema: OperationSchema;
+}
+
+export interface DispatchOptions {
+  readonly adapterName: string;
+  readonly operations: ReadonlyMap<string, RegisteredOperation>;
+  readonly roots: readonly Root[];
+  readonly validator: InputValidator;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly discloseHostPaths: boolean;
+  /** What a caller may do at all. `undefined`: the operator. */
+  readonly authorityOf: (callerDID: string | undefined) => Authority;
+  readonly audit?: AuditSink;
+  /** Told of failures that nobody foresaw, with the id that the caller was given. */
+  readonly onInternalError?: (error: unknown, requestId: string) => void;
+}
+
+/** What is known of a call so far; the audit record is written from it. */
+interface Progress {
+  resource: string;
+  bytes: number;
+}
+
+/** The one way in: look up, validate, normalise, authorise, open, run; and one audit record, whatever happened. */
+export class Dispatcher {
+  readonly #options: DispatchOptions;
+  readonly #roots: ReadonlyMap<string, Root>;
+  readonly #gate: Gate;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    this.#roots = new Map(options.roots.map((root) => [root.name, root]));
+    this.#gate = new Gate(options.limits.maxConcurrent);
+  }
+
+  /** @throws FileAdapterError for every failure */
+  async invoke(name: string, input: unknown, context: SurfaceContext): Promise<unknown> {
+    const { clock, audit } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const progress: Progress = { resource: "", bytes: 0 };
+    let outcome = "OK";
+    try {
+      return await this.#run(name, input, context, progress);
+    } catch (error) {
+      const known = error instanceof FileAdapterError ? error : this.#unforeseen(error);
+      outcome = known.code;
+      throw known;
+    } finally {
+      audit?.write({
+        time: clock.nowMs(),
+        caller: context.callerDID ?? "operator",
+        operation: this.#options.operations.has(name) ? name : "unknown",
+        resource: progress.resource,
+        outcome,
+        bytes: progress.bytes,
+        ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
+        ...(context.jobId === undefined ? {} : { job: context.jobId }),
+      });
+    }
+  }
+
+  async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
+    const registered = this.#options.operations.get(name);
+    if (registered === undefined) throw unknownOperation(name);
+    const { operation, schema } = registered;
+    const checking = this.#options.validator.check(name, schema.input, input ?? {});
+    if (checking instanceof Promise) await checking;
+    const given = parseInput(input);
+    operation.check?.(given);
+
+    const scope = new CallScope({ clock: this.#options.clock, timeoutMs: this.#options.limits.timeoutMs, signal: context.signal });
+    const authoriser = new Authoriser({
+      operation: name,
+      caps: [readCaps(context.caps), readCaps(context.callCaps)],
+      authority: this.#options.authorityOf(context.callerDID),
+    });
+    const call: Call = {
+      limits: this.#options.limits,
+      budget: context.budget,
+      resolveAsset: context.resolveAsset,
+      signal: context.signal,
+    };
+    const work = this.#prepare(operation, { given, call, scope, authoriser, progress });
+    const waiting = this.#gate.enter(scope);
+    if (waiting !== undefined) await waiting;
+    try {
+      const output = await work();
+      progress.bytes = operation.bytes?.(output) ?? 0;
+      return output;
+    } finally {
+      this.#gate.leave();
+    }
+  }
+
+  /** Everything up to the disk. @returns the rest */
+  #prepare(
+    operation: AnyOperation,
+    state: { given: Record<string, unknown>; call: Call; scope: CallScope; authoriser: Authoriser; progress: Progress },
+  ): () => Awaitable<unknown> {
+    const { given, call, authoriser, progress } = state;
+    if (operation.on === "roots") {
+      progress.resource = printResource([]);
+      authoriser.requireAnyRead([...this.#roots.keys()]);
+      const visible = this.#visible(authoriser);
+      return () => operation.run(given, { ...call, visible, discloseHostPaths: this.#options.discloseHostPaths });
+    }
+    const rootName = String(given["root"]);
+    const path = parsePath(rootName, String(given["path"] ?? ""), process.platform === "win32");
+    progress.resource = printResource([rootName, ...path.segments]);
+    authoriser.require(rootName, path.segments, operation.ability);
+    const root = this.#roots.get(rootName);
+    if (root === undefined) throw unknownRoot(rootName, this.#visible(authoriser).map(({ name }) => name));
+    if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
+    const access = accessTo(root.name, path, { operation, authoriser, scope: state.scope });
+    return () => operation.run(given, { ...call, root, path, access });
+  }
+
+  #visible(authoriser: Authoriser): Root[] {
+    return this.#options.roots.filter((root) => authoriser.seesRoot(root.name));
+  }
+
+  #unforeseen(error: unknown): FileAdapterError {
+    const requestId = randomUUID();
+    this.#options.onInternalError?.(error, requestId);
+    return internalError(requestId);
+  }
+}
+
+function accessTo(
+  root: string,
+  path: RelPath,
+  options: { operation: AnyOperation; authoriser: Authoriser; scope: CallScope },
+): Access {
+  const { operation, authoriser, scope } = options;
+  return {
+    place: { root, path: path.text },
+    scope,
+    real: (segments) => authoriser.requireReal(root, { requested: path.segments, real: segments }, operation.ability),
+    create: (requested, real) => {
+      authoriser.require(root, requested, operation.ability);
+      authoriser.requireReal(root, { requested, real }, operation.ability);
+    },
+  };
+}
+
+function parseInput(input: unknown): Record<string, unknown> {
+  const given = input ?? {};
+  if (typeof given !== "object") throw invalidInput("'input' must be a JSON object", "", "object");
+  return given as Record<string, unknown>;
+}

@@ -1,0 +1,44 @@
+import type { CallScope } from "../core/scope.js";
+
+/** Lets a bounded number of calls run at once; the others wait in order, until their deadline. */
+export class Gate {
+  readonly #max: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** `undefined` when there is room at once, which costs nothing. @throws ABORTED, TIMEOUT while waiting */
+  enter(scope: CallScope): Promise<void> | undefined {
+    if (this.#running < this.#max) {
+      this.#running++;
+      return undefined;
+    }
+    return this.#wait(scope);
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else next();
+  }
+
+  async #wait(scope: CallScope): Promise<void> {
+    let admit: () => void = () => {};
+    const admitted = new Promise<void>((resolve) => {
+      admit = resolve;
+    });
+    this.#waiting.push(admit);
+    try {
+      await scope.race(admitted);
+    } catch (error) {
+      const place = this.#waiting.indexOf(admit);
+      // Admitted in the same moment: the room goes to the next in line.
+      if (place < 0) this.leave();
+      else this.#waiting.splice(place, 1);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { Dirent, Stats } from "node:fs";
+import type { Entry, EntryType } from "../core/backend.js";
+import type { Io } from "../core/io.js";
+import type { CallScope } from "../core/scope.js";
+import { isReachableName, isReservedName } from "../path/grammar.js";
+import { sortByName } from "../path/order.js";
+import { below, entryPath, type Pinned } from "./handles.js";
+import { errnoOf, type Sys } from "./sys.js";
+
+/** A name found in a directory. */
+export interface Name {
+  /** As shown: bytes that are not UTF-8 stand as `\xhh`. */
+  readonly name: string;
+  /** What to put behind the directory's path to reach the entry itself. */
+  readonly raw: string | Buffer;
+  /** From the directory itself; `undefined` where the file system does not say. */
+  readonly type: EntryType | undefined;
+}
+
+/** What {@link readNames} needs to know of the root. */
+export interface DirectoryRules {
+  readonly top: boolean;
+  readonly foldsCase: boolean;
+}
+
+const REPLACEMENT = "\ufffd";
+
+/** The sorted names of a directory, without the reserved ones. */
+export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
+  const plain = yield* sys.names(directory.path);
+  // A replacement character means that some name may not be UTF-8: only the bytes can tell.
+  const names = plain.some((entry) => entry.name.includes(REPLACEMENT))
+    ? (yield* sys.rawNames(directory.path)).map((entry) => fromBytes(entry))
+    : plain.map((entry) => ({ name: entry.name, raw: entry.name, type: typeOf(entry) }));
+  return sortByName(names.filter(({ name }) => !isReservedName(name, rules.top, rules.foldsCase)));
+}
+
+/** The entries of a directory with size and time; what vanishes or cannot be examined is left out. */
+export function* readEntries(sys: Sys, directory: Pinned, options: { names: readonly Name[]; top: boolean; scope: CallScope }): Io<Entry[]> {
+  const entries: Entry[] = [];
+  for (const name of options.names) {
+    yield* options.scope.breathe();
+    const stat = yield* examine(sys, directory, name);
+    if (stat === undefined) continue;
+    const type = typeOf(stat) ?? "other";
+    entries.push({
+      name: name.name,
+      type,
+      size: type === "file" ? stat.size : 0,
+      modified: modifiedMs(stat),
+      ...(typeof name.raw === "string" && isReachableName(name.name, options.top) ? {} : { unreachable: true as const }),
+    });
+  }
+  return entries;
+}
+
+/** `undefined` when the entry vanished or cannot be examined. */
+export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stats | undefined> {
+  try {
+    return yield* sys.lstat(entryPath(directory, entry.raw));
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+export function typeOf(entry: Stats | Dirent | Dirent<Buffer>): EntryType | undefined {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  if (entry.isSymbolicLink()) return "symlink";
+  if (entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()) return "other";
+  return undefined;
+}
+
+export const modifiedMs = (stat: Stats): number => Math.floor(stat.mtimeMs);
+
+/**
+ * The name under which `object` stands in `directory`, on a file system that answers to other spellings too.
+ * Falls back to the spelling used when the entry is gone by now.
+ */
+export function* storedName(sys: Sys, directory: Pinned, used: string, object: Pinned): Io<string> {
+  const names = (yield* sys.names(directory.path)).map((entry) => entry.name);
+  if (names.includes(used)) return used;
+  const folded = used.normalize("NFC").toLowerCase();
+  for (const name of names.filter((candidate) => candidate.normalize("NFC").toLowerCase() === folded)) {
+    const stat = yield* sys.lstat(below(directory, name));
+    if (stat?.ino === object.stat.ino && stat.dev === object.stat.dev) return name;
+  }
+  return used;
+}
+
+function fromBytes(entry: Dirent<Buffer>): Name {
+  const text = entry.name.toString("utf8");
+  const exact = Buffer.from(text).equals(entry.name);
+  return { name: exact ? text : escapeBytes(entry.name), raw: exact ? text : entry.name, type: typeOf(entry) };
+}
+
+/** Decodes what is UTF-8 and shows every other byte as `\xhh`. */
+function escapeBytes(bytes: Buffer): string {
+  let shown = "";
+  for (let at = 0; at < bytes.length; ) {
+    const length = [1, 2, 3, 4].find((n) => at + n <= bytes.length && isOneCodePoint(bytes.subarray(at, at + n)));
+    shown += length === undefined ? `\\x${bytes.toString("hex", at, at + 1)}` : bytes.toString("utf8", at, at + length);
+    at += length ?? 1;
+  }
+  return shown;
+}
+
+function isOneCodePoint(bytes: Buffer): boolean {
+  const text = bytes.toString("utf8");
+  return [...text].length === 1 && Buffer.from(text).equals(bytes);
+}

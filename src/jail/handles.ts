@@ -1,0 +1,145 @@
+import fs, { type Stats } from "node:fs";
+import type { Io } from "../core/io.js";
+import { closeNow, errnoOf, type Sys } from "./sys.js";
+
+/** `O_PATH` of Linux on x64 and arm64: a handle to the object itself, without opening it for I/O. Node has no name for it. */
+const O_PATH = 0x200000;
+const { O_NOFOLLOW = 0, O_DIRECTORY = 0, O_RDONLY, O_NONBLOCK = 0 } = fs.constants;
+
+/** An object that a walk has arrived at. On Linux it stays the same object whatever happens to its name. */
+export interface Pinned {
+  /** -1 where the platform has no path handles. */
+  readonly fd: number;
+  /** What to give to a system call to mean this very object. */
+  readonly path: string;
+  readonly stat: Stats;
+}
+
+/** The path of `name` directly below a pinned directory. The name is one component and never holds a slash. */
+export const below = (directory: Pinned, name: string): string => `${directory.path}/${name}`;
+
+/** The same for an entry whose name may not be UTF-8. */
+export const entryPath = (directory: Pinned, name: string | Buffer): string | Buffer =>
+  typeof name === "string" ? below(directory, name) : Buffer.concat([Buffer.from(`${directory.path}/`), name]);
+
+/** Identity of an object, for the queues of writers. */
+export const identity = (object: Pinned): string => `${object.stat.dev}:${object.stat.ino}`;
+
+export function release(object: Pinned): void {
+  if (object.fd >= 0) closeNow(object.fd);
+}
+
+/** How a step of a walk is done on this platform. */
+export interface Handles {
+  readonly engine: "handle walk" | "real-path check";
+  /** Opens the root itself. @param realPath canonical, absolute */
+  openRoot(realPath: string): Pinned;
+  /** The directory `name` in `parent`, not through a link. */
+  enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
+  /** The object `name` in `parent`, the link itself if it is one. */
+  pin(parent: Pinned, name: string): Io<Pinned | undefined>;
+  /** Opens a pinned regular file or directory for I/O. */
+  reopen(object: Pinned, flags: number): Io<number>;
+}
+
+/**
+ * Handles through `/proc/self/fd`. Opening `/proc/self/fd/<directory>/<name>` with no-follow is `openat`: the magic link
+ * jumps to the pinned inode, so no rename or link above or beside it can lead the call elsewhere.
+ */
+export class ProcHandles implements Handles {
+  readonly engine = "handle walk";
+  readonly #sys: Sys;
+
+  constructor(sys: Sys) {
+    this.#sys = sys;
+  }
+
+  openRoot(realPath: string): Pinned {
+    const fd = fs.openSync(realPath, O_PATH | O_NOFOLLOW | O_DIRECTORY);
+    return { fd, path: `/proc/self/fd/${fd}`, stat: fs.fstatSync(fd) };
+  }
+
+  *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
+    try {
+      return yield* this.#open(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY);
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === "ENOENT") return "missing";
+      if (code === "ENOTDIR" || code === "ELOOP") return "not a directory";
+      throw error;
+    }
+  }
+
+  *pin(parent: Pinned, name: string): Io<Pinned | undefined> {
+    try {
+      return yield* this.#open(parent, name, O_PATH | O_NOFOLLOW);
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  *reopen(object: Pinned, flags: number): Io<number> {
+    return yield* this.#sys.open(object.path, flags | O_NONBLOCK);
+  }
+
+  *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned> {
+    const fd = yield* this.#sys.open(entryPath(parent, name), flags);
+    try {
+      return { fd, path: `/proc/self/fd/${fd}`, stat: yield* this.#sys.fstat(fd) };
+    } catch (error) {
+      closeNow(fd);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Plain paths, each component looked at without following links: the real-path check for platforms without procfs.
+ * Every link is resolved and judged as on Linux, but a link that is swapped in between the look and the use is followed.
+ */
+export class PathHandles implements Handles {
+  readonly engine = "real-path check";
+  readonly #sys: Sys;
+
+  constructor(sys: Sys) {
+    this.#sys = sys;
+  }
+
+  openRoot(realPath: string): Pinned {
+    return { fd: -1, path: realPath, stat: fs.lstatSync(realPath) };
+  }
+
+  *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
+    const path = entryPath(parent, name);
+    const stat = yield* this.#sys.lstat(path);
+    if (stat === undefined) return "missing";
+    // A name that is not UTF-8 has no path text to go on with.
+    return stat.isDirectory() && typeof path === "string" ? { fd: -1, path, stat } : "not a directory";
+  }
+
+  *pin(parent: Pinned, name: string): Io<Pinned | undefined> {
+    const path = below(parent, name);
+    const stat = yield* this.#sys.lstat(path);
+    return stat === undefined ? undefined : { fd: -1, path, stat };
+  }
+
+  *reopen(object: Pinned, flags: number): Io<number> {
+    const fd = yield* this.#sys.open(object.path, flags | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const now = yield* this.#sys.fstat(fd);
+      if (now.ino === object.stat.ino && now.dev === object.stat.dev) return fd;
+    } catch (error) {
+      closeNow(fd);
+      throw error;
+    }
+    closeNow(fd);
+    throw Object.assign(new Error("replaced while it was opened"), { code: "ESTALE", syscall: "open" });
+  }
+}
+
+export const READ = O_RDONLY;
+export const READ_DIRECTORY = O_RDONLY | O_DIRECTORY;
+export const APPEND = fs.constants.O_WRONLY | fs.constants.O_APPEND;
+/** Makes a new file and nothing else: fails on anything that has the name, links too. */
+export const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;

@@ -1,0 +1,100 @@
+import { realpathSync, statSync } from "node:fs";
+import type { RelPath } from "../core/path.js";
+import { runIo } from "../core/io.js";
+import type { Place } from "../core/texts.js";
+import { type Handles, PathHandles, type Pinned, ProcHandles, release } from "./handles.js";
+import { Locks } from "./locks.js";
+import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
+import { Staging } from "./staging.js";
+import { Sys } from "./sys.js";
+import { Walk, type WalkRoot } from "./walk.js";
+
+export interface JailOptions {
+  /** Host directory, absolute. */
+  readonly path: string;
+  readonly readOnly: boolean;
+  readonly crossDevice: boolean;
+  /** Where small system calls run; `auto` decides by the file system. */
+  readonly io: "auto" | "sync" | "pool";
+  /** For tests: the engine of other platforms. */
+  readonly engine?: "real-path check";
+}
+
+/**
+ * What keeps every operation of one root inside it.
+ *
+ * Guaranteed on Linux with procfs: no operation reads, creates, changes, removes or reveals anything outside the root,
+ * whatever names, links and concurrent renames the tree holds. Every path is walked a component at a time by directory
+ * handles, so what was checked is what is used.
+ *
+ * Not guaranteed: hard links made by someone with rights outside; mounts made inside by an administrator (directories
+ * on another device are refused unless `crossDevice`, mounts of the same file system are not noticed); a directory
+ * moved out of the root by someone entitled to while one call holds it. Elsewhere (macOS, Windows, Linux without
+ * procfs) links are resolved and judged the same way, but one that is swapped during a call may be followed.
+ */
+export class Jail implements WalkRoot {
+  readonly sys: Sys;
+  readonly handles: Handles;
+  readonly top: Pinned;
+  readonly realPath: string;
+  readonly crossDevice: boolean;
+  readonly foldsCase: boolean;
+  readonly staging: Staging;
+  readonly locks: Locks;
+  /** Things an operator should know about this root; they hold host paths. */
+  readonly warnings: readonly string[];
+  readonly #readOnly: boolean;
+  readonly #background = new Set<Promise<unknown>>();
+
+  /** @throws Error that completes "Root 'x' …" when the directory cannot be a root */
+  constructor(options: JailOptions, locks: Locks) {
+    this.realPath = canonicalDirectory(options.path);
+    const unfit = unfitAsRoot(this.realPath, statSync(this.realPath));
+    if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
+    this.sys = new Sys(options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath)));
+    this.handles =
+      options.engine === undefined && hasProcHandles() ? new ProcHandles(this.sys) : new PathHandles(this.sys);
+    this.foldsCase = foldsCase(this.realPath);
+    this.top = this.handles.openRoot(this.realPath);
+    this.crossDevice = options.crossDevice;
+    this.#readOnly = options.readOnly;
+    this.locks = locks;
+    this.staging = new Staging(this);
+    this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)
+      ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
+      : [];
+    if (!this.#readOnly) this.inBackground(runIo(this.staging.sweep()));
+  }
+
+  walk(path: RelPath, options: { place: Place; followLast: boolean }): Walk {
+    return new Walk(this, path, options);
+  }
+
+  /** Lets work that nobody waits for end before {@link close} does. Its failures leave something for the next sweep. */
+  inBackground(work: unknown): void {
+    if (!(work instanceof Promise)) return;
+    const done = work.then(
+      () => {},
+      () => {},
+    );
+    this.#background.add(done);
+    void done.finally(() => this.#background.delete(done));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#background);
+    if (!this.#readOnly) await runIo(this.staging.removeIfEmpty());
+    release(this.top);
+  }
+}
+
+function canonicalDirectory(path: string): string {
+  let real: string;
+  try {
+    real = realpathSync(path);
+  } catch {
+    throw new Error(`does not exist or cannot be reached: ${path}`);
+  }
+  if (!statSync(real).isDirectory()) throw new Error(`is not a directory: ${path}`);
+  return real;
+}

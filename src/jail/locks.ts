@@ -1,0 +1,88 @@
+import type { Io } from "../core/io.js";
+
+/** What a writer holds while it works: `shared` lets others in that share, `exclusive` lets nobody in. */
+export interface LockRequest {
+  readonly shared: readonly string[];
+  readonly exclusive: readonly string[];
+}
+
+export interface Lock {
+  /** Somebody else held one of the keys first, so what was looked at before may have changed. */
+  readonly waited: boolean;
+  release(): void;
+}
+
+interface Waiter {
+  readonly request: LockRequest;
+  readonly start: () => void;
+}
+
+/**
+ * The queue of writers. Keys are identities of real directories (a writer below one shares it, a removal of it takes it
+ * alone) and of names in them. All keys of a request are taken together, so nobody waits while holding.
+ */
+export class Locks {
+  readonly #shared = new Map<string, number>();
+  readonly #exclusive = new Set<string>();
+  readonly #waiting: Waiter[] = [];
+
+  *hold(request: LockRequest): Io<Lock> {
+    if (this.#isFree(request) && this.#passes(request, this.#waiting)) {
+      this.#take(request);
+      return this.#lock(request, false);
+    }
+    let start: () => void = () => {};
+    const granted = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    const waiter: Waiter = { request, start };
+    this.#waiting.push(waiter);
+    yield granted;
+    return this.#lock(request, true);
+  }
+
+  #lock(request: LockRequest, waited: boolean): Lock {
+    return { waited, release: () => this.#release(request) };
+  }
+
+  #isFree(request: LockRequest): boolean {
+    return (
+      request.exclusive.every((key) => !this.#exclusive.has(key) && !this.#shared.has(key)) &&
+      request.shared.every((key) => !this.#exclusive.has(key))
+    );
+  }
+
+  /** Whoever waits for one of the keys goes first, so that a stream of small requests cannot starve a large one. */
+  #passes(request: LockRequest, earlier: readonly Waiter[]): boolean {
+    return earlier.every((waiter) => !conflicts(waiter.request, request));
+  }
+
+  #take(request: LockRequest): void {
+    for (const key of request.exclusive) this.#exclusive.add(key);
+    for (const key of request.shared) this.#shared.set(key, (this.#shared.get(key) ?? 0) + 1);
+  }
+
+  #release(request: LockRequest): void {
+    for (const key of request.exclusive) this.#exclusive.delete(key);
+    for (const key of request.shared) {
+      const left = (this.#shared.get(key) ?? 1) - 1;
+      if (left === 0) this.#shared.delete(key);
+      else this.#shared.set(key, left);
+    }
+    const stillWaiting: Waiter[] = [];
+    for (const waiter of this.#waiting.splice(0)) {
+      if (this.#isFree(waiter.request) && this.#passes(waiter.request, stillWaiting)) {
+        this.#take(waiter.request);
+        waiter.start();
+      } else stillWaiting.push(waiter);
+    }
+    this.#waiting.push(...stillWaiting);
+  }
+}
+
+function conflicts(a: LockRequest, b: LockRequest): boolean {
+  return (
+    a.exclusive.some((key) => b.exclusive.includes(key) || b.shared.includes(key)) ||
+    a.shared.some((key) => b.exclusive.includes(key))
+  );
+}

@@ -1,0 +1,97 @@
+import { opendirSync, type Stats, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** File system types by their magic numbers, as `statfs` reports them. */
+const PROCFS = 0x9fa0;
+const SYSFS = 0x62656572;
+const NETWORK = new Set([
+  0x6969, // NFS
+  0x517b, // SMB
+  0xff534d42, // CIFS
+  0xfe534d42, // SMB 2
+  0x65735546, // FUSE
+  0x01021997, // 9P
+  0x00c36400, // Ceph
+  0x5346414f, // AFS
+]);
+const FOLDING = new Set([
+  0x4d44, // FAT
+  0x2011bab0, // exFAT
+  0x5346544e, // NTFS
+  0x7366746e, // NTFS3
+  0x517b,
+  0xff534d42,
+  0xfe534d42,
+]);
+
+const typeOf = (path: string): number => statfsSync(path).type >>> 0;
+
+/** Whether handles through `/proc/self/fd` can be trusted here: a real procfs, not something mounted in its place. */
+export function hasProcHandles(): boolean {
+  if (process.platform !== "linux") return false;
+  try {
+    return typeOf("/proc/self/fd") === PROCFS;
+  } catch {
+    return false;
+  }
+}
+
+/** Why a directory must not be a root, in words that complete "cannot be a root: …". */
+export function unfitAsRoot(realPath: string, stat: Stats): string | undefined {
+  if (realPath === "/" || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
+  if (process.platform !== "linux") return undefined;
+  const type = typeOf(realPath);
+  if (type === PROCFS || type === SYSFS) return "it belongs to the kernel";
+  return isOnDeviceTree(stat) ? "it holds device files" : undefined;
+}
+
+/** devtmpfs reports itself as tmpfs, so it is known by where it is mounted. */
+function isOnDeviceTree(stat: Stats): boolean {
+  try {
+    const devices = statSync("/dev").dev;
+    return stat.dev === devices && devices !== statSync("/").dev;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether small calls belong in the thread pool because the file system may answer late. */
+export function isNetworkFileSystem(realPath: string): boolean {
+  return process.platform === "linux" && NETWORK.has(typeOf(realPath));
+}
+
+/** Whether the file system answers to other spellings of a name: known by its type, or tried on a few names. */
+export function foldsCase(realPath: string): boolean {
+  if (process.platform !== "linux" || FOLDING.has(typeOf(realPath))) return true;
+  const sample = firstNames(realPath, 50).find((name) => swapCase(name) !== name);
+  if (sample === undefined) return false;
+  const other = statSync(join(realPath, swapCase(sample)), { throwIfNoEntry: false });
+  return other !== undefined && other.ino === statSync(join(realPath, sample), { throwIfNoEntry: false })?.ino;
+}
+
+function firstNames(path: string, count: number): string[] {
+  const directory = opendirSync(path);
+  try {
+    const names: string[] = [];
+    for (let entry = directory.readSync(); entry !== null && names.length < count; entry = directory.readSync()) {
+      names.push(entry.name);
+    }
+    return names;
+  } finally {
+    directory.closeSync();
+  }
+}
+
+const swapCase = (name: string): string =>
+  name.replace(/[a-zA-Z]/g, (letter) => (letter < "a" ? letter.toLowerCase() : letter.toUpperCase()));
+
+/** Whether someone else may rename a directory above the root, and so decide what the path means at the next start. */
+export function othersMayReplace(realPath: string, uid: number): boolean {
+  for (let path = join(realPath, ".."); ; path = join(path, "..")) {
+    const { mode, uid: owner } = statSync(path);
+    const sticky = (mode & 0o1000) !== 0;
+    if ((mode & 0o022) !== 0 && !sticky) return true;
+    if (owner !== 0 && owner !== uid) return true;
+    if (path === "/" || join(path, "..") === path) return false;
+  }
+}

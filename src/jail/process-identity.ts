@@ -1,0 +1,62 @@
+import { readFileSync, readlinkSync } from "node:fs";
+
+/** Tells processes apart on one machine, also over restarts and containers, so that left-overs of dead ones are known. */
+export interface ProcessIdentity {
+  /** First 8 characters of the boot id; `00000000` where the system has none. */
+  readonly boot: string;
+  /** Inode of the pid namespace; 0 where there are none. */
+  readonly namespace: number;
+  readonly pid: number;
+  /** Start time in clock ticks after boot; 0 where the system does not tell. */
+  readonly start: number;
+}
+
+/** The identity of this process. */
+export function ownIdentity(): ProcessIdentity {
+  return { boot: bootId(), namespace: pidNamespace(), pid: process.pid, start: startTime(process.pid) ?? 0 };
+}
+
+/** Whether what `other` left behind may be removed: it belongs to an earlier boot, or to a process here that is dead. */
+export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
+  if (other.boot !== own.boot) return true;
+  if (other.namespace !== own.namespace) return false;
+  if (!isRunning(other.pid)) return true;
+  const start = startTime(other.pid);
+  return start !== undefined && other.start !== 0 && start !== other.start;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it runs, as somebody else.
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
+  } catch {
+    return "00000000";
+  }
+}
+
+function pidNamespace(): number {
+  try {
+    return Number(/\[(\d+)\]/.exec(readlinkSync("/proc/self/ns/pid"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+function startTime(pid: number): number | undefined {
+  try {
+    // The command name may hold spaces and parentheses, so count the fields from the last one.
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,203 @@
+import fs, { type Dirent, type Stats } from "node:fs";
+import { promisify } from "node:util";
+import type { Io } from "../core/io.js";
+
+const pool = {
+  open: promisify(fs.open),
+  close: promisify(fs.close),
+  fstat: promisify(fs.fstat),
+  lstat: promisify(fs.lstat) as (path: string | Buffer) => Promise<Stats>,
+  readlink: promisify(fs.readlink) as (path: string) => Promise<string>,
+  names: promisify(fs.readdir) as (path: string, options: { withFileTypes: true }) => Promise<Dirent[]>,
+  rawNames: promisify(fs.readdir) as unknown as (path: string, options: RawOptions) => Promise<Dirent<Buffer>[]>,
+  read: promisify(fs.read),
+  write: promisify(fs.write),
+  mkdir: promisify(fs.mkdir) as (path: string, mode: number) => Promise<void>,
+  unlink: promisify(fs.unlink),
+  rmdir: promisify(fs.rmdir),
+  rename: promisify(fs.rename),
+  fsync: promisify(fs.fsync),
+  ftruncate: promisify(fs.ftruncate),
+  fchmod: promisify(fs.fchmod),
+  fchown: promisify(fs.fchown),
+  chmod: promisify(fs.chmod),
+  access: promisify(fs.access),
+};
+
+interface RawOptions {
+  withFileTypes: true;
+  encoding: "buffer";
+}
+
+/** Runs a system call whose failure does not matter; answers `undefined` then. */
+export function* quietly<T>(call: Io<T>): Io<T | undefined> {
+  try {
+    return yield* call;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** Whether a system call succeeded, where the reason of its failure does not matter. */
+export function* succeeds(call: Io<void>): Io<boolean> {
+  try {
+    yield* call;
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** Bodies above this many bytes go through the thread pool even on a local disk, so that others are served meanwhile. */
+const LARGE_BYTES = 262_144;
+
+const NO_DESCRIPTORS = new Set(["EMFILE", "ENFILE"]);
+const DESCRIPTOR_RETRIES = 5;
+
+/** The errno name of a failed system call, if `error` is one. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/**
+ * The system calls of one root, either all in the calling thread or all in the thread pool (network file systems).
+ * Failures are the system's own errors; they hold paths and never leave the jail and the backend above it.
+ */
+export class Sys {
+  readonly #pool: boolean;
+
+  constructor(usePool: boolean) {
+    this.#pool = usePool;
+  }
+
+  *open(path: string | Buffer, flags: number, mode = 0o666): Io<number> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return this.#pool ? ((yield pool.open(path, flags, mode)) as number) : fs.openSync(path, flags, mode);
+      } catch (error) {
+        if (attempt > DESCRIPTOR_RETRIES || !NO_DESCRIPTORS.has(errnoOf(error) ?? "")) throw error;
+        yield new Promise((resolve) => setTimeout(resolve, attempt * 10));
+      }
+    }
+  }
+
+  /** Closes a descriptor that was written to; others are closed by {@link closeNow}. */
+  *close(fd: number): Io<void> {
+    if (this.#pool) yield pool.close(fd);
+    else fs.closeSync(fd);
+  }
+
+  *fstat(fd: number): Io<Stats> {
+    return this.#pool ? ((yield pool.fstat(fd)) as Stats) : fs.fstatSync(fd);
+  }
+
+  /** `undefined` when nothing has that name. */
+  *lstat(path: string | Buffer): Io<Stats | undefined> {
+    if (!this.#pool) return fs.lstatSync(path, { throwIfNoEntry: false });
+    try {
+      return (yield pool.lstat(path)) as Stats;
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  *readlink(path: string): Io<string> {
+    return this.#pool ? ((yield pool.readlink(path)) as string) : fs.readlinkSync(path, "utf8");
+  }
+
+  *names(path: string): Io<Dirent[]> {
+    const options = { withFileTypes: true } as const;
+    return this.#pool ? ((yield pool.names(path, options)) as Dirent[]) : fs.readdirSync(path, options);
+  }
+
+  /** The names as bytes, for directories with names that are not UTF-8. */
+  *rawNames(path: string): Io<Dirent<Buffer>[]> {
+    const options: RawOptions = { withFileTypes: true, encoding: "buffer" };
+    if (this.#pool) return (yield pool.rawNames(path, options)) as Dirent<Buffer>[];
+    return fs.readdirSync(path, options) as unknown as Dirent<Buffer>[];
+  }
+
+  /** Bytes read, 0 at the end of the file. */
+  *read(fd: number, buffer: Buffer, at: number, position: number): Io<number> {
+    const length = buffer.length - at;
+    if (!this.#pool && length <= LARGE_BYTES) return fs.readSync(fd, buffer, at, length, position);
+    return ((yield pool.read(fd, buffer, at, length, position)) as { bytesRead: number }).bytesRead;
+  }
+
+  /** Bytes written, which may be fewer than there are. */
+  *write(fd: number, buffer: Uint8Array, at: number): Io<number> {
+    const length = buffer.length - at;
+    if (!this.#pool && length <= LARGE_BYTES) return fs.writeSync(fd, buffer, at, length);
+    return ((yield pool.write(fd, buffer, at, length)) as { bytesWritten: number }).bytesWritten;
+  }
+
+  *writeAll(fd: number, bytes: Uint8Array): Io<void> {
+    for (let done = 0; done < bytes.length; ) done += yield* this.write(fd, bytes, done);
+  }
+
+  *mkdir(path: string, mode: number): Io<void> {
+    if (this.#pool) yield pool.mkdir(path, mode);
+    else fs.mkdirSync(path, mode);
+  }
+
+  *unlink(path: string | Buffer): Io<void> {
+    if (this.#pool) yield pool.unlink(path);
+    else fs.unlinkSync(path);
+  }
+
+  *rmdir(path: string | Buffer): Io<void> {
+    if (this.#pool) yield pool.rmdir(path);
+    else fs.rmdirSync(path);
+  }
+
+  *rename(from: string | Buffer, to: string): Io<void> {
+    if (this.#pool) yield pool.rename(from, to);
+    else fs.renameSync(from, to);
+  }
+
+  /** Always in the thread pool: a flush takes as long as the disk likes. */
+  *fsync(fd: number): Io<void> {
+    yield pool.fsync(fd);
+  }
+
+  *ftruncate(fd: number, size: number): Io<void> {
+    if (this.#pool) yield pool.ftruncate(fd, size);
+    else fs.ftruncateSync(fd, size);
+  }
+
+  *fchmod(fd: number, mode: number): Io<void> {
+    if (this.#pool) yield pool.fchmod(fd, mode);
+    else fs.fchmodSync(fd, mode);
+  }
+
+  *fchown(fd: number, uid: number, gid: number): Io<void> {
+    if (this.#pool) yield pool.fchown(fd, uid, gid);
+    else fs.fchownSync(fd, uid, gid);
+  }
+
+  *chmod(path: string, mode: number): Io<void> {
+    if (this.#pool) yield pool.chmod(path, mode);
+    else fs.chmodSync(path, mode);
+  }
+
+  /** Whether the process may write what `path` names. */
+  *mayWrite(path: string): Io<boolean> {
+    try {
+      if (this.#pool) yield pool.access(path, fs.constants.W_OK);
+      else fs.accessSync(path, fs.constants.W_OK);
+      return true;
+    } catch (error) {
+      if (errnoOf(error) !== undefined) return false;
+      throw error;
+    }
+  }
+}
+
+/** Closes a descriptor that nothing was written through: that never waits, not even on a network file system. */
+export function closeNow(fd: number): void {
+  fs.closeSync(fd);
+}

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import type { AssetContent } from "../core/adapter.js";
+import type { Body } from "../core/backend.js";
+import type { PathCall } from "../core/operation.js";
+import { assetNoContent, assetNotFound, contentTooLarge, invalidInput, ioError } from "../core/texts.js";
+
+/** The four ways to give new content; exactly one is allowed. */
+export interface ContentSource {
+  content?: string;
+  value?: unknown;
+  bytes?: string;
+  asset?: string;
+}
+
+/** Names of the fields that hold content. */
+export const CONTENT_FIELDS = ["content", "value", "bytes"] as const;
+const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
+const BASE64 = /^[A-Za-z0-9+/]*$/;
+
+/** @throws INVALID_INPUT unless exactly one source is given; `null` is a value */
+export function checkOneSource(input: ContentSource): void {
+  const given = SOURCES.filter((source) => input[source] !== undefined);
+  if (given.length === 1) return;
+  const expected = "exactly one of content, value, bytes, asset";
+  if (given.length > 1) throw invalidInput("Only one of 'content', 'value', 'bytes', or 'asset' may be supplied", "", expected);
+  throw invalidInput(
+    "Exactly one of 'content' (UTF-8 text), 'value' (JSON), 'bytes' (base64), or 'asset' (reference) is required",
+    "",
+    expected,
+  );
+}
+
+/** The content of a write, produced when the backend asks for it. */
+export function bodyOf(input: ContentSource, call: PathCall): Body {
+  const { asset } = input;
+  if (asset !== undefined) return { load: () => loadAsset(asset, call) };
+  return {
+    load() {
+      const bytes = decode(input);
+      const limit = call.limits.maxWriteBytes;
+      if (bytes.length > limit) throw contentTooLarge(call.access.place, bytes.length, limit);
+      return bytes;
+    },
+  };
+}
+
+function decode(input: ContentSource): Buffer {
+  if (input.content !== undefined) {
+    if (!input.content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
+    return Buffer.from(input.content, "utf8");
+  }
+  if (input.bytes !== undefined) return decodeBase64(input.bytes);
+  // An embedder may hand in what JSON cannot say: a function or a symbol has no text at all.
+  const json: string | undefined = JSON.stringify(input.value);
+  if (json === undefined) throw invalidInput("'value' must be a JSON value", "/value", "a JSON value");
+  return Buffer.from(json, "utf8");
+}
+
+/** Strict: standard alphabet, padding optional but right, no white space, no stray bits. */
+function decodeBase64(text: string): Buffer {
+  const fault = () => invalidInput("'bytes' is not valid base64", "/bytes", "base64");
+  const bare = text.replace(/={1,2}$/, "");
+  if (!BASE64.test(bare) || bare.length % 4 === 1 || (bare.length !== text.length && text.length % 4 !== 0)) throw fault();
+  const bytes = Buffer.from(bare, "base64");
+  if (bytes.toString("base64").replace(/=+$/, "") !== bare) throw fault();
+  return bytes;
+}
+
+async function loadAsset(reference: string, call: PathCall): Promise<Buffer | AsyncIterable<Uint8Array>> {
+  const { place } = call.access;
+  const found = await call.resolveAsset?.(reference, call.signal);
+  if (found === undefined) throw assetNotFound(place, reference);
+  if (found.content === null) throw assetNoContent(place, reference);
+  return verified(found, found.content, call);
+}
+
+/** Passes chunks on within the limit; a wrong hash is an error at the end, before anything has been committed. */
+async function* verified(asset: AssetContent, content: NonNullable<AssetContent["content"]>, call: PathCall): AsyncGenerator<Uint8Array> {
+  const limit = call.limits.maxContentSize;
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    size += chunk.length;
+    if (size > limit) throw contentTooLarge(call.access.place, size, limit);
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (asset.sha256 !== undefined && hash.digest("hex") !== asset.sha256.toLowerCase()) {
+    throw ioError(call.access.place, "ASSET_HASH_MISMATCH");
+  }
+}

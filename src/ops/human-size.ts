@@ -1,0 +1,13 @@
+const UNITS = ["KB", "MB", "GB", "TB", "PB"];
+
+/** A size for people: `12 B`, `1.2 KB`; steps of 1024, one decimal, rounded down, always with a point. */
+export function humanSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  let value = bytes;
+  let unit = -1;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${(Math.floor(value * 10) / 10).toFixed(1)} ${UNITS[unit]}`;
+}

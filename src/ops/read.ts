@@ -1,0 +1,155 @@
+import type { Rendering } from "../core/adapter.js";
+import type { ReadBytes, ReadRange } from "../core/backend.js";
+import type { ReadBudget } from "../core/limits.js";
+import type { Operation, PathCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { invalidInput, notJson, notText, type Place, tooLargeToRead } from "../core/texts.js";
+import type { ReadInput, ReadOutput } from "../schema/types.js";
+import { bySignature, mimeOf } from "./mime.js";
+import { isText, type TextSlice, wholeCodePoints, wholeLines } from "./text.js";
+
+type Mode = "auto" | "text" | "bytes" | "json";
+
+/** Bytes fetched around a range of text, so that its ends can be moved to whole code points. */
+const MARGIN = 4;
+const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** The content of a file, or a range of it. */
+export const read: Operation<ReadInput, ReadOutput> = {
+  name: "read",
+  on: "path",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  check(input) {
+    if (input.mode === "json" && hasRange(input)) {
+      throw invalidInput("'mode' must be one of: auto, text, bytes when a range is given", "/mode", "auto, text, bytes");
+    }
+  },
+  async run(input, call) {
+    const mode: Mode = input.mode === undefined || input.mode === "" ? "auto" : input.mode;
+    if (hasRange(input)) return readRange(input, mode, call);
+    return call.budget === undefined || mode === "json" ? readWhole(mode, call) : readBudgeted(mode, call, call.budget);
+  },
+  bytes: (output) =>
+    output.length ?? (output.encoding === "base64" ? Buffer.byteLength(output.content ?? "", "base64") : output.size),
+  render,
+};
+
+const hasRange = (input: ReadInput): boolean => input.offset !== undefined || input.length !== undefined;
+
+const maxBytesOf = ({ budget, limits }: PathCall): number => Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
+
+/** The whole file, up to the limit; the size that the system reports is not believed. */
+async function fetchWhole(call: PathCall, advice: string): Promise<ReadBytes> {
+  const limit = maxBytesOf(call);
+  const plan = (size: number): ReadRange => {
+    if (size > limit) throw tooLargeToRead(call.access.place, size, limit, advice);
+    return { offset: 0, length: limit + 1 };
+  };
+  const found = await call.root.backend.read(call.path, plan, call.access);
+  if (found.bytes.length > limit) throw tooLargeToRead(call.access.place, found.bytes.length, limit, advice);
+  return found;
+}
+
+async function readWhole(mode: Mode, call: PathCall): Promise<ReadOutput> {
+  const { bytes, size } = await fetchWhole(call, mode === "json" ? "" : "Use offset and length");
+  if (mode === "json") return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, true) };
+  return encode(mode, call, { bytes, size });
+}
+
+/** Text is cut at the budget; images and other bytes come whole or not at all. */
+async function readBudgeted(mode: Mode, call: PathCall, budget: ReadBudget): Promise<ReadOutput> {
+  const plan = (): ReadRange => ({ offset: 0, length: budget.defaultBytes + MARGIN });
+  const { bytes, size } = await call.root.backend.read(call.path, plan, call.access);
+  const allowNul = mode === "text";
+  const cutAt = { size, maxBytes: budget.defaultBytes, maxLines: budget.defaultLines, allowNul };
+  const slice = mode === "bytes" ? undefined : wholeLines(bytes, cutAt);
+  const isImage = mode === "auto" && IMAGES.has(bySignature(bytes) ?? "");
+  if (slice === undefined || isImage) {
+    if (mode === "text") throw notText(call.access.place);
+    return encode(mode, call, size <= bytes.length ? { bytes, size } : await fetchWhole(call, "Use offset and length"));
+  }
+  const cut = slice.bytes.length < size;
+  return {
+    content: slice.bytes.toString("utf8"),
+    encoding: "utf-8",
+    size,
+    mime: mime(call, bytes, true),
+    ...(cut ? { offset: 0, length: slice.bytes.length, eof: false } : {}),
+  };
+}
+
+async function readRange(input: ReadInput, mode: Mode, call: PathCall): Promise<ReadOutput> {
+  const offset = input.offset ?? 0;
+  const length = Math.min(input.length ?? Number.MAX_SAFE_INTEGER, maxBytesOf(call));
+  const before = mode === "bytes" ? 0 : Math.min(offset, MARGIN);
+  const margins = mode === "bytes" ? 0 : before + 2 * MARGIN;
+  const plan = (): ReadRange => ({ offset: offset - before, length: length + margins });
+  const { bytes: window, size } = await call.root.backend.read(call.path, plan, call.access);
+  const exact = window.subarray(before, before + length);
+  const slice: TextSlice | undefined = mode === "bytes" ? undefined : wholeCodePoints(window, { before, length, allowNul: mode === "text" });
+  if (slice === undefined && mode === "text") throw notText(call.access.place);
+  const { bytes, skipped } = slice ?? { bytes: exact, skipped: 0 };
+  const start = offset + skipped;
+  return {
+    content: bytes.toString(slice === undefined ? "base64" : "utf8"),
+    encoding: slice === undefined ? "base64" : "utf-8",
+    size,
+    mime: mime(call, offset === 0 ? bytes : Buffer.alloc(0), slice !== undefined),
+    offset: start,
+    length: bytes.length,
+    eof: start + bytes.length >= size,
+  };
+}
+
+function encode(mode: Mode, call: PathCall, { bytes, size }: ReadBytes): ReadOutput {
+  const text = mode !== "bytes" && isText(bytes);
+  // `text` promises valid UTF-8 and nothing more: a NUL is valid there.
+  if (mode === "text" && !text && !isText(bytes, { allowNul: true })) throw notText(call.access.place);
+  const asText = mode === "text" || text;
+  return {
+    content: bytes.toString(asText ? "utf8" : "base64"),
+    encoding: asText ? "utf-8" : "base64",
+    size,
+    mime: mime(call, bytes, asText || isText(bytes)),
+  };
+}
+
+const mime = (call: PathCall, head: Buffer, text: boolean): string =>
+  mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
+
+function parseJson(bytes: Buffer, place: Place): unknown {
+  if (!isText(bytes, { allowNul: true })) throw notText(place);
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw notJson(place, jsonFault(error));
+  }
+}
+
+/** What is wrong and where, without the content that the engine quotes. */
+function jsonFault(error: unknown): string {
+  const position = /at position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
+  return position === undefined ? "unexpected end" : `unexpected character at position ${position}`;
+}
+
+function render(output: ReadOutput, input: ReadInput): Rendering {
+  const { content = "", value, ...rest } = output;
+  const note = cutNote(output, input);
+  const cut = note === undefined ? {} : { note };
+  if (output.encoding === undefined) return { kind: "json", value, rest };
+  if (output.encoding === "utf-8") return { kind: "text", text: content, rest, ...cut };
+  const uri = `file://${[input.root, ...input.path.split("/").filter((part) => part !== "")].map(encodeURIComponent).join("/")}`;
+  const signature = bySignature(Buffer.from(content.slice(0, 32), "base64"));
+  return { kind: "blob", base64: content, mime: IMAGES.has(signature ?? "") && output.eof !== false ? (signature ?? output.mime) : output.mime, uri, rest, ...cut };
+}
+
+/** Says what is missing of what was asked for. */
+function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
+  const { offset, length, eof, size } = output;
+  if (eof !== false || offset === undefined || length === undefined) return undefined;
+  if (input.length !== undefined && length >= input.length) return undefined;
+  return `Cut: bytes ${offset}-${offset + length} of ${size}. Go on with offset: ${offset + length}`;
+}

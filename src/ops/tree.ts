@@ -1,0 +1,54 @@
+import type { WalkEntry } from "../core/backend.js";
+import type { Operation } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { escapeText } from "../core/texts.js";
+import type { TreeInput, TreeOutput } from "../schema/types.js";
+import { clamp } from "./clamp.js";
+import { humanSize } from "./human-size.js";
+
+/** A directory and what is below it as indented text, the form that costs a model least. */
+export const tree: Operation<TreeInput, TreeOutput> = {
+  name: "tree",
+  on: "path",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  async run(input, { root, path, access }) {
+    const maxDepth = clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 });
+    const maxEntries = clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 });
+    const sizes = input.info === "size";
+    let lines = `${[root.name, ...path.segments].map(escapeText).join("/")}/\n`;
+    let entries = 0;
+    let truncated = false;
+    let depthLimited = false;
+    const visit = (entry: WalkEntry): "enter" | "skip" | "stop" => {
+      if (entries === maxEntries) {
+        truncated = true;
+        return "stop";
+      }
+      entries++;
+      lines += line(entry);
+      if (entry.type !== "directory") return "skip";
+      if (entry.depth < maxDepth) return "enter";
+      depthLimited = true;
+      return "skip";
+    };
+    await root.backend.walk(path, { visit, sizes }, access);
+    return { tree: lines, truncated, entries, depthLimited };
+  },
+  render: ({ tree: text, ...rest }) => {
+    const note = cutNote(rest);
+    return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
+  },
+};
+
+function line(entry: WalkEntry): string {
+  const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
+  const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
+  return `${"\t".repeat(entry.depth)}${escapeText(entry.name)}${mark}${size}\n`;
+}
+
+function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {
+  if (output.truncated) return `Cut after ${output.entries} entries. Call file_tree with a deeper path, or a larger maxEntries`;
+  return output.depthLimited ? "Some directories were not entered. Call file_tree on them, or with a larger maxDepth" : undefined;
+}

@@ -1,0 +1,20 @@
+import type { Operation } from "../core/operation.js";
+import type { WriteInput, WriteOutput } from "../schema/types.js";
+import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
+
+/** Creates a file or replaces its content, atomically. */
+export const write: Operation<WriteInput, WriteOutput> = {
+  name: "write",
+  on: "path",
+  ability: "crud/write",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  hidden: CONTENT_FIELDS,
+  check: checkOneSource,
+  async run(input, call) {
+    const options = { parents: input.parents ?? false };
+    const { bytes, created } = await call.root.backend.write(call.path, bodyOf(input, call), options, call.access);
+    return { written: bytes, created };
+  },
+  bytes: ({ written }) => written,
+};

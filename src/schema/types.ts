@@ -1,0 +1,268 @@
+// Generated from schemas/file/*.json by `npm run types`. Do not edit.
+
+export interface RootsInput {}
+
+export interface RootsOutput {
+  roots: {
+    name: string;
+    path: string;
+    kind: "host" | "temp" | "dlfs";
+    readOnly: boolean;
+    description?: string;
+  }[];
+}
+
+export interface ListInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Directory; default the root itself
+   */
+  path?: string;
+  /**
+   * Entries to skip
+   */
+  offset?: number;
+  /**
+   * 1-10000, default 1000
+   */
+  limit?: number;
+}
+
+export interface ListOutput {
+  entries: {
+    name: string;
+    type: "file" | "directory" | "symlink" | "other";
+    size: number;
+    modified: number;
+    unreachable?: true;
+  }[];
+  total: number;
+  truncated: boolean;
+}
+
+export interface TreeInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Directory; default the root itself
+   */
+  path?: string;
+  /**
+   * 1-10, default 3
+   */
+  maxDepth?: number;
+  /**
+   * 1-5000, default 500
+   */
+  maxEntries?: number;
+  /**
+   * size: show file sizes
+   */
+  info?: "size" | "";
+}
+
+export interface TreeOutput {
+  tree: string;
+  truncated: boolean;
+  entries: number;
+  depthLimited: boolean;
+}
+
+export interface ReadInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+  mode?: "auto" | "text" | "bytes" | "json" | "";
+  /**
+   * First byte
+   */
+  offset?: number;
+  /**
+   * Bytes
+   */
+  length?: number;
+}
+
+export interface ReadOutput {
+  content?: string;
+  value?: unknown;
+  encoding?: "utf-8" | "base64";
+  size: number;
+  mime: string;
+  offset?: number;
+  length?: number;
+  eof?: boolean;
+}
+
+export interface StatInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File or directory
+   */
+  path: string;
+}
+
+export interface StatOutput {
+  exists: boolean;
+  type?: "file" | "directory" | "symlink" | "other";
+  size?: number;
+  modified?: number;
+  readOnly?: boolean;
+  mime?: string;
+  symlink?: true;
+}
+
+export interface WriteInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+  /**
+   * UTF-8 text
+   */
+  content?: string;
+  /**
+   * JSON value, written as compact JSON
+   */
+  value?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Base64
+   */
+  bytes?: string;
+  /**
+   * Asset reference
+   */
+  asset?: string;
+  /**
+   * Create missing parent directories
+   */
+  parents?: boolean;
+}
+
+export interface WriteOutput {
+  written: number;
+  created: boolean;
+}
+
+export interface AppendInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+  /**
+   * UTF-8 text
+   */
+  content?: string;
+  /**
+   * JSON value, written as compact JSON
+   */
+  value?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Base64
+   */
+  bytes?: string;
+  /**
+   * Asset reference
+   */
+  asset?: string;
+  /**
+   * Create missing parent directories
+   */
+  parents?: boolean;
+}
+
+export interface AppendOutput {
+  appended: number;
+  created: boolean;
+}
+
+export interface MkdirInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Directory
+   */
+  path: string;
+  /**
+   * Create missing parent directories
+   */
+  parents?: boolean;
+}
+
+export interface MkdirOutput {
+  created: boolean;
+  path: string;
+}
+
+export interface DeleteInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File or directory
+   */
+  path: string;
+  /**
+   * Also a directory with all in it
+   */
+  recursive?: boolean;
+}
+
+export interface DeleteOutput {
+  deleted: boolean;
+  existed: boolean;
+}
+
+/** Input of each operation. */
+export interface FileInputs {
+  readonly "file:roots": RootsInput;
+  readonly "file:list": ListInput;
+  readonly "file:tree": TreeInput;
+  readonly "file:read": ReadInput;
+  readonly "file:stat": StatInput;
+  readonly "file:write": WriteInput;
+  readonly "file:append": AppendInput;
+  readonly "file:mkdir": MkdirInput;
+  readonly "file:delete": DeleteInput;
+}
+
+/** Output of each operation. */
+export interface FileOutputs {
+  readonly "file:roots": RootsOutput;
+  readonly "file:list": ListOutput;
+  readonly "file:tree": TreeOutput;
+  readonly "file:read": ReadOutput;
+  readonly "file:stat": StatOutput;
+  readonly "file:write": WriteOutput;
+  readonly "file:append": AppendOutput;
+  readonly "file:mkdir": MkdirOutput;
+  readonly "file:delete": DeleteOutput;
+}

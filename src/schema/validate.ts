@@ -1,0 +1,96 @@
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { closest, distance } from "fastest-levenshtein";
+import type { JsonObject } from "../core/adapter.js";
+import type { FileAdapterError } from "../core/errors.js";
+import type { Awaitable } from "../core/io.js";
+import { escapeText, invalidInput } from "../core/texts.js";
+
+/** Checks inputs against the schemas of their operations. Compiles each on first use: most processes need few. */
+export class InputValidator {
+  readonly #compiled = new Map<string, ValidateFunction>();
+  #compiler: Promise<(schema: JsonObject) => ValidateFunction> | undefined;
+
+  /** @throws INVALID_INPUT for the first fault found */
+  check(operation: string, schema: JsonObject, input: unknown): Awaitable<void> {
+    const validate = this.#compiled.get(operation);
+    return validate === undefined ? this.#compile(operation, schema, input) : run(validate, schema, input);
+  }
+
+  async #compile(operation: string, schema: JsonObject, input: unknown): Promise<void> {
+    this.#compiler ??= loadCompiler();
+    const validate = (await this.#compiler)(schema);
+    this.#compiled.set(operation, validate);
+    run(validate, schema, input);
+  }
+}
+
+async function loadCompiler(): Promise<(schema: JsonObject) => ValidateFunction> {
+  const { Ajv } = await import("ajv");
+  const ajv = new Ajv({ strict: true, verbose: true });
+  return (schema) => ajv.compile(schema);
+}
+
+function run(validate: ValidateFunction, schema: JsonObject, input: unknown): void {
+  if (validate(input)) return;
+  const fault = validate.errors?.[0];
+  throw fault === undefined ? invalidInput("'input' is not valid", "", "valid input") : explain(fault, schema);
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  string: "string",
+  boolean: "boolean",
+  integer: "whole number",
+  number: "number",
+  object: "JSON object",
+  array: "list",
+};
+
+function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
+  const pointer = fault.instancePath;
+  const field = pointer === "" ? "input" : pointer.slice(1).replaceAll("/", ".");
+  switch (fault.keyword) {
+    case "required": {
+      const missing = String(fault.params["missingProperty"]);
+      return invalidInput(`'${missing}' is required`, `${pointer}/${missing}`, "a value");
+    }
+    case "additionalProperties":
+      return unknownField(String(fault.params["additionalProperty"]), pointer, schema);
+    case "type": {
+      const type = String(fault.params["type"]);
+      return invalidInput(`'${field}' must be a ${NOUNS[type] ?? type}`, pointer, type);
+    }
+    case "enum":
+      return notOneOf(field, pointer, fault);
+    case "minimum":
+    case "maximum": {
+      const { minimum, maximum } = fault.parentSchema as { minimum: number; maximum: number };
+      return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, pointer, `${minimum}..${maximum}`);
+    }
+    default:
+      return invalidInput(`'${field}' is not valid`, pointer, fault.keyword);
+  }
+}
+
+function notOneOf(field: string, pointer: string, fault: ErrorObject): FileAdapterError {
+  const values = (fault.params["allowedValues"] as string[]).filter((value) => value !== "").join(", ");
+  const given = escapeText(String(fault.data)).slice(0, 100);
+  return field === "mode"
+    ? invalidInput(`Unknown mode '${given}'. Expected: ${values}`, pointer, values)
+    : invalidInput(`'${field}' must be one of: ${values}`, pointer, values);
+}
+
+function unknownField(name: string, pointer: string, schema: JsonObject): FileAdapterError {
+  const known = Object.keys((schema["properties"] as JsonObject | undefined) ?? {});
+  const expected = known.length === 0 ? "no fields" : known.join(", ");
+  const shown = escapeText(name.slice(0, 100));
+  const near = nearest(name, known);
+  const advice = near === undefined ? `. Known fields: ${known.length === 0 ? "none" : known.join(", ")}` : ` - did you mean '${near}'?`;
+  return invalidInput(`Unknown field '${shown}'${advice}`, `${pointer}/${shown}`, expected);
+}
+
+/** The known name that a misspelt one most likely meant. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  if (known.length === 0 || name.length > 100) return undefined;
+  const candidate = closest(name.toLowerCase(), known.map((one) => one));
+  return distance(name.toLowerCase(), candidate.toLowerCase()) <= Math.max(2, Math.floor(candidate.length / 3)) ? candidate : undefined;
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from "node:http";
+import {
+  type HttpError,
+  hostNotAllowed,
+  invalidToken,
+  missingHost,
+  originNotAllowed,
+  unsupportedScheme,
+} from "./http-error.js";
+import { isLoopbackName, parseHostName } from "./loopback.js";
+
+/** What a request is admitted by. */
+export interface AdmissionRules {
+  /** The surface listens where only this machine can reach it. */
+  readonly loopback: boolean;
+  readonly allowedHosts: readonly string[];
+  /** Origin of the venue's own URL. */
+  readonly ownOrigin: string;
+}
+
+/**
+ * Refuses a request before anything else about it is looked at: by the name it was sent to, by the page that sent it,
+ * by its credentials. Without these checks any web page could use a venue on the reader's machine (DNS rebinding).
+ *
+ * @returns the refusal, or `undefined`
+ */
+export function refuse(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
+  return refuseHost(request, rules) ?? refuseOrigin(request, rules) ?? refuseCredentials(request);
+}
+
+/** The host a request is addressed to: that of its target if it has one (RFC 9112 §3.2.2), else its `Host` header. */
+function addressee(request: IncomingMessage): string | undefined {
+  const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? "");
+  return absolute?.[1] ?? request.headers.host;
+}
+
+function refuseHost(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
+  const host = addressee(request);
+  if (!rules.loopback) return host === undefined && request.httpVersion !== "1.0" ? missingHost() : undefined;
+  const name = host === undefined ? undefined : parseHostName(host);
+  if (name !== undefined && (isLoopbackName(name) || rules.allowedHosts.includes(name))) return undefined;
+  return hostNotAllowed();
+}
+
+function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
+  const { origin } = request.headers;
+  if (origin === undefined || origin === rules.ownOrigin) return undefined;
+  // A page of this listener itself, whatever loopback name it was opened under. Off loopback the Host header is not
+  // checked, so it proves nothing about the origin.
+  if (rules.loopback && origin === `http://${addressee(request)?.toLowerCase()}`) return undefined;
+  return originNotAllowed();
+}
+
+/** No kind of token is known yet, so each is invalid; none may ever turn its bearer into an anonymous caller. */
+function refuseCredentials(request: IncomingMessage): HttpError | undefined {
+  const { authorization } = request.headers;
+  if (authorization === undefined) return undefined;
+  return /^bearer(?:\s|$)/i.test(authorization) ? invalidToken() : unsupportedScheme();
+}

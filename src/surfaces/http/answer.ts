@@ -1,0 +1,39 @@
+import type { FastifyReply } from "fastify";
+import type { JobRecord } from "../../core/job.js";
+import type { HttpHost } from "./host.js";
+import type { HttpError } from "./http-error.js";
+
+/** Headers of every response, errors included. */
+export const COMMON_HEADERS = { "x-content-type-options": "nosniff", "cache-control": "no-store" } as const;
+
+/** Answers with a JSON text. */
+export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
+  // As bytes: to a text Fastify would add a charset, which application/json does not have.
+  return reply.code(status).headers(COMMON_HEADERS).header("content-type", "application/json").send(Buffer.from(json));
+}
+
+/** Answers with an error. */
+export function sendError(reply: FastifyReply, error: HttpError): FastifyReply {
+  return sendJson(reply.headers(error.headers), error.status, errorJson(error));
+}
+
+/** The body of an error. */
+export function errorJson(error: HttpError): string {
+  return JSON.stringify({ error: error.message });
+}
+
+/**
+ * The JSON text of a record. An answer that cannot be written as JSON (too deep, or no JSON at all) becomes a failed
+ * job: the job exists, so its reply must be a record.
+ */
+export function recordJson(record: JobRecord, host: HttpHost): string {
+  try {
+    return JSON.stringify(record);
+  } catch (error) {
+    const requestId = host.requestId();
+    host.logInternal(error, requestId);
+    const { id, name, operation, created, updated, caller } = record;
+    const failure = { status: "FAILED", error: `Internal error (${requestId})`, errorCode: "INTERNAL" };
+    return JSON.stringify({ id, name, operation, created, updated, caller, ...failure });
+  }
+}

@@ -1,0 +1,57 @@
+import { escapeText } from "../../core/texts.js";
+
+/** Longest text of a caller repeated in an answer. */
+const MOST_ECHO_CHARS = 512;
+
+/** A request that got no job, and the whole of its answer. Thrown only inside this surface. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
+    super(text);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Makes text of a caller safe to repeat: one line, of bounded length. */
+export function echo(text: string): string {
+  return escapeText(text.length > MOST_ECHO_CHARS ? `${text.slice(0, MOST_ECHO_CHARS)}…` : text);
+}
+
+export const badRequest = (text: string): HttpError => new HttpError(400, text);
+
+export const invalidJson = (reason: string): HttpError => new HttpError(400, `Invalid JSON: ${escapeText(reason)}`);
+
+export const malformedTarget = (): HttpError => new HttpError(400, "Malformed URL: invalid percent-encoding");
+
+export const missingHost = (): HttpError => new HttpError(400, "Missing Host header");
+
+export const authenticationRequired = (): HttpError =>
+  new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
+
+export const invalidToken = (): HttpError =>
+  new HttpError(401, "Invalid or expired token", { "www-authenticate": 'Bearer error="invalid_token"' });
+
+export const unsupportedScheme = (): HttpError =>
+  new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
+
+export const hostNotAllowed = (): HttpError => new HttpError(403, "Host not allowed");
+
+export const originNotAllowed = (): HttpError => new HttpError(403, "Origin not allowed");
+
+/** The text by which clients tell a missing endpoint from a missing resource. */
+export const endpointNotFound = (method: string, path: string): HttpError =>
+  new HttpError(404, `Endpoint ${method} ${path} not found`);
+
+export const methodNotAllowed = (method: string, path: string, allow: string): HttpError =>
+  new HttpError(405, `Method ${method} not allowed on ${path}. Use ${allow}`, { allow });
+
+export const bodyTooLarge = (limit: number): HttpError =>
+  new HttpError(413, `Request too large: limit ${limit} bytes`, { connection: "close" });
+
+export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
+
+export const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);

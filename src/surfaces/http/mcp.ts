@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { COMMON_HEADERS } from "./answer.js";
+import type { HttpHost, McpHandler } from "./host.js";
+import { parseJson } from "./json-body.js";
+import { sendWebResponse, toWebRequest } from "./web-bridge.js";
+
+/** `/mcp`: hands the request to the MCP endpoint, and cancels it when the client hangs up. */
+export async function serveMcp(
+  host: HttpHost,
+  mcp: McpHandler,
+  exchange: { request: FastifyRequest; reply: FastifyReply },
+): Promise<FastifyReply> {
+  const { request, reply } = exchange;
+  const body = Buffer.isBuffer(request.body) ? request.body : undefined;
+  const parsed = request.method === "POST" ? { parsedBody: await parseJson(body, { json5: false }) } : {};
+  const { signal } = watchForHangUp(reply);
+  const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
+  let response: Response;
+  try {
+    response = await mcp(webRequest, { caller: request.getDecorator<string>("caller"), ...parsed });
+  } catch (error) {
+    // Nobody is left to be told, and being cancelled is no fault.
+    if (signal.aborted) return reply.hijack();
+    throw error;
+  }
+  reply.hijack();
+  await sendWebResponse(response, reply.raw, COMMON_HEADERS).catch((error: unknown) => {
+    if (!endedByClient(error)) host.logInternal(error, host.requestId());
+  });
+  return reply;
+}
+
+function watchForHangUp(reply: FastifyReply): AbortController {
+  const hangUp = new AbortController();
+  const onClose = () => {
+    if (!reply.raw.writableFinished) hangUp.abort();
+  };
+  if (reply.raw.destroyed) onClose();
+  else reply.raw.once("close", onClose);
+  return hangUp;
+}
+
+function endedByClient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === "AbortError" || ("code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE");
+}

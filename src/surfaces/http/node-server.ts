@@ -1,0 +1,76 @@
+import type { IncomingMessage } from "node:http";
+import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { COMMON_HEADERS, errorJson } from "./answer.js";
+import { HttpError } from "./http-error.js";
+
+/** How long clients may take, in milliseconds. */
+export interface HttpTimeouts {
+  /** For the headers of a request. */
+  readonly headersMs: number;
+  /** For a whole request, body included. */
+  readonly requestMs: number;
+  /** Between two requests on one connection. */
+  readonly keepAliveMs: number;
+  /** How often the first two are enforced. */
+  readonly checkMs: number;
+  /** For the requests still open when the surface is closed. */
+  readonly closeMs: number;
+}
+
+/** 16 MiB, the largest body by default, in two minutes: a line of about 1 Mbit/s. */
+export const DEFAULT_TIMEOUTS: HttpTimeouts = {
+  headersMs: 15_000,
+  requestMs: 120_000,
+  keepAliveMs: 65_000,
+  checkMs: 5_000,
+  closeMs: 5_000,
+};
+
+/** Creates a server of HTTP/1.1 without TLS. It has no `upgrade` listener, so offers such as `h2c` are ignored. */
+export function createNodeServer(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+  timeouts: HttpTimeouts,
+): Server {
+  const server = createServer(
+    {
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      keepAliveTimeout: timeouts.keepAliveMs,
+      connectionsCheckingInterval: timeouts.checkMs,
+      // Judged with the rest of the request, so that the answer is one of ours.
+      requireHostHeader: false,
+    },
+    handler,
+  );
+  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+    const refusal = new HttpError(417, "Expectation not supported");
+    response.writeHead(refusal.status, { ...COMMON_HEADERS, "content-type": "application/json", connection: "close" });
+    response.end(errorJson(refusal));
+  });
+  return server;
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request timed out"],
+  HPE_HEADER_OVERFLOW: [431, "Request headers too large"],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "Chunk extensions too large"],
+};
+
+/** Answers what is no HTTP request, or not one in time; it never reaches a handler. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, text] = CLIENT_ERRORS[error.code ?? ""] ?? [400, "Malformed request"];
+  const body = errorJson(new HttpError(status, text));
+  const headers = {
+    ...COMMON_HEADERS,
+    "content-type": "application/json",
+    "content-length": `${Buffer.byteLength(body)}`,
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
+/** Headers about the connection rather than the message; they mean nothing on the other side of the bridge. */
+const HOP_BY_HOP = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "http2-settings",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/**
+ * The web-standard form of a request of Node.
+ *
+ * @param options.base URL the target is relative to
+ * @param options.body the body, already read
+ * @param options.signal aborted when the client hangs up
+ */
+export function toWebRequest(
+  raw: IncomingMessage,
+  options: { base: string; body: Buffer | undefined; signal: AbortSignal },
+): Request {
+  const headers = new Headers();
+  for (let i = 0; i + 1 < raw.rawHeaders.length; i += 2) {
+    const name = raw.rawHeaders[i] ?? "";
+    if (!HOP_BY_HOP.has(name.toLowerCase())) headers.append(name, raw.rawHeaders[i + 1] ?? "");
+  }
+  const { base, body, signal } = options;
+  const method = raw.method ?? "GET";
+  return new Request(new URL(raw.url ?? "/", base), {
+    method,
+    headers,
+    signal,
+    ...(body === undefined || method === "GET" ? {} : { body: new Uint8Array(body) }),
+  });
+}
+
+/**
+ * Writes a web-standard response, its body as it comes. A client that hangs up cancels the body.
+ *
+ * @param headers set on top of those of the response
+ */
+export async function sendWebResponse(
+  response: Response,
+  raw: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { body } = response;
+  if (raw.destroyed) {
+    await body?.cancel();
+    return;
+  }
+  raw.writeHead(response.status, { ...nodeHeaders(response.headers), ...headers });
+  if (body === null) {
+    raw.end();
+    return;
+  }
+  // An event stream may stay silent for long, and its client waits for the headers.
+  raw.flushHeaders();
+  await pipeline(Readable.fromWeb(body), raw);
+}
+
+function nodeHeaders(headers: Headers): OutgoingHttpHeaders {
+  const plain: OutgoingHttpHeaders = {};
+  for (const [name, value] of headers) {
+    if (!HOP_BY_HOP.has(name) && name !== "set-cookie") plain[name] = value;
+  }
+  const cookies = headers.getSetCookie();
+  if (cookies.length > 0) plain["set-cookie"] = cookies;
+  return plain;
+}

@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { loadConfigFile } from "../../src/config/load.js";
+import { configErrorOf, problemsOf } from "./problems.js";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "venue-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function file(content: string | Uint8Array, name = "venue.json5"): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+describe("a config file", () => {
+  test("is JSON5", () => {
+    const path = file(`\ufeff{ /* mine */ name: 'my venue', port: 0x1F90, }`);
+    expect(loadConfigFile(path)).toMatchObject({ name: "my venue", port: 8080 });
+  });
+
+  test("has its paths relative to its own folder", () => {
+    const path = file(
+      `{ audit: { file: "log/audit.jsonl" }, file: { roots: { a: "a", b: { path: "../b" }, c: "/c" } } }`,
+    );
+    const config = loadConfigFile(relative(process.cwd(), path));
+    expect(config.audit.file).toBe(join(folder, "log/audit.jsonl"));
+    expect(Object.values(config.file.roots)).toMatchObject([
+      { path: join(folder, "a") },
+      { path: join(folder, "..", "b") },
+      { path: "/c" },
+    ]);
+  });
+
+  test("can be joined by roots of the command line", () => {
+    const path = file(`{ file: { roots: { a: "a" } } }`);
+    const config = loadConfigFile(path, { extraRoots: { b: { path: "/b", readOnly: true } } });
+    expect(Object.entries(config.file.roots)).toMatchObject([
+      ["a", { path: join(folder, "a") }],
+      ["b", { kind: "host", path: "/b", readOnly: true }],
+    ]);
+  });
+
+  test("has its capabilities checked by the given parser", () => {
+    const path = file(`{ auth: { public: { caps: [{ with: "docs", can: "crud" }] } } }`);
+    expect(problemsOf(() => loadConfigFile(path, { isGrant: () => false }))).toHaveLength(1);
+    expect(problemsOf(() => loadConfigFile(path))).toEqual([]);
+  });
+
+  test("takes the last of two equal keys, and __proto__ as a name", () => {
+    expect(loadConfigFile(file(`{ port: 1, port: 2 }`)).port).toBe(2);
+    expect(problemsOf(() => loadConfigFile(file(`{ __proto__: { port: 1 } }`)))).toEqual([
+      "Unknown config key '__proto__'",
+    ]);
+    expect(problemsOf(() => loadConfigFile(file(`{ file: { roots: { __proto__: "a" } } }`)))).toEqual([
+      expect.stringMatching(/^'file\.roots\.__proto__' has an invalid name: expected /),
+    ]);
+  });
+});
+
+describe("a file that cannot be read ends with status 66", () => {
+  test.each([
+    ["missing.json5", 'Cannot read "missing.json5": no such file'],
+    ["plain/missing.json5", 'Cannot read "missing.json5": no such file'],
+    ["folder", 'Cannot read "folder": it is a directory'],
+    ["x".repeat(300), `Cannot read "${"x".repeat(300)}": ENAMETOOLONG`],
+  ])("%s", (name, message) => {
+    file("{}", "plain");
+    mkdirSync(join(folder, "folder"));
+    expect(configErrorOf(() => loadConfigFile(join(folder, name)))).toMatchObject({
+      name: "ConfigError",
+      exitStatus: 66,
+      problems: [message],
+      message,
+    });
+  });
+});
+
+describe("an invalid file ends with status 78", () => {
+  test.each([
+    ["{\n  name: 'a',\n  port: }", 'Cannot read "venue.json5": not valid JSON5 at line 3, column 9'],
+    ["", 'Cannot read "venue.json5": not valid JSON5 at line 1, column 1'],
+    [Uint8Array.of(0x27, 0xff, 0x27), 'Cannot read "venue.json5": not valid UTF-8'],
+    ["[]", "Config must be an object, not an array"],
+    ["null", "Config must be an object, not null"],
+    ["'name'", "Config must be an object, not a string"],
+    ["7", "Config must be an object, not 7"],
+  ])("%j", (content, message) => {
+    const error = configErrorOf(() => loadConfigFile(file(content)));
+    expect(error).toMatchObject({ exitStatus: 78, problems: [message], message });
+  });
+
+  test("with one line for each problem", () => {
+    const error = configErrorOf(() => loadConfigFile(file(`{ port: "8080", nmae: "a" }`)));
+    expect(error?.exitStatus).toBe(78);
+    expect(error?.message.split("\n")).toEqual([
+      "Unknown config key 'nmae' - did you mean 'name'?",
+      "'port' must be an integer from 0 to 65535, not a string",
+    ]);
+  });
+});

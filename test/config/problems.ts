@@ -1,0 +1,29 @@
+import { ConfigError } from "../../src/config/errors.js";
+import { parseConfig, parseFileConfig } from "../../src/config/load.js";
+import type { VenueParseOptions } from "../../src/config/parse-venue.js";
+
+/** Every problem of a venue's config; none when it is right. */
+export function venueProblems(value: unknown, options: Partial<VenueParseOptions> = {}): readonly string[] {
+  return problemsOf(() => parseConfig(value, { baseDir: "/base", ...options }));
+}
+
+/** Every problem of a file adapter's config; none when it is right. */
+export function fileProblems(value: unknown, options: Partial<VenueParseOptions> = {}): readonly string[] {
+  return problemsOf(() => parseFileConfig(value, { baseDir: "/base", ...options }));
+}
+
+/** What a {@link ConfigError} thrown by `run` says; none when nothing is thrown. */
+export function problemsOf(run: () => unknown): readonly string[] {
+  return configErrorOf(run)?.problems ?? [];
+}
+
+/** The {@link ConfigError} thrown by `run`. */
+export function configErrorOf(run: () => unknown): ConfigError | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}

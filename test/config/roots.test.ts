@@ -1,0 +1,191 @@
+import { describe, expect, test } from "@jest/globals";
+import { parseConfig, parseFileConfig } from "../../src/config/load.js";
+import type { FileConfigInput, RootConfigInput } from "../../src/config/types.js";
+import { fileProblems, venueProblems } from "./problems.js";
+
+const parse = (value: FileConfigInput) => parseFileConfig(value, { baseDir: "/base" });
+const rootOf = (root: string | RootConfigInput) => Object.values(parse({ roots: { docs: root } }).roots)[0];
+const rootProblems = (root: unknown) => fileProblems({ roots: { docs: root } });
+
+const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto" };
+
+describe("a root", () => {
+  test("by path is a host directory below the base folder", () => {
+    expect(rootOf({ path: "manuals" })).toEqual({
+      kind: "host",
+      path: "/base/manuals",
+      durability: "flush",
+      ...common,
+    });
+  });
+
+  test("as a string is the same as one by path", () => {
+    expect(rootOf("manuals")).toEqual(rootOf({ path: "manuals" }));
+  });
+
+  test.each([
+    ["/abs/dir", "/abs/dir"],
+    ["../up", "/up"],
+    ["./", "/base"],
+    ["a/../b/", "/base/b"],
+  ])("by path %s is made absolute", (path, expected) => {
+    expect(rootOf(path)).toMatchObject({ path: expected });
+  });
+
+  test("by temp is a temp directory with a prefix of its name", () => {
+    expect(rootOf({ temp: true })).toEqual({ kind: "temp", prefix: "covia-docs-", durability: "none", ...common });
+    expect(rootOf({ temp: true, prefix: "mine_1.-" })).toMatchObject({ prefix: "mine_1.-" });
+  });
+
+  test("keeps every option", () => {
+    const options = {
+      readOnly: true,
+      description: "Manuals",
+      durability: "none",
+      crossDevice: true,
+      hardLinks: true,
+      io: "pool",
+    } as const;
+    expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
+    expect(rootOf({ temp: true, ...options, durability: "flush" })).toMatchObject({ ...options, durability: "flush" });
+  });
+});
+
+describe("a wrong root is refused", () => {
+  const oneOf = "'roots.docs' must have exactly one of 'path' and 'temp'";
+  const plainName = "'roots.docs.prefix' must be a plain name: at most 64 letters, digits, '.', '_' or '-'";
+  test.each<[unknown, ...string[]]>([
+    [5, "'roots.docs' must be a path that is not empty or an object, not 5"],
+    [null, "'roots.docs' must be a path that is not empty or an object, not null"],
+    ["", "'roots.docs' must be a path that is not empty"],
+    [{}, oneOf],
+    [{ readOnly: true }, oneOf],
+    [{ path: "a", temp: true }, oneOf],
+    [{ path: "" }, "'roots.docs.path' must be a path that is not empty"],
+    [{ path: 5 }, "'roots.docs.path' must be a path that is not empty, not 5"],
+    [{ temp: false }, "'roots.docs.temp' must be true, not false"],
+    [{ temp: "true" }, "'roots.docs.temp' must be true, not a string"],
+    [{ path: "a", prefix: "b" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
+    [{ temp: true, prefix: "a/b" }, plainName],
+    [{ temp: true, prefix: "" }, plainName],
+    [{ temp: true, prefix: "x".repeat(65) }, plainName],
+    [{ temp: true, prefix: 5 }, `${plainName}, not 5`],
+    [{ path: "a", readOnly: "true" }, "'roots.docs.readOnly' must be true or false, not a string"],
+    [{ path: "a", description: 5 }, "'roots.docs.description' must be a string, not 5"],
+    [{ path: "a", durability: "fsync" }, `'roots.docs.durability' must be "flush" or "none"`],
+    [{ path: "a", durability: true }, `'roots.docs.durability' must be "flush" or "none", not true`],
+    [{ path: "a", crossDevice: 1 }, "'roots.docs.crossDevice' must be true or false, not 1"],
+    [{ path: "a", hardLinks: 1 }, "'roots.docs.hardLinks' must be true or false, not 1"],
+    [{ path: "a", io: "async" }, `'roots.docs.io' must be "auto" or "sync" or "pool"`],
+    [{ pth: "a" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],
+    [{ path: "a", pth: "b" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],
+    [{ colour: "red" }, "Unknown config key 'roots.docs.colour'", oneOf],
+    [{ dlfs: "notes" }, "not supported yet: 'roots.docs.dlfs'"],
+    [{ dlfs: "notes", path: "a" }, "not supported yet: 'roots.docs.dlfs'"],
+    [{ dlfs: "notes", path: "a", temp: true }, "not supported yet: 'roots.docs.dlfs'", oneOf],
+  ])("%j", (root, ...messages) => {
+    expect(rootProblems(root)).toEqual(messages);
+    const fromTop = messages.map((message) => message.replace("'roots.docs", "'file.roots.docs"));
+    expect(venueProblems({ file: { roots: { docs: root } } })).toEqual(fromTop);
+  });
+});
+
+describe("the name of a root", () => {
+  test.each(["a", "0", "A.b_c-d", "x".repeat(63), "constructor", "toString", "hasOwnProperty"])("can be %s", (name) => {
+    const { roots } = parse({ roots: { [name]: "/x", other: "/y" } });
+    expect(Object.keys(roots).sort()).toEqual([name, "other"].sort());
+    expect(roots[name]).toMatchObject({ path: "/x" });
+  });
+
+  test.each(["", ".a", "-a", "_a", "a b", "a/b", "ä", "x".repeat(64), "a\n", "__proto__"])("cannot be %j", (name) => {
+    expect(fileProblems({ roots: { [name]: "/x" } })).toEqual([
+      expect.stringMatching(/^'roots\..*' has an invalid name: expected a letter or digit, then /),
+    ]);
+  });
+
+  test("is not looked up in a prototype", () => {
+    const { roots } = parse({ roots: { docs: "/x" } });
+    expect(["docs", "constructor", "toString", "__proto__"].filter((name) => name in roots)).toEqual(["docs"]);
+  });
+
+  test("does not change the order of the roots", () => {
+    const names = ["zeta", "alpha", "Beta", "a.b"];
+    const roots = Object.fromEntries(names.map((name) => [name, `/${name}`]));
+    expect(Object.keys(parse({ roots }).roots)).toEqual(names);
+  });
+});
+
+describe("without any root", () => {
+  test.each<[FileConfigInput]>([[{}], [{ roots: {} }]])("%j, there is one temp root tmp", (value) => {
+    expect(parse(value).roots).toEqual({ tmp: { kind: "temp", prefix: "covia-tmp-", durability: "none", ...common } });
+  });
+});
+
+describe("roots of the command line", () => {
+  const withExtra = (value: FileConfigInput, ...names: string[]) =>
+    parseFileConfig(value, {
+      baseDir: "/base",
+      extraRoots: Object.fromEntries(names.map((name) => [name, { path: `/cli/${name}` }])),
+    });
+
+  test("come after those of the config", () => {
+    const { roots } = withExtra({ roots: { b: "b" } }, "c", "a");
+    const host = { kind: "host", durability: "flush", ...common };
+    expect(Object.entries(roots)).toEqual([
+      ["b", { path: "/base/b", ...host }],
+      ["c", { path: "/cli/c", ...host }],
+      ["a", { path: "/cli/a", ...host }],
+    ]);
+  });
+
+  test("stand alone when the config has none: no tmp is added", () => {
+    expect(Object.keys(withExtra({}, "docs").roots)).toEqual(["docs"]);
+  });
+
+  test("that are none leave tmp in place", () => {
+    expect(Object.keys(withExtra({}).roots)).toEqual(["tmp"]);
+  });
+
+  test("can be named tmp, since no other root of that name is added", () => {
+    expect(withExtra({}, "tmp").roots).toMatchObject({ tmp: { kind: "host" } });
+  });
+
+  test("cannot repeat one of the config, even one that is wrong itself", () => {
+    const extraRoots = { docs: { path: "/a" }, bad: { path: "/b" }, other: { path: "/c" } };
+    expect(fileProblems({ roots: { docs: "docs", bad: {} } }, { extraRoots })).toEqual([
+      "'roots.bad' must have exactly one of 'path' and 'temp'",
+      "Root 'docs' is given twice: in the config and by --root",
+      "Root 'bad' is given twice: in the config and by --root",
+    ]);
+  });
+
+  test("are checked like all others", () => {
+    expect(venueProblems({}, { extraRoots: { "a b": { path: "/a" } } })).toEqual([
+      expect.stringMatching(/^'file\.roots\.a b' has an invalid name: /),
+    ]);
+  });
+});
+
+describe("the file adapter's part alone", () => {
+  test("reads the same as in a venue", () => {
+    const file = { roots: { docs: "docs" }, discloseHostPaths: false, limits: { maxConcurrent: 3 } };
+    expect(parse(file)).toEqual(parseConfig({ file }, { baseDir: "/base" }).file);
+  });
+
+  test("is frozen all through", () => {
+    const config = parse({ roots: { docs: "docs" } });
+    const parts = [config, config.roots, ...Object.values(config.roots), config.limits];
+    expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
+  });
+
+  test.each([
+    [null, "Config must be an object, not null"],
+    [{ rootz: {} }, "Unknown config key 'rootz' - did you mean 'roots'?"],
+    [{ roots: 5 }, "'roots' must be an object, not 5"],
+    [{ limits: { maxUploadBytes: 5 } }, "not supported yet: 'limits.maxUploadBytes'"],
+    [{ store: 5 }, "Unknown config key 'store'"],
+    [{ port: 5 }, "Unknown config key 'port'"],
+  ])("has key paths that start there: %j", (value, message) => {
+    expect(fileProblems(value)).toEqual([message]);
+  });
+});
