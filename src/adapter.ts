@@ -1,7 +1,7 @@
 import type { AuditSink } from "./audit/record.js";
 import type { Authority } from "./authz/authorise.js";
 import { parseGrant } from "./authz/grant.js";
-import type { FileConfig } from "./config/types.js";
+import type { FileConfig } from "./core/file-config.js";
 import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "./core/adapter.js";
 import type { Capability } from "./core/capability.js";
 import { type Clock, systemClock } from "./core/clock.js";

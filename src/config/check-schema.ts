@@ -1,7 +1,7 @@
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
 import { type KeyPath, keyText } from "./key-path.js";
 import { laterKeysAt } from "./later-keys.js";
-import { nearestKey } from "./unknown-key.js";
+import { nearestName } from "../schema/nearest.js";
 
 /** One check of one config: what is wrong in it is collected, so that all of it is reported together. */
 export interface SchemaCheck {
@@ -63,8 +63,7 @@ function checkObject(place: Place, schema: JsonSchema, value: Members): Members 
   const properties = schema.properties ?? {};
   // Keys that are likely meant by another one, which has been reported: they are not reported as missing too.
   const excused: string[] = [];
-  // Without a prototype, `__proto__` is a name like any other.
-  const result: Record<string, unknown> = schema.properties === undefined ? Object.create(null) : {};
+  const result: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(properties, key)) continue;
     if (isObject(schema.additionalProperties)) {
@@ -100,7 +99,7 @@ function reportUnknown({ check, path }: Place, value: unknown, known: readonly s
     check.problems.push(...later.map((keyPath) => `not supported yet: ${quoted({ check, path: keyPath })}`));
     return known;
   }
-  const nearest = nearestKey(String(path.at(-1)), known);
+  const nearest = nearestName(String(path.at(-1)), known);
   const question = nearest === undefined ? "" : ` - did you mean '${nearest}'?`;
   check.problems.push(`Unknown config key ${quoted({ check, path })}${question}`);
   return nearest === undefined ? [] : [nearest];

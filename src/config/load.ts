@@ -6,7 +6,8 @@ import { ConfigError } from "./errors.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
 import { parseVenue, type VenueParseOptions } from "./parse-venue.js";
-import type { FileConfig, VenueConfig } from "./types.js";
+import type { FileConfig } from "../core/file-config.js";
+import type { VenueConfig } from "./types.js";
 
 const require = createRequire(import.meta.url);
 

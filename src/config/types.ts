@@ -1,52 +1,5 @@
 import type { Capability } from "../core/capability.js";
-import type { Limits } from "../core/limits.js";
-
-/** The part of {@link Limits} that a config can set. */
-export type ConfiguredLimits = Pick<Limits, "maxReadBytes" | "maxWriteBytes" | "timeoutMs" | "maxConcurrent">;
-
-/** `flush`: a write is on the disk before it is answered. */
-export type Durability = "flush" | "none";
-
-/** Where small calls run; `auto`: in the thread pool where a call can be slow, else synchronous. */
-export type IoMode = "auto" | "sync" | "pool";
-
-/** What a root of either kind is configured with. */
-export interface RootOptions {
-  readonly readOnly: boolean;
-  /** Operator's note, returned by `file:roots`. */
-  readonly description?: string;
-  readonly durability: Durability;
-  /** Walk into directories on another device. */
-  readonly crossDevice: boolean;
-  /** Append in place to a file with several hard links. */
-  readonly hardLinks: boolean;
-  readonly io: IoMode;
-}
-
-/** A host directory. Whether it exists is seen only when the jail opens it. */
-export interface HostRootConfig extends RootOptions {
-  readonly kind: "host";
-  /** Absolute, but not yet canonical. */
-  readonly path: string;
-}
-
-/** A fresh private directory. */
-export interface TempRootConfig extends RootOptions {
-  readonly kind: "temp";
-  /** What its name starts with. */
-  readonly prefix: string;
-}
-
-export type RootConfig = HostRootConfig | TempRootConfig;
-
-/** Configuration of the file adapter: checked, complete and deeply frozen. */
-export interface FileConfig {
-  /** By name, in configuration order, except that JavaScript puts names that are whole numbers first. No prototype. */
-  readonly roots: Readonly<Record<string, RootConfig>>;
-  /** Absent: the surface decides. */
-  readonly discloseHostPaths?: boolean;
-  readonly limits: ConfiguredLimits;
-}
+import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
 
 /** What a text read over MCP returns, and how much at most. */
 export interface McpConfig {

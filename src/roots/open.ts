@@ -1,6 +1,6 @@
 import { HostBackend } from "../backend/host.js";
 import { TempHome } from "../backend/temp.js";
-import type { FileConfig, RootConfig } from "../config/types.js";
+import type { FileConfig, RootConfig } from "../core/file-config.js";
 import type { Root } from "../core/operation.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/locks.js";

@@ -1,9 +1,9 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { closest, distance } from "fastest-levenshtein";
 import type { JsonObject } from "../core/adapter.js";
 import type { FileAdapterError } from "../core/errors.js";
 import type { Awaitable } from "../core/io.js";
 import { escapeText, invalidInput } from "../core/texts.js";
+import { nearestName } from "./nearest.js";
 
 /** Checks inputs against the schemas of their operations. Compiles each on first use: most processes need few. */
 export class InputValidator {
@@ -83,14 +83,7 @@ function unknownField(name: string, pointer: string, schema: JsonObject): FileAd
   const known = Object.keys((schema["properties"] as JsonObject | undefined) ?? {});
   const expected = known.length === 0 ? "no fields" : known.join(", ");
   const shown = escapeText(name.slice(0, 100));
-  const near = nearest(name, known);
+  const near = nearestName(name, known);
   const advice = near === undefined ? `. Known fields: ${known.length === 0 ? "none" : known.join(", ")}` : ` - did you mean '${near}'?`;
   return invalidInput(`Unknown field '${shown}'${advice}`, `${pointer}/${shown}`, expected);
-}
-
-/** The known name that a misspelt one most likely meant. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  if (known.length === 0 || name.length > 100) return undefined;
-  const candidate = closest(name.toLowerCase(), known.map((one) => one));
-  return distance(name.toLowerCase(), candidate.toLowerCase()) <= Math.max(2, Math.floor(candidate.length / 3)) ? candidate : undefined;
 }

@@ -47,15 +47,27 @@ export function createJobs(options: JobsOptions): Jobs {
 const LONGEST_TIMER_MS = 2_147_483_647;
 /** What a record costs besides its input and output. */
 const RECORD_BYTES = 512;
+/** Forgotten jobs that may stand at the head of the queue before it is moved up. */
+const HEAD_ROOM = 256;
 
 type Outcome = Pick<JobRecord, "status" | "output" | "error" | "errorCode" | "errorData">;
+
+/** A finished job in the queue of those to be dropped; of one that is forgotten, nothing else may stay in memory. */
+interface Finished {
+  readonly id: string;
+  readonly expiresAtMs: number;
+}
 
 class JobStore implements Jobs {
   readonly #options: JobsOptions;
   readonly #nextId = createJobIds();
   readonly #jobs = new Map<string, Job>();
-  /** Oldest first, so that whatever has to go stands in front. */
-  readonly #finished = new Map<string, Job>();
+  /**
+   * Finished jobs, oldest first, so that whatever has to go stands at the head; some may have been forgotten before.
+   * No Map: finding its first entry takes a walk over all that were deleted in front of it.
+   */
+  #finished: Finished[] = [];
+  #head = 0;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -88,14 +100,15 @@ class JobStore implements Jobs {
 
   delivered(id: string): void {
     const job = this.#jobs.get(id);
-    if (job?.isPrivate === true && job.finished) this.#forget(job);
+    if (job?.isPrivate === true && job.finished) this.#forget(id);
   }
 
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#jobs.clear();
-    this.#finished.clear();
+    this.#finished = [];
+    this.#head = 0;
     this.#bytes = 0;
   }
 
@@ -130,9 +143,8 @@ class JobStore implements Jobs {
       this.#jobs.delete(job.id);
       return;
     }
-    job.expiresAtMs = clock.monotonicMs() + limits.ttlMs;
     this.#bytes += job.bytes;
-    this.#finished.set(job.id, job);
+    this.#finished.push({ id: job.id, expiresAtMs: clock.monotonicMs() + limits.ttlMs });
     this.#sweep();
   }
 
@@ -140,12 +152,17 @@ class JobStore implements Jobs {
   #sweep(): void {
     const { clock, limits } = this.#options;
     const nowMs = clock.monotonicMs();
-    for (const job of this.#finished.values()) {
-      if (job.expiresAtMs > nowMs && this.#jobs.size <= limits.max && this.#bytes <= limits.maxBytes) {
-        this.#sweepLater(job.expiresAtMs - nowMs);
-        return;
+    for (let next = this.#finished[this.#head]; next !== undefined; next = this.#finished[this.#head]) {
+      if (next.expiresAtMs > nowMs && this.#jobs.size <= limits.max && this.#bytes <= limits.maxBytes) {
+        this.#sweepLater(next.expiresAtMs - nowMs);
+        break;
       }
-      this.#forget(job);
+      this.#forget(next.id);
+      this.#head += 1;
+    }
+    if (this.#head >= HEAD_ROOM && this.#head * 2 >= this.#finished.length) {
+      this.#finished.splice(0, this.#head);
+      this.#head = 0;
     }
   }
 
@@ -162,9 +179,9 @@ class JobStore implements Jobs {
     this.#timer.unref();
   }
 
-  #forget(job: Job): void {
-    this.#jobs.delete(job.id);
-    if (this.#finished.delete(job.id)) this.#bytes -= job.bytes;
+  #forget(id: string): void {
+    this.#bytes -= this.#jobs.get(id)?.bytes ?? 0;
+    this.#jobs.delete(id);
   }
 }
 
@@ -176,7 +193,6 @@ class Job implements StartedJob {
   #result: Promise<unknown> = Promise.resolve();
   finished = false;
   bytes = 0;
-  expiresAtMs = 0;
 
   constructor(id: string, isPrivate: boolean, record: JobRecord, onDelivered: (id: string) => void) {
     this.id = id;
@@ -207,7 +223,11 @@ class Job implements StartedJob {
 
   settled(ms: number): Promise<JobRecord> {
     return new Promise((resolve) => {
+      let waiting = true;
       const end = () => {
+        // The end of a job nobody waits for any more has not been delivered to anybody.
+        if (!waiting) return;
+        waiting = false;
         clearTimeout(timer);
         this.#onDelivered(this.id);
         resolve(this.#record);

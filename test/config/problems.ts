@@ -27,3 +27,8 @@ export function configErrorOf(run: () => unknown): ConfigError | undefined {
     throw error;
   }
 }
+
+/** `{a: {b: value}}` for `a.b`. */
+export function at(keyPath: string, value: unknown): unknown {
+  return keyPath.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+}

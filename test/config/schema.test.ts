@@ -107,11 +107,11 @@ describe("schemas/config.json", () => {
     );
     const some = (members: Record<string, fc.Arbitrary<unknown>>) =>
       fc.oneof(
-        { weight: 9, arbitrary: fc.record(members, { requiredKeys: [] }) },
+        { weight: 30, arbitrary: fc.record(members, { requiredKeys: [] }) },
         { weight: 1, arbitrary: junk },
         { weight: 1, arbitrary: fc.record({ ...members, unknown: junk }) },
       );
-    const mostly = (...right: unknown[]) => fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...right) }, junk);
+    const mostly = (...right: unknown[]) => fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...right) }, junk);
     const root = some({
       path: mostly("a"),
       temp: mostly(true),

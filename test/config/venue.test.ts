@@ -1,14 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
-import { venueProblems } from "./problems.js";
+import { at, venueProblems } from "./problems.js";
 
 const parse = (value: VenueConfigInput) => parseConfig(value, { baseDir: "/base" });
-
-/** `{a: {b: value}}` for `a.b`. */
-function at(keyPath: string, value: unknown): unknown {
-  return keyPath.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-}
 
 describe("an empty config", () => {
   test("has every default", () => {
@@ -162,139 +157,6 @@ describe("a value at the edge of its range is right", () => {
   });
 });
 
-describe("an unknown key is named with its full path and the nearest valid key", () => {
-  test.each([
-    [{ nmae: "a" }, "Unknown config key 'nmae' - did you mean 'name'?"],
-    [{ file: { rootz: {} } }, "Unknown config key 'file.rootz' - did you mean 'roots'?"],
-    [{ file: { Roots: {} } }, "Unknown config key 'file.Roots' - did you mean 'roots'?"],
-    [{ auth: { public: { enable: true } } }, "Unknown config key 'auth.public.enable' - did you mean 'enabled'?"],
-    [{ jobs: { ttl: 5 } }, "Unknown config key 'jobs.ttl' - did you mean 'ttlMs'?"],
-    [{ mcp: { maxReadByte: 5 } }, "Unknown config key 'mcp.maxReadByte' - did you mean 'maxReadBytes'?"],
-    [{ audit: { fiel: "a" } }, "Unknown config key 'audit.fiel' - did you mean 'file'?"],
-    [{ file: { limits: { timeout: 5 } } }, "Unknown config key 'file.limits.timeout' - did you mean 'timeoutMs'?"],
-    [{ host: "::1" }, "Unknown config key 'host' - did you mean 'hostname'?"],
-    [{ colour: "red" }, "Unknown config key 'colour'"],
-    [{ file: { "a\nb": 1 } }, "Unknown config key 'file.a\\u{a}b'"],
-    [{ $schema: "./schemas/config.json" }, "Unknown config key '$schema'"],
-    [{ toString: "a" }, "Unknown config key 'toString'"],
-    [
-      { auth: { public: { caps: [{ with: "file://", cann: "crud" }] } } },
-      "Unknown config key 'auth.public.caps[0].cann' - did you mean 'can'?",
-    ],
-  ])("%j", (value, message) => {
-    expect(venueProblems(value)).toEqual([message]);
-  });
-
-  test("unknown and wrong at once are reported together, with everything else", () => {
-    const value = {
-      prot: 80,
-      seed: "00",
-      webdav: true,
-      hostname: 5,
-      jobs: { ttlMs: "1h", nothing: 1 },
-      mcp: { maxReadBytes: 9_000_000 },
-      auth: { public: { caps: [{ with: "docs", can: "crud" }] } },
-      file: { roots: { "a b": { path: "a", durability: "fsync" }, twice: "x" } },
-    };
-    const options = { isGrant: () => false, extraRoots: { twice: { path: "/y" } } };
-    expect([...venueProblems(value, options)].sort()).toEqual(
-      [
-        "Unknown config key 'prot' - did you mean 'port'?",
-        "not supported yet: 'seed'",
-        "'webdav' is not supported by this venue",
-        "'hostname' must be a host name or an IP address, not 5",
-        "'jobs.ttlMs' must be an integer from 0 to 2147483647, not a string",
-        "Unknown config key 'jobs.nothing'",
-        "'mcp.maxReadBytes' must be at most 'file.limits.maxReadBytes' (8388608), not 9000000",
-        `'auth.public.caps[0]' grants nothing: expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`,
-        "'file.roots.a b' has an invalid name: expected a letter or digit, then at most 62 letters, digits, '.', '_' or '-'",
-        `'file.roots.a b.durability' must be "flush" or "none"`,
-        "Root 'twice' is given twice: in the config and by --root",
-      ].sort(),
-    );
-  });
-});
-
-describe("a key that comes later is refused as such, whatever its value", () => {
-  const later = [
-    ...["venues", "listen", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
-    ...["auth.localToken", "auth.tokens", "auth.clockSkew", "auth.maxIdentityLifetime", "auth.acceptUnboundIdentity"],
-    ...["auth.grants", "auth.ucan", "corsOrigins", "maxContentSize", "rateLimit", "storage", "assets"],
-    ...["mcp.serverInfo", "mcp.includeAdapters", "mcp.includePathPrefixes", "mcp.tools"],
-    ...["audit.maxBytes", "audit.keep", "log", "metrics", "file.limits.maxUploadBytes"],
-    ...["drives.store", "drives.staleMs", "drives.verifyReads", "drives.allowKeyExport", "drives.limits"],
-    ...["profiles.coder", "file.roots.notes.dlfs", "file.roots.notes.owner", "file.roots.notes.maxReadBytes"],
-    ...["file.roots.notes.quota", "file.roots.notes.deny", "file.roots.notes.encoding", "file.roots.notes.grep"],
-    ...["file.roots.notes.journal", "file.roots.notes.journalQuota", "file.roots.notes.trash"],
-  ];
-  test.each(later)("%s", (keyPath) => {
-    for (const value of [true, null, [{}], { store: "memory" }]) {
-      expect(venueProblems(at(keyPath, value))).toEqual([`not supported yet: '${keyPath}'`]);
-    }
-  });
-
-  test.each(["drives", "profiles"])("%s, also when nothing of the specification is in it", (keyPath) => {
-    for (const value of [{}, null, "memory"]) {
-      expect(venueProblems(at(keyPath, value))).toEqual([`not supported yet: '${keyPath}'`]);
-    }
-  });
-
-  test("each of several, wherever they stand", () => {
-    const value = { drives: { staleMs: 1, store: "memory" }, auth: { ucan: {}, public: { enabled: true } } };
-    expect(venueProblems(value)).toEqual([
-      "not supported yet: 'drives.staleMs'",
-      "not supported yet: 'drives.store'",
-      "not supported yet: 'auth.ucan'",
-    ]);
-  });
-
-  test("but only in its own place", () => {
-    expect(venueProblems({ jobs: { seed: 1 }, file: { dlfs: "a" } })).toEqual([
-      "Unknown config key 'jobs.seed'",
-      "Unknown config key 'file.dlfs'",
-    ]);
-  });
-});
-
-describe("a key of the reference without function here", () => {
-  const warning = (key: string) => `Config key '${key}' has no function in this venue and is ignored`;
-
-  test("causes one warning each", () => {
-    const config = parseConfig(
-      {
-        webdav: false,
-        a2a: { enabled: false, path: "/a2a" },
-        store: "temp",
-        acceptQueueSize: 5,
-        fixMcpStrings: true,
-        secrets: {},
-      },
-      { baseDir: "/base" },
-    );
-    const keys = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a", "webdav"];
-    expect(config.warnings).toEqual(keys.map(warning));
-    expect({ ...config, warnings: [] }).toEqual(parse({}));
-  });
-
-  test.each([true, {}, { enabled: true }, { enabled: "no" }])(
-    "is an error when it is a service and enabled by %j",
-    (value) => {
-      expect(venueProblems({ a2a: value, webdav: value })).toEqual([
-        "'a2a' is not supported by this venue",
-        "'webdav' is not supported by this venue",
-      ]);
-    },
-  );
-
-  test.each([null, "off"])("is a warning when it is a service and %j", (value) => {
-    expect(parseConfig({ a2a: value }, { baseDir: "/base" }).warnings).toEqual([warning("a2a")]);
-  });
-
-  test("is unknown anywhere but at the top", () => {
-    expect(venueProblems({ file: { secrets: {} } })).toEqual(["Unknown config key 'file.secrets'"]);
-  });
-});
-
 describe("the read sizes of MCP", () => {
   const limits = (maxReadBytes: number) => ({ limits: { maxReadBytes } });
   test.each([
@@ -359,6 +221,13 @@ describe("a public capability", () => {
       "Unknown config key 'auth.public.caps[0].colour'",
       "'auth.public.caps[0].with' is missing: expected a string",
       "'auth.public.caps[0].can' is missing: expected a string",
+    ]);
+  });
+
+  test("with a misspelt key has only the other one reported as missing", () => {
+    expect(venueProblems(caps({ cann: "crud" }))).toEqual([
+      "Unknown config key 'auth.public.caps[0].cann' - did you mean 'can'?",
+      "'auth.public.caps[0].with' is missing: expected a string",
     ]);
   });
 

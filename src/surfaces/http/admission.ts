@@ -15,7 +15,7 @@ export interface AdmissionRules {
   readonly loopback: boolean;
   readonly allowedHosts: readonly string[];
   /** Origin of the venue's own URL. */
-  readonly ownOrigin: string;
+  ownOrigin(): string;
 }
 
 /**
@@ -44,7 +44,7 @@ function refuseHost(request: IncomingMessage, rules: AdmissionRules): HttpError 
 
 function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
   const { origin } = request.headers;
-  if (origin === undefined || origin === rules.ownOrigin) return undefined;
+  if (origin === undefined || origin === rules.ownOrigin()) return undefined;
   // A page of this listener itself, whatever loopback name it was opened under. Off loopback the Host header is not
   // checked, so it proves nothing about the origin.
   if (rules.loopback && origin === `http://${addressee(request)?.toLowerCase()}`) return undefined;

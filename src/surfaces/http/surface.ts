@@ -139,7 +139,7 @@ class FastifySurface implements HttpSurface {
     return refuse(raw, {
       loopback: address === undefined || isLoopbackAddress(address),
       allowedHosts: host.allowedHosts,
-      ownOrigin: new URL(host.url()).origin,
+      ownOrigin: () => new URL(host.url()).origin,
     });
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { nearestKey } from "../../src/config/unknown-key.js";
+import { nearestName } from "../../src/schema/nearest.js";
 
 const KEYS = ["name", "hostname", "port", "auth", "maxRequestBytes", "jobs", "mcp", "audit", "file"];
 const ROOT_KEYS = ["path", "temp", "prefix", "readOnly", "description", "durability", "crossDevice", "hardLinks", "io"];
@@ -22,6 +22,6 @@ describe("the nearest key", () => {
     ["", KEYS, undefined],
     ["roots", [], undefined],
   ])("to %j is found only when it is near", (key, known, expected) => {
-    expect(nearestKey(key, known)).toBe(expected);
+    expect(nearestName(key, known)).toBe(expected);
   });
 });

@@ -2,15 +2,19 @@ import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 
+/** Longer than any name of ours; comparing what a caller may have made up at will costs its length squared. */
+const MAX_LENGTH = 100;
+
 /**
- * The valid key that was probably meant.
+ * The valid name that a misspelt one probably meant: a config key, an input field.
  *
- * @param key what stands in the config
- * @param known the keys that are valid there
+ * @param key what was given
+ * @param known the names that are valid there
  * @returns `undefined` when nothing is near
  */
-export function nearestKey(key: string, known: readonly string[]): string | undefined {
-  // Loaded only now: most starts have no unknown key, and loading costs more than reading the whole config.
+export function nearestName(key: string, known: readonly string[]): string | undefined {
+  if (key.length > MAX_LENGTH) return undefined;
+  // Loaded only now: most processes never see an unknown name, and loading costs more than reading a whole config.
   const { distance }: typeof import("fastest-levenshtein") = require("fastest-levenshtein");
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;

@@ -1,0 +1,50 @@
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import type { OperationMetadata, Rendering } from "../../core/adapter.js";
+import type { FileAdapterError } from "../../core/errors.js";
+
+const RESULT = "venue-files/result";
+const ERROR = "venue-files/error";
+const JOB = "venue-files/job";
+
+/** Types that clients show as pictures. */
+const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/**
+ * A successful answer. Many clients hand a model only one of `content` and `structuredContent`, so nothing is split
+ * between them: bodies stand in `content` alone, once; small answers stand whole in both.
+ */
+export function answer(tool: OperationMetadata, output: unknown, call: { input: unknown; jobId: string }): CallToolResult {
+  const job = { [JOB]: call.jobId };
+  if (tool.render === undefined) {
+    const structuredContent = output as Record<string, unknown>;
+    return { content: [text(JSON.stringify(output))], structuredContent, _meta: job };
+  }
+  const rendering = tool.render(output, call.input);
+  const content = [body(rendering)];
+  if (rendering.note !== undefined) content.push(text(rendering.note));
+  return { content, _meta: { ...(Object.keys(rendering.rest).length > 0 ? { [RESULT]: rendering.rest } : {}), ...job } };
+}
+
+/** A failed call. No `structuredContent`: official clients check it against the output schema even here. */
+export function failure(error: FileAdapterError, jobId: string): CallToolResult {
+  return {
+    isError: true,
+    content: [text(error.message)],
+    _meta: { [ERROR]: { errorCode: error.code, errorData: error.data }, [JOB]: jobId },
+  };
+}
+
+const text = (value: string): ContentBlock => ({ type: "text", text: value });
+
+function body(rendering: Rendering): ContentBlock {
+  switch (rendering.kind) {
+    case "text":
+      return text(rendering.text);
+    case "json":
+      return text(JSON.stringify(rendering.value));
+    case "blob":
+      return IMAGES.has(rendering.mime)
+        ? { type: "image", data: rendering.base64, mimeType: rendering.mime }
+        : { type: "resource", resource: { uri: rendering.uri, mimeType: rendering.mime, blob: rendering.base64 } };
+  }
+}

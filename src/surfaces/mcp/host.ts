@@ -1,0 +1,17 @@
+import type { OperationMetadata } from "../../core/adapter.js";
+import type { StartedJob } from "../../core/job.js";
+
+/** What the MCP surface needs of the venue behind it. */
+export interface McpHost {
+  readonly name: string;
+  /** Version of this package. */
+  readonly version: string;
+  /** What a model is told of the server as a whole. */
+  readonly instructions: string;
+  /** The operations offered as tools. */
+  readonly tools: readonly OperationMetadata[];
+  /** How long a tool call waits for its job, in milliseconds. */
+  readonly maxWaitMs: number;
+  /** Starts the job of a tool call. */
+  submit(operation: string, input: unknown, signal: AbortSignal): StartedJob;
+}

@@ -1,0 +1,61 @@
+import { ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelcontextprotocol/server";
+import type { OperationMetadata } from "../../core/adapter.js";
+import { FileAdapterError } from "../../core/errors.js";
+import type { StartedJob } from "../../core/job.js";
+import { escapeText, timedOut } from "../../core/texts.js";
+import { answer, failure } from "./answer.js";
+import type { McpHost } from "./host.js";
+
+/** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
+export function createMcpServer(host: McpHost): Server {
+  const server = new Server(
+    { name: host.name, version: host.version },
+    { capabilities: { tools: {} }, instructions: host.instructions },
+  );
+  const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
+  server.setRequestHandler("tools/list", () => ({ tools: host.tools.map(advertise) }));
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const tool = tools.get(params.name);
+    if (tool === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${escapeText(params.name)}`);
+    }
+    const input = params.arguments ?? {};
+    const job = host.submit(tool.name, input, context.mcpReq.signal);
+    try {
+      return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
+    } catch (error) {
+      if (error instanceof FileAdapterError) return failure(error, job.id);
+      throw error;
+    }
+  });
+  return server;
+}
+
+/** The job's result; its own deadline is usually the nearer one. */
+async function outcome(job: StartedJob, maxWaitMs: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(timedOut(maxWaitMs)), maxWaitMs);
+  });
+  try {
+    return await Promise.race([job.result, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * The entry of `tools/list`. Extra properties are not forbidden there but refused by the operation, which can say what
+ * was meant. Answers with a body have no output schema, since they have no structured content.
+ */
+function advertise(tool: OperationMetadata): Tool {
+  const { additionalProperties: _, ...inputSchema } = tool.input;
+  return {
+    name: tool.toolName,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: inputSchema as Tool["inputSchema"],
+    ...(tool.render === undefined ? { outputSchema: tool.output as NonNullable<Tool["outputSchema"]> } : {}),
+    annotations: tool.annotations,
+  };
+}

@@ -1,0 +1,123 @@
+import { assembleAdapter, type FileAdapter } from "../adapter.js";
+import { openAuditFile } from "../audit/file-sink.js";
+import { isLoopbackHost } from "../config/loopback.js";
+import type { VenueConfig } from "../config/types.js";
+import type { Capability } from "../core/capability.js";
+import type { ReadBudget } from "../core/limits.js";
+import type { McpHost } from "../surfaces/mcp/host.js";
+import { createEphemeralIdentity } from "../ucan/did-key.js";
+import { packageVersion } from "../version.js";
+import { createVenueHost, type VenueHost } from "./venue.js";
+
+/** A venue with its file adapter, as a configuration describes it. */
+export interface OpenVenue {
+  readonly config: VenueConfig;
+  readonly host: VenueHost;
+  readonly adapter: FileAdapter;
+  /** What callers without credentials may do; empty when they are not served. */
+  readonly publicCaps: readonly Capability[];
+  /** MCP as one caller sees it. Without a caller: the operator of this configuration. */
+  mcpHost(caller?: { readonly did?: string; readonly caps?: unknown }): McpHost;
+  close(): Promise<void>;
+}
+
+export interface OpenVenueOptions {
+  /** Whether it will listen; on stdio and in `call` nobody but the operator is there. */
+  readonly listens: boolean;
+  readonly logInternal: (error: unknown, requestId: string) => void;
+}
+
+const INSTRUCTIONS =
+  "Files in named roots. Start with file_roots, then file_tree. Paths are relative to a root. Errors carry a code; a denial is final.";
+
+/** Opens everything a configuration names. @throws RootsError, and system errors of the audit file */
+export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
+  const { did } = createEphemeralIdentity();
+  const loopback = isLoopbackHost(config.hostname);
+  const publicAccess = config.auth.public.enabled ?? loopback;
+  const publicCaps = publicAccess ? (config.auth.public.caps ?? defaultPublicCaps(config, loopback)) : [];
+  const audit =
+    config.audit.file === undefined
+      ? undefined
+      : await openAuditFile(config.audit.file, (error) => options.logInternal(error, "audit"));
+  const adapter = await assembleAdapter(config.file, {
+    discloseHostPaths: options.listens ? loopback : true,
+    operator: did,
+    publicCaps,
+    onInternalError: options.logInternal,
+    ...(audit === undefined ? {} : { audit }),
+  });
+  const mcpFor = (host: VenueHost, caller: { did?: string; caps?: unknown } = {}) =>
+    mcpHost({ config, host, adapter }, caller);
+  const host = createVenueHost({
+    name: config.name,
+    did,
+    adapters: [adapter],
+    jobs: config.jobs,
+    http: { hostname: config.hostname, port: config.port, publicAccess, maxRequestBytes: config.maxRequestBytes },
+    logInternal: options.logInternal,
+    ...(config.mcp === false
+      ? {}
+      : {
+          mcp: async (venue: VenueHost) => {
+            const { createMcpEndpoint } = await import("../surfaces/mcp/http.js");
+            return createMcpEndpoint(
+              (did) => mcpFor(venue, { did }),
+              (error) => options.logInternal(error, "mcp"),
+            );
+          },
+        }),
+  });
+  return {
+    config,
+    host,
+    adapter,
+    publicCaps,
+    mcpHost: (caller) => mcpFor(host, caller),
+    async close() {
+      await host.close();
+      await adapter.close();
+    },
+  };
+}
+
+/** On a loopback listener everything in temp roots and reading elsewhere; on any other, reading. */
+function defaultPublicCaps(config: VenueConfig, loopback: boolean): Capability[] {
+  const temp = loopback ? Object.entries(config.file.roots).filter(([, root]) => root.kind === "temp") : [];
+  return [{ with: "file://", can: "crud/read" }, ...temp.map(([name]) => ({ with: `file://${name}/`, can: "crud" }))];
+}
+
+function mcpHost(
+  venue: { config: VenueConfig; host: VenueHost; adapter: FileAdapter },
+  caller: { did?: string; caps?: unknown },
+): McpHost {
+  const { config, host, adapter } = venue;
+  const writable = Object.values(config.file.roots).some((root) => !root.readOnly);
+  const budget = budgetOf(config);
+  return {
+    name: config.name,
+    version: packageVersion(),
+    instructions: INSTRUCTIONS,
+    tools: adapter.operations.filter((operation) => writable || !operation.changes),
+    maxWaitMs: config.jobs.maxWaitMs,
+    submit: (operation, input, signal) =>
+      host.submit({
+        operation,
+        input,
+        caller: caller.did ?? host.did,
+        context: {
+          signal,
+          ...(caller.did === undefined ? {} : { callerDID: caller.did }),
+          ...(caller.caps === undefined ? {} : { caps: caller.caps }),
+          ...(budget === undefined ? {} : { budget }),
+        },
+        // On stdio nobody can poll the job.
+        dropOutput: caller.did === undefined,
+      }),
+  };
+}
+
+function budgetOf({ mcp }: VenueConfig): ReadBudget | undefined {
+  if (mcp === false) return undefined;
+  return { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes };
+}

@@ -1,0 +1,115 @@
+import { connect, type Socket } from "node:net";
+import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../../src/venue/venue.js";
+import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../../venue/fake-adapter.js";
+
+export const DID = "did:key:z6MkTestVenue";
+
+export interface Served {
+  readonly venue: VenueHost;
+  readonly adapter: FakeAdapter;
+  readonly port: number;
+  readonly url: string;
+  /** What was logged as internal, with what the caller was shown. */
+  readonly logged: { error: unknown; requestId: string }[];
+}
+
+type Overrides = Partial<Omit<VenueHostOptions, "http" | "jobs">> & {
+  http?: Partial<VenueHostOptions["http"]>;
+  jobs?: Partial<VenueHostOptions["jobs"]>;
+};
+
+const open: VenueHost[] = [];
+
+/** Serves fake operations on a real socket. */
+export async function serve(operations: Record<string, FakeOperation>, overrides: Overrides = {}): Promise<Served> {
+  const adapter = fakeAdapter(operations);
+  const logged: Served["logged"] = [];
+  const venue = createVenueHost({
+    name: "test venue",
+    did: DID,
+    adapters: [adapter],
+    logInternal: (error, requestId) => logged.push({ error, requestId }),
+    ...overrides,
+    jobs: { inlineWaitMs: 2000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000, ...overrides.jobs },
+    http: { hostname: "127.0.0.1", port: 0, publicAccess: true, maxRequestBytes: 1_000_000, ...overrides.http },
+  });
+  open.push(venue);
+  const { port, url } = await venue.listen();
+  return { venue, adapter, port, url, logged };
+}
+
+/** Closes what {@link serve} opened. */
+export async function closeAll(): Promise<void> {
+  await Promise.all(open.splice(0).map((venue) => venue.close()));
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Sends bytes as they are, for what `fetch` would not send, and reads one answer. The socket then goes. */
+export async function sendRaw(port: number, request: string | Buffer, host = "127.0.0.1"): Promise<Answer> {
+  const socket = connect(port, host);
+  socket.write(request);
+  try {
+    return await readAnswer(socket);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Reads from a socket until one answer is complete. */
+export function readAnswer(socket: Socket): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => {
+      received += chunk;
+      const answer = parseAnswer(received);
+      if (answer !== undefined) resolve(answer);
+    });
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error(`Closed before a whole answer: ${received}`)));
+  });
+}
+
+function parseAnswer(received: string): Answer | undefined {
+  const end = received.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const [first = "", ...lines] = received.slice(0, end).split("\r\n");
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const body = received.slice(end + 4);
+  if (body.length < Number(headers.get("content-length") ?? 0)) return undefined;
+  return { status: Number(first.split(" ")[1]), headers, body };
+}
+
+/** A request of HTTP/1.1 as text. */
+export function rawRequest(line: string, headers: Record<string, string> = {}, body = ""): string {
+  const length = body === "" ? {} : { "Content-Length": `${Buffer.byteLength(body)}` };
+  const all = { Host: "localhost", ...length, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
+}
+
+/** Calls invoke. */
+export function postInvoke(served: Served, body: unknown, query = ""): Promise<Response> {
+  return postText(served, `/api/v1/invoke${query}`, typeof body === "string" ? body : JSON.stringify(body));
+}
+
+/** Posts a text as JSON. */
+export function postText(served: Served, path: string, text: string): Promise<Response> {
+  return fetch(served.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: text });
+}
+
+/** The status and the JSON body. */
+export async function outcome(response: Response | Promise<Response>): Promise<{ status: number; body: unknown }> {
+  const answered = await response;
+  return { status: answered.status, body: await answered.json() };
+}
