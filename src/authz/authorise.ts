@@ -38,9 +38,9 @@ export class Authoriser {
     this.#authority = options.authority;
   }
 
-  /** @throws CAPABILITY_DENIED */
-  require(root: string, path: readonly string[], ability: Ability): void {
-    const need = { segments: [root, ...path], words: wordsOf(ability) };
+  /** @param segments the root's name and the path below it @throws CAPABILITY_DENIED */
+  require(segments: readonly string[], ability: Ability): void {
+    const need = { segments, words: wordsOf(ability) };
     if (!this.#allows(need)) throw this.#denial(need, ability);
   }
 

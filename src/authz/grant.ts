@@ -48,7 +48,13 @@ function parseAbility(can: string): string[] | undefined {
   return can.split("/").filter((word) => word !== "*");
 }
 
-export const wordsOf = (ability: Ability): readonly string[] => ability.split("/");
+const WORDS: Readonly<Record<Ability, readonly string[]>> = {
+  "crud/read": ["crud", "read"],
+  "crud/write": ["crud", "write"],
+  "crud/delete": ["crud", "delete"],
+};
+
+export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];
 
 /** Whether a grant covers a need: both its segments and its words are a prefix. */
 export const covers = (grant: Grant, need: Need): boolean =>

@@ -39,3 +39,8 @@ async function drain<T>(io: Io<T>, first: Promise<unknown>): Promise<T> {
 export function* wait<T>(value: Awaitable<T>): Io<T> {
   return value instanceof Promise ? ((yield value) as T) : value;
 }
+
+/** Goes on with `value` at once if it is there, else when it is. */
+export function after<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

@@ -4,14 +4,15 @@ import { Authoriser, type Authority, readCaps } from "../authz/authorise.js";
 import { printResource } from "../authz/grant.js";
 import type { SurfaceContext } from "../core/adapter.js";
 import type { Access } from "../core/backend.js";
+import type { Ability } from "../core/capability.js";
 import type { Clock } from "../core/clock.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { Awaitable } from "../core/io.js";
 import type { Limits } from "../core/limits.js";
-import type { AnyOperation, Call, Root } from "../core/operation.js";
+import type { AnyOperation, Root } from "../core/operation.js";
 import type { RelPath } from "../core/path.js";
 import { CallScope } from "../core/scope.js";
-import { internalError, invalidInput, readOnlyRoot, unknownOperation, unknownRoot } from "../core/texts.js";
+import { internalError, invalidInput, type Place, readOnlyRoot, unknownOperation, unknownRoot } from "../core/texts.js";
 import { parsePath } from "../path/grammar.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
@@ -39,7 +40,8 @@ export interface DispatchOptions {
 
 /** What is known of a call so far; the audit record is written from it. */
 interface Progress {
-  resource: string;
+  /** Root and path, as far as they could be understood. */
+  resource: readonly string[] | undefined;
   bytes: number;
 }
 
@@ -57,9 +59,8 @@ export class Dispatcher {
 
   /** @throws FileAdapterError for every failure */
   async invoke(name: string, input: unknown, context: SurfaceContext): Promise<unknown> {
-    const { clock, audit } = this.#options;
-    const startedMs = clock.monotonicMs();
-    const progress: Progress = { resource: "", bytes: 0 };
+    const startedMs = this.#options.clock.monotonicMs();
+    const progress: Progress = { resource: undefined, bytes: 0 };
     let outcome = "OK";
     try {
       return await this.#run(name, input, context, progress);
@@ -68,17 +69,22 @@ export class Dispatcher {
       outcome = known.code;
       throw known;
     } finally {
-      audit?.write({
-        time: clock.nowMs(),
-        caller: context.callerDID ?? "operator",
-        operation: this.#options.operations.has(name) ? name : "unknown",
-        resource: progress.resource,
-        outcome,
-        bytes: progress.bytes,
-        ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
-        ...(context.jobId === undefined ? {} : { job: context.jobId }),
-      });
+      this.#record(name, context, { progress, outcome, startedMs });
     }
+  }
+
+  #record(name: string, context: SurfaceContext, end: { progress: Progress; outcome: string; startedMs: number }): void {
+    const { clock, audit, operations } = this.#options;
+    audit?.write({
+      time: clock.nowMs(),
+      caller: context.callerDID ?? "operator",
+      operation: operations.has(name) ? name : "unknown",
+      resource: end.progress.resource === undefined ? "" : printResource(end.progress.resource),
+      outcome: end.outcome,
+      bytes: end.progress.bytes,
+      ms: Math.round((clock.monotonicMs() - end.startedMs) * 1000) / 1000,
+      ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    });
   }
 
   async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
@@ -96,13 +102,7 @@ export class Dispatcher {
       caps: [readCaps(context.caps), readCaps(context.callCaps)],
       authority: this.#options.authorityOf(context.callerDID),
     });
-    const call: Call = {
-      limits: this.#options.limits,
-      budget: context.budget,
-      resolveAsset: context.resolveAsset,
-      signal: context.signal,
-    };
-    const work = this.#prepare(operation, { given, call, scope, authoriser, progress });
+    const work = this.#prepare(operation, { given, context, scope, authoriser, progress });
     const waiting = this.#gate.enter(scope);
     if (waiting !== undefined) await waiting;
     try {
@@ -117,24 +117,33 @@ export class Dispatcher {
   /** Everything up to the disk. @returns the rest */
   #prepare(
     operation: AnyOperation,
-    state: { given: Record<string, unknown>; call: Call; scope: CallScope; authoriser: Authoriser; progress: Progress },
+    state: {
+      given: Record<string, unknown>;
+      context: SurfaceContext;
+      scope: CallScope;
+      authoriser: Authoriser;
+      progress: Progress;
+    },
   ): () => Awaitable<unknown> {
-    const { given, call, authoriser, progress } = state;
+    const { given, authoriser, progress } = state;
+    const { limits } = this.#options;
+    const { budget, resolveAsset, signal } = state.context;
     if (operation.on === "roots") {
-      progress.resource = printResource([]);
+      progress.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);
       const visible = this.#visible(authoriser);
-      return () => operation.run(given, { ...call, visible, discloseHostPaths: this.#options.discloseHostPaths });
+      const { discloseHostPaths } = this.#options;
+      return () => operation.run(given, { limits, budget, resolveAsset, signal, visible, discloseHostPaths });
     }
     const rootName = String(given["root"]);
     const path = parsePath(rootName, String(given["path"] ?? ""), process.platform === "win32");
-    progress.resource = printResource([rootName, ...path.segments]);
-    authoriser.require(rootName, path.segments, operation.ability);
+    progress.resource = [rootName, ...path.segments];
+    authoriser.require(progress.resource, operation.ability);
     const root = this.#roots.get(rootName);
     if (root === undefined) throw unknownRoot(rootName, this.#visible(authoriser).map(({ name }) => name));
     if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const access = accessTo(root.name, path, { operation, authoriser, scope: state.scope });
-    return () => operation.run(given, { ...call, root, path, access });
+    const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
+    return () => operation.run(given, { limits, budget, resolveAsset, signal, root, path, access });
   }
 
   #visible(authoriser: Authoriser): Root[] {
@@ -148,21 +157,30 @@ export class Dispatcher {
   }
 }
 
-function accessTo(
-  root: string,
-  path: RelPath,
-  options: { operation: AnyOperation; authoriser: Authoriser; scope: CallScope },
-): Access {
-  const { operation, authoriser, scope } = options;
-  return {
-    place: { root, path: path.text },
-    scope,
-    real: (segments) => authoriser.requireReal(root, { requested: path.segments, real: segments }, operation.ability),
-    create: (requested, real) => {
-      authoriser.require(root, requested, operation.ability);
-      authoriser.requireReal(root, { requested, real }, operation.ability);
-    },
-  };
+/** What a backend may ask while it serves one call. */
+class CallAccess implements Access {
+  readonly place: Place;
+  readonly scope: CallScope;
+  readonly #path: RelPath;
+  readonly #authoriser: Authoriser;
+  readonly #ability: Ability;
+
+  constructor(root: string, path: RelPath, options: { operation: AnyOperation; authoriser: Authoriser; scope: CallScope }) {
+    this.place = { root, path: path.text };
+    this.scope = options.scope;
+    this.#path = path;
+    this.#authoriser = options.authoriser;
+    this.#ability = options.operation.ability;
+  }
+
+  real(segments: readonly string[]): void {
+    this.#authoriser.requireReal(this.place.root, { requested: this.#path.segments, real: segments }, this.#ability);
+  }
+
+  create(requested: readonly string[], real: readonly string[]): void {
+    this.#authoriser.require([this.place.root, ...requested], this.#ability);
+    this.#authoriser.requireReal(this.place.root, { requested, real }, this.#ability);
+  }
 }
 
 function parseInput(input: unknown): Record<string, unknown> {

@@ -29,6 +29,24 @@ export function release(object: Pinned): void {
   if (object.fd >= 0) closeNow(object.fd);
 }
 
+/** A path handle of Linux. What it points to is asked only when somebody needs to know: most directories are only passed. */
+class ProcHandle implements Pinned {
+  readonly fd: number;
+  readonly path: string;
+  #stat: Stats | undefined;
+
+  constructor(fd: number, path: string, stat?: Stats) {
+    this.fd = fd;
+    this.path = path;
+    this.#stat = stat;
+  }
+
+  get stat(): Stats {
+    this.#stat ??= fs.fstatSync(this.fd);
+    return this.#stat;
+  }
+}
+
 /** How a step of a walk is done on this platform. */
 export interface Handles {
   readonly engine: "handle walk" | "real-path check";
@@ -49,14 +67,19 @@ export interface Handles {
 export class ProcHandles implements Handles {
   readonly engine = "handle walk";
   readonly #sys: Sys;
+  /** Directory of this process's descriptors. By its number it takes the system one link less than `/proc/self`. */
+  readonly #descriptors: string;
 
   constructor(sys: Sys) {
     this.#sys = sys;
+    const own = fs.readlinkSync("/proc/self");
+    // They differ where procfs shows another pid namespace; then the number means somebody else.
+    this.#descriptors = own === String(process.pid) ? `/proc/${own}/fd/` : "/proc/self/fd/";
   }
 
   openRoot(realPath: string): Pinned {
     const fd = fs.openSync(realPath, O_PATH | O_NOFOLLOW | O_DIRECTORY);
-    return { fd, path: `/proc/self/fd/${fd}`, stat: fs.fstatSync(fd) };
+    return new ProcHandle(fd, `${this.#descriptors}${fd}`);
   }
 
   *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
@@ -79,14 +102,16 @@ export class ProcHandles implements Handles {
     }
   }
 
-  *reopen(object: Pinned, flags: number): Io<number> {
-    return yield* this.#sys.open(object.path, flags | O_NONBLOCK);
+  reopen(object: Pinned, flags: number): Io<number> {
+    return this.#sys.open(object.path, flags | O_NONBLOCK);
   }
 
   *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned> {
     const fd = yield* this.#sys.open(entryPath(parent, name), flags);
+    const path = `${this.#descriptors}${fd}`;
+    if (!this.#sys.pooled) return new ProcHandle(fd, path);
     try {
-      return { fd, path: `/proc/self/fd/${fd}`, stat: yield* this.#sys.fstat(fd) };
+      return new ProcHandle(fd, path, yield* this.#sys.fstat(fd));
     } catch (error) {
       closeNow(fd);
       throw error;

@@ -73,6 +73,11 @@ export class Sys {
     this.#pool = usePool;
   }
 
+  /** Whether every call goes through the thread pool. */
+  get pooled(): boolean {
+    return this.#pool;
+  }
+
   *open(path: string | Buffer, flags: number, mode = 0o666): Io<number> {
     for (let attempt = 1; ; attempt++) {
       try {

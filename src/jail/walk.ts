@@ -111,6 +111,7 @@ export class Walk {
       const end = this.#pending.length === 0 ? yield* this.#last(token) : yield* this.#step(token);
       if (end !== undefined) return end;
     }
+    this.#sameDevice(this.directory);
     return { state: "found", object: this.directory, real: this.names };
   }
 
@@ -119,7 +120,6 @@ export class Walk {
     this.directories.push(directory);
     this.names.push(name);
     if (this.names.length > MAX_SEGMENTS) throw invalidPath(this.#place, "too deep");
-    if (!this.#root.crossDevice && directory.stat.dev !== this.#root.top.stat.dev) throw otherDevice(this.#place);
   }
 
   close(): void {
@@ -153,9 +153,7 @@ export class Walk {
       return undefined;
     }
     this.#object = object;
-    if (object.stat.isDirectory() && !this.#root.crossDevice && object.stat.dev !== this.#root.top.stat.dev) {
-      throw otherDevice(this.#place);
-    }
+    this.#sameDevice(object);
     const name = yield* this.#realName(token, object);
     return { state: "found", object, real: [...this.names, name] };
   }
@@ -203,7 +201,18 @@ export class Walk {
     if (left !== undefined) release(left);
   }
 
+  /**
+   * Where the walk ends must be on the root's device. A file may say otherwise on its own (overlay file systems give
+   * files numbers of their layers), so there its directory decides.
+   */
+  #sameDevice(end: Pinned): void {
+    const { crossDevice, top } = this.#root;
+    if (crossDevice || end.stat.dev === top.stat.dev) return;
+    if (end.stat.isDirectory() || this.directory.stat.dev !== top.stat.dev) throw otherDevice(this.#place);
+  }
+
   #missing(token: string): Found {
+    this.#sameDevice(this.directory);
     const missing = [token, ...this.#pending.slice().reverse()];
     // Only a token of the request may be missing; where a link's own text leads to nothing, the link dangles.
     if (!this.#tokenOfRequest) return { state: "dangling", real: this.#resolved(missing) };

@@ -1,4 +1,4 @@
-import { lookup } from "mime-types";
+import { types } from "mime-types";
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   ts: "text/typescript",
@@ -30,12 +30,11 @@ const SIGNATURES: readonly { readonly mime: string; readonly at: number; readonl
 export function mimeByName(name: string): string | undefined {
   if (Object.hasOwn(BY_NAME, name)) return BY_NAME[name];
   const dot = name.lastIndexOf(".");
-  // `lookup` takes a bare word for an extension: a file called `png` is not an image.
+  // A leading dot hides a file, it does not start an extension.
   if (dot < 1) return undefined;
   const extension = name.slice(dot + 1).toLowerCase();
   if (Object.hasOwn(BY_EXTENSION, extension)) return BY_EXTENSION[extension];
-  const found = lookup(name);
-  return found === false ? undefined : found;
+  return Object.hasOwn(types, extension) ? types[extension] : undefined;
 }
 
 /** The type of content that was read: by name, else by its leading bytes, else by whether it is text. */

@@ -1,5 +1,6 @@
 import type { Rendering } from "../core/adapter.js";
 import type { ReadBytes, ReadRange } from "../core/backend.js";
+import { after, type Awaitable } from "../core/io.js";
 import type { ReadBudget } from "../core/limits.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
@@ -26,7 +27,7 @@ export const read: Operation<ReadInput, ReadOutput> = {
       throw invalidInput("'mode' must be one of: auto, text, bytes when a range is given", "/mode", "auto, text, bytes");
     }
   },
-  async run(input, call) {
+  run(input, call) {
     const mode: Mode = input.mode === undefined || input.mode === "" ? "auto" : input.mode;
     if (hasRange(input)) return readRange(input, mode, call);
     return call.budget === undefined || mode === "json" ? readWhole(mode, call) : readBudgeted(mode, call, call.budget);
@@ -41,34 +42,44 @@ const hasRange = (input: ReadInput): boolean => input.offset !== undefined || in
 const maxBytesOf = ({ budget, limits }: PathCall): number => Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
 
 /** The whole file, up to the limit; the size that the system reports is not believed. */
-async function fetchWhole(call: PathCall, advice: string): Promise<ReadBytes> {
+function fetchWhole(call: PathCall, advice: string): Awaitable<ReadBytes> {
   const limit = maxBytesOf(call);
   const plan = (size: number): ReadRange => {
     if (size > limit) throw tooLargeToRead(call.access.place, size, limit, advice);
     return { offset: 0, length: limit + 1 };
   };
-  const found = await call.root.backend.read(call.path, plan, call.access);
-  if (found.bytes.length > limit) throw tooLargeToRead(call.access.place, found.bytes.length, limit, advice);
-  return found;
+  return after(call.root.backend.read(call.path, plan, call.access), (found) => {
+    if (found.bytes.length > limit) throw tooLargeToRead(call.access.place, found.bytes.length, limit, advice);
+    return found;
+  });
 }
 
-async function readWhole(mode: Mode, call: PathCall): Promise<ReadOutput> {
-  const { bytes, size } = await fetchWhole(call, mode === "json" ? "" : "Use offset and length");
-  if (mode === "json") return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, true) };
-  return encode(mode, call, { bytes, size });
+function readWhole(mode: Mode, call: PathCall): Awaitable<ReadOutput> {
+  return after(fetchWhole(call, mode === "json" ? "" : "Use offset and length"), ({ bytes, size }) => {
+    if (mode === "json") return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, true) };
+    return encode(mode, call, { bytes, size });
+  });
 }
 
 /** Text is cut at the budget; images and other bytes come whole or not at all. */
-async function readBudgeted(mode: Mode, call: PathCall, budget: ReadBudget): Promise<ReadOutput> {
+function readBudgeted(mode: Mode, call: PathCall, budget: ReadBudget): Awaitable<ReadOutput> {
   const plan = (): ReadRange => ({ offset: 0, length: budget.defaultBytes + MARGIN });
-  const { bytes, size } = await call.root.backend.read(call.path, plan, call.access);
+  const head = call.root.backend.read(call.path, plan, call.access);
+  return after(head, (found) => cutToBudget(found, { mode, call, budget }));
+}
+
+function cutToBudget(
+  { bytes, size }: ReadBytes,
+  { mode, call, budget }: { mode: Mode; call: PathCall; budget: ReadBudget },
+): Awaitable<ReadOutput> {
   const allowNul = mode === "text";
   const cutAt = { size, maxBytes: budget.defaultBytes, maxLines: budget.defaultLines, allowNul };
   const slice = mode === "bytes" ? undefined : wholeLines(bytes, cutAt);
   const isImage = mode === "auto" && IMAGES.has(bySignature(bytes) ?? "");
   if (slice === undefined || isImage) {
     if (mode === "text") throw notText(call.access.place);
-    return encode(mode, call, size <= bytes.length ? { bytes, size } : await fetchWhole(call, "Use offset and length"));
+    const whole = size <= bytes.length ? { bytes, size } : fetchWhole(call, "Use offset and length");
+    return after(whole, (found) => encode(mode, call, found));
   }
   const cut = slice.bytes.length < size;
   return {

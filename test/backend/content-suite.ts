@@ -70,6 +70,19 @@ export function contentSuite(scenario: Scenario, method: Method): void {
       expect((await files.read("big")).bytes.equals(big)).toBe(true);
     });
 
+    scenario("takes a stream that uses one buffer for all its chunks", async ({ files }) => {
+      async function* stream(): AsyncGenerator<Uint8Array> {
+        const buffer = Buffer.alloc(3);
+        for (const chunk of ["abc", "def", "ghi"]) {
+          buffer.write(chunk);
+          yield buffer;
+        }
+        buffer.fill(0);
+      }
+      expect(await files[method]("a", stream())).toEqual({ bytes: 9, created: true });
+      expect(await files.text("a")).toBe("abcdefghi");
+    });
+
     scenario("takes content that has to be waited for", async ({ files }) => {
       const load = () => Promise.resolve(Buffer.from("late"));
       expect(await files[method]("a", { load })).toEqual({ bytes: 4, created: true });

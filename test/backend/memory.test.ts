@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { createMemoryBackend } from "../../src/backend/memory.js";
+import type { Access, Backend } from "../../src/core/backend.js";
 import { systemClock } from "../../src/core/clock.js";
-import { CallScope } from "../../src/core/scope.js";
-import { contentTooLarge, isADirectory, notADirectory, parentMissing } from "../../src/core/texts.js";
+import { aborted, contentTooLarge, isADirectory, notADirectory, parentMissing } from "../../src/core/texts.js";
 import { parsePath } from "../../src/path/grammar.js";
 import { bodyOf, denial, expectFailure, type Files, filesOf, placeOf, slowly, turn } from "./files.js";
 import { backendSuite, SUITE_ROOT, testAccess } from "./suite.js";
@@ -116,17 +116,42 @@ describe("memory backend: waiting and time", () => {
     expect(backend.append(path, bodyOf("y"), { parents: false }, testAccess())).toEqual({ bytes: 1, created: false });
   });
 
-  test("has committed its call when a change is made, and only then", async () => {
+  const target = parsePath(SUITE_ROOT, "dir/a");
+  const commits: readonly [string, (backend: Backend, access: Access) => unknown, boolean][] = [
+    ["write", (backend, access) => backend.write(target, bodyOf("x"), { parents: false }, access), true],
+    ["append", (backend, access) => backend.append(target, bodyOf("x"), { parents: false }, access), true],
+    ["mkdir", (backend, access) => backend.mkdir(target, { parents: false }, access), true],
+    ["remove", (backend, access) => backend.remove(parsePath(SUITE_ROOT, "dir"), { recursive: false }, access), true],
+    ["remove of nothing", (backend, access) => backend.remove(target, { recursive: false }, access), false],
+    ["stat", (backend, access) => backend.stat(target, access), false],
+  ];
+  test.each(commits)("%s has committed its call afterwards: only if it changed something", async (_, act, expected) => {
     const backend = openMemory();
+    await filesOf(backend).mkdir("dir");
     const controller = new AbortController();
-    const options = { clock: systemClock, timeoutMs: 1000, signal: controller.signal };
-    const changing = { ...testAccess(), scope: new CallScope(options) };
-    const looking = { ...testAccess(), scope: new CallScope(options) };
-    await backend.mkdir(parsePath(SUITE_ROOT, "a"), { parents: false }, changing);
-    await backend.remove(parsePath(SUITE_ROOT, "none"), { recursive: false }, looking);
+    const access = testAccess({ signal: controller.signal });
+    await act(backend, access);
     controller.abort();
-    expect(() => changing.scope.checkpoint()).not.toThrow();
-    expect(() => looking.scope.checkpoint()).toThrow("Operation cancelled");
+    if (expected) expect(() => access.scope.checkpoint()).not.toThrow();
+    else expect(() => access.scope.checkpoint()).toThrow("Operation cancelled");
+  });
+
+  test("does not even look when its call was aborted before", async () => {
+    const backend = openMemory();
+    await filesOf(backend).write("a", "x");
+    const real = (): never => {
+      throw denial();
+    };
+    const files = filesOf(backend, { signal: AbortSignal.abort(), real });
+    const calls = [
+      files.read("a"),
+      files.stat("a"),
+      files.list(""),
+      files.walk(""),
+      files.remove("none"),
+      files.mkdir(""),
+    ];
+    for (const call of calls) await expectFailure(call, aborted());
   });
 
   test("stamps what changed, and the directory around it, by its clock", async () => {

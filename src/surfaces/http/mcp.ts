@@ -41,6 +41,7 @@ function watchForHangUp(reply: FastifyReply): AbortController {
 }
 
 function endedByClient(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return error.name === "AbortError" || ("code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE");
+  if (typeof error !== "object" || error === null) return false;
+  const { name, code }: { name?: unknown; code?: unknown } = error;
+  return name === "AbortError" || code === "ERR_STREAM_PREMATURE_CLOSE";
 }

@@ -44,9 +44,8 @@ export function createNodeServer(
     handler,
   );
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    const refusal = new HttpError(417, "Expectation not supported");
-    response.writeHead(refusal.status, { ...COMMON_HEADERS, "content-type": "application/json", connection: "close" });
-    response.end(errorJson(refusal));
+    const body = errorJson(new HttpError(417, "Expectation not supported"));
+    response.writeHead(417, finalHeaders(body)).end(body);
   });
   return server;
 }
@@ -65,12 +64,12 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   }
   const [status, text] = CLIENT_ERRORS[error.code ?? ""] ?? [400, "Malformed request"];
   const body = errorJson(new HttpError(status, text));
-  const headers = {
-    ...COMMON_HEADERS,
-    "content-type": "application/json",
-    "content-length": `${Buffer.byteLength(body)}`,
-    connection: "close",
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries(finalHeaders(body)).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
+}
+
+/** Headers of an answer after which the connection ends. */
+function finalHeaders(body: string): Record<string, string> {
+  const length = `${Buffer.byteLength(body)}`;
+  return { ...COMMON_HEADERS, "content-type": "application/json", "content-length": length, connection: "close" };
 }

@@ -181,8 +181,10 @@ class FastifySurface implements HttpSurface {
 
 const isPath = (request: FastifyRequest): boolean => request.raw.url?.startsWith("/") === true;
 
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+function codeOf(error: unknown): string | undefined {
+  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+  return typeof code === "string" ? code : undefined;
+}
 
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {

@@ -1,0 +1,183 @@
+import { createServer, type Server } from "node:http";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import type { McpHandler } from "../../src/surfaces/http/host.js";
+import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
+import { type FakeOperation, fakeAdapter, gate } from "./fake-adapter.js";
+
+const open: VenueHost[] = [];
+afterEach(() => Promise.all(open.splice(0).map((venue) => venue.close())));
+
+type Overrides = Partial<Omit<VenueHostOptions, "http">> & { http?: Partial<VenueHostOptions["http"]> };
+
+function venueOf(operations: Record<string, FakeOperation>, overrides: Overrides = {}): VenueHost {
+  const venue = createVenueHost({
+    name: "test venue",
+    did: "did:key:zVenue",
+    adapters: [fakeAdapter(operations)],
+    jobs: { inlineWaitMs: 1000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000 },
+    logInternal: () => {},
+    ...overrides,
+    http: { hostname: "127.0.0.1", port: 0, publicAccess: true, maxRequestBytes: 1_000_000, ...overrides.http },
+  });
+  open.push(venue);
+  return venue;
+}
+
+const statusOf = async (url: string): Promise<number> => (await fetch(`${url}/api/v1/status`)).status;
+
+function listening(port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+const portOf = (server: Server): number => {
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+};
+
+describe("listening", () => {
+  test("on port 0 takes a free port, and tells it", async () => {
+    const { address, port, url } = await venueOf({}).listen();
+    expect(address).toBe("127.0.0.1");
+    expect(port).toBeGreaterThan(0);
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect(await statusOf(url)).toBe(200);
+  });
+
+  test("on localhost serves both loopback addresses on one port", async () => {
+    const { port, url } = await venueOf({}, { http: { hostname: "localhost" } }).listen();
+    expect(url).toBe(`http://localhost:${port}`);
+    expect(await statusOf(`http://127.0.0.1:${port}`)).toBe(200);
+    expect(await statusOf(`http://[::1]:${port}`)).toBe(200);
+  });
+
+  test("on an IPv6 address puts it in brackets", async () => {
+    const { url } = await venueOf({}, { http: { hostname: "::1" } }).listen();
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect(await statusOf(url)).toBe(200);
+  });
+
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["localhost", "127.0.0.1"],
+    ["localhost", "::1"],
+  ])("on %s with a port in use on %s fails with EADDRINUSE", async (hostname, taken) => {
+    const other = await listening(0, taken);
+    try {
+      const venue = venueOf({}, { http: { hostname, port: portOf(other) } });
+      await expect(venue.listen()).rejects.toMatchObject({ code: "EADDRINUSE" });
+      await venue.close();
+    } finally {
+      other.close();
+    }
+  });
+
+  test("a second time, or after closing, is refused", async () => {
+    const venue = venueOf({});
+    const { url } = await venue.listen();
+    await expect(venue.listen()).rejects.toThrow("Cannot listen");
+    expect(await statusOf(url)).toBe(200);
+    await venue.close();
+    await expect(venue.listen()).rejects.toThrow("Cannot listen");
+  });
+});
+
+describe("closing", () => {
+  test("without having listened is nothing special", async () => {
+    await expect(venueOf({}).close()).resolves.toBeUndefined();
+  });
+
+  test("frees the port, also of idle connections", async () => {
+    const venue = venueOf({}, { http: { hostname: "localhost" } });
+    const { port, url } = await venue.listen();
+    expect(await statusOf(url)).toBe(200);
+    await venue.close();
+    for (const host of ["127.0.0.1", "::1"]) (await listening(port, host)).close();
+  });
+
+  test("lets an open request end", async () => {
+    const started = gate();
+    const slow = gate();
+    const venue = venueOf({
+      slow: () => {
+        started.open(1);
+        return slow.promise;
+      },
+    });
+    const { url } = await venue.listen();
+    const reply = fetch(`${url}/api/v1/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"operation":"file:slow"}',
+    });
+    await started.promise;
+    const closing = venue.close();
+    slow.open("done");
+    expect(await (await reply).json()).toMatchObject({ status: "COMPLETE", output: "done" });
+    await closing;
+  });
+
+  test("cuts off what does not end", async () => {
+    const started = gate();
+    const mcp: VenueHostOptions["mcp"] = async () => async () => {
+      started.open(1);
+      return new Response(new ReadableStream());
+    };
+    const venue = venueOf({}, { mcp, http: { timeouts: { closeMs: 20 } } });
+    const { port } = await venue.listen();
+    const socket: Socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await started.promise;
+    await venue.close();
+    socket.destroy();
+  });
+
+  test("forgets all jobs", async () => {
+    const venue = venueOf({ read: () => 1 });
+    const job = venue.submit({ operation: "file:read", input: {}, caller: "did:x", context: {} });
+    await job.result;
+    expect(venue.job(job.id)?.status).toBe("COMPLETE");
+    await venue.close();
+    expect(venue.job(job.id)).toBeUndefined();
+  });
+});
+
+describe("the MCP endpoint", () => {
+  const post = (url: string) =>
+    fetch(`${url}/mcp`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+
+  test("is made at its first request, once, and given the venue", async () => {
+    const made: VenueHost[] = [];
+    const venue = venueOf(
+      {},
+      {
+        mcp: async (host) => {
+          made.push(host);
+          return async () => new Response("mcp");
+        },
+      },
+    );
+    const { url } = await venue.listen();
+    expect(await statusOf(url)).toBe(200);
+    expect(made).toEqual([]);
+    await Promise.all([post(url), post(url)]);
+    expect(await (await post(url)).text()).toBe("mcp");
+    expect(made).toEqual([venue]);
+  });
+
+  test("that could not be made is made again", async () => {
+    const attempts: Promise<McpHandler>[] = [
+      Promise.reject(new Error("no")),
+      Promise.resolve(async () => new Response("mcp")),
+    ];
+    attempts[0]?.catch(() => {});
+    const venue = venueOf({}, { mcp: () => attempts.shift() ?? Promise.reject(new Error("again")) });
+    const { url } = await venue.listen();
+    expect((await post(url)).status).toBe(500);
+    expect((await post(url)).status).toBe(200);
+  });
+});
