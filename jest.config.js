@@ -1,4 +1,6 @@
-const transform = { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "es6" } }] };
+const transform = {
+  "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "es6" } }],
+};
 
 /** @type {import("jest").Config} */
 export default {

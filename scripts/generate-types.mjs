@@ -16,8 +16,17 @@ export async function generateTypes() {
   const parts = ["// Generated from schemas/file/*.json by `npm run types`. Do not edit.\n"];
   for (const name of names) {
     const { input, output } = JSON.parse(readFileSync(new URL(`${name}.json`, schemas), "utf8"));
-    for (const [kind, schema] of [["Input", input], ["Output", output]]) {
-      parts.push(await compile(schema, `${capital(name)}${kind}`, { bannerComment: "", additionalProperties: false, format: true }));
+    for (const [kind, schema] of [
+      ["Input", input],
+      ["Output", output],
+    ]) {
+      parts.push(
+        await compile(schema, `${capital(name)}${kind}`, {
+          bannerComment: "",
+          additionalProperties: false,
+          format: true,
+        }),
+      );
     }
   }
   const row = (kind) => names.map((name) => `  readonly "file:${name}": ${capital(name)}${kind};`).join("\n");

@@ -1,10 +1,10 @@
 import type { AuditSink } from "./audit/record.js";
 import type { Authority } from "./authz/authorise.js";
 import { parseGrant } from "./authz/grant.js";
-import type { FileConfig } from "./core/file-config.js";
 import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "./core/adapter.js";
 import type { Capability } from "./core/capability.js";
 import { type Clock, systemClock } from "./core/clock.js";
+import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
 import { Dispatcher, type RegisteredOperation } from "./dispatch/dispatch.js";
 import { OPERATIONS } from "./ops/registry.js";
@@ -24,7 +24,11 @@ export interface FileAdapter extends Adapter {
    * Runs one operation. @throws FileAdapterError for every failure
    * @param context without it, or without `callerDID` in it, the caller is the operator
    */
-  invoke<Name extends FileOperationName>(operation: Name, input: FileInputs[Name], context?: InvokeContext): Promise<FileOutputs[Name]>;
+  invoke<Name extends FileOperationName>(
+    operation: Name,
+    input: FileInputs[Name],
+    context?: InvokeContext,
+  ): Promise<FileOutputs[Name]>;
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
 }
 
@@ -45,7 +49,9 @@ const DESCRIPTION = "Files in jailed roots: list, tree, read, stat, write, appen
 
 /** Puts the adapter together: roots, operations, authority. @param config checked and complete */
 export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<FileAdapter> {
-  const registered = OPERATIONS.map((operation): RegisteredOperation => ({ operation, schema: loadOperationSchema(operation.name) }));
+  const registered = OPERATIONS.map(
+    (operation): RegisteredOperation => ({ operation, schema: loadOperationSchema(operation.name) }),
+  );
   const opened = await openRoots(config);
   const dispatcher = new Dispatcher({
     adapterName: NAME,
@@ -64,7 +70,8 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     description: DESCRIPTION,
     operations: registered.map(describe),
     warnings: opened.warnings,
-    invoke: (operation: string, input: unknown, context: SurfaceContext = {}) => dispatcher.invoke(operation, input, context) as Promise<never>,
+    invoke: (operation: string, input: unknown, context: SurfaceContext = {}) =>
+      dispatcher.invoke(operation, input, context) as Promise<never>,
     async close() {
       await opened.close();
       await parts.audit?.close();

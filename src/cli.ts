@@ -51,7 +51,16 @@ async function serve(command: Extract<Command, { name: "serve" }>): Promise<numb
     const roots = Object.entries(config.file.roots).map(([name, root]) => ({ name, ...root }));
     const publicAccess = venue.publicCaps.length > 0 || config.auth.public.enabled === true;
     process.stdout.write(
-      banner({ name: config.name, version: packageVersion(), url, did: venue.host.did, roots, publicCaps: venue.publicCaps, publicAccess, mcp: config.mcp !== false }),
+      banner({
+        name: config.name,
+        version: packageVersion(),
+        url,
+        did: venue.host.did,
+        roots,
+        publicCaps: venue.publicCaps,
+        publicAccess,
+        mcp: config.mcp !== false,
+      }),
     );
     await stopped;
     return 0;
@@ -143,7 +152,11 @@ function loadCaps(file: string | undefined): unknown {
     throw new ConfigError(["Cannot read the file of --caps"], EXIT.noInput);
   }
   const caps: unknown = parseCaps(text);
-  if (!Array.isArray(caps)) throw new ConfigError(['The file of --caps must hold a list such as [{ with: "file://docs/", can: "crud/read" }]'], EXIT.config);
+  if (!Array.isArray(caps))
+    throw new ConfigError(
+      ['The file of --caps must hold a list such as [{ with: "file://docs/", can: "crud/read" }]'],
+      EXIT.config,
+    );
   return caps;
 }
 

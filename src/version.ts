@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 
 /** Version of this package. */
 export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
   return version;
 }

@@ -64,7 +64,9 @@ export class Authoriser {
   requireAnyRead(roots: readonly string[]): void {
     const words = wordsOf("crud/read");
     const readable = (root: string) =>
-      this.#someGrant((grant) => (grant.segments[0] ?? root) === root && covers({ ...grant, segments: [] }, { segments: [], words }));
+      this.#someGrant(
+        (grant) => (grant.segments[0] ?? root) === root && covers({ ...grant, segments: [] }, { segments: [], words }),
+      );
     if (!roots.some(readable)) throw this.#denial({ segments: [], words }, "crud/read");
   }
 
@@ -82,7 +84,10 @@ export class Authoriser {
   /** The grants of caps ∩ authority, worked out one by one. */
   *#held(): Generator<Grant> {
     const everything: Grant = { segments: [], words: [] };
-    const lists = [this.#authority === "everything" ? [everything] : this.#authority, ...this.#caps.map((list) => list.grants)];
+    const lists = [
+      this.#authority === "everything" ? [everything] : this.#authority,
+      ...this.#caps.map((list) => list.grants),
+    ];
     yield* combine(lists, everything);
   }
 

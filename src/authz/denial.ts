@@ -53,7 +53,9 @@ function shorten(resource: string): string {
   const half = Math.floor(SHOWN_PATH_BYTES / 2);
   let head = "";
   let tail = "";
-  while (Buffer.byteLength(head) + Buffer.byteLength(characters[0] ?? "") <= half && characters.length > 0) head += characters.shift();
-  while (Buffer.byteLength(tail) + Buffer.byteLength(characters.at(-1) ?? "") < half && characters.length > 0) tail = `${characters.pop()}${tail}`;
+  while (Buffer.byteLength(head) + Buffer.byteLength(characters[0] ?? "") <= half && characters.length > 0)
+    head += characters.shift();
+  while (Buffer.byteLength(tail) + Buffer.byteLength(characters.at(-1) ?? "") < half && characters.length > 0)
+    tail = `${characters.pop()}${tail}`;
   return `${head}…${tail}`;
 }

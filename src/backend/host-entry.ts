@@ -1,13 +1,25 @@
 import type { Io } from "../core/io.js";
 import { runIo } from "../core/io.js";
 import { existsNotDirectory, notEmpty, otherDevice, rootDelete } from "../core/texts.js";
-import { RESERVED_PREFIX } from "../path/grammar.js";
 import { below, type Pinned, release } from "../jail/handles.js";
 import { errnoOf } from "../jail/sys.js";
-import { type Change, createParents, flushDirectory, locate, lockTarget, makeOne, type Reached } from "./host-target.js";
+import { RESERVED_PREFIX } from "../path/grammar.js";
+import {
+  type Change,
+  createParents,
+  flushDirectory,
+  locate,
+  lockTarget,
+  makeOne,
+  type Reached,
+} from "./host-target.js";
 
 /** Makes a directory, and with `parents` those above it. */
-export function* makeDirectory(change: Change, found: Reached, options: { parents: boolean }): Io<{ created: boolean }> {
+export function* makeDirectory(
+  change: Change,
+  found: Reached,
+  options: { parents: boolean },
+): Io<{ created: boolean }> {
   const target = locate(change, found, options);
   if (target.old !== undefined) {
     if (!target.old.stat.isDirectory()) throw existsNotDirectory(change.access.place);
@@ -28,7 +40,11 @@ export function* makeDirectory(change: Change, found: Reached, options: { parent
 }
 
 /** Removes an entry itself: a link, not its target; a directory as a whole, gone for everyone at once. */
-export function* removeEntry(change: Change, found: Reached, options: { recursive: boolean }): Io<{ existed: boolean }> {
+export function* removeEntry(
+  change: Change,
+  found: Reached,
+  options: { recursive: boolean },
+): Io<{ existed: boolean }> {
   if (change.path.segments.length === 0) throw rootDelete(change.access.place.root);
   if (found.state !== "found") return { existed: false };
   const { object, real } = found;

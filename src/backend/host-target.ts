@@ -1,7 +1,7 @@
 import type { Access } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
-import { isADirectory, notADirectory, notAFile, parentMissing, permissionDenied, type Place } from "../core/texts.js";
+import { isADirectory, notADirectory, notAFile, type Place, parentMissing, permissionDenied } from "../core/texts.js";
 import { below, identity, type Pinned, READ_DIRECTORY } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import type { Lock } from "../jail/locks.js";

@@ -30,7 +30,12 @@ export function* walkEntries(
         continue;
       }
       yield* options.scope.breathe();
-      const step = yield* visitName(jail, frame, { name, depth: frames.length, visit: options.visit, sizes: options.sizes });
+      const step = yield* visitName(jail, frame, {
+        name,
+        depth: frames.length,
+        visit: options.visit,
+        sizes: options.sizes,
+      });
       if (step === "stop") return;
       const child = step === "enter" ? yield* enterDirectory(jail, frame.directory, name) : undefined;
       if (child === undefined) continue;
@@ -50,7 +55,10 @@ function* visitName(
   options: { name: Name; depth: number; visit: Visit; sizes: boolean },
 ): Io<"enter" | "skip" | "stop"> {
   const { name, depth, visit, sizes } = options;
-  const stat = name.type === undefined || (sizes && name.type === "file") ? yield* examine(jail.sys, frame.directory, name) : undefined;
+  const stat =
+    name.type === undefined || (sizes && name.type === "file")
+      ? yield* examine(jail.sys, frame.directory, name)
+      : undefined;
   const type = stat === undefined ? name.type : typeOf(stat);
   // Vanished, or of a kind that nobody knows: left out.
   if (type === undefined || (sizes && type === "file" && stat === undefined)) return "skip";

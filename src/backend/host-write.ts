@@ -4,7 +4,16 @@ import { hardLinked, ioError, noSpace } from "../core/texts.js";
 import { APPEND, below, CREATE, type Pinned, READ, release } from "../jail/handles.js";
 import type { StagedFile } from "../jail/staging.js";
 import { closeNow, errnoOf, quietly } from "../jail/sys.js";
-import { type Change, checkFile, createParents, flushDirectory, locate, lockTarget, type Reached, type Target } from "./host-target.js";
+import {
+  type Change,
+  checkFile,
+  createParents,
+  flushDirectory,
+  locate,
+  lockTarget,
+  type Reached,
+  type Target,
+} from "./host-target.js";
 
 interface Written {
   readonly bytes: number;
@@ -50,7 +59,9 @@ export function* appendFile(change: Change, found: Reached, options: { body: Bod
   try {
     for (let attempt = 1; attempt <= RACES; attempt++) {
       const stale = lock.waited || attempt > 1;
-      const created = yield* withCurrent(change, { target, stale }, (old) => appendTo(change, { name: target.name, checked: target.old, old, data }));
+      const created = yield* withCurrent(change, { target, stale }, (old) =>
+        appendTo(change, { name: target.name, checked: target.old, old, data }),
+      );
       if (created !== "raced") return { bytes: data.length, created };
     }
     throw ioError(change.access.place, "EAGAIN");
@@ -223,7 +234,11 @@ function* collect(change: Change, content: Content): Io<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function* eachChunk(change: Change, content: AsyncIterable<Uint8Array>, work: (chunk: Uint8Array) => Io<void>): Io<void> {
+function* eachChunk(
+  change: Change,
+  content: AsyncIterable<Uint8Array>,
+  work: (chunk: Uint8Array) => Io<void>,
+): Io<void> {
   const chunks = content[Symbol.asyncIterator]();
   let finished = false;
   try {

@@ -9,9 +9,9 @@ import { closeNow } from "../jail/sys.js";
 import type { Found, Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
 import { makeDirectory, removeEntry } from "./host-entry.js";
-import { type Reached, type WriteRules } from "./host-target.js";
-import { appendFile, replaceFile } from "./host-write.js";
+import type { Reached, WriteRules } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";
+import { appendFile, replaceFile } from "./host-write.js";
 
 /** Work on a walk that has arrived somewhere; `real` has been authorised. */
 type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
@@ -27,7 +27,9 @@ export class HostBackend implements Backend {
   }
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
-    return this.#resolve(path, access, (walk, found) => this.#list(directoryOf(found, access), isTop(walk, found), page, access));
+    return this.#resolve(path, access, (walk, found) =>
+      this.#list(directoryOf(found, access), isTop(walk, found), page, access),
+    );
   }
 
   walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Awaitable<void> {
@@ -44,13 +46,23 @@ export class HostBackend implements Backend {
     return this.#resolve(path, access, (_walk, found) => this.#read(fileOf(found, access), plan, access));
   }
 
-  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }> {
+  write(
+    path: RelPath,
+    body: Body,
+    options: { parents: boolean },
+    access: Access,
+  ): Awaitable<{ bytes: number; created: boolean }> {
     return this.#resolve(path, access, (walk, found) =>
       replaceFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
     );
   }
 
-  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }> {
+  append(
+    path: RelPath,
+    body: Body,
+    options: { parents: boolean },
+    access: Access,
+  ): Awaitable<{ bytes: number; created: boolean }> {
     return this.#resolve(path, access, (walk, found) =>
       appendFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
     );
@@ -144,7 +156,6 @@ export class HostBackend implements Backend {
 }
 
 const isTop = (walk: Walk, found: Found): boolean => found.state === "found" && found.object === walk.directories[0];
-
 
 function directoryOf(found: Reached, access: Access): Pinned {
   if (found.state !== "found") throw notFound(access.place);

@@ -1,7 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomBytes } from "node:crypto";
 import { isDead, ownIdentity, type ProcessIdentity } from "../jail/process-identity.js";
 
 /**

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, resolve } from "node:path";
+import type { FileConfig } from "../core/file-config.js";
 import { escapeText } from "../core/texts.js";
 import { ConfigError } from "./errors.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
 import { parseVenue, type VenueParseOptions } from "./parse-venue.js";
-import type { FileConfig } from "../core/file-config.js";
 import type { VenueConfig } from "./types.js";
 
 const require = createRequire(import.meta.url);

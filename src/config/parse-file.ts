@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
+import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.js";
 import { deepFreeze } from "./deep-freeze.js";
 import { ConfigError } from "./errors.js";
 import type { JsonSchema } from "./json-schema.js";
-import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import type { HostRootInput } from "./types.js";
 
 /** What reading the file adapter's part of a config depends on. */

@@ -93,9 +93,19 @@ export interface Backend {
   /** Calls `plan` with the size once the file is found, then reads what it asks for. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
   /** Replaces the whole content atomically. `bytes` is what was written. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE */
-  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }>;
+  write(
+    path: RelPath,
+    body: Body,
+    options: { parents: boolean },
+    access: Access,
+  ): Awaitable<{ bytes: number; created: boolean }>;
   /** Adds to the end, creating the file. Errors as {@link write}, and HARD_LINKED. */
-  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<{ bytes: number; created: boolean }>;
+  append(
+    path: RelPath,
+    body: Body,
+    options: { parents: boolean },
+    access: Access,
+  ): Awaitable<{ bytes: number; created: boolean }>;
   /** @throws PARENT_MISSING, NOT_A_DIRECTORY, EXISTS_NOT_DIRECTORY */
   mkdir(path: RelPath, options: { parents: boolean }, access: Access): Awaitable<{ created: boolean }>;
   /** Removes the entry itself, never what a link points to; a directory as a whole, at once. @throws NOT_EMPTY, ROOT_DELETE */

@@ -64,5 +64,9 @@ export type Operation<Input, Output> =
 export type AnyOperation = Operation<unknown, unknown>;
 
 /** Hints of an operation that only looks. */
-export const LOOKS: Annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
-
+export const LOOKS: Annotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};

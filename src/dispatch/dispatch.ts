@@ -73,7 +73,11 @@ export class Dispatcher {
     }
   }
 
-  #record(name: string, context: SurfaceContext, end: { progress: Progress; outcome: string; startedMs: number }): void {
+  #record(
+    name: string,
+    context: SurfaceContext,
+    end: { progress: Progress; outcome: string; startedMs: number },
+  ): void {
     const { clock, audit, operations } = this.#options;
     audit?.write({
       time: clock.nowMs(),
@@ -96,7 +100,11 @@ export class Dispatcher {
     const given = parseInput(input);
     operation.check?.(given);
 
-    const scope = new CallScope({ clock: this.#options.clock, timeoutMs: this.#options.limits.timeoutMs, signal: context.signal });
+    const scope = new CallScope({
+      clock: this.#options.clock,
+      timeoutMs: this.#options.limits.timeoutMs,
+      signal: context.signal,
+    });
     const authoriser = new Authoriser({
       operation: name,
       caps: [readCaps(context.caps), readCaps(context.callCaps)],
@@ -140,7 +148,11 @@ export class Dispatcher {
     progress.resource = [rootName, ...path.segments];
     authoriser.require(progress.resource, operation.ability);
     const root = this.#roots.get(rootName);
-    if (root === undefined) throw unknownRoot(rootName, this.#visible(authoriser).map(({ name }) => name));
+    if (root === undefined)
+      throw unknownRoot(
+        rootName,
+        this.#visible(authoriser).map(({ name }) => name),
+      );
     if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
     return () => operation.run(given, { limits, budget, resolveAsset, signal, root, path, access });
@@ -165,7 +177,11 @@ class CallAccess implements Access {
   readonly #authoriser: Authoriser;
   readonly #ability: Ability;
 
-  constructor(root: string, path: RelPath, options: { operation: AnyOperation; authoriser: Authoriser; scope: CallScope }) {
+  constructor(
+    root: string,
+    path: RelPath,
+    options: { operation: AnyOperation; authoriser: Authoriser; scope: CallScope },
+  ) {
     this.place = { root, path: path.text };
     this.scope = options.scope;
     this.#path = path;

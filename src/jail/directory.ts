@@ -36,7 +36,11 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
 }
 
 /** The entries of a directory with size and time; what vanishes or cannot be examined is left out. */
-export function* readEntries(sys: Sys, directory: Pinned, options: { names: readonly Name[]; top: boolean; scope: CallScope }): Io<Entry[]> {
+export function* readEntries(
+  sys: Sys,
+  directory: Pinned,
+  options: { names: readonly Name[]; top: boolean; scope: CallScope },
+): Io<Entry[]> {
   const entries: Entry[] = [];
   for (const name of options.names) {
     yield* options.scope.breathe();
@@ -48,7 +52,9 @@ export function* readEntries(sys: Sys, directory: Pinned, options: { names: read
       type,
       size: type === "file" ? stat.size : 0,
       modified: modifiedMs(stat),
-      ...(typeof name.raw === "string" && isReachableName(name.name, options.top) ? {} : { unreachable: true as const }),
+      ...(typeof name.raw === "string" && isReachableName(name.name, options.top)
+        ? {}
+        : { unreachable: true as const }),
     });
   }
   return entries;

@@ -1,9 +1,9 @@
 import { realpathSync, statSync } from "node:fs";
-import type { RelPath } from "../core/path.js";
 import { runIo } from "../core/io.js";
+import type { RelPath } from "../core/path.js";
 import type { Place } from "../core/texts.js";
 import { type Handles, PathHandles, type Pinned, ProcHandles, release } from "./handles.js";
-import { Locks } from "./locks.js";
+import type { Locks } from "./locks.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { Staging } from "./staging.js";
 import { Sys } from "./sys.js";

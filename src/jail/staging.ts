@@ -64,7 +64,10 @@ export class Staging {
 
   newPath(stage: Stage): string {
     const { boot, namespace, pid, start } = this.#identity;
-    return below(stage.directory, `${stage.prefix}${boot}-${namespace}-${pid}-${start}-${randomBytes(8).toString("hex")}`);
+    return below(
+      stage.directory,
+      `${stage.prefix}${boot}-${namespace}-${pid}-${start}-${randomBytes(8).toString("hex")}`,
+    );
   }
 
   /** Removes what dead processes left in the staging directory. */
@@ -136,7 +139,9 @@ export class Staging {
       if (++count % 256 === 0) yield new Promise((resolve) => setImmediate(resolve));
       const path = entryPath(directory, raw.name);
       const entry = { name: "", raw: raw.name, type: typeOf(raw) };
-      const isDirectory = entry.type === "directory" || (entry.type ?? typeOf((yield* examine(sys, directory, entry)) ?? raw)) === "directory";
+      const isDirectory =
+        entry.type === "directory" ||
+        (entry.type ?? typeOf((yield* examine(sys, directory, entry)) ?? raw)) === "directory";
       if (!isDirectory) yield* quietly(sys.unlink(path));
       else if (!(yield* succeeds(sys.rmdir(path)))) {
         const target = this.newPath(stage);
@@ -173,5 +178,7 @@ const STAGED_NAME = /^([0-9a-f]{8})-(\d+)-(\d+)-(\d+)-[0-9a-f]{16}$/;
 
 function parseIdentity(name: string): ProcessIdentity | undefined {
   const [, boot, namespace, pid, start] = STAGED_NAME.exec(name) ?? [];
-  return boot === undefined ? undefined : { boot, namespace: Number(namespace), pid: Number(pid), start: Number(start) };
+  return boot === undefined
+    ? undefined
+    : { boot, namespace: Number(namespace), pid: Number(pid), start: Number(start) };
 }

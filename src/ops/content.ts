@@ -22,7 +22,8 @@ export function checkOneSource(input: ContentSource): void {
   const given = SOURCES.filter((source) => input[source] !== undefined);
   if (given.length === 1) return;
   const expected = "exactly one of content, value, bytes, asset";
-  if (given.length > 1) throw invalidInput("Only one of 'content', 'value', 'bytes', or 'asset' may be supplied", "", expected);
+  if (given.length > 1)
+    throw invalidInput("Only one of 'content', 'value', 'bytes', or 'asset' may be supplied", "", expected);
   throw invalidInput(
     "Exactly one of 'content' (UTF-8 text), 'value' (JSON), 'bytes' (base64), or 'asset' (reference) is required",
     "",
@@ -46,7 +47,8 @@ export function bodyOf(input: ContentSource, call: PathCall): Body {
 
 function decode(input: ContentSource): Buffer {
   if (input.content !== undefined) {
-    if (!input.content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
+    if (!input.content.isWellFormed())
+      throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
     return Buffer.from(input.content, "utf8");
   }
   if (input.bytes !== undefined) return decodeBase64(input.bytes);
@@ -60,7 +62,8 @@ function decode(input: ContentSource): Buffer {
 function decodeBase64(text: string): Buffer {
   const fault = () => invalidInput("'bytes' is not valid base64", "/bytes", "base64");
   const bare = text.replace(/={1,2}$/, "");
-  if (!BASE64.test(bare) || bare.length % 4 === 1 || (bare.length !== text.length && text.length % 4 !== 0)) throw fault();
+  if (!BASE64.test(bare) || bare.length % 4 === 1 || (bare.length !== text.length && text.length % 4 !== 0))
+    throw fault();
   const bytes = Buffer.from(bare, "base64");
   if (bytes.toString("base64").replace(/=+$/, "") !== bare) throw fault();
   return bytes;
@@ -75,7 +78,11 @@ async function loadAsset(reference: string, call: PathCall): Promise<Buffer | As
 }
 
 /** Passes chunks on within the limit; a wrong hash is an error at the end, before anything has been committed. */
-async function* verified(asset: AssetContent, content: NonNullable<AssetContent["content"]>, call: PathCall): AsyncGenerator<Uint8Array> {
+async function* verified(
+  asset: AssetContent,
+  content: NonNullable<AssetContent["content"]>,
+  call: PathCall,
+): AsyncGenerator<Uint8Array> {
   const limit = call.limits.maxContentSize;
   const hash = createHash("sha256");
   let size = 0;

@@ -1,6 +1,6 @@
 import type { Rendering } from "../core/adapter.js";
 import type { ReadBytes, ReadRange } from "../core/backend.js";
-import { after, type Awaitable } from "../core/io.js";
+import { type Awaitable, after } from "../core/io.js";
 import type { ReadBudget } from "../core/limits.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
@@ -24,7 +24,11 @@ export const read: Operation<ReadInput, ReadOutput> = {
   annotations: LOOKS,
   check(input) {
     if (input.mode === "json" && hasRange(input)) {
-      throw invalidInput("'mode' must be one of: auto, text, bytes when a range is given", "/mode", "auto, text, bytes");
+      throw invalidInput(
+        "'mode' must be one of: auto, text, bytes when a range is given",
+        "/mode",
+        "auto, text, bytes",
+      );
     }
   },
   run(input, call) {
@@ -39,7 +43,8 @@ export const read: Operation<ReadInput, ReadOutput> = {
 
 const hasRange = (input: ReadInput): boolean => input.offset !== undefined || input.length !== undefined;
 
-const maxBytesOf = ({ budget, limits }: PathCall): number => Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
+const maxBytesOf = ({ budget, limits }: PathCall): number =>
+  Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
 
 /** The whole file, up to the limit; the size that the system reports is not believed. */
 function fetchWhole(call: PathCall, advice: string): Awaitable<ReadBytes> {
@@ -99,7 +104,8 @@ async function readRange(input: ReadInput, mode: Mode, call: PathCall): Promise<
   const plan = (): ReadRange => ({ offset: offset - before, length: length + margins });
   const { bytes: window, size } = await call.root.backend.read(call.path, plan, call.access);
   const exact = window.subarray(before, before + length);
-  const slice: TextSlice | undefined = mode === "bytes" ? undefined : wholeCodePoints(window, { before, length, allowNul: mode === "text" });
+  const slice: TextSlice | undefined =
+    mode === "bytes" ? undefined : wholeCodePoints(window, { before, length, allowNul: mode === "text" });
   if (slice === undefined && mode === "text") throw notText(call.access.place);
   const { bytes, skipped } = slice ?? { bytes: exact, skipped: 0 };
   const start = offset + skipped;
@@ -154,7 +160,14 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
   if (output.encoding === "utf-8") return { kind: "text", text: content, rest, ...cut };
   const uri = `file://${[input.root, ...input.path.split("/").filter((part) => part !== "")].map(encodeURIComponent).join("/")}`;
   const signature = bySignature(Buffer.from(content.slice(0, 32), "base64"));
-  return { kind: "blob", base64: content, mime: IMAGES.has(signature ?? "") && output.eof !== false ? (signature ?? output.mime) : output.mime, uri, rest, ...cut };
+  return {
+    kind: "blob",
+    base64: content,
+    mime: IMAGES.has(signature ?? "") && output.eof !== false ? (signature ?? output.mime) : output.mime,
+    uri,
+    rest,
+    ...cut,
+  };
 }
 
 /** Says what is missing of what was asked for. */

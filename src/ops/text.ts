@@ -20,7 +20,10 @@ export function isText(bytes: Buffer, options: { allowNul: boolean } = { allowNu
  * @param head the first bytes, a few more than the budget
  * @returns `undefined` when the bytes that would be shown are not text
  */
-export function wholeLines(head: Buffer, budget: { size: number; maxBytes: number; maxLines: number; allowNul: boolean }): TextSlice | undefined {
+export function wholeLines(
+  head: Buffer,
+  budget: { size: number; maxBytes: number; maxLines: number; allowNul: boolean },
+): TextSlice | undefined {
   const fits = budget.size <= budget.maxBytes && head.length >= budget.size;
   const byBytes = fits ? head.length : lineEnd(head, Math.min(head.length, budget.maxBytes));
   const bytes = head.subarray(0, Math.min(byBytes, endOfLine(head, budget.maxLines)));
@@ -50,7 +53,10 @@ function endOfLine(head: Buffer, count: number): number {
  * @param range.before bytes of the window that stand before the range
  * @returns `undefined` when the range is not text
  */
-export function wholeCodePoints(window: Buffer, range: { before: number; length: number; allowNul: boolean }): TextSlice | undefined {
+export function wholeCodePoints(
+  window: Buffer,
+  range: { before: number; length: number; allowNul: boolean },
+): TextSlice | undefined {
   let start = Math.min(range.before, window.length);
   while (isContinuation(window[start])) start++;
   if (start > range.before && !endsCodePoint(window, start)) return undefined;

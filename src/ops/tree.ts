@@ -49,6 +49,9 @@ function line(entry: WalkEntry): string {
 }
 
 function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {
-  if (output.truncated) return `Cut after ${output.entries} entries. Call file_tree with a deeper path, or a larger maxEntries`;
-  return output.depthLimited ? "Some directories were not entered. Call file_tree on them, or with a larger maxDepth" : undefined;
+  if (output.truncated)
+    return `Cut after ${output.entries} entries. Call file_tree with a deeper path, or a larger maxEntries`;
+  return output.depthLimited
+    ? "Some directories were not entered. Call file_tree on them, or with a larger maxDepth"
+    : undefined;
 }

@@ -50,9 +50,7 @@ export function relPath(segments: readonly string[]): RelPath {
 
 /** Whether the grammar could ever lead to an entry of this name. @param top the entry stands in the root directory itself */
 export function isReachableName(name: string, top: boolean, windows = false): boolean {
-  return (
-    characterFault(name) === undefined && !(top && DRIVE.test(name)) && !(windows && isWindowsSpecial(name))
-  );
+  return characterFault(name) === undefined && !(top && DRIVE.test(name)) && !(windows && isWindowsSpecial(name));
 }
 
 /** @param top the name stands in the root directory itself @param fold the file system folds case */

@@ -11,7 +11,9 @@ export interface OperationSchema {
 
 /** Reads the schema of a file operation. @param name without the adapter's name: `read` */
 export function loadOperationSchema(name: string): OperationSchema {
-  return parseOperationSchema(JSON.parse(readFileSync(new URL(`../../schemas/file/${name}.json`, import.meta.url), "utf8")));
+  return parseOperationSchema(
+    JSON.parse(readFileSync(new URL(`../../schemas/file/${name}.json`, import.meta.url), "utf8")),
+  );
 }
 
 function parseOperationSchema(value: unknown): OperationSchema {

@@ -84,6 +84,9 @@ function unknownField(name: string, pointer: string, schema: JsonObject): FileAd
   const expected = known.length === 0 ? "no fields" : known.join(", ");
   const shown = escapeText(name.slice(0, 100));
   const near = nearestName(name, known);
-  const advice = near === undefined ? `. Known fields: ${known.length === 0 ? "none" : known.join(", ")}` : ` - did you mean '${near}'?`;
+  const advice =
+    near === undefined
+      ? `. Known fields: ${known.length === 0 ? "none" : known.join(", ")}`
+      : ` - did you mean '${near}'?`;
   return invalidInput(`Unknown field '${shown}'${advice}`, `${pointer}/${shown}`, expected);
 }

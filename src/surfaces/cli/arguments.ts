@@ -52,7 +52,8 @@ export function parseCommandLine(argv: readonly string[]): Command {
   if (values.version === true) return { name: "version" };
   if (name === undefined) throw new UsageError("A command is missing. Try: venue-files serve");
   const allowed = ALLOWED[name];
-  if (allowed === undefined) throw new UsageError(`Unknown command '${name}'. Commands: ${Object.keys(ALLOWED).join(", ")}`);
+  if (allowed === undefined)
+    throw new UsageError(`Unknown command '${name}'. Commands: ${Object.keys(ALLOWED).join(", ")}`);
   for (const option of Object.keys(values) as OptionName[]) {
     if (!allowed.includes(option)) throw new UsageError(`'${name}' has no option --${option}`);
   }
@@ -80,6 +81,7 @@ function operation(rest: readonly string[]): { operation: string; input: string 
 function port(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!/^\d{1,5}$/.test(text) || value > 65_535) throw new UsageError(`--port must be between 0 and 65535, not '${text}'`);
+  if (!/^\d{1,5}$/.test(text) || value > 65_535)
+    throw new UsageError(`--port must be between 0 and 65535, not '${text}'`);
   return value;
 }

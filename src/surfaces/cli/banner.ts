@@ -6,7 +6,12 @@ export interface BannerFacts {
   readonly version: string;
   readonly url: string;
   readonly did: string;
-  readonly roots: readonly { readonly name: string; readonly kind: string; readonly readOnly: boolean; readonly description?: string }[];
+  readonly roots: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly readOnly: boolean;
+    readonly description?: string;
+  }[];
   /** What callers without credentials may do. */
   readonly publicCaps: readonly Capability[];
   /** Whether such callers are served at all. */
@@ -30,7 +35,9 @@ const VERBS = ["read", "write", "delete"] as const;
 
 /** What an anonymous caller may do somewhere in a root. */
 function anonymousVerbs(root: string, facts: BannerFacts): string[] {
-  const there = facts.publicCaps.filter(({ with: resource }) => resource === "file://" || `${resource}/`.startsWith(`file://${root}/`));
+  const there = facts.publicCaps.filter(
+    ({ with: resource }) => resource === "file://" || `${resource}/`.startsWith(`file://${root}/`),
+  );
   return VERBS.filter((verb) => there.some(({ can }) => ["*", "crud", "crud/*", `crud/${verb}`].includes(can)));
 }
 
@@ -44,15 +51,25 @@ function anonymous(root: string, facts: BannerFacts): string {
 /** One call that works as it stands: a write where anybody may, else a look at what is there. */
 function curlLine(facts: BannerFacts): string {
   const writable = facts.roots.find(
-    (root) => !root.readOnly && facts.publicCaps.some(({ with: resource, can }) => isWhole(resource, root.name) && ["*", "crud", "crud/*", "crud/write"].includes(can)),
+    (root) =>
+      !root.readOnly &&
+      facts.publicCaps.some(
+        ({ with: resource, can }) =>
+          isWhole(resource, root.name) && ["*", "crud", "crud/*", "crud/write"].includes(can),
+      ),
   );
   const readable = facts.roots.find((root) => anonymousVerbs(root.name, facts).includes("read"));
-  if (writable !== undefined) return curl(facts, { operation: "v/ops/file/write", input: { root: writable.name, path: "hello.txt", content: "Hello" } });
+  if (writable !== undefined)
+    return curl(facts, {
+      operation: "v/ops/file/write",
+      input: { root: writable.name, path: "hello.txt", content: "Hello" },
+    });
   if (readable !== undefined) return curl(facts, { operation: "v/ops/file/tree", input: { root: readable.name } });
   return `curl -s ${facts.url}/api/v1/status`;
 }
 
-const isWhole = (resource: string, root: string): boolean => ["file://", `file://${root}`, `file://${root}/`].includes(resource);
+const isWhole = (resource: string, root: string): boolean =>
+  ["file://", `file://${root}`, `file://${root}/`].includes(resource);
 
 const curl = (facts: BannerFacts, body: object): string =>
   `curl -s ${facts.url}/api/v1/invoke -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
@@ -63,6 +80,17 @@ function clientConfiguration(facts: BannerFacts): string {
 }
 
 function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows.reduce<number[]>((known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, cell.length)), []);
-  return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()}`).join("\n");
+  const widths = rows.reduce<number[]>(
+    (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, cell.length)),
+    [],
+  );
+  return rows
+    .map(
+      (row) =>
+        `  ${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}`,
+    )
+    .join("\n");
 }

@@ -1,18 +1,18 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-const LOOPBACK = loopbackAddresses();
+const LOOPBACK_IPV6 = loopbackIpv6();
 
-function loopbackAddresses(): BlockList {
+function loopbackIpv6(): BlockList {
   const list = new BlockList();
-  list.addSubnet("127.0.0.0", 8);
   list.addAddress("::1", "ipv6");
   return list;
 }
 
 /** Whether an address, without brackets, is one only this machine can reach. */
 export function isLoopbackAddress(address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && LOOPBACK.check(address, family === 6 ? "ipv6" : "ipv4");
+  if (isIPv4(address)) return address.startsWith("127.");
+  // The list knows every way to write it.
+  return isIPv6(address) && LOOPBACK_IPV6.check(address, "ipv6");
 }
 
 /** Whether a configured host name stands for this machine alone: `localhost` or a loopback address. */

@@ -55,6 +55,8 @@ class FastifySurface implements HttpSurface {
   readonly #servers: Server[] = [];
   readonly #app: FastifyInstance;
   #closing = false;
+  /** Until it is known where the surface listens, the stricter rules hold. */
+  #loopback = true;
 
   constructor(options: HttpSurfaceOptions) {
     this.#options = options;
@@ -68,6 +70,7 @@ class FastifySurface implements HttpSurface {
     await this.#app.listen({ host: both ? "127.0.0.1" : hostname, port });
     const address = this.address();
     if (address === undefined) throw new Error("Cannot listen: the surface was closed meanwhile");
+    this.#loopback = isLoopbackAddress(address.address);
     if (both) await this.#listenOnIpv6(address.port);
     return address;
   }
@@ -135,9 +138,8 @@ class FastifySurface implements HttpSurface {
 
   #refusal(raw: FastifyRequest["raw"]): HttpError | undefined {
     const { host } = this.#options;
-    const address = this.address()?.address;
     return refuse(raw, {
-      loopback: address === undefined || isLoopbackAddress(address),
+      loopback: this.#loopback,
       allowedHosts: host.allowedHosts,
       ownOrigin: () => new URL(host.url()).origin,
     });

@@ -13,7 +13,11 @@ const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/g
  * A successful answer. Many clients hand a model only one of `content` and `structuredContent`, so nothing is split
  * between them: bodies stand in `content` alone, once; small answers stand whole in both.
  */
-export function answer(tool: OperationMetadata, output: unknown, call: { input: unknown; jobId: string }): CallToolResult {
+export function answer(
+  tool: OperationMetadata,
+  output: unknown,
+  call: { input: unknown; jobId: string },
+): CallToolResult {
   const job = { [JOB]: call.jobId };
   if (tool.render === undefined) {
     const structuredContent = output as Record<string, unknown>;
@@ -22,7 +26,10 @@ export function answer(tool: OperationMetadata, output: unknown, call: { input: 
   const rendering = tool.render(output, call.input);
   const content = [body(rendering)];
   if (rendering.note !== undefined) content.push(text(rendering.note));
-  return { content, _meta: { ...(Object.keys(rendering.rest).length > 0 ? { [RESULT]: rendering.rest } : {}), ...job } };
+  return {
+    content,
+    _meta: { ...(Object.keys(rendering.rest).length > 0 ? { [RESULT]: rendering.rest } : {}), ...job },
+  };
 }
 
 /** A failed call. No `structuredContent`: official clients check it against the output schema even here. */
