@@ -1,13 +1,26 @@
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { VenueConfig } from "./types.js";
 
-const LOOPBACK_IPV4 = /^127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}$/;
+/** Whether an address, without brackets, is one that only this machine can reach. */
+export function isLoopbackAddress(address: string): boolean {
+  if (isIPv4(address)) return address.startsWith("127.");
+  if (!isIPv6(address)) return false;
+  // The list knows every way to write it.
+  const list = new BlockList();
+  list.addAddress("::1", "ipv6");
+  return list.check(address, "ipv6");
+}
+
+/** A host name as the system takes it: an IPv6 address without the brackets it may be written in. */
+export const bareHost = (hostname: string): string => /^\[(.+)\]$/.exec(hostname)?.[1] ?? hostname;
 
 /**
- * Whether a listen address can be reached from this machine only: `localhost`, 127.0.0.0/8, `::1` or `[::1]`.
- * Anything not surely so, such as a short form of an address, is not.
+ * Whether a host name stands for this machine alone: `localhost` or a loopback address, an IPv6 one also in brackets.
+ * Anything not surely so, such as a short form of an address, does not.
  */
 export function isLoopbackHost(hostname: string): boolean {
-  return ["localhost", "::1", "[::1]"].includes(hostname.toLowerCase()) || LOOPBACK_IPV4.test(hostname);
+  const bare = bareHost(hostname);
+  return bare.toLowerCase() === "localhost" || isLoopbackAddress(bare);
 }
 
 /**

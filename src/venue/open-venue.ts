@@ -1,6 +1,6 @@
 import { assembleAdapter, type FileAdapter } from "../adapter.js";
 import { openAuditFile } from "../audit/file-sink.js";
-import { isLoopbackHost } from "../config/loopback.js";
+import { bareHost, isLoopbackHost } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import type { Capability } from "../core/capability.js";
 import type { ReadBudget } from "../core/limits.js";
@@ -54,7 +54,7 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     did,
     adapters: [adapter],
     jobs: config.jobs,
-    http: { hostname: config.hostname, port: config.port, publicAccess, maxRequestBytes: config.maxRequestBytes },
+    http: { hostname: bareHost(config.hostname), port: config.port, publicAccess, maxRequestBytes: config.maxRequestBytes },
     logInternal: options.logInternal,
     ...(config.mcp === false
       ? {}

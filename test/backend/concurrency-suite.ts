@@ -32,8 +32,9 @@ export function concurrencySuite(scenario: Scenario): void {
         for (let turns = 0; turns < index; turns++) await turn();
         return files.text("a");
       });
-      expect(await Promise.all(writes)).toEqual(writes.map(() => ({ bytes: size, created: false })));
-      for (const text of [...(await Promise.all(reads)), await files.text("a")]) {
+      const [written, seen] = await Promise.all([Promise.all(writes), Promise.all(reads)]);
+      expect(written).toEqual(writes.map(() => ({ bytes: size, created: false })));
+      for (const text of [...seen, await files.text("a")]) {
         expect(text).toHaveLength(size);
         expect(new Set(text).size).toBe(1);
       }

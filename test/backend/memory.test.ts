@@ -144,14 +144,14 @@ describe("memory backend: waiting and time", () => {
     };
     const files = filesOf(backend, { signal: AbortSignal.abort(), real });
     const calls = [
-      files.read("a"),
-      files.stat("a"),
-      files.list(""),
-      files.walk(""),
-      files.remove("none"),
-      files.mkdir(""),
+      () => files.read("a"),
+      () => files.stat("a"),
+      () => files.list(""),
+      () => files.walk(""),
+      () => files.remove("none"),
+      () => files.mkdir(""),
     ];
-    for (const call of calls) await expectFailure(call, aborted());
+    for (const call of calls) await expectFailure(call(), aborted());
   });
 
   test("stamps what changed, and the directory around it, by its clock", async () => {

@@ -7,7 +7,8 @@ import {
   originNotAllowed,
   unsupportedScheme,
 } from "./http-error.js";
-import { isLoopbackName, parseHostName } from "./loopback.js";
+import { isLoopbackHost } from "../../config/loopback.js";
+import { parseHostName } from "./host-name.js";
 
 /** What a request is admitted by. */
 export interface AdmissionRules {
@@ -38,7 +39,7 @@ function refuseHost(request: IncomingMessage, rules: AdmissionRules): HttpError 
   const host = addressee(request);
   if (!rules.loopback) return host === undefined && request.httpVersion !== "1.0" ? missingHost() : undefined;
   const name = host === undefined ? undefined : parseHostName(host);
-  if (name !== undefined && (isLoopbackName(name) || rules.allowedHosts.includes(name))) return undefined;
+  if (name !== undefined && (isLoopbackHost(name) || rules.allowedHosts.includes(name))) return undefined;
   return hostNotAllowed();
 }
 

@@ -12,7 +12,7 @@ import {
   malformedTarget,
   unsupportedMediaType,
 } from "./http-error.js";
-import { isLoopbackAddress } from "./loopback.js";
+import { isLoopbackAddress } from "../../config/loopback.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./node-server.js";
 import { mountEndpoints, needsCaller, unmapped } from "./routes.js";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { isLoopbackAddress, isLoopbackName } from "../../../src/surfaces/http/loopback.js";
+import { isLoopbackAddress, isLoopbackHost } from "../../../src/config/loopback.js";
 import { closeAll, DID, outcome, rawRequest, type Served, sendRaw, serve } from "./fixture.js";
 
 let served: Served;
@@ -200,6 +200,6 @@ describe("loopback", () => {
     ["example.com", false, false],
     ["", false, false],
   ])("%s: as an address %s, as a name %s", (name, address, named) => {
-    expect([isLoopbackAddress(name), isLoopbackName(name)]).toEqual([address, named]);
+    expect([isLoopbackAddress(name), isLoopbackHost(name)]).toEqual([address, named]);
   });
 });
