@@ -1,6 +1,5 @@
-import type { Io } from "../core/io.js";
-import { runIo } from "../core/io.js";
-import { existsNotDirectory, notEmpty, otherDevice, rootDelete } from "../core/texts.js";
+import { type Io, isPending, runIo } from "../core/io.js";
+import { existsNotDirectory, notEmpty, otherDevice } from "../core/texts.js";
 import { below, type Pinned, release } from "../jail/handles.js";
 import { errnoOf } from "../jail/sys.js";
 import { RESERVED_PREFIX } from "../path/grammar.js";
@@ -45,7 +44,6 @@ export function* removeEntry(
   found: Reached,
   options: { recursive: boolean },
 ): Io<{ existed: boolean }> {
-  if (change.path.segments.length === 0) throw rootDelete(change.access.place.root);
   if (found.state !== "found") return { existed: false };
   const { object, real } = found;
   const name = real.at(-1) ?? "";
@@ -104,7 +102,7 @@ function* removeTree(change: Change, directory: Pinned, name: string): Io<void> 
     throw error;
   }
   const purge = runIo(jail.staging.purge(stage, staged.slice(stage.directory.path.length + 1)));
-  const done = purge instanceof Promise ? purge.finally(() => stage.release()) : stage.release();
+  const done = isPending(purge) ? purge.finally(() => stage.release()) : stage.release();
   if (done === undefined) return;
   jail.inBackground(done);
   // A stage beside the target lives on the walk's own handle, which must outlive the purge.

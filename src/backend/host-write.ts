@@ -34,6 +34,7 @@ export function* replaceFile(change: Change, found: Reached, options: { body: Bo
   return yield* staged(change, function* (file) {
     const bytes = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
+    change.access.scope.checkpoint();
     yield* createParents(change, target.parents);
     const lock = yield* lockTarget(change, target.name);
     try {
@@ -54,6 +55,7 @@ export function* appendFile(change: Change, found: Reached, options: { body: Bod
   const target = locate(change, found, options);
   yield* checkFile(change, target.old);
   const data = yield* collect(change, yield* wait(options.body.load()));
+  change.access.scope.checkpoint();
   yield* createParents(change, target.parents);
   const lock = yield* lockTarget(change, target.name);
   try {
@@ -229,7 +231,8 @@ function* collect(change: Change, content: Content): Io<Buffer> {
   if (Buffer.isBuffer(content)) return content;
   const chunks: Uint8Array[] = [];
   yield* eachChunk(change, content, function* (chunk) {
-    chunks.push(chunk);
+    // A stream may use its buffer again for the next chunk.
+    chunks.push(Buffer.from(chunk));
   });
   return Buffer.concat(chunks);
 }

@@ -1,7 +1,7 @@
 import type { Access, Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit } from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
-import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from "../core/texts.js";
+import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound, rootDelete } from "../core/texts.js";
 import { modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
@@ -75,6 +75,7 @@ export class HostBackend implements Backend {
   }
 
   remove(path: RelPath, options: { recursive: boolean }, access: Access): Awaitable<{ existed: boolean }> {
+    if (path.segments.length === 0) throw rootDelete(access.place.root);
     const followLast = false;
     return this.#resolve(
       path,

@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDead, ownIdentity, type ProcessIdentity } from "../jail/process-identity.js";
+import { errnoOf } from "../jail/sys.js";
 
 /**
  * The private place of one adapter's temp roots: `venue-files-<uid>/<instance>/` below the system's temp directory, both
@@ -42,7 +43,7 @@ function makePrivate(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (errnoOf(error) !== "EEXIST") throw error;
   }
   const stat = lstatSync(path);
   const foreign = stat.uid !== (process.geteuid?.() ?? stat.uid);

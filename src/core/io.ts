@@ -35,12 +35,17 @@ async function drain<T>(io: Io<T>, first: Promise<unknown>): Promise<T> {
   }
 }
 
+/** Whether a value has to be waited for: a promise of anybody's making, also of another realm. */
+export function isPending<T>(value: Awaitable<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
 /** Waits for `value` inside an {@link Io}, if it is a promise. */
 export function* wait<T>(value: Awaitable<T>): Io<T> {
-  return value instanceof Promise ? ((yield value) as T) : value;
+  return isPending(value) ? ((yield value) as T) : value;
 }
 
 /** Goes on with `value` at once if it is there, else when it is. */
 export function after<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
+  return isPending(value) ? value.then(next) : next(value);
 }

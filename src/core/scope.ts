@@ -19,6 +19,8 @@ export class CallScope implements WaitScope {
   readonly #signal: AbortSignal | undefined;
   #breathedAt: number;
   #committed = false;
+  /** What the caller has been answered while the work was still going on. */
+  #answered: Error | undefined;
 
   constructor(options: { clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined }) {
     this.#clock = options.clock;
@@ -31,6 +33,8 @@ export class CallScope implements WaitScope {
   /** @throws ABORTED, TIMEOUT */
   checkpoint(): void {
     if (this.#committed) return;
+    // A timer may be a little early: what the caller was told holds, whatever the clock says.
+    if (this.#answered !== undefined) throw this.#answered;
     if (this.#signal?.aborted === true) throw aborted();
     if (this.#clock.monotonicMs() > this.#deadline) throw timedOut(this.#timeoutMs);
   }
@@ -70,16 +74,20 @@ export class CallScope implements WaitScope {
 
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const stop = (error: Error) => {
-        if (!this.#committed) reject(error);
-      };
-      const onAbort = () => stop(aborted());
-      const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.remainingMs() + 1);
-      this.#signal?.addEventListener("abort", onAbort, { once: true });
       const settle = () => {
         clearTimeout(timer);
         this.#signal?.removeEventListener("abort", onAbort);
       };
+      const stop = (error: Error) => {
+        if (this.#committed) return;
+        this.#answered = error;
+        settle();
+        reject(error);
+      };
+      const onAbort = () => stop(aborted());
+      const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.remainingMs() + 1);
+      this.#signal?.addEventListener("abort", onAbort, { once: true });
+      if (this.#signal?.aborted === true) onAbort();
       work.then(
         (value) => {
           settle();

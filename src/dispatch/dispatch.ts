@@ -7,7 +7,7 @@ import type { Access } from "../core/backend.js";
 import type { Ability } from "../core/capability.js";
 import type { Clock } from "../core/clock.js";
 import { FileAdapterError } from "../core/errors.js";
-import type { Awaitable } from "../core/io.js";
+import { type Awaitable, isPending } from "../core/io.js";
 import type { Limits } from "../core/limits.js";
 import type { AnyOperation, Root } from "../core/operation.js";
 import type { RelPath } from "../core/path.js";
@@ -96,7 +96,7 @@ export class Dispatcher {
     if (registered === undefined) throw unknownOperation(name);
     const { operation, schema } = registered;
     const checking = this.#options.validator.check(name, schema.input, input ?? {});
-    if (checking instanceof Promise) await checking;
+    if (isPending(checking)) await checking;
     const given = parseInput(input);
     operation.check?.(given);
 

@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from "node:fs";
-import { runIo } from "../core/io.js";
+import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import type { Place } from "../core/texts.js";
 import { type Handles, PathHandles, type Pinned, ProcHandles, release } from "./handles.js";
@@ -71,8 +71,8 @@ export class Jail implements WalkRoot {
   }
 
   /** Lets work that nobody waits for end before {@link close} does. Its failures leave something for the next sweep. */
-  inBackground(work: unknown): void {
-    if (!(work instanceof Promise)) return;
+  inBackground(work: Awaitable<unknown>): void {
+    if (!isPending(work)) return;
     const done = work.then(
       () => {},
       () => {},

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
+import { errnoOf } from "./sys.js";
 
 /** Tells processes apart on one machine, also over restarts and containers, so that left-overs of dead ones are known. */
 export interface ProcessIdentity {
@@ -31,7 +32,7 @@ function isRunning(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: it runs, as somebody else.
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+    return errnoOf(error) !== "ESRCH";
   }
 }
 

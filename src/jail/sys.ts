@@ -58,7 +58,8 @@ const DESCRIPTOR_RETRIES = 5;
 
 /** The errno name of a failed system call, if `error` is one. */
 export function errnoOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return undefined;
+  // By shape: an error of another realm is no instance of this one's Error.
+  if (typeof error !== "object" || error === null || !("code" in error) || !("syscall" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 

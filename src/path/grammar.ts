@@ -11,7 +11,7 @@ export const RESERVED_PREFIX = ".venue-files-";
 
 const CONTROL_OR_BACKSLASH = /[\u0000-\u001f\u007f\\]/;
 const DRIVE = /^[A-Za-z]:/;
-const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
 /**
  * Parses the path text of a request. Pure: no I/O, no percent-decoding, no normalisation, no case folding.
@@ -34,9 +34,10 @@ export function parsePath(root: string, text: string, windows = false): RelPath 
     if (segment !== "..") segments.push(segment);
     else if (segments.pop() === undefined) escaped = true;
   }
-  // The resolved form counts too: `a/../C:` names a drive as much as `C:` does.
-  if (DRIVE.test(given[0] ?? "") || DRIVE.test(segments[0] ?? "")) throw pathNotRelative(place);
+  if (DRIVE.test(given[0] ?? "")) throw pathNotRelative(place);
   if (escaped) throw pathEscapesRoot(place);
+  // The resolved form counts too: `a/../C:` names a drive as much as `C:` does.
+  if (DRIVE.test(segments[0] ?? "")) throw pathNotRelative(place);
 
   const late = lengthFault(text, segments) ?? reservedFault(segments, windows);
   if (late !== undefined) throw invalidPath(place, late);
@@ -50,7 +51,12 @@ export function relPath(segments: readonly string[]): RelPath {
 
 /** Whether the grammar could ever lead to an entry of this name. @param top the entry stands in the root directory itself */
 export function isReachableName(name: string, top: boolean, windows = false): boolean {
-  return characterFault(name) === undefined && !(top && DRIVE.test(name)) && !(windows && isWindowsSpecial(name));
+  return (
+    characterFault(name) === undefined &&
+    Buffer.byteLength(name) <= MAX_SEGMENT_BYTES &&
+    !(top && DRIVE.test(name)) &&
+    !(windows && isWindowsSpecial(name))
+  );
 }
 
 /** @param top the name stands in the root directory itself @param fold the file system folds case */

@@ -122,7 +122,10 @@ class JobStore implements Jobs {
       this.#finish(job, failure(fault, job.id));
       throw fault;
     }
-    this.#finish(job, submission.dropOutput === true ? { status: "COMPLETE" } : { status: "COMPLETE", output });
+    if (submission.dropOutput === true) {
+      this.#finish(job, { status: "COMPLETE" });
+      job.forgetResult();
+    } else this.#finish(job, { status: "COMPLETE", output });
     return output;
   }
 
@@ -209,6 +212,11 @@ class Job implements StartedJob {
     this.#result = result;
     // The record keeps the failure; a surface that asks only for the record must not bring the process down.
     result.catch(() => {});
+  }
+
+  /** The promise would keep the output alive as long as the record; whoever wanted it holds the promise by now. */
+  forgetResult(): void {
+    this.#result = Promise.resolve(undefined);
   }
 
   finish(outcome: Outcome, updated: number): JobRecord {

@@ -54,7 +54,12 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     did,
     adapters: [adapter],
     jobs: config.jobs,
-    http: { hostname: bareHost(config.hostname), port: config.port, publicAccess, maxRequestBytes: config.maxRequestBytes },
+    http: {
+      hostname: bareHost(config.hostname),
+      port: config.port,
+      publicAccess,
+      maxRequestBytes: config.maxRequestBytes,
+    },
     logInternal: options.logInternal,
     ...(config.mcp === false
       ? {}

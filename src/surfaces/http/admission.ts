@@ -1,4 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { isLoopbackHost } from "../../config/loopback.js";
+import { parseHostName } from "./host-name.js";
 import {
   type HttpError,
   hostNotAllowed,
@@ -7,8 +9,6 @@ import {
   originNotAllowed,
   unsupportedScheme,
 } from "./http-error.js";
-import { isLoopbackHost } from "../../config/loopback.js";
-import { parseHostName } from "./host-name.js";
 
 /** What a request is admitted by. */
 export interface AdmissionRules {

@@ -1,5 +1,6 @@
 import { METHODS, type Server } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { isLoopbackAddress } from "../../config/loopback.js";
 import { refuse } from "./admission.js";
 import { sendError } from "./answer.js";
 import type { HttpHost } from "./host.js";
@@ -12,7 +13,6 @@ import {
   malformedTarget,
   unsupportedMediaType,
 } from "./http-error.js";
-import { isLoopbackAddress } from "../../config/loopback.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./node-server.js";
 import { mountEndpoints, needsCaller, unmapped } from "./routes.js";
 

@@ -1,0 +1,106 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const KB = 1024;
+export const MB = 1024 * 1024;
+
+/** Where the small files lie: four directories deep. */
+export const DEEP = "docs/guides/setup/linux";
+export const SMALL_FILES = 64;
+/** The directories of the listings. */
+export const LISTED = { path: "listed", entries: 1_000 };
+export const TREE = { path: "tree-5k", entries: 5_000 };
+export const BIG_TREE = { path: "tree-100k", entries: 100_000 };
+
+const WORDS =
+  "the jail is an open directory handle and every operation walks inside it; a path never leaves its root, whatever links say. " +
+  'return { "code": status, value: text.slice(0, limit) }; // see `docs` - for (const entry of entries) count += entry.size;';
+
+/** ASCII text of exactly that many bytes, in lines of some 70 characters with a few quotes, as in code or Markdown. */
+export function makeText(bytes, seed) {
+  const words = WORDS.split(" ");
+  const lines = [];
+  let length = 0;
+  let state = seed + 1;
+  while (length < bytes) {
+    let line = "";
+    while (line.length < 70) {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      line += `${words[(state >> 8) % words.length]} `;
+    }
+    lines.push(line);
+    length += line.length + 1;
+  }
+  return `${lines.join("\n").slice(0, bytes - 1)}\n`;
+}
+
+/** Bytes that are no text. */
+export function makeBytes(bytes, seed) {
+  const data = Buffer.alloc(bytes);
+  let state = seed + 1;
+  for (let index = 0; index < bytes; index++) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    data[index] = state >> 16;
+  }
+  data[0] = 0;
+  return data;
+}
+
+/**
+ * Makes the tree that all subjects work on.
+ * @param options.bigTree whether to make the one of 100,000 entries too, which takes some seconds
+ */
+export function makeFixture(base, { bigTree }) {
+  const root = join(base, "root");
+  const at = (path) => join(root, path);
+  const deep = (name) => `${DEEP}/${name}`;
+  mkdirSync(at(DEEP), { recursive: true });
+  const files = {
+    small: Array.from({ length: SMALL_FILES }, (_, index) => ({
+      path: deep(`note-${index}.md`),
+      text: makeText(KB, index),
+    })),
+    medium: { path: deep("medium.md"), text: makeText(100 * KB, 101) },
+    large: { path: deep("large.md"), text: makeText(5 * MB, 102) },
+    mediumBlob: { path: deep("medium.bin"), bytes: makeBytes(100 * KB, 103) },
+    largeBlob: { path: deep("large.bin"), bytes: makeBytes(5 * MB, 104) },
+  };
+  for (const file of Object.values(files).flat()) writeFileSync(at(file.path), file.text ?? file.bytes);
+  const listed = makeListed(at(LISTED.path));
+  makeTree(at(TREE.path), { depth: 2, width: 9, entries: TREE.entries });
+  if (bigTree) makeTree(at(BIG_TREE.path), { depth: 3, width: 10, entries: BIG_TREE.entries });
+  return { root, at, deep, files, listed };
+}
+
+/** @returns what is in it, by name */
+function makeListed(directory) {
+  mkdirSync(directory);
+  const entries = new Map();
+  for (let index = 0; index < LISTED.entries; index++) {
+    const isDirectory = index % 20 === 0;
+    const name = `${isDirectory ? "part" : "chapter"}-${index}${isDirectory ? "" : ".md"}`;
+    const size = isDirectory ? 0 : index % 700;
+    if (isDirectory) mkdirSync(join(directory, name));
+    else writeFileSync(join(directory, name), "x".repeat(size));
+    entries.set(name, { type: isDirectory ? "directory" : "file", size });
+  }
+  return entries;
+}
+
+/** A tree of exactly `entries` entries: `width` directories in each directory down to `depth`, the rest files, spread evenly. */
+function makeTree(directory, { depth, width, entries }) {
+  const directories = [directory];
+  let level = [directory];
+  for (let at = 0; at < depth; at++) {
+    level = level.flatMap((parent) =>
+      Array.from({ length: width }, (_, index) => join(parent, `section-${index}`)),
+    );
+    directories.push(...level);
+  }
+  for (const each of directories) mkdirSync(each, { recursive: true });
+  const files = entries - (directories.length - 1);
+  for (let index = 0; index < files; index++) {
+    const name = `page-${Math.floor(index / directories.length)}.md`;
+    writeFileSync(join(directories[index % directories.length], name), "");
+  }
+}
