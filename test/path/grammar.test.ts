@@ -164,7 +164,7 @@ describe("parsePath: the first match decides", () => {
     expect(answer(text)).toBe(expected);
   });
 
-  // The drive form counts on the first segment given (§10.1), so here `..` comes first. Turn into `test` with the fix.
+  // The drive form counts on the first segment given (§10.1), so here `..` comes first.
   test.each(["../C:", "../C:/x", "/./../c:x", "a/../../C:"])("`..` before a drive the path comes to: %s", (text) => {
     expect(answer(text)).toBe(ESCAPES);
   });

@@ -1,0 +1,37 @@
+import { changeRows } from "./change.mjs";
+import { enumerationRows } from "./enumerate.mjs";
+import { readRows } from "./read.mjs";
+
+/** How often each kind of row is called: rounds, timed calls of each subject a round, warm-up calls. */
+const SCALES = {
+  small: { rounds: 30, calls: 60, warmup: 400 },
+  medium: { rounds: 20, calls: 20, warmup: 60 },
+  large: { rounds: 15, calls: 2, warmup: 3 },
+  list: { rounds: 15, calls: 8, warmup: 20 },
+  tree: { rounds: 12, calls: 2, warmup: 3 },
+  bigTree: { rounds: 4, calls: 1, warmup: 1 },
+  append: { rounds: 20, calls: 15, warmup: 40 },
+  flush: { rounds: 10, calls: 10, warmup: 10 },
+  throughput: { rounds: 15, calls: 400, warmup: 800 },
+};
+const QUICK_SCALES = {
+  small: { rounds: 10, calls: 30, warmup: 150 },
+  medium: { rounds: 10, calls: 6, warmup: 20 },
+  large: { rounds: 4, calls: 1, warmup: 1 },
+  list: { rounds: 6, calls: 4, warmup: 5 },
+  tree: { rounds: 4, calls: 1, warmup: 1 },
+  bigTree: { rounds: 1, calls: 1, warmup: 0 },
+  append: { rounds: 8, calls: 6, warmup: 10 },
+  flush: { rounds: 4, calls: 3, warmup: 2 },
+  throughput: { rounds: 6, calls: 160, warmup: 160 },
+};
+
+/** All rows that are timed call by call. */
+export function timedRows(fixture, { quick }) {
+  const scales = quick ? QUICK_SCALES : SCALES;
+  return [...readRows(fixture), ...enumerationRows(fixture), ...changeRows(fixture)].map((row) => ({
+    unit: "µs",
+    ...row,
+    ...scales[row.scale],
+  }));
+}

@@ -1,0 +1,51 @@
+// Writes docs/configuration.md from schemas/config.json. A test fails when the two differ.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const schema = JSON.parse(readFileSync(new URL("../schemas/config.json", import.meta.url), "utf8"));
+const target = new URL("../docs/configuration.md", import.meta.url);
+
+const INTRODUCTION = `# Configuration
+
+JSON5, given with \`--config FILE\`; none is searched for. Relative paths are relative to the file's folder. An unknown key, a
+wrong type or a key of a later version stops the start, and all problems are told at once. Exit status: 66 the file cannot be
+read, 78 it is invalid, 69 the port cannot be had. [config.example.json5](../config.example.json5) is a complete example.
+
+Roots given with \`--root NAME=PATH[:ro]\` come after those of the file. Without any root there is one temp root, \`tmp\`.
+
+| key | default | meaning |
+|---|---|---|
+`;
+
+const resolve = (node) => (node.$ref === undefined ? node : { ...at(node.$ref), ...node });
+const at = (reference) =>
+  reference
+    .slice(2)
+    .split("/")
+    .reduce((node, key) => node[key], schema);
+
+/** The object form of a value that may be written in several ways. */
+const objectOf = (node) =>
+  [node, ...(node.anyOf ?? [])].map(resolve).find((one) => one.properties ?? one.additionalProperties);
+
+function* rows(node, path) {
+  for (const [key, value] of Object.entries(node.properties ?? {})) yield* row(resolve(value), [...path, key]);
+  if (typeof node.additionalProperties === "object")
+    yield* children(resolve(node.additionalProperties), [...path, "<name>"]);
+}
+
+function* row(value, path) {
+  const standard =
+    value.default === undefined || typeof value.default === "object" ? "" : `\`${JSON.stringify(value.default)}\``;
+  yield `| \`${path.join(".")}\` | ${standard} | ${value.description ?? ""} |`;
+  yield* children(value, path);
+}
+
+function* children(value, path) {
+  const inner = objectOf(value);
+  if (inner !== undefined) yield* rows(inner, path);
+}
+
+/** The text of `docs/configuration.md`. */
+export const generateConfigurationReference = () => `${INTRODUCTION}${[...rows(schema, [])].join("\n")}\n`;
+
+if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(target, generateConfigurationReference());

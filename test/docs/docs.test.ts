@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import { ERROR_CODES } from "../../src/core/errors.js";
+import { OPERATIONS } from "../../src/ops/registry.js";
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+
+describe("docs", () => {
+  test("the error list has exactly the codes of the table, with the right word on retrying", () => {
+    const listed = [...read("docs/errors.md").matchAll(/^\| `([A-Z_]+)` \|.*\| (yes|no) \|$/gm)];
+    expect(Object.fromEntries(listed.map(([, code, retry]) => [code, retry === "yes"]))).toEqual(
+      Object.fromEntries(Object.entries(ERROR_CODES).map(([code, { retry }]) => [code, retry])),
+    );
+  });
+
+  test("the operations page has a heading for each operation, in their order", () => {
+    const headings = [...read("docs/operations.md").matchAll(/^## file:(\w+)$/gm)].map(([, name]) => name);
+    expect(headings).toEqual(OPERATIONS.map(({ name }) => name));
+  });
+
+  test.each(OPERATIONS.map(({ name }) => [name]))("the operations page names every field of file:%s", (name) => {
+    const { input, output } = JSON.parse(read(`schemas/file/${name}.json`));
+    const section =
+      read("docs/operations.md")
+        .split(/^## /m)
+        .find((part) => part.startsWith(`file:${name}\n`)) ?? "";
+    for (const field of [...Object.keys(input.properties), ...Object.keys(output.properties)]) {
+      expect(section).toMatch(new RegExp(`\\b${field}\\b`));
+    }
+  });
+
+  test("the configuration reference is what the schema says", async () => {
+    const script = new URL("../../scripts/generate-docs.mjs", import.meta.url).href;
+    const { generateConfigurationReference } = (await import(script)) as {
+      generateConfigurationReference: () => string;
+    };
+    expect(read("docs/configuration.md")).toBe(generateConfigurationReference());
+  });
+
+  test("every run-time dependency has a decision note", () => {
+    const notes = readdirSync(new URL("../../docs/decisions", import.meta.url)).map((file) =>
+      read(`docs/decisions/${file}`),
+    );
+    const { dependencies } = JSON.parse(read("package.json"));
+    for (const name of Object.keys(dependencies)) {
+      expect(notes.some((note) => note.includes(`Dependency: ${name}\n`))).toBe(true);
+    }
+  });
+
+  test("decision notes keep to forty lines, the README to two hundred and fifty", () => {
+    for (const file of readdirSync(new URL("../../docs/decisions", import.meta.url))) {
+      expect(read(`docs/decisions/${file}`).split("\n").length).toBeLessThanOrEqual(41);
+    }
+    expect(read("README.md").split("\n").length).toBeLessThanOrEqual(251);
+  });
+
+  test.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/operations.md"])(
+    "%s links only to files that exist",
+    (file) => {
+      const links = [...read(file).matchAll(/\]\(([^)#:]+)\)/g)].map(
+        ([, link]) => new URL(String(link), new URL(`../../${file}`, import.meta.url)),
+      );
+      for (const link of links) expect(() => readdirOrRead(link)).not.toThrow();
+    },
+  );
+});
+
+function readdirOrRead(url: URL): void {
+  try {
+    readFileSync(url);
+  } catch {
+    readdirSync(url);
+  }
+}
