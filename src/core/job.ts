@@ -33,8 +33,8 @@ export interface Submission {
   readonly context: SurfaceContext;
   /** Forget the record once its terminal state has been delivered. */
   readonly private?: boolean;
-  /** Keep no output in the record: nobody can poll it. */
-  readonly dropOutput?: boolean;
+  /** Nobody can ask for the record later, so it is forgotten as soon as the job ends. */
+  readonly unpolled?: boolean;
 }
 
 /** A job that has been started. */

@@ -84,11 +84,14 @@ class JobStore implements Jobs {
     if (operation === undefined) throw unknownOperation(submission.operation);
     const nowMs = this.#options.clock.nowMs();
     const id = this.#nextId(nowMs);
-    const job = new Job(id, submission.private === true, startRecord({ id, operation, submission, nowMs }), (id) =>
-      this.delivered(id),
-    );
+    const job = new Job(startRecord({ id, operation, submission, nowMs }), {
+      id,
+      isPrivate: submission.private === true,
+      unpolled: submission.unpolled === true,
+      onDelivered: (id) => this.delivered(id),
+    });
     this.#jobs.set(id, job);
-    this.#sweep();
+    if (!job.unpolled) this.#sweep();
     job.start(this.#run(job, operation, submission));
     return job;
   }
@@ -122,10 +125,7 @@ class JobStore implements Jobs {
       this.#finish(job, failure(fault, job.id));
       throw fault;
     }
-    if (submission.dropOutput === true) {
-      this.#finish(job, { status: "COMPLETE" });
-      job.forgetResult();
-    } else this.#finish(job, { status: "COMPLETE", output });
+    this.#finish(job, { status: "COMPLETE", output });
     return output;
   }
 
@@ -138,6 +138,10 @@ class JobStore implements Jobs {
   #finish(job: Job, outcome: Outcome): void {
     const { clock, limits } = this.#options;
     const record = job.finish(outcome, clock.nowMs());
+    if (job.unpolled) {
+      this.#jobs.delete(job.id);
+      return;
+    }
     // Absent when the store was closed meanwhile.
     if (!this.#jobs.has(job.id)) return;
     job.bytes = RECORD_BYTES + estimateBytes(record.input) + estimateBytes(record.output);
@@ -188,20 +192,29 @@ class JobStore implements Jobs {
   }
 }
 
+interface JobTraits {
+  readonly id: string;
+  readonly isPrivate: boolean;
+  readonly unpolled: boolean;
+  readonly onDelivered: (id: string) => void;
+}
+
 class Job implements StartedJob {
   readonly id: string;
   readonly isPrivate: boolean;
+  readonly unpolled: boolean;
   readonly #onDelivered: (id: string) => void;
   #record: JobRecord;
   #result: Promise<unknown> = Promise.resolve();
   finished = false;
   bytes = 0;
 
-  constructor(id: string, isPrivate: boolean, record: JobRecord, onDelivered: (id: string) => void) {
-    this.id = id;
-    this.isPrivate = isPrivate;
+  constructor(record: JobRecord, traits: JobTraits) {
+    this.id = traits.id;
+    this.isPrivate = traits.isPrivate;
+    this.unpolled = traits.unpolled;
     this.#record = record;
-    this.#onDelivered = onDelivered;
+    this.#onDelivered = traits.onDelivered;
   }
 
   get result(): Promise<unknown> {
@@ -212,11 +225,6 @@ class Job implements StartedJob {
     this.#result = result;
     // The record keeps the failure; a surface that asks only for the record must not bring the process down.
     result.catch(() => {});
-  }
-
-  /** The promise would keep the output alive as long as the record; whoever wanted it holds the promise by now. */
-  forgetResult(): void {
-    this.#result = Promise.resolve(undefined);
   }
 
   finish(outcome: Outcome, updated: number): JobRecord {

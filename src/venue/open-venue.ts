@@ -1,5 +1,7 @@
 import { assembleAdapter, type FileAdapter } from "../adapter.js";
 import { openAuditFile } from "../audit/file-sink.js";
+import type { AuditSink } from "../audit/record.js";
+import { ConfigError } from "../config/errors.js";
 import { bareHost, isLoopbackHost } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import type { Capability } from "../core/capability.js";
@@ -14,7 +16,9 @@ export interface OpenVenue {
   readonly config: VenueConfig;
   readonly host: VenueHost;
   readonly adapter: FileAdapter;
-  /** What callers without credentials may do; empty when they are not served. */
+  /** Whether callers without credentials are served at all. */
+  readonly publicAccess: boolean;
+  /** What they may do; empty when they are not served. */
   readonly publicCaps: readonly Capability[];
   /** MCP as one caller sees it. Without a caller: the operator of this configuration. */
   mcpHost(caller?: { readonly did?: string; readonly caps?: unknown }): McpHost;
@@ -30,22 +34,22 @@ export interface OpenVenueOptions {
 const INSTRUCTIONS =
   "Files in named roots. Start with file_roots, then file_tree. Paths are relative to a root. Errors carry a code; a denial is final.";
 
-/** Opens everything a configuration names. @throws RootsError, and system errors of the audit file */
+/** Opens everything a configuration names. @throws RootsError; ConfigError for an audit file that cannot be opened */
 export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
   const { did } = createEphemeralIdentity();
   const loopback = isLoopbackHost(config.hostname);
   const publicAccess = config.auth.public.enabled ?? loopback;
   const publicCaps = publicAccess ? (config.auth.public.caps ?? defaultPublicCaps(config, loopback)) : [];
-  const audit =
-    config.audit.file === undefined
-      ? undefined
-      : await openAuditFile(config.audit.file, (error) => options.logInternal(error, "audit"));
+  const audit = await openAudit(config, options);
   const adapter = await assembleAdapter(config.file, {
     discloseHostPaths: options.listens ? loopback : true,
     operator: did,
     publicCaps,
     onInternalError: options.logInternal,
     ...(audit === undefined ? {} : { audit }),
+  }).catch(async (error) => {
+    await audit?.close();
+    throw error;
   });
   const mcpFor = (host: VenueHost, caller: { did?: string; caps?: unknown } = {}) =>
     mcpHost({ config, host, adapter }, caller);
@@ -77,6 +81,7 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     config,
     host,
     adapter,
+    publicAccess,
     publicCaps,
     mcpHost: (caller) => mcpFor(host, caller),
     async close() {
@@ -84,6 +89,25 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
       await adapter.close();
     },
   };
+}
+
+const AUDIT_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "its folder does not exist",
+  ENOTDIR: "its folder does not exist",
+  EISDIR: "it is a directory",
+  EACCES: "permission denied",
+};
+
+async function openAudit({ audit }: VenueConfig, { logInternal }: OpenVenueOptions): Promise<AuditSink | undefined> {
+  if (audit.file === undefined) return undefined;
+  try {
+    return await openAuditFile(audit.file, (error) => logInternal(error, "audit"));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    // Like a root's, the path is for the operator, who wrote it.
+    const reason = AUDIT_FAILURES[String(error.code)] ?? String(error.code);
+    throw new ConfigError([`'audit.file' cannot be opened: ${reason}: ${audit.file}`], 78);
+  }
 }
 
 /** On a loopback listener everything in temp roots and reading elsewhere; on any other, reading. */
@@ -116,8 +140,7 @@ function mcpHost(
           ...(caller.caps === undefined ? {} : { caps: caller.caps }),
           ...(budget === undefined ? {} : { budget }),
         },
-        // On stdio nobody can poll the job.
-        dropOutput: caller.did === undefined,
+        unpolled: caller.did === undefined,
       }),
   };
 }

@@ -117,12 +117,19 @@ describe("a record", () => {
     expect((await jobs.submit({ ...call("file:write"), input }).settled(1000)).input).toEqual(input);
   });
 
-  test("keeps no output with dropOutput, which the result still gives", async () => {
-    const { jobs } = store({ read: () => "text" });
-    const job = jobs.submit(call("file:read", {}, { dropOutput: true }));
-    await expect(job.result).resolves.toBe("text");
-    expect(job.record()).toMatchObject({ status: "COMPLETE" });
-    expect(job.record()).not.toHaveProperty("output");
+  test("forgets a job that nobody can poll as soon as it ends, well or not", async () => {
+    const { jobs } = store({
+      read: () => "text",
+      write: () => {
+        throw notFound({ root: "r", path: "p" });
+      },
+    });
+    const done = jobs.submit(call("file:read", {}, { unpolled: true }));
+    expect(jobs.get(done.id)).toMatchObject({ status: "STARTED" });
+    await expect(done.result).resolves.toBe("text");
+    const failed = jobs.submit(call("file:write", {}, { unpolled: true }));
+    await expect(failed.result).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect([jobs.get(done.id), jobs.get(failed.id), jobs.size]).toEqual([undefined, undefined, 0]);
   });
 });
 
