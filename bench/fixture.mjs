@@ -92,9 +92,7 @@ function makeTree(directory, { depth, width, entries }) {
   const directories = [directory];
   let level = [directory];
   for (let at = 0; at < depth; at++) {
-    level = level.flatMap((parent) =>
-      Array.from({ length: width }, (_, index) => join(parent, `section-${index}`)),
-    );
+    level = level.flatMap((parent) => Array.from({ length: width }, (_, index) => join(parent, `section-${index}`)));
     directories.push(...level);
   }
   for (const each of directories) mkdirSync(each, { recursive: true });

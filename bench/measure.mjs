@@ -6,18 +6,18 @@ const RAMP_CALLS = 3;
 /**
  * Measures one row: round by round, each subject in turn, so that whatever else happens on the machine hits all alike.
  *
- * @param row `{ rounds, calls, warmup, forms, durability? }`; `calls` timed calls of each subject in each round
+ * @param row `{ rounds, calls, warmup, forms, checks?, durability?, inFlight? }`: in each round, each subject makes `calls`
+ *   timed calls (times its form's `times`) after `checks` others whose answers are compared with what is right
  * @returns by subject: `{ samples, roundMedians }`, in microseconds a call (of a throughput row: calls a second)
  */
 export async function measure(row, ports) {
   const subjects = await bind(row, ports);
   const results = Object.fromEntries(subjects.map(({ id }) => [id, { samples: [], roundMedians: [] }]));
-  for (const subject of subjects) await turn(subject, { calls: row.warmup, checks: Math.min(row.warmup, RAMP_CALLS) });
+  const checks = row.checks ?? Math.min(RAMP_CALLS, row.calls);
+  for (const subject of subjects) await turn(subject, { calls: row.warmup, checks: Math.max(checks, 1) });
   for (let round = 0; round < row.rounds; round++) {
     for (const subject of subjects) {
-      const ramp = { calls: 0, checks: Math.min(RAMP_CALLS, row.calls) };
-      await turn(subject, ramp);
-      const samples = await turn(subject, { calls: row.calls, checks: 0 });
+      const samples = await turn(subject, { calls: row.calls * (subject.form.times ?? 1), checks });
       results[subject.id].samples.push(...samples);
       results[subject.id].roundMedians.push(median(samples));
     }

@@ -8,6 +8,15 @@ const target = new URL("../src/schema/types.ts", import.meta.url);
 const ORDER = ["roots", "list", "tree", "read", "stat", "write", "append", "mkdir", "delete"];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
+/** A property without a type takes any JSON value; left alone, the generator would make it an object. */
+function withUnknown(schema) {
+  const properties = Object.entries(schema.properties).map(([name, property]) => [
+    name,
+    property.type === undefined ? { ...property, tsType: "unknown" } : property,
+  ]);
+  return { ...schema, properties: Object.fromEntries(properties) };
+}
+
 /** The text of `src/schema/types.ts`. */
 export async function generateTypes() {
   const names = readdirSync(schemas)
@@ -21,7 +30,7 @@ export async function generateTypes() {
       ["Output", output],
     ]) {
       parts.push(
-        await compile(schema, `${capital(name)}${kind}`, {
+        await compile(withUnknown(schema), `${capital(name)}${kind}`, {
           bannerComment: "",
           additionalProperties: false,
           format: true,

@@ -52,7 +52,10 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   const registered = OPERATIONS.map(
     (operation): RegisteredOperation => ({ operation, schema: loadOperationSchema(operation.name) }),
   );
-  const opened = await openRoots(config);
+  const opened = await openRoots(config).catch(async (error: unknown) => {
+    await parts.audit?.close();
+    throw error;
+  });
   const dispatcher = new Dispatcher({
     adapterName: NAME,
     operations: new Map(registered.map((one) => [`${NAME}:${one.operation.name}`, one])),
@@ -65,16 +68,25 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   });
+  const closeAll = async () => {
+    await dispatcher.close();
+    try {
+      await opened.close();
+    } finally {
+      await parts.audit?.close();
+    }
+  };
+  let closing: Promise<void> | undefined;
   return {
     name: NAME,
     description: DESCRIPTION,
     operations: registered.map(describe),
     warnings: opened.warnings,
-    invoke: (operation: string, input: unknown, context: SurfaceContext = {}) =>
-      dispatcher.invoke(operation, input, context) as Promise<never>,
-    async close() {
-      await opened.close();
-      await parts.audit?.close();
+    invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
+      dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
+    close() {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { basename } from "node:path";
 import { parseGrant } from "./authz/grant.js";
 import { ConfigError } from "./config/errors.js";
 import { loadConfigFile, parseConfig } from "./config/load.js";
@@ -8,6 +10,7 @@ import { checkListener } from "./config/loopback.js";
 import { parseRootArguments } from "./config/root-argument.js";
 import type { VenueConfig } from "./config/types.js";
 import { FileAdapterError } from "./core/errors.js";
+import { escapeText, internalError } from "./core/texts.js";
 import { RootsError } from "./roots/open.js";
 import { type Command, type ConfigSource, parseCommandLine, UsageError } from "./surfaces/cli/arguments.js";
 import { type OpenVenue, openVenue } from "./venue/open-venue.js";
@@ -42,14 +45,13 @@ async function serve(command: Extract<Command, { name: "serve" }>): Promise<numb
   const config = command.port === undefined ? configured : { ...configured, port: command.port };
   const refusal = checkListener(config);
   if (refusal !== undefined) throw new ConfigError([refusal], EXIT.config);
+  const stopped = untilSignalled();
   const venue = await openVenue(config, { listens: true, logInternal });
   warn(config, venue);
-  const stopped = untilSignalled();
   try {
     const { url } = await listen(venue);
     const { banner } = await import("./surfaces/cli/banner.js");
     const roots = Object.entries(config.file.roots).map(([name, root]) => ({ name, ...root }));
-    const publicAccess = venue.publicCaps.length > 0 || config.auth.public.enabled === true;
     process.stdout.write(
       banner({
         name: config.name,
@@ -58,7 +60,7 @@ async function serve(command: Extract<Command, { name: "serve" }>): Promise<numb
         did: venue.host.did,
         roots,
         publicCaps: venue.publicCaps,
-        publicAccess,
+        publicAccess: venue.publicAccess,
         mcp: config.mcp !== false,
       }),
     );
@@ -73,10 +75,10 @@ async function listen(venue: OpenVenue): Promise<{ url: string }> {
   try {
     return await venue.host.listen();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (error instanceof Error && (error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    const code = codeOf(error);
     const { hostname, port } = venue.config;
-    const reason = LISTEN_FAILURES[code] ?? `${code}. Choose another with --port`;
+    const reason = LISTEN_FAILURES[code] ?? code;
     throw new Unavailable(`Cannot listen on ${hostname}:${port}: ${reason}`);
   }
 }
@@ -86,6 +88,7 @@ const LISTEN_FAILURES: Readonly<Record<string, string>> = {
   EACCES: "the port needs more rights. Choose another with --port",
   EADDRNOTAVAIL: "this machine has no such address",
   ENOTFOUND: "no such host name",
+  EAI_AGAIN: "the host name cannot be looked up",
 };
 
 /** Something outside that the command needs is not to be had. */
@@ -97,15 +100,17 @@ async function mcp(command: Extract<Command, { name: "mcp" }>): Promise<number> 
   const config = loadConfig(command.source);
   if (config.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
   const caps = loadCaps(command.capsFile);
+  const stopped = untilSignalled();
   const [venue, { serveMcpStdio }] = await Promise.all([
     openVenue(config, { listens: false, logInternal }),
     import("./surfaces/mcp/stdio.js"),
   ]);
   warn(config, venue);
+  if (process.stdin.isTTY) process.stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
   const maxMessageBytes = config.file.limits.maxWriteBytes * MESSAGE_FACTOR + MESSAGE_EXTRA_BYTES;
-  const streams = { input: process.stdin, output: process.stdout, maxMessageBytes, onError: logError };
+  const streams = { input: process.stdin, output: process.stdout, maxMessageBytes, onError: logMcp };
   try {
-    await Promise.race([serveMcpStdio(venue.mcpHost({ caps }), streams), untilSignalled()]);
+    await Promise.race([serveMcpStdio(venue.mcpHost({ caps }), streams), stopped]);
     return 0;
   } finally {
     await venue.close();
@@ -116,13 +121,13 @@ async function call(command: Extract<Command, { name: "call" }>): Promise<number
   const input = parseCallInput(command.input);
   const config = loadConfig(command.source);
   const caps = loadCaps(command.capsFile);
-  const venue = await openVenue(config, { listens: false, logInternal });
   const stop = new AbortController();
   void untilSignalled().then(() => stop.abort());
+  const venue = await openVenue(config, { listens: false, logInternal });
   try {
     const name = venue.host.catalogue.resolve(command.operation)?.metadata.name ?? command.operation;
     const output = await venue.adapter.invoke(name, input, { caps, signal: stop.signal });
-    await print(`${JSON.stringify(output)}\n`);
+    await print(`${outputJson(output)}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
@@ -131,6 +136,17 @@ async function call(command: Extract<Command, { name: "call" }>): Promise<number
     return EXIT.failed;
   } finally {
     await venue.close();
+  }
+}
+
+/** @throws INTERNAL for what cannot be written as JSON, such as a value nested too deeply */
+function outputJson(output: unknown): string {
+  try {
+    return JSON.stringify(output);
+  } catch (error) {
+    const requestId = randomUUID();
+    logInternal(error, requestId);
+    throw internalError(requestId);
   }
 }
 
@@ -143,32 +159,35 @@ function loadConfig({ file, roots }: ConfigSource): VenueConfig {
 }
 
 /** A list that narrows every call. A file that is no list would deny everything, so it is refused here. */
-function loadCaps(file: string | undefined): unknown {
+function loadCaps(file: string | undefined): readonly unknown[] | undefined {
   if (file === undefined) return undefined;
-  let text: string;
+  const name = `"${escapeText(basename(file))}"`;
+  let caps: unknown;
   try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    throw new ConfigError(["Cannot read the file of --caps"], EXIT.noInput);
+    caps = parseJson5(readFileSync(file, "utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new ConfigError([`Cannot read ${name}: not valid JSON5`], EXIT.config);
+    const code = codeOf(error);
+    throw new ConfigError([`Cannot read ${name}: ${READ_FAILURES[code] ?? code}`], EXIT.noInput);
   }
-  const caps: unknown = parseCaps(text);
-  if (!Array.isArray(caps))
-    throw new ConfigError(
-      ['The file of --caps must hold a list such as [{ with: "file://docs/", can: "crud/read" }]'],
-      EXIT.config,
-    );
-  return caps;
+  if (Array.isArray(caps)) return caps;
+  throw new ConfigError([`${name} must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`], EXIT.config);
 }
 
-function parseCaps(text: string): unknown {
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  ENOTDIR: "no such file",
+  EISDIR: "it is a directory",
+  EACCES: "permission denied",
+};
+
+function parseJson5(text: string): unknown {
   // Loaded only where it is needed, as in the configuration.
   const JSON5: typeof import("json5") = createRequire(import.meta.url)("json5");
-  try {
-    return JSON5.parse(text);
-  } catch {
-    throw new ConfigError(["The file of --caps is not valid JSON5"], EXIT.config);
-  }
+  return JSON5.parse(text);
 }
+
+const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
 
 function parseCallInput(text: string): unknown {
   try {
@@ -187,11 +206,16 @@ function logInternal(error: unknown, requestId: string): void {
   process.stderr.write(`Internal error (${requestId}): ${detail}\n`);
 }
 
-function logError(error: Error): void {
-  process.stderr.write(`${error.message}\n`);
+/** One line for a fault of the MCP connection; of a message that is no JSON-RPC the SDK gives pages of reasons. */
+function logMcp({ message }: Error): void {
+  const reason = message.startsWith("[") ? "a message was ignored, it is not JSON-RPC" : escapeText(message);
+  process.stderr.write(`MCP: ${reason}\n`);
 }
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+/**
+ * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. To be called before anything is opened:
+ * a signal that nobody waits for yet would leave temp roots behind.
+ */
 function untilSignalled(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());

@@ -1,6 +1,7 @@
 import { assembleAdapter, type FileAdapter } from "./adapter.js";
 import { openAuditFile } from "./audit/file-sink.js";
 import type { AuditSink } from "./audit/record.js";
+import { ConfigError } from "./config/errors.js";
 import { parseFileConfig } from "./config/load.js";
 import type { FileConfigInput } from "./config/types.js";
 
@@ -28,7 +29,8 @@ export interface FileAdapterConfig extends FileConfigInput {
  *
  * @returns `{ name: "file", description, operations, warnings, invoke(op, input, ctx), close() }`; close it, or temp
  *   roots stay behind until the next start
- * @throws ConfigError for a mistake in `config`, naming all of them; RootsError for directories that cannot be roots
+ * @throws ConfigError for a mistake in `config`, naming all of them; RootsError for directories that cannot be roots; the
+ *   system's error when the audit file cannot be opened
  * @example
  * const files = await createFileAdapter({ roots: { docs: { path: "./docs", readOnly: true }, scratch: { temp: true } } });
  * const { content } = await files.invoke("file:read", { root: "docs", path: "README.md" });
@@ -42,7 +44,15 @@ export async function createFileAdapter(config: FileAdapterConfig = {}): Promise
 }
 
 async function openSink(audit: NonNullable<FileAdapterConfig["audit"]>): Promise<AuditSink> {
+  if (!isAudit(audit)) throw new ConfigError(["'audit' must be { file: <path> }, or a sink with a write method"], 78);
   // A sink of the embedder's own is the embedder's to close.
   if ("write" in audit) return { write: (record) => audit.write(record), close: async () => {} };
   return openAuditFile(audit.file, () => {});
+}
+
+/** Callers without types may hand in anything. */
+function isAudit(audit: unknown): boolean {
+  if (typeof audit !== "object" || audit === null) return false;
+  if ("write" in audit) return typeof audit.write === "function";
+  return "file" in audit && typeof audit.file === "string" && audit.file !== "";
 }

@@ -97,7 +97,8 @@ function newFileRow(fixture) {
   const body = bodies(KB);
   return {
     forms: inOwnDirectory(fixture, "created", (path) => {
-      const check = (_, index, who) => expectEqual(readFileSync(at(path(index, who)), "utf8"), body(index), "file made");
+      const check = (_, index, who) =>
+        expectEqual(readFileSync(at(path(index, who)), "utf8"), body(index), "file made");
       return {
         library: {
           run: (invoke, index, who) =>
@@ -105,7 +106,8 @@ function newFileRow(fixture) {
           check,
         },
         ours: {
-          run: (tool, index, who) => tool("file_write", { root: "bench", path: path(index, who), content: body(index) }),
+          run: (tool, index, who) =>
+            tool("file_write", { root: "bench", path: path(index, who), content: body(index) }),
           check,
         },
         theirs: {
@@ -152,7 +154,8 @@ function appendRow({ at, deep }) {
     if (existsSync(file) && statSync(file).size >= old.length) truncateSync(file, old.length);
     else writeFileSync(file, old);
   };
-  const check = (_, _index, who) => expectEqual(readFileSync(at(path(who)), "utf8"), old + added, "The file appended to");
+  const check = (_, _index, who) =>
+    expectEqual(readFileSync(at(path(who)), "utf8"), old + added, "The file appended to");
   const forms = {
     library: { run: (invoke, _, who) => invoke("file:append", { root: "bench", path: path(who), content: added }) },
     ours: { run: (tool, _, who) => tool("file_append", { root: "bench", path: path(who), content: added }) },
@@ -174,9 +177,13 @@ function makeDirectoryRow(fixture) {
   const { at } = fixture;
   return {
     forms: inOwnDirectory(fixture, "made", (path) => {
-      const check = (_, index, who) => expectThat(statSync(at(path(index, who))).isDirectory(), "No directory was made");
+      const check = (_, index, who) =>
+        expectThat(statSync(at(path(index, who))).isDirectory(), "No directory was made");
       return {
-        library: { run: (invoke, index, who) => invoke("file:mkdir", { root: "bench", path: path(index, who) }), check },
+        library: {
+          run: (invoke, index, who) => invoke("file:mkdir", { root: "bench", path: path(index, who) }),
+          check,
+        },
         ours: { run: (tool, index, who) => tool("file_mkdir", { root: "bench", path: path(index, who) }), check },
         theirs: { run: (tool, index, who) => tool("create_directory", { path: at(path(index, who)) }), check },
         sync: { run: (_, index, who) => mkdirSync(at(path(index, who))), check },

@@ -43,7 +43,9 @@ function listRow({ at, listed }) {
       },
       promises: {
         run: async () =>
-          Promise.all((await promises.readdir(path)).map(async (name) => [name, await promises.lstat(join(path, name))])),
+          Promise.all(
+            (await promises.readdir(path)).map(async (name) => [name, await promises.lstat(join(path, name))]),
+          ),
         check: checkStats,
       },
     },
@@ -63,7 +65,8 @@ function plainListRow(fixture) {
       ours: listRow(fixture).forms.ours,
       theirs: {
         run: (tool) => tool("list_directory", { path }),
-        check: (result) => expectEqual(namesOf(textOf(result, "list_directory")), [...listed.keys()].toSorted(), "list"),
+        check: (result) =>
+          expectEqual(namesOf(textOf(result, "list_directory")), [...listed.keys()].toSorted(), "list"),
       },
       sync: { run: () => readdirSync(path, { withFileTypes: true }), check: checkNames },
       promises: { run: () => promises.readdir(path, { withFileTypes: true }), check: checkNames },
@@ -90,7 +93,11 @@ function treeRow({ at }) {
       library: {
         run: (invoke) => invoke("file:tree", input),
         check: ({ tree, truncated, entries, depthLimited }) => {
-          expectEqual({ truncated, entries, depthLimited }, { truncated: false, entries: TREE.entries, depthLimited: false }, "tree");
+          expectEqual(
+            { truncated, entries, depthLimited },
+            { truncated: false, entries: TREE.entries, depthLimited: false },
+            "tree",
+          );
           checkTree(tree);
         },
       },
@@ -108,6 +115,9 @@ function treeRow({ at }) {
   };
 }
 
+/** A capped tree is quick; it is called more often than the whole one, or its median would rest on a handful of samples. */
+const TIMES = 10;
+
 /** At default caps: an agent's first look at a large tree. server-filesystem has no caps. */
 function bigTreeRow({ at }) {
   const input = { root: "bench", path: BIG_TREE.path };
@@ -120,13 +130,18 @@ function bigTreeRow({ at }) {
     scale: "bigTree",
     forms: {
       library: {
+        times: TIMES,
         run: (invoke) => invoke("file:tree", input),
         check: ({ tree, truncated }) => {
           expectEqual(truncated, true, "truncated");
           checkTree(tree);
         },
       },
-      ours: { run: (tool) => tool("file_tree", input), check: (result) => checkTree(textOf(result, "file_tree")) },
+      ours: {
+        times: TIMES,
+        run: (tool) => tool("file_tree", input),
+        check: (result) => checkTree(textOf(result, "file_tree")),
+      },
       theirs: {
         run: (tool) => tool("directory_tree", { path: at(BIG_TREE.path) }),
         check: (result) => checkTheirTree(result, BIG_TREE.entries),

@@ -4,23 +4,23 @@ import { readRows } from "./read.mjs";
 
 /** How often each kind of row is called: rounds, timed calls of each subject a round, warm-up calls. */
 const SCALES = {
-  small: { rounds: 30, calls: 60, warmup: 400 },
-  medium: { rounds: 20, calls: 20, warmup: 60 },
-  large: { rounds: 15, calls: 2, warmup: 3 },
+  small: { rounds: 30, calls: 60, warmup: 2_000 },
+  medium: { rounds: 20, calls: 20, warmup: 100 },
+  large: { rounds: 15, calls: 2, checks: 1, warmup: 2 },
   list: { rounds: 15, calls: 8, warmup: 20 },
-  tree: { rounds: 12, calls: 2, warmup: 3 },
-  bigTree: { rounds: 4, calls: 1, warmup: 1 },
+  tree: { rounds: 12, calls: 2, checks: 1, warmup: 3 },
+  bigTree: { rounds: 4, calls: 1, checks: 0, warmup: 0 },
   append: { rounds: 20, calls: 15, warmup: 40 },
   flush: { rounds: 10, calls: 10, warmup: 10 },
-  throughput: { rounds: 15, calls: 400, warmup: 800 },
+  throughput: { rounds: 15, calls: 400, warmup: 1_600 },
 };
 const QUICK_SCALES = {
-  small: { rounds: 10, calls: 30, warmup: 150 },
+  small: { rounds: 10, calls: 30, warmup: 600 },
   medium: { rounds: 10, calls: 6, warmup: 20 },
-  large: { rounds: 4, calls: 1, warmup: 1 },
+  large: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
   list: { rounds: 6, calls: 4, warmup: 5 },
-  tree: { rounds: 4, calls: 1, warmup: 1 },
-  bigTree: { rounds: 1, calls: 1, warmup: 0 },
+  tree: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
+  bigTree: { rounds: 2, calls: 1, checks: 0, warmup: 0 },
   append: { rounds: 8, calls: 6, warmup: 10 },
   flush: { rounds: 4, calls: 3, warmup: 2 },
   throughput: { rounds: 6, calls: 160, warmup: 160 },

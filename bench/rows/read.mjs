@@ -16,7 +16,13 @@ export function readRows(fixture) {
       payload: 100 * KB,
       scale: "medium",
     },
-    { ...blobRow(fixture, files.largeBlob), id: "blob-5m", title: "read 5 MB, binary", payload: 5 * MB, scale: "large" },
+    {
+      ...blobRow(fixture, files.largeBlob),
+      id: "blob-5m",
+      title: "read 5 MB, binary",
+      payload: 5 * MB,
+      scale: "large",
+    },
     statRow(fixture),
     inFlightRow(fixture),
   ];
@@ -68,7 +74,11 @@ function statRow({ at, files }) {
   const checkStat = (stats) => expectEqual([stats.isFile(), stats.size], [true, KB], "stat");
   const checkOurs = ({ exists, type, size, modified }, index) => {
     const mtime = Math.trunc(lstatSync(at(file(index).path)).mtimeMs);
-    expectEqual({ exists, type, size, modified }, { exists: true, type: "file", size: KB, modified: mtime }, "file_stat");
+    expectEqual(
+      { exists, type, size, modified },
+      { exists: true, type: "file", size: KB, modified: mtime },
+      "file_stat",
+    );
   };
   return {
     id: "stat",
@@ -85,7 +95,8 @@ function statRow({ at, files }) {
       },
       theirs: {
         run: (tool, index) => tool("get_file_info", { path: at(file(index).path) }),
-        check: (result) => expectEqual(textOf(result, "get_file_info").includes(`size: ${KB}\n`), true, "get_file_info"),
+        check: (result) =>
+          expectEqual(textOf(result, "get_file_info").includes(`size: ${KB}\n`), true, "get_file_info"),
       },
       sync: { run: (_, index) => statSync(at(file(index).path)), check: checkStat },
       promises: { run: (_, index) => promises.stat(at(file(index).path)), check: checkStat },
@@ -95,5 +106,12 @@ function statRow({ at, files }) {
 
 function inFlightRow(fixture) {
   const { sync: _, ...forms } = textRow(fixture, fixture.files.small).forms;
-  return { id: "in-flight", title: "read 1 KB, 16 in flight", unit: "calls/s", inFlight: 16, scale: "throughput", forms };
+  return {
+    id: "in-flight",
+    title: "read 1 KB, 16 in flight",
+    unit: "calls/s",
+    inFlight: 16,
+    scale: "throughput",
+    forms,
+  };
 }

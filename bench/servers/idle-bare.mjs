@@ -6,7 +6,8 @@ process.stdin.on("data", (chunk) => {
   rest = lines.pop();
   for (const line of lines) {
     const { id, method, params } = JSON.parse(line);
-    if (id !== undefined) process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result: answer(method, params) })}\n`);
+    if (id !== undefined)
+      process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result: answer(method, params) })}\n`);
   }
 });
 
@@ -17,7 +18,9 @@ function answer(method, params) {
       return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "idle", version: "1.0.0" } };
     }
     case "tools/list":
-      return { tools: [{ name: "idle", description: "Does nothing", inputSchema: { type: "object", properties: {} } }] };
+      return {
+        tools: [{ name: "idle", description: "Does nothing", inputSchema: { type: "object", properties: {} } }],
+      };
     default:
       return { content: [{ type: "text", text: "ok" }] };
   }

@@ -92,7 +92,7 @@ export class Authoriser {
   }
 
   #denial(need: Need, ability: Ability, realPath = false): FileAdapterError {
-    const faults = this.#caps.flatMap((list) => (list.fault === undefined ? [] : [list.fault]));
+    const faults = new Set(this.#caps.flatMap((list) => (list.fault === undefined ? [] : [list.fault])));
     const byCaps = this.#caps.some((list) => !list.grants.some((grant) => covers(grant, need)));
     const byAuthority = this.#authority !== "everything" && !this.#authority.some((grant) => covers(grant, need));
     const deniedBy = realPath
@@ -114,7 +114,7 @@ export class Authoriser {
       deniedBy,
       have,
       truncated,
-      reasons: faults.length > 0 ? faults : ["not_covered"],
+      reasons: faults.size > 0 ? [...faults] : ["not_covered"],
     });
   }
 }

@@ -16,14 +16,16 @@ export interface Denial {
 
 const SHOWN_IN_TEXT = 3;
 const SHOWN_PATH_BYTES = 40;
+/** As long as the name of a root can be; a caller may send anything. */
+const SHOWN_ROOT_BYTES = 63;
 
 /** The one error of a missing right. It never tells whether the target exists. */
 export function denied(denial: Denial): FileAdapterError {
   const required = { with: printResource(denial.required.segments), can: denial.required.ability };
   const have = denial.have.map(printGrant);
   const text =
-    `Capability denied: ${denial.operation} requires ${required.can} on ${shorten(required.with)}. ` +
-    `Your capabilities are: ${list(have, denial.truncated)}. ` +
+    `Capability denied: ${denial.operation} requires ${required.can} on ${shown(denial.required.segments)}. ` +
+    `Your capabilities are: ${list(denial)}. ` +
     "Retrying the same call will not succeed - the denial is structural.";
   return adapterError("CAPABILITY_DENIED", text, {
     structural: true,
@@ -37,25 +39,41 @@ export function denied(denial: Denial): FileAdapterError {
   });
 }
 
-function list(have: readonly { with: string; can: string }[], truncated: boolean): string {
+function list({ have }: Denial): string {
   if (have.length === 0) return "(none)";
-  const shown = have.slice(0, SHOWN_IN_TEXT).map(({ with: resource, can }) => `${can} on ${shorten(resource)}`);
-  const more = have.length - shown.length;
-  if (more > 0) shown.push(`and ${more}${truncated ? " or more" : ""} more`);
-  return shown.join(", ");
+  const first = have.slice(0, SHOWN_IN_TEXT).map((grant) => `${printGrant(grant).can} on ${shown(grant.segments)}`);
+  const more = have.length - first.length;
+  if (more > 0) first.push(`and ${more} more`);
+  return first.join(", ");
 }
 
-/** Keeps both ends of a long resource, which say most: the root and the name. */
-function shorten(resource: string): string {
-  const text = escapeText(resource);
-  if (Buffer.byteLength(text) <= SHOWN_PATH_BYTES) return text;
-  const characters = [...text];
-  const half = Math.floor(SHOWN_PATH_BYTES / 2);
-  let head = "";
-  let tail = "";
-  while (Buffer.byteLength(head) + Buffer.byteLength(characters[0] ?? "") <= half && characters.length > 0)
-    head += characters.shift();
-  while (Buffer.byteLength(tail) + Buffer.byteLength(characters.at(-1) ?? "") < half && characters.length > 0)
-    tail = `${characters.pop()}${tail}`;
-  return `${head}…${tail}`;
+/** A resource for the text: the root's name and a path, each cut in its middle where it is long. */
+function shown(segments: readonly string[]): string {
+  const [root, ...path] = segments;
+  if (root === undefined) return printResource([]);
+  return printResource([
+    shorten(escapeText(root), SHOWN_ROOT_BYTES),
+    shorten(escapeText(path.join("/")), SHOWN_PATH_BYTES),
+  ]);
+}
+
+/** Keeps both ends of a long text, which say most, within `max` bytes. */
+function shorten(text: string, max: number): string {
+  if (Buffer.byteLength(text) <= max) return text;
+  const half = Math.floor((max - Buffer.byteLength("…")) / 2);
+  const head = fitting([...text.slice(0, max)], half);
+  const tail = fitting([...text.slice(-max)].reverse(), half).reverse();
+  return `${head.join("")}…${tail.join("")}`;
+}
+
+/** The first characters that take at most `max` bytes. */
+function fitting(characters: readonly string[], max: number): string[] {
+  let bytes = 0;
+  let count = 0;
+  for (const character of characters) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > max) break;
+    count++;
+  }
+  return characters.slice(0, count);
 }

@@ -4,6 +4,8 @@ import { aborted, timedOut } from "./texts.js";
 
 /** How long one call may occupy the event loop before it lets others run. */
 const BREATH_MS = 10;
+/** Timers of Node fire at once when they are asked to wait longer than this. */
+const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
  * The life of one call: its deadline, its cancellation, and its share of the event loop.
@@ -63,7 +65,7 @@ export class CallScope implements WaitScope {
   async patience(work: Promise<unknown>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.remainingMs());
+      timer = setTimeout(resolve, this.#timerMs());
     });
     try {
       await Promise.race([work, deadline]);
@@ -85,7 +87,7 @@ export class CallScope implements WaitScope {
         reject(error);
       };
       const onAbort = () => stop(aborted());
-      const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.remainingMs() + 1);
+      const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.#timerMs());
       this.#signal?.addEventListener("abort", onAbort, { once: true });
       if (this.#signal?.aborted === true) onAbort();
       work.then(
@@ -99,5 +101,10 @@ export class CallScope implements WaitScope {
         },
       );
     });
+  }
+
+  /** A moment after the deadline, so that the clock agrees that it has passed. */
+  #timerMs(): number {
+    return Math.min(this.remainingMs() + 1, LONGEST_TIMER_MS);
   }
 }

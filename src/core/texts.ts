@@ -19,8 +19,10 @@ export function escapeText(text: string): string {
 }
 
 const at = (place: Place) => ({ root: place.root, path: place.path });
+/** Until the root has been found, its name is whatever the caller sent. */
+const r = (place: Place): string => escapeText(place.root);
 const p = (place: Place): string => escapeText(shown(place.path));
-const rp = (place: Place): string => `${place.root}:${p(place)}`;
+const rp = (place: Place): string => `${r(place)}:${p(place)}`;
 
 export const unknownOperation = (name: string): FileAdapterError =>
   adapterError("UNKNOWN_OPERATION", `Unknown file operation: ${escapeText(name)}`);
@@ -45,10 +47,10 @@ export const invalidPath = (place: Place, reason: PathFault): FileAdapterError =
   adapterError("INVALID_PATH", `Invalid path '${p(place)}': ${reason}`, at(place));
 
 export const pathNotRelative = (place: Place): FileAdapterError =>
-  adapterError("PATH_NOT_RELATIVE", `Path must be relative to root '${place.root}': ${p(place)}`, at(place));
+  adapterError("PATH_NOT_RELATIVE", `Path must be relative to root '${r(place)}': ${p(place)}`, at(place));
 
 export const pathEscapesRoot = (place: Place): FileAdapterError =>
-  adapterError("PATH_ESCAPES_ROOT", `Path escapes root '${place.root}': ${p(place)}`, at(place));
+  adapterError("PATH_ESCAPES_ROOT", `Path escapes root '${r(place)}': ${p(place)}`, at(place));
 
 export const symlinkEscape = (place: Place): FileAdapterError =>
   adapterError("SYMLINK_ESCAPE", `Path escapes root via symlink: ${p(place)}`, at(place));
@@ -60,7 +62,7 @@ export const otherDevice = (place: Place): FileAdapterError =>
   adapterError("OTHER_DEVICE", `Path is on another file system: ${p(place)} (root option crossDevice)`, at(place));
 
 export const readOnlyRoot = (place: Place): FileAdapterError =>
-  adapterError("READ_ONLY_ROOT", `Root '${place.root}' is read-only`, at(place));
+  adapterError("READ_ONLY_ROOT", `Root '${r(place)}' is read-only`, at(place));
 
 export const notFound = (place: Place): FileAdapterError =>
   adapterError("NOT_FOUND", `Not found: ${rp(place)}`, at(place));

@@ -12,7 +12,15 @@ import type { Limits } from "../core/limits.js";
 import type { AnyOperation, Root } from "../core/operation.js";
 import type { RelPath } from "../core/path.js";
 import { CallScope } from "../core/scope.js";
-import { internalError, invalidInput, type Place, readOnlyRoot, unknownOperation, unknownRoot } from "../core/texts.js";
+import {
+  aborted,
+  internalError,
+  invalidInput,
+  type Place,
+  readOnlyRoot,
+  unknownOperation,
+  unknownRoot,
+} from "../core/texts.js";
 import { parsePath } from "../path/grammar.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
@@ -50,6 +58,9 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #roots: ReadonlyMap<string, Root>;
   readonly #gate: Gate;
+  #calls = 0;
+  #closed = false;
+  #whenIdle: () => void = () => {};
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -57,8 +68,10 @@ export class Dispatcher {
     this.#gate = new Gate(options.limits.maxConcurrent);
   }
 
-  /** @throws FileAdapterError for every failure */
+  /** @throws FileAdapterError for every failure; ABORTED once closed */
   async invoke(name: string, input: unknown, context: SurfaceContext): Promise<unknown> {
+    if (this.#closed) throw aborted();
+    this.#calls++;
     const startedMs = this.#options.clock.monotonicMs();
     const progress: Progress = { resource: undefined, bytes: 0 };
     let outcome = "OK";
@@ -70,7 +83,17 @@ export class Dispatcher {
       throw known;
     } finally {
       this.#record(name, context, { progress, outcome, startedMs });
+      if (--this.#calls === 0) this.#whenIdle();
     }
+  }
+
+  /** Takes no more calls, and waits for those that run: they still use the roots. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#calls === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
   }
 
   #record(
@@ -79,16 +102,22 @@ export class Dispatcher {
     end: { progress: Progress; outcome: string; startedMs: number },
   ): void {
     const { clock, audit, operations } = this.#options;
-    audit?.write({
-      time: clock.nowMs(),
-      caller: context.callerDID ?? "operator",
-      operation: operations.has(name) ? name : "unknown",
-      resource: end.progress.resource === undefined ? "" : printResource(end.progress.resource),
-      outcome: end.outcome,
-      bytes: end.progress.bytes,
-      ms: Math.round((clock.monotonicMs() - end.startedMs) * 1000) / 1000,
-      ...(context.jobId === undefined ? {} : { job: context.jobId }),
-    });
+    if (audit === undefined) return;
+    try {
+      audit.write({
+        time: clock.nowMs(),
+        caller: context.callerDID === undefined ? "operator" : context.callerDID,
+        operation: operations.has(name) ? name : "unknown",
+        resource: end.progress.resource === undefined ? "" : printResource(end.progress.resource),
+        outcome: end.outcome,
+        bytes: end.progress.bytes,
+        ms: Math.round((clock.monotonicMs() - end.startedMs) * 1000) / 1000,
+        ...(context.jobId === undefined ? {} : { job: context.jobId }),
+      });
+    } catch (error) {
+      // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
+      this.#unforeseen(error);
+    }
   }
 
   async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
@@ -111,6 +140,8 @@ export class Dispatcher {
       authority: this.#options.authorityOf(context.callerDID),
     });
     const work = this.#prepare(operation, { given, context, scope, authoriser, progress });
+    // Not everything that follows looks for itself: a list of roots needs no disk.
+    scope.checkpoint();
     const waiting = this.#gate.enter(scope);
     if (waiting !== undefined) await waiting;
     try {
@@ -144,6 +175,7 @@ export class Dispatcher {
       return () => operation.run(given, { limits, budget, resolveAsset, signal, visible, discloseHostPaths });
     }
     const rootName = String(given["root"]);
+    progress.resource = [rootName];
     const path = parsePath(rootName, String(given["path"] ?? ""), process.platform === "win32");
     progress.resource = [rootName, ...path.segments];
     authoriser.require(progress.resource, operation.ability);

@@ -52,10 +52,16 @@ function decode(input: ContentSource): Buffer {
     return Buffer.from(input.content, "utf8");
   }
   if (input.bytes !== undefined) return decodeBase64(input.bytes);
-  // An embedder may hand in what JSON cannot say: a function or a symbol has no text at all.
-  const json: string | undefined = JSON.stringify(input.value);
-  if (json === undefined) throw invalidInput("'value' must be a JSON value", "/value", "a JSON value");
-  return Buffer.from(json, "utf8");
+  return Buffer.from(stringify(input.value), "utf8");
+}
+
+/** An embedder may hand in what JSON cannot say: functions, circles, BigInts, or a depth at which it gives up. */
+function stringify(value: unknown): string {
+  try {
+    const json: string | undefined = JSON.stringify(value);
+    if (json !== undefined) return json;
+  } catch {}
+  throw invalidInput("'value' must be a JSON value", "/value", "a JSON value");
 }
 
 /** Strict: standard alphabet, padding optional but right, no white space, no stray bits. */

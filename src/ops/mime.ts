@@ -38,8 +38,8 @@ export function mimeByName(name: string): string | undefined {
 }
 
 /** The type of content that was read: by name, else by its leading bytes, else by whether it is text. */
-export function mimeOf(name: string, content: { head: Buffer; isText: boolean }): string {
-  return mimeByName(name) ?? bySignature(content.head) ?? (content.isText ? PLAIN_TEXT : "application/octet-stream");
+export function mimeOf(name: string, content: { head: Buffer; isText: () => boolean }): string {
+  return mimeByName(name) ?? bySignature(content.head) ?? (content.isText() ? PLAIN_TEXT : "application/octet-stream");
 }
 
 /** The type that leading bytes tell. */

@@ -5,14 +5,17 @@ import type { ReadBudget } from "../core/limits.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
 import { invalidInput, notJson, notText, type Place, tooLargeToRead } from "../core/texts.js";
+import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
+import { jsonFault } from "./json-fault.js";
 import { bySignature, mimeOf } from "./mime.js";
-import { isText, type TextSlice, wholeCodePoints, wholeLines } from "./text.js";
+import { isText, NUL_WINDOW, type TextSlice, wholeCodePoints, wholeLines } from "./text.js";
 
 type Mode = "auto" | "text" | "bytes" | "json";
 
 /** Bytes fetched around a range of text, so that its ends can be moved to whole code points. */
 const MARGIN = 4;
+const NOTHING = Buffer.alloc(0);
 const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /** The content of a file, or a range of it. */
@@ -61,29 +64,32 @@ function fetchWhole(call: PathCall, advice: string): Awaitable<ReadBytes> {
 
 function readWhole(mode: Mode, call: PathCall): Awaitable<ReadOutput> {
   return after(fetchWhole(call, mode === "json" ? "" : "Use offset and length"), ({ bytes, size }) => {
-    if (mode === "json") return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, true) };
+    if (mode === "json")
+      return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, () => true) };
     return encode(mode, call, { bytes, size });
   });
 }
 
 /** Text is cut at the budget; images and other bytes come whole or not at all. */
 function readBudgeted(mode: Mode, call: PathCall, budget: ReadBudget): Awaitable<ReadOutput> {
-  const plan = (): ReadRange => ({ offset: 0, length: budget.defaultBytes + MARGIN });
+  const most = Math.min(budget.defaultBytes, maxBytesOf(call));
+  // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
+  const plan = (): ReadRange => ({ offset: 0, length: Math.max(most + MARGIN, NUL_WINDOW) });
   const head = call.root.backend.read(call.path, plan, call.access);
-  return after(head, (found) => cutToBudget(found, { mode, call, budget }));
+  return after(head, (found) => cutToBudget(found, { mode, call, maxBytes: most, maxLines: budget.defaultLines }));
 }
 
 function cutToBudget(
   { bytes, size }: ReadBytes,
-  { mode, call, budget }: { mode: Mode; call: PathCall; budget: ReadBudget },
+  options: { mode: Mode; call: PathCall; maxBytes: number; maxLines: number },
 ): Awaitable<ReadOutput> {
-  const allowNul = mode === "text";
-  const cutAt = { size, maxBytes: budget.defaultBytes, maxLines: budget.defaultLines, allowNul };
-  const slice = mode === "bytes" ? undefined : wholeLines(bytes, cutAt);
-  const isImage = mode === "auto" && IMAGES.has(bySignature(bytes) ?? "");
-  if (slice === undefined || isImage) {
+  const { mode, call, maxBytes, maxLines } = options;
+  const slice =
+    mode === "bytes" ? undefined : wholeLines(bytes, { size, maxBytes, maxLines, allowNul: mode === "text" });
+  if (slice === undefined) {
     if (mode === "text") throw notText(call.access.place);
-    const whole = size <= bytes.length ? { bytes, size } : fetchWhole(call, "Use offset and length");
+    const complete = size <= Math.min(bytes.length, maxBytesOf(call));
+    const whole = complete ? { bytes, size } : fetchWhole(call, "Use offset and length");
     return after(whole, (found) => encode(mode, call, found));
   }
   const cut = slice.bytes.length < size;
@@ -91,29 +97,38 @@ function cutToBudget(
     content: slice.bytes.toString("utf8"),
     encoding: "utf-8",
     size,
-    mime: mime(call, bytes, true),
+    mime: mime(call, bytes, () => true),
     ...(cut ? { offset: 0, length: slice.bytes.length, eof: false } : {}),
   };
 }
 
-async function readRange(input: ReadInput, mode: Mode, call: PathCall): Promise<ReadOutput> {
+function readRange(input: ReadInput, mode: Mode, call: PathCall): Awaitable<ReadOutput> {
   const offset = input.offset ?? 0;
   const length = Math.min(input.length ?? Number.MAX_SAFE_INTEGER, maxBytesOf(call));
   const before = mode === "bytes" ? 0 : Math.min(offset, MARGIN);
   const margins = mode === "bytes" ? 0 : before + 2 * MARGIN;
   const plan = (): ReadRange => ({ offset: offset - before, length: length + margins });
-  const { bytes: window, size } = await call.root.backend.read(call.path, plan, call.access);
-  const exact = window.subarray(before, before + length);
+  return after(call.root.backend.read(call.path, plan, call.access), (found) =>
+    cutToRange(found, { mode, call, offset, before, length }),
+  );
+}
+
+function cutToRange(
+  { bytes: window, size }: ReadBytes,
+  range: { mode: Mode; call: PathCall; offset: number; before: number; length: number },
+): ReadOutput {
+  const { mode, call, offset, before, length } = range;
   const slice: TextSlice | undefined =
     mode === "bytes" ? undefined : wholeCodePoints(window, { before, length, allowNul: mode === "text" });
   if (slice === undefined && mode === "text") throw notText(call.access.place);
-  const { bytes, skipped } = slice ?? { bytes: exact, skipped: 0 };
+  const { bytes, skipped } = slice ?? { bytes: window.subarray(before, before + length), skipped: 0 };
   const start = offset + skipped;
   return {
     content: bytes.toString(slice === undefined ? "base64" : "utf8"),
     encoding: slice === undefined ? "base64" : "utf-8",
     size,
-    mime: mime(call, offset === 0 ? bytes : Buffer.alloc(0), slice !== undefined),
+    // Only the file's own first bytes tell its type.
+    mime: mime(call, offset === 0 ? window : NOTHING, () => slice !== undefined || isText(bytes)),
     offset: start,
     length: bytes.length,
     eof: start + bytes.length >= size,
@@ -129,11 +144,11 @@ function encode(mode: Mode, call: PathCall, { bytes, size }: ReadBytes): ReadOut
     content: bytes.toString(asText ? "utf8" : "base64"),
     encoding: asText ? "utf-8" : "base64",
     size,
-    mime: mime(call, bytes, asText || isText(bytes)),
+    mime: mime(call, bytes, () => asText || isText(bytes)),
   };
 }
 
-const mime = (call: PathCall, head: Buffer, text: boolean): string =>
+const mime = (call: PathCall, head: Buffer, text: () => boolean): string =>
   mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
 
 function parseJson(bytes: Buffer, place: Place): unknown {
@@ -141,15 +156,9 @@ function parseJson(bytes: Buffer, place: Place): unknown {
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw notJson(place, jsonFault(error));
+  } catch {
+    throw notJson(place, jsonFault(text));
   }
-}
-
-/** What is wrong and where, without the content that the engine quotes. */
-function jsonFault(error: unknown): string {
-  const position = /at position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
-  return position === undefined ? "unexpected end" : `unexpected character at position ${position}`;
 }
 
 function render(output: ReadOutput, input: ReadInput): Rendering {
@@ -158,16 +167,19 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
   const cut = note === undefined ? {} : { note };
   if (output.encoding === undefined) return { kind: "json", value, rest };
   if (output.encoding === "utf-8") return { kind: "text", text: content, rest, ...cut };
-  const uri = `file://${[input.root, ...input.path.split("/").filter((part) => part !== "")].map(encodeURIComponent).join("/")}`;
+  return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...cut };
+}
+
+/** An image is known by its content, whatever its name; a piece of one is no image that anybody could show. */
+function blobMime({ content = "", mime, offset = 0, eof = true }: ReadOutput): string {
+  if (offset > 0 || !eof) return IMAGES.has(mime) ? "application/octet-stream" : mime;
   const signature = bySignature(Buffer.from(content.slice(0, 32), "base64"));
-  return {
-    kind: "blob",
-    base64: content,
-    mime: IMAGES.has(signature ?? "") && output.eof !== false ? (signature ?? output.mime) : output.mime,
-    uri,
-    rest,
-    ...cut,
-  };
+  return signature !== undefined && IMAGES.has(signature) ? signature : mime;
+}
+
+function uriOf(input: ReadInput): string {
+  const { segments } = parsePath(input.root, input.path, process.platform === "win32");
+  return `file://${[input.root, ...segments].map(encodeURIComponent).join("/")}`;
 }
 
 /** Says what is missing of what was asked for. */

@@ -1,6 +1,9 @@
 import { isUtf8 } from "node:buffer";
 
-const NUL_WINDOW = 8192;
+/** Leading bytes in which a NUL means that a file is not text. */
+export const NUL_WINDOW = 8192;
+/** Most bytes by which the end of a window can cut a code point short. */
+const TORN = 3;
 const NEWLINE = 0x0a;
 
 /** A stretch of bytes that is whole UTF-8. */
@@ -18,7 +21,7 @@ export function isText(bytes: Buffer, options: { allowNul: boolean } = { allowNu
 /**
  * The whole lines at the start of a file that fit a budget; of a first line that is longer, its whole code points.
  * @param head the first bytes, a few more than the budget
- * @returns `undefined` when the bytes that would be shown are not text
+ * @returns `undefined` when the file is not text, as far as `head` can tell
  */
 export function wholeLines(
   head: Buffer,
@@ -26,8 +29,9 @@ export function wholeLines(
 ): TextSlice | undefined {
   const fits = budget.size <= budget.maxBytes && head.length >= budget.size;
   const byBytes = fits ? head.length : lineEnd(head, Math.min(head.length, budget.maxBytes));
-  const bytes = head.subarray(0, Math.min(byBytes, endOfLine(head, budget.maxLines)));
-  return isText(bytes, budget) ? { bytes, skipped: 0 } : undefined;
+  const end = Math.min(byBytes, endOfLine(head, budget.maxLines));
+  const known = head.length >= budget.size ? head.length : Math.max(end, codePointStart(head, head.length - TORN));
+  return isText(head.subarray(0, known), budget) ? { bytes: head.subarray(0, end), skipped: 0 } : undefined;
 }
 
 /** Where the last line ends that fits into `max` bytes; without one, the last whole code point. */
@@ -63,7 +67,7 @@ export function wholeCodePoints(
   let end = codePointStart(window, Math.min(range.before + range.length, window.length));
   if (range.length > 0 && end <= start) end = Math.min(window.length, start + codePointLength(window[start]));
   const bytes = window.subarray(start, Math.max(start, end));
-  return isText(bytes, range) ? { bytes, skipped: start - range.before } : undefined;
+  return isText(bytes, range) ? { bytes, skipped: Math.max(0, start - range.before) } : undefined;
 }
 
 /** The last start of a code point at or before `at`, or `at` itself where the bytes end. */

@@ -141,9 +141,7 @@ export interface WriteInput {
   /**
    * JSON value, written as compact JSON
    */
-  value?: {
-    [k: string]: unknown;
-  };
+  value?: unknown;
   /**
    * Base64
    */
@@ -179,9 +177,7 @@ export interface AppendInput {
   /**
    * JSON value, written as compact JSON
    */
-  value?: {
-    [k: string]: unknown;
-  };
+  value?: unknown;
   /**
    * Base64
    */

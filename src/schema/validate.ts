@@ -79,6 +79,9 @@ function notOneOf(field: string, pointer: string, fault: ErrorObject): FileAdapt
     : invalidInput(`'${field}' must be one of: ${values}`, pointer, values);
 }
 
+/** A name as one step of a JSON pointer (RFC 6901). */
+const pointerToken = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1");
+
 function unknownField(name: string, pointer: string, schema: JsonObject): FileAdapterError {
   const known = Object.keys((schema["properties"] as JsonObject | undefined) ?? {});
   const expected = known.length === 0 ? "no fields" : known.join(", ");
@@ -88,5 +91,5 @@ function unknownField(name: string, pointer: string, schema: JsonObject): FileAd
     near === undefined
       ? `. Known fields: ${known.length === 0 ? "none" : known.join(", ")}`
       : ` - did you mean '${near}'?`;
-  return invalidInput(`Unknown field '${shown}'${advice}`, `${pointer}/${shown}`, expected);
+  return invalidInput(`Unknown field '${shown}'${advice}`, `${pointer}/${pointerToken(shown)}`, expected);
 }

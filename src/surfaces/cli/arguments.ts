@@ -1,8 +1,10 @@
 import { parseArgs } from "node:util";
+import { escapeText } from "../../core/texts.js";
+import { nearestName } from "../../schema/nearest.js";
 
 /** A command line, understood. */
 export type Command =
-  | { readonly name: "help"; readonly topic: string | undefined }
+  | { readonly name: "help"; readonly topic: CommandName | undefined }
   | { readonly name: "version" }
   | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
   | { readonly name: "mcp"; readonly source: ConfigSource; readonly capsFile: string | undefined }
@@ -27,53 +29,130 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-const OPTIONS = {
-  config: { type: "string" },
-  root: { type: "string", multiple: true },
-  port: { type: "string" },
-  caps: { type: "string" },
+/** Every option with its short form, the value it takes, and an example of one. */
+export const OPTIONS = {
+  config: { type: "string", example: "venue.json5" },
+  root: { type: "string", multiple: true, example: "docs=./docs" },
+  port: { type: "string", example: "8080" },
+  caps: { type: "string", example: "caps.json5" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
 } as const;
 
 type OptionName = keyof typeof OPTIONS;
 
-const ALLOWED: Readonly<Record<string, readonly OptionName[]>> = {
+/** Every command with the options it takes. */
+export const COMMANDS = {
   serve: ["config", "root", "port"],
   mcp: ["config", "root", "caps"],
   call: ["config", "root", "caps"],
-};
+} as const satisfies Readonly<Record<string, readonly OptionName[]>>;
+
+export type CommandName = keyof typeof COMMANDS;
 
 /** @param argv without node and script @throws UsageError */
 export function parseCommandLine(argv: readonly string[]): Command {
-  const { values, positionals } = read(argv);
-  const [name, ...rest] = positionals;
-  if (values.help === true || name === "help") return { name: "help", topic: name === "help" ? rest[0] : name };
-  if (values.version === true) return { name: "version" };
-  if (name === undefined) throw new UsageError("A command is missing. Try: venue-files serve");
-  const allowed = ALLOWED[name];
-  if (allowed === undefined)
-    throw new UsageError(`Unknown command '${name}'. Commands: ${Object.keys(ALLOWED).join(", ")}`);
-  for (const option of Object.keys(values) as OptionName[]) {
+  const { values, positionals, help } = read(argv);
+  const [first, ...rest] = positionals;
+  if (first === "help") return { name: "help", topic: helpTopic(rest) };
+  if (help) return { name: "help", topic: helpTopic(positionals.slice(0, 1)) };
+  if (values.has("version")) return { name: "version" };
+  if (first === undefined) throw new UsageError("A command is missing. Try: venue-files serve");
+  const name = parseCommandName(first);
+  const allowed: readonly string[] = COMMANDS[name];
+  for (const option of values.keys()) {
     if (!allowed.includes(option)) throw new UsageError(`'${name}' has no option --${option}`);
   }
-  const source = { file: values.config, roots: values.root ?? [] };
-  if (name === "call") return { name, source, capsFile: values.caps, ...operation(rest) };
-  if (rest.length > 0) throw new UsageError(`'${name}' takes no argument '${rest[0]}'`);
-  return name === "serve" ? { name, source, port: port(values.port) } : { name: "mcp", source, capsFile: values.caps };
+  const source = { file: single(values, "config"), roots: values.get("root") ?? [] };
+  if (name === "call") return { name, source, capsFile: single(values, "caps"), ...operation(rest) };
+  if (rest[0] !== undefined) throw new UsageError(`'${name}' takes no argument '${escapeText(rest[0])}'`);
+  return name === "serve"
+    ? { name, source, port: port(single(values, "port")) }
+    : { name, source, capsFile: single(values, "caps") };
 }
 
-function read(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? (error.message.split(". ")[0] ?? "") : "Not understood");
+type Values = ReadonlyMap<OptionName, readonly string[]>;
+
+interface Given {
+  readonly values: Values;
+  readonly positionals: readonly string[];
+  /** Whoever asks for help gets it, whatever else may be wrong. */
+  readonly help: boolean;
+}
+
+/** Takes the words apart. Node's own check of options is not used: its texts are for programmers. */
+function read(argv: readonly string[]): Given {
+  const { tokens, positionals } = parseArgs({
+    args: [...argv],
+    options: OPTIONS,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const values = new Map<OptionName, string[]>();
+  const faults: UsageError[] = [];
+  let help = false;
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const isHelp = token.name === "help" || (token.inlineValue === false && /^(?:-h|--help)$/.test(token.value));
+    help ||= isHelp;
+    const fault = faultOf(token);
+    if (fault !== undefined) faults.push(new UsageError(fault));
+    else if (isOptionName(token.name)) values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ""]);
   }
+  if (faults[0] !== undefined && !help) throw faults[0];
+  return { values, positionals, help };
+}
+
+/** What is wrong with one option as it stands. */
+function faultOf(option: {
+  name: string;
+  rawName: string;
+  value?: string | undefined;
+  inlineValue?: boolean | undefined;
+}) {
+  const { name, rawName, value, inlineValue } = option;
+  if (!isOptionName(name)) {
+    const near = nearestName(name, Object.keys(OPTIONS));
+    return `Unknown option '${escapeText(rawName)}'${near === undefined ? "" : ` - did you mean '--${near}'?`}`;
+  }
+  const known = OPTIONS[name];
+  if (known.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
+  const example = `for example --${name} ${known.example}`;
+  if (value === undefined || value === "") return `--${name} needs a value, ${example}`;
+  // A forgotten value must not swallow the option behind it.
+  if (inlineValue !== true && value.startsWith("-")) {
+    return `--${name} needs a value before '${escapeText(value)}', ${example}`;
+  }
+  return undefined;
+}
+
+const isOptionName = (name: string): name is OptionName => Object.hasOwn(OPTIONS, name);
+
+const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
+
+function single(values: Values, name: OptionName): string | undefined {
+  const [value, ...more] = values.get(name) ?? [];
+  if (more.length > 0) throw new UsageError(`--${name} is given more than once`);
+  return value;
+}
+
+function parseCommandName(text: string): CommandName {
+  if (isCommandName(text)) return text;
+  const names = [...Object.keys(COMMANDS), "help"];
+  const near = nearestName(text, names);
+  const advice = near === undefined ? `. Commands: ${names.join(", ")}` : ` - did you mean '${near}'?`;
+  throw new UsageError(`Unknown command '${escapeText(text)}'${advice}`);
+}
+
+function helpTopic([topic, ...more]: readonly string[]): CommandName | undefined {
+  if (more[0] !== undefined) throw new UsageError(`'help' takes one command, not also '${escapeText(more[0])}'`);
+  return topic === undefined ? undefined : parseCommandName(topic);
 }
 
 function operation(rest: readonly string[]): { operation: string; input: string } {
   const [name, input = "{}", ...more] = rest;
-  if (name === undefined) throw new UsageError(`'call' needs an operation, for example: venue-files call file:roots`);
+  if (name === undefined) throw new UsageError("'call' needs an operation, for example: venue-files call file:roots");
   if (more.length > 0) throw new UsageError("'call' takes an operation and one JSON object. Quote the JSON");
   return { operation: name, input };
 }
@@ -82,6 +161,6 @@ function port(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!/^\d{1,5}$/.test(text) || value > 65_535)
-    throw new UsageError(`--port must be between 0 and 65535, not '${text}'`);
+    throw new UsageError(`--port must be between 0 and 65535, not '${escapeText(text)}'`);
   return value;
 }

@@ -1,7 +1,10 @@
+import type { CommandName } from "./arguments.js";
+
 const ROOT_OPTIONS = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for
   --root NAME=PATH[:ro]   a root, without any file; may be repeated; ':ro' makes it read-only`;
 
-const CAPS_OPTION = "  --caps FILE             JSON5 list of capabilities that narrows every call";
+const CAPS_OPTION = "  --caps FILE             JSON5 list of capabilities that narrows every call (mcp, call)";
+const PORT_OPTION = "  --port N                port to listen on; 0 picks a free one; default 8080 (serve)";
 
 const GENERAL = `venue-files: file access for agents
 
@@ -9,27 +12,33 @@ Usage
   venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
   venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
   venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
-  venue-files --help | --version
+  venue-files help [command]    also --help, -h
+  venue-files --version         also -V
 
 Commands
   serve   serve HTTP and MCP until stopped
   mcp     serve MCP on standard input and output
   call    run one operation and print its output as JSON
 
+Options
+${ROOT_OPTIONS}
+${PORT_OPTION}
+${CAPS_OPTION}
+
 Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
 More about a command: venue-files help serve
 `;
 
-const TOPICS: Readonly<Record<string, string>> = {
+const TOPICS: Readonly<Record<CommandName, string>> = {
   serve: `venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
 
 Serves HTTP and MCP until stopped. Callers without credentials may do everything in temp roots and only read in host
 folders, unless the configuration says otherwise.
 
 ${ROOT_OPTIONS}
-  --port N                port to listen on; 0 picks a free one (default 8080)
+${PORT_OPTION}
 
-Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port in use, 78 invalid configuration
+Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port or address not to be had, 78 invalid configuration
 `,
   mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
 
@@ -40,6 +49,8 @@ ${ROOT_OPTIONS}
 ${CAPS_OPTION}
 
 Example of a caps file: [{ with: "file://docs/", can: "crud/read" }]
+
+Exit status: 0 the client has gone or it was stopped, 64 usage, 66 file not readable, 78 invalid configuration
 `,
   call: `venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
 
@@ -57,6 +68,4 @@ Exit status: 0 done, 1 the operation failed (one line of JSON on standard error)
 };
 
 /** Help in general, or on one command. */
-export function helpText(topic?: string): string {
-  return topic !== undefined && Object.hasOwn(TOPICS, topic) ? (TOPICS[topic] ?? GENERAL) : GENERAL;
-}
+export const helpText = (topic?: CommandName): string => (topic === undefined ? GENERAL : TOPICS[topic]);

@@ -1,4 +1,5 @@
 import { METHODS, type Server } from "node:http";
+import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
 import { refuse } from "./admission.js";
@@ -53,6 +54,7 @@ class FastifySurface implements HttpSurface {
   readonly #options: HttpSurfaceOptions;
   readonly #timeouts: HttpTimeouts;
   readonly #servers: Server[] = [];
+  readonly #sockets = new Set<Socket>();
   readonly #app: FastifyInstance;
   #closing = false;
   /** Until it is known where the surface listens, the stricter rules hold. */
@@ -82,6 +84,8 @@ class FastifySurface implements HttpSurface {
 
   async close(): Promise<void> {
     this.#closing = true;
+    // Browsers connect ahead of need. Node takes such a connection for one whose request is still to come.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const cutOff = setTimeout(() => {
       for (const server of this.#servers) server.closeAllConnections();
     }, this.#timeouts.closeMs);
@@ -99,6 +103,7 @@ class FastifySurface implements HttpSurface {
       return503OnClosing: false,
       serverFactory: (handler) => {
         const server = createNodeServer(handler, this.#timeouts);
+        this.#watch(server);
         this.#servers.push(server);
         return server;
       },
@@ -122,6 +127,13 @@ class FastifySurface implements HttpSurface {
     app.setErrorHandler((error, request, reply) => sendError(reply, this.#explain(error, request, reply)));
     mountEndpoints(app, host);
     return app;
+  }
+
+  #watch(server: Server): void {
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
   }
 
   #admit(request: FastifyRequest): void {
@@ -166,6 +178,7 @@ class FastifySurface implements HttpSurface {
   async #listenOnIpv6(port: number): Promise<void> {
     const server = createNodeServer((request, response) => this.#app.routing(request, response), this.#timeouts);
     server.on("clientError", answerClientError);
+    this.#watch(server);
     try {
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);

@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import { connectOfficial, connectRaw } from "./clients.mjs";
+import { expectEqual } from "./expect.mjs";
+import { median } from "./measure.mjs";
+
+const SERVER_NAMES = ["ours", "theirs"];
+
+/** From `spawn` until `initialize` is answered, in milliseconds; and how much memory that took. */
+export async function measureStart(ports, { quick }) {
+  const times = { ours: [], theirs: [], node: [] };
+  const rss = { ours: 0, theirs: 0 };
+  // One start of each to bring the files into the page cache.
+  const rounds = (quick ? 5 : 20) + 1;
+  for (let round = 0; round < rounds; round++) {
+    for (const name of SERVER_NAMES) {
+      const start = process.hrtime.bigint();
+      const server = await connectRaw(ports.args(name));
+      if (round > 0) times[name].push(Number(process.hrtime.bigint() - start) / 1e6);
+      rss[name] = Math.max(rss[name], peakRss(server.pid));
+      await server.close();
+    }
+    const start = process.hrtime.bigint();
+    const bare = await connectRaw([...idleArgs("idle-bare")]);
+    if (round > 0) times.node.push(Number(process.hrtime.bigint() - start) / 1e6);
+    await bare.close();
+  }
+  return { times, rssAfterStart: rss };
+}
+
+/** Bytes of one answer on the server's stdout, for each row that has an MCP form. */
+export async function measureWire(rows, ports) {
+  const bytes = {};
+  for (const row of rows) {
+    for (const [form, portName] of [
+      ["ours", "rawOurs"],
+      ["theirs", "rawTheirs"],
+    ]) {
+      const steps = row.forms[form];
+      if (steps === undefined) continue;
+      const port = await ports.get(portName, row.durability);
+      let sum = 0;
+      const counted = async (name, args) => {
+        const result = await port.tool(name, args);
+        sum += port.lastAnswerBytes();
+        return result;
+      };
+      steps.before?.(0, `wire-${form}`);
+      steps.check(await steps.run(counted, 0, `wire-${form}`), 0, `wire-${form}`);
+      steps.after?.(`wire-${form}`);
+      bytes[row.id] = { ...bytes[row.id], [form]: sum };
+    }
+  }
+  return bytes;
+}
+
+/** Tokens that `tools/list` costs whoever puts it before a model. */
+export async function measureTools(ports) {
+  const { encode } = await import("gpt-tokenizer/encoding/o200k_base");
+  const counts = {};
+  for (const [name, port] of [
+    ["ours", "rawOurs"],
+    ["theirs", "rawTheirs"],
+  ]) {
+    const { tools } = await (await ports.get(port)).request("tools/list", {});
+    counts[name] = { tools: tools.length, tokens: encode(JSON.stringify(tools)).length };
+  }
+  return counts;
+}
+
+const WORK = {
+  "read-1k": 3_000,
+  stat: 1_000,
+  "write-1k": 1_000,
+  "list-1000": 50,
+  "tree-5k": 10,
+  "read-5m": 20,
+  "write-5m": 20,
+};
+
+/** Peak memory of fresh servers after the same work, in KB. */
+export async function measureMemory(rows, ports, { quick }) {
+  const peaks = {};
+  for (const name of SERVER_NAMES) {
+    const server = await connectRaw(ports.args(name));
+    for (const [id, times] of Object.entries(WORK)) {
+      const form = rows.find((row) => row.id === id)?.forms[name];
+      if (form === undefined) continue;
+      const count = Math.ceil(times / (quick ? 5 : 1));
+      for (let index = 0; index < count; index++) await form.run(server.tool, index, `memory-${name}`);
+    }
+    peaks[name] = peakRss(server.pid);
+    await server.close();
+  }
+  return { peaks, work: WORK };
+}
+
+/** What happens to 5 MB of text in a client as it comes, with its limit of 10 MiB an answer. */
+export async function measureDefaultBuffer(rows, ports) {
+  const row = rows.find(({ id }) => id === "read-5m");
+  const outcome = {};
+  for (const name of SERVER_NAMES) {
+    const server = await connectOfficial(ports.args(name), { defaultBuffer: true });
+    const form = row.forms[name];
+    try {
+      form.check(await form.run(server.tool, 0, name), 0, name);
+      outcome[name] = "answers";
+    } catch (error) {
+      outcome[name] = `fails: ${error.message}`;
+    } finally {
+      await server.close();
+    }
+  }
+  return outcome;
+}
+
+const IDLE_SERVERS = {
+  "idle-sdk2": "@modelcontextprotocol/server",
+  "idle-sdk1": "@modelcontextprotocol/sdk",
+  "idle-bare": "no SDK",
+};
+const idleArgs = (name) => [new URL(`servers/${name}.mjs`, import.meta.url).pathname];
+
+/** A tool that does nothing, on both SDKs and on none, through both clients: what no server on it can be faster than. */
+export async function measureFloor({ quick }) {
+  const rounds = quick ? 8 : 30;
+  const calls = quick ? 30 : 60;
+  const subjects = [];
+  for (const [server, sdk] of Object.entries(IDLE_SERVERS)) {
+    for (const [client, connect] of Object.entries({ official: connectOfficial, raw: connectRaw })) {
+      subjects.push({ key: `${sdk}, ${client} client`, port: await connect(idleArgs(server)), samples: [] });
+    }
+  }
+  for (let round = -3; round < rounds; round++) {
+    for (const { port, samples } of subjects) {
+      for (let call = -3; call < calls; call++) {
+        const start = process.hrtime.bigint();
+        const result = await port.tool("idle", {});
+        const time = Number(process.hrtime.bigint() - start) / 1e3;
+        if (call === -3) expectEqual(result.content, [{ type: "text", text: "ok" }], "idle");
+        if (round >= 0 && call >= 0) samples.push(time);
+      }
+    }
+  }
+  for (const { port } of subjects) await port.close();
+  return Object.fromEntries(subjects.map(({ key, samples }) => [key, { median: median(samples), samples }]));
+}
+
+function peakRss(pid) {
+  try {
+    return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? Number.NaN);
+  } catch {
+    return Number.NaN;
+  }
+}

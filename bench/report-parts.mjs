@@ -1,0 +1,113 @@
+import { median, percentile } from "./measure.mjs";
+import { SUBJECTS } from "./subjects.mjs";
+
+/** Columns of the two tables of times. */
+export const OFFICIAL = ["library", "mcp-ours", "mcp-theirs", "fs-sync", "fs-promises"];
+export const RAW = ["raw-ours", "raw-theirs"];
+
+/** Microseconds as people read them. */
+export function time(us) {
+  if (us >= 1e6) return `${(us / 1e6).toFixed(2)} s`;
+  if (us >= 1e4) return `${(us / 1e3).toFixed(1)} ms`;
+  if (us >= 1e3) return `${(us / 1e3).toFixed(2)} ms`;
+  return `${us.toFixed(us < 100 ? 1 : 0)} µs`;
+}
+
+const count = (value) => Math.round(value).toLocaleString("en-US");
+const ratio = (value) => (value < 0.1 ? value.toFixed(4) : value.toFixed(2));
+const megabytes = (kilobytes) => `${(kilobytes / 1024).toFixed(0)} MB`;
+
+export function machineLines({ machine, date, command, seconds }) {
+  const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`);
+  return [
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; ${machine.kernel}; Node ${machine.node}; ${machine.fileSystem}`,
+    versions.join(", "),
+    `${date}, \`${command}\`, ${seconds} s, load at the start ${machine.load.toFixed(1)}`,
+  ];
+}
+
+/** Median and p99 of each row for these subjects. The first line holds the titles. */
+export function rowTable({ rows, summaries }, subjects) {
+  const shown = rows.filter(({ id }) => subjects.some((subject) => summaries[id]?.[subject] !== undefined));
+  return [
+    ["median / p99", ...subjects.map((id) => SUBJECTS[id].label), "calls each"],
+    ...shown.map((row) => {
+      const cells = subjects.map((subject) => cell(row, summaries[row.id][subject]));
+      const calls = Math.max(...subjects.map((subject) => summaries[row.id][subject]?.n ?? 0));
+      return [row.title, ...cells, count(calls * (row.inFlight === undefined ? 1 : row.calls))];
+    }),
+  ];
+}
+
+function cell({ unit }, summary) {
+  if (summary === undefined) return "–";
+  if (unit === "calls/s") return `${count(summary.median)} /s`;
+  return `${time(summary.median)} / ${time(summary.p99)}`;
+}
+
+/** What was promised, and what came of it. */
+export function verdictTable({ verdicts }) {
+  return [
+    ["what", "measured", "at most", "", "middle half of rounds", "through the bare client"],
+    ...verdicts.map(({ what, value, most, pass, spread, raw }) => [
+      what,
+      most >= 100 ? count(value) : `${ratio(value)}x`,
+      most >= 100 ? count(most) : `${most}x`,
+      pass ? "pass" : "FAIL",
+      spread === undefined ? "" : spread.map(ratio).join("–"),
+      raw === undefined ? "" : `${ratio(raw)}x`,
+    ]),
+  ];
+}
+
+/** Everything that is no timed row, a line each. */
+export function extrasLines({ extras }) {
+  const { floor, start, tools, memory, buffer } = extras;
+  const lines = [];
+  if (floor !== undefined) {
+    const each = Object.entries(floor).map(([key, { median: us }]) => `${key} ${time(us)}`);
+    lines.push(`A tool that does nothing, median: ${each.join("; ")}`);
+  }
+  if (start !== undefined) {
+    const each = ({ ours, theirs, node }) =>
+      `venue-files ${startTime(ours)}, server-filesystem ${startTime(theirs)}, Node without any package ${startTime(node)}`;
+    lines.push(`Start until initialize is answered, median / p99: ${each(start.times)}`);
+    lines.push(
+      `Peak memory after it: venue-files ${megabytes(start.rssAfterStart.ours)}, server-filesystem ${megabytes(start.rssAfterStart.theirs)}`,
+    );
+  }
+  if (memory !== undefined) {
+    const { peaks, work } = memory;
+    const done = Object.entries(work).map(([id, times]) => `${times}x ${id}`);
+    lines.push(
+      `Peak memory after the same work (${done.join(", ")}): venue-files ${megabytes(peaks.ours)}, server-filesystem ${megabytes(peaks.theirs)}`,
+    );
+  }
+  if (tools !== undefined) {
+    const each = ({ tools: number, tokens }) => `${number} tools in ${count(tokens)} tokens`;
+    lines.push(`tools/list: venue-files ${each(tools.ours)}, server-filesystem ${each(tools.theirs)}`);
+  }
+  if (buffer !== undefined) {
+    lines.push(
+      `5 MB of text in the official client with its own limit of 10 MiB an answer: venue-files ${buffer.ours}, server-filesystem ${buffer.theirs}`,
+    );
+  }
+  return lines;
+}
+
+function startTime(times) {
+  return `${median(times).toFixed(0)} / ${percentile(times, 99).toFixed(0)} ms`;
+}
+
+/** Bytes of one answer. The first line holds the titles. */
+export function wireTable({ rows, extras }) {
+  const { wire } = extras;
+  if (wire === undefined) return [];
+  const shown = rows.filter(({ id }) => wire[id] !== undefined);
+  return [
+    ["bytes of the answer", "venue-files", "server-filesystem"],
+    ...shown.map(({ id, title }) => [title, ...["ours", "theirs"].map((form) => bytesOf(wire[id][form]))]),
+  ];
+}
+
+const bytesOf = (bytes) => (bytes === undefined ? "–" : count(bytes));

@@ -1,0 +1,100 @@
+#!/usr/bin/env node
+import { writeFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import {
+  measureDefaultBuffer,
+  measureFloor,
+  measureMemory,
+  measureStart,
+  measureTools,
+  measureWire,
+} from "./extras.mjs";
+import { makeFixture } from "./fixture.mjs";
+import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
+import { describeMachine } from "./machine.mjs";
+import { measure, summarise } from "./measure.mjs";
+import { parseOptions, wanted } from "./options.mjs";
+import { markdownReport } from "./report-markdown.mjs";
+import { plainReport } from "./report-plain.mjs";
+import { timedRows } from "./rows/index.mjs";
+import { configure, Ports } from "./subjects.mjs";
+import { judge } from "./targets.mjs";
+
+/** What is measured besides timed calls. */
+const EXTRAS = [
+  { id: "floor", title: "a tool that does nothing", run: ({ options }) => measureFloor(options) },
+  { id: "wire", title: "bytes on the wire", run: ({ rows, ports }) => measureWire(rows, ports) },
+  { id: "tools", title: "tools/list", run: ({ ports }) => measureTools(ports) },
+  { id: "start", title: "start", run: ({ ports, options }) => measureStart(ports, options) },
+  { id: "memory", title: "peak memory", run: ({ allRows, ports, options }) => measureMemory(allRows, ports, options) },
+  {
+    id: "buffer",
+    title: "5 MB in a client as it comes",
+    run: ({ allRows, ports }) => measureDefaultBuffer(allRows, ports),
+  },
+];
+
+const say = (text) => process.stderr.write(text);
+
+async function main() {
+  const options = parseOptions(process.argv.slice(2));
+  cleanUpWhateverHappens();
+  const startedMs = performance.now();
+  const base = temporaryDirectory();
+  const bigTree = wanted(options, { id: "tree-100k", title: "" }) || wanted(options, { id: "wire", title: "" });
+  if (!options.list) say("fixture …\n");
+  const fixture = makeFixture(base, { bigTree });
+  const allRows = timedRows(fixture, options);
+  if (options.list) {
+    for (const { id, title } of [...allRows, ...EXTRAS]) process.stdout.write(`${id.padEnd(12)} ${title}\n`);
+    return;
+  }
+  const machine = describeMachine(base);
+  const settings = {
+    none: configure(base, fixture.root, "none"),
+    flush: configure(base, fixture.root, "flush"),
+  };
+  const ports = new Ports(settings);
+  const rows = allRows.filter((row) => wanted(options, row));
+  const samples = {};
+  const extras = {};
+  // Memory, start and the rest first: they want a quiet machine, and the rows leave warm servers behind.
+  for (const extra of EXTRAS.filter((one) => wanted(options, one))) {
+    say(`${extra.title} …\n`);
+    extras[extra.id] = await extra.run({ rows, allRows, ports, options });
+  }
+  for (const row of rows) {
+    const before = performance.now();
+    say(`${row.title} … `);
+    samples[row.id] = await measure(row, ports);
+    say(`${((performance.now() - before) / 1e3).toFixed(1)} s\n`);
+  }
+  await ports.close();
+  const summaries = Object.fromEntries(Object.entries(samples).map(([id, results]) => [id, summarise(results)]));
+  const report = {
+    date: new Date().toISOString(),
+    command: options.command,
+    seconds: Math.round((performance.now() - startedMs) / 1e3),
+    machine,
+    rows,
+    summaries,
+    extras,
+    verdicts: judge({ summaries, rows, extras }),
+  };
+  process.stdout.write(options.markdown ? markdownReport(report) : plainReport(report));
+  if (options.json !== undefined) {
+    const { rows: _, ...rest } = report;
+    writeFileSync(options.json, JSON.stringify({ ...rest, samples }));
+  }
+}
+
+main().then(
+  () => {
+    cleanUp();
+    process.exit(0);
+  },
+  (error) => {
+    process.stderr.write(`\n${error.name === "WrongAnswer" ? `Wrong answer. ${error.message}` : error.stack}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,86 @@
+import { median, spread } from "./measure.mjs";
+
+/** Ratios of medians over MCP, ours to theirs, through the official client. */
+const LATENCY = [
+  ["read 1 KB", "read-1k", 0.4],
+  ["stat", "stat", 0.4],
+  ["write 1 KB", "write-1k", 0.4],
+  ["read 100 KB", "read-100k", 0.4],
+  ["read 5 MB", "read-5m", 0.4],
+  ["read 100 KB, binary", "blob-100k", 0.4],
+  ["read 5 MB, binary", "blob-5m", 0.4],
+  ["list 1,000", "list-1000", 0.6],
+  ["tree of 5,000", "tree-5k", 0.15],
+  ["tree at default caps in 100,000", "tree-100k", 0.02],
+  ["append 1 KB to 100 KB", "append-1k", 0.1],
+];
+
+const WIRE = [
+  ["read-100k", 1.1],
+  ["read-5m", 1.1],
+  ["blob-100k", 1.36],
+  ["blob-5m", 1.36],
+];
+
+const MOST_TOKENS = 2_000;
+
+/**
+ * What the project promised to reach, as far as it was measured.
+ * @returns `{ what, value, most, pass, spread?, raw? }[]`; `raw` is the same ratio through the bare client
+ */
+export function judge({ summaries, rows, extras }) {
+  return [...judgeLibrary(summaries), ...judgeLatency(summaries), ...judgeWire(rows, extras), ...judgeRest(extras)];
+}
+
+function verdict(what, value, most, more) {
+  return { what, value, most, pass: value <= most, ...more };
+}
+
+function judgeLibrary(summaries) {
+  const row = summaries["read-1k"];
+  if (row === undefined) return [];
+  const { library } = row;
+  return [
+    verdict("library read 1 KB / `readFileSync`", library.median / row["fs-sync"].median, 7, {
+      spread: spread(library, row["fs-sync"]),
+    }),
+    verdict("library read 1 KB / `fs.promises.readFile`", library.median / row["fs-promises"].median, 1, {
+      spread: spread(library, row["fs-promises"]),
+    }),
+  ];
+}
+
+function judgeLatency(summaries) {
+  return LATENCY.flatMap(([what, id, most]) => {
+    const row = summaries[id];
+    if (row === undefined) return [];
+    const ours = row["mcp-ours"];
+    const theirs = row["mcp-theirs"];
+    const raw = row["raw-ours"].median / row["raw-theirs"].median;
+    return [verdict(`${what}, MCP`, ours.median / theirs.median, most, { spread: spread(ours, theirs), raw })];
+  });
+}
+
+function judgeWire(rows, { wire }) {
+  if (wire === undefined) return [];
+  return WIRE.flatMap(([id, most]) => {
+    const row = rows.find((one) => one.id === id);
+    if (row === undefined) return [];
+    return [verdict(`${row.title}: bytes on the wire / payload`, wire[id].ours / row.payload, most)];
+  });
+}
+
+function judgeRest({ start, tools }) {
+  const verdicts = [];
+  if (start !== undefined) {
+    const { ours, theirs } = start.times;
+    const ratios = spread({ roundMedians: ours }, { roundMedians: theirs });
+    verdicts.push(
+      verdict("start until `initialize` answers, MCP", median(ours) / median(theirs), 1.1, { spread: ratios }),
+    );
+  }
+  if (tools !== undefined) {
+    verdicts.push(verdict("`tools/list`, tokens (o200k_base)", tools.ours.tokens, MOST_TOKENS));
+  }
+  return verdicts;
+}

@@ -1,0 +1,168 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import { assembleAdapter, type FileAdapter } from "../../src/adapter.js";
+import type { AuditRecord } from "../../src/audit/record.js";
+import { parseFileConfig } from "../../src/config/load.js";
+import type { FileConfigInput } from "../../src/config/types.js";
+import type { Rendering, SurfaceContext } from "../../src/core/adapter.js";
+import type { Capability } from "../../src/core/capability.js";
+import type { Clock } from "../../src/core/clock.js";
+import { type ErrorCode, FileAdapterError } from "../../src/core/errors.js";
+import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
+
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What a test changes of the usual ground. */
+export interface GroundOptions {
+  /** Options of the root `r`. */
+  readonly root?: object;
+  /** Beside the root `r`. */
+  readonly roots?: FileConfigInput["roots"];
+  readonly limits?: FileConfigInput["limits"];
+  readonly publicCaps?: readonly Capability[];
+  readonly operator?: string;
+  readonly clock?: Clock;
+}
+
+type Name = "list" | "tree" | "read" | "stat" | "write" | "append" | "mkdir" | "delete";
+
+/** An adapter with one host root `r`, empty at the start of each test. */
+export interface Ground {
+  /** Host directory of the root, canonical. */
+  readonly dir: string;
+  /** A directory beside it that belongs to no root; emptied too. */
+  readonly outside: string;
+  readonly adapter: FileAdapter;
+  /** One for each call, oldest first; forgotten after each test. */
+  readonly audit: AuditRecord[];
+  /** What the adapter reported as unforeseen. */
+  readonly internal: { error: unknown; requestId: string }[];
+  /** Makes a file, and the directories above it, without the adapter. */
+  put(path: string, content?: string | Buffer): void;
+  mkdir(path: string): void;
+  /** Bytes of a file, without the adapter. */
+  get(path: string): Buffer;
+  /** Names in a directory, without the adapter. */
+  names(path?: string): string[];
+  /** Calls an operation on the root `r`. */
+  run<N extends Name>(
+    name: N,
+    input: Omit<FileInputs[`file:${N}`], "root">,
+    context?: SurfaceContext,
+  ): Promise<FileOutputs[`file:${N}`]>;
+  /** How the same call fails; the input may be anything. */
+  fail(name: string, input: object, context?: SurfaceContext): Promise<Failure>;
+  /** How a model sees the answer. */
+  render<N extends Name>(
+    name: N,
+    input: Omit<FileInputs[`file:${N}`], "root">,
+    context?: SurfaceContext,
+  ): Promise<Rendering>;
+}
+
+/** Declares a ground for the tests of a file or a `describe`. */
+export function useGround(options: GroundOptions = {}): Ground {
+  let home = "";
+  let adapter: FileAdapter | undefined;
+  const audit: AuditRecord[] = [];
+  const internal: Ground["internal"] = [];
+  const opened = (): FileAdapter => {
+    if (adapter === undefined) throw new Error("The ground is there only while tests run");
+    return adapter;
+  };
+  beforeAll(async () => {
+    home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-ground-")));
+    for (const name of ["root", "outside"]) mkdirSync(join(home, name));
+    adapter = await assemble(join(home, "root"), options, { audit, internal });
+  });
+  afterEach(() => {
+    for (const name of ["root", "outside"]) empty(join(home, name));
+    audit.length = 0;
+    internal.length = 0;
+  });
+  afterAll(async () => {
+    await adapter?.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const ground: Ground = {
+    get dir() {
+      return join(home, "root");
+    },
+    get outside() {
+      return join(home, "outside");
+    },
+    get adapter() {
+      return opened();
+    },
+    audit,
+    internal,
+    put(path, content = "") {
+      mkdirSync(dirname(join(ground.dir, path)), { recursive: true });
+      writeFileSync(join(ground.dir, path), content);
+    },
+    mkdir: (path) => void mkdirSync(join(ground.dir, path), { recursive: true }),
+    get: (path) => readFileSync(join(ground.dir, path)),
+    names: (path = "") => readdirSync(join(ground.dir, path)).filter((name) => name !== ".venue-files"),
+    run: (name, input, context) =>
+      opened().invoke(`file:${name}`, { root: "r", ...input }, context) as ReturnType<typeof ground.run<typeof name>>,
+    fail: (name, input, context) => failureOf(opened().invoke(`file:${name}`, { root: "r", ...input }, context)),
+    async render(name, input, context) {
+      const output = await ground.run(name, input, context);
+      const operation = opened().operations.find((one) => one.name === `file:${name}`);
+      if (operation?.render === undefined) throw new Error(`file:${name} is not rendered`);
+      return operation.render(output, { root: "r", ...input });
+    },
+  };
+  return ground;
+}
+
+function assemble(
+  path: string,
+  options: GroundOptions,
+  told: Pick<Ground, "audit" | "internal">,
+): Promise<FileAdapter> {
+  const { root, roots, limits, publicCaps, operator, clock } = options;
+  const config = parseFileConfig(
+    { roots: { r: { path, durability: "none", ...root }, ...roots }, limits: limits ?? {} },
+    { baseDir: path },
+  );
+  return assembleAdapter(config, {
+    discloseHostPaths: true,
+    audit: { write: (record) => void told.audit.push(record), close: async () => {} },
+    onInternalError: (error, requestId) => void told.internal.push({ error, requestId }),
+    ...(publicCaps === undefined ? {} : { publicCaps }),
+    ...(operator === undefined ? {} : { operator }),
+    ...(clock === undefined ? {} : { clock }),
+  });
+}
+
+function empty(directory: string): void {
+  // As bytes, since some tests make names that are not UTF-8.
+  for (const name of readdirSync(directory, "buffer")) {
+    rmSync(Buffer.concat([Buffer.from(`${directory}/`), name]), { recursive: true, force: true });
+  }
+}
+
+/** What a call failed with; the test fails if it did not, or with anything but the adapter's own error. */
+export async function failureOf(call: Promise<unknown>): Promise<Failure> {
+  const error = await call.then(
+    (value) => new Error(`The call succeeded with ${JSON.stringify(value)?.slice(0, 500)}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof FileAdapterError)) throw error;
+  const { code, message, data } = error;
+  return { code, message, data };
+}
+
+/** The failure of a path: its data names the place. */
+export const failure = (code: ErrorCode, message: string, path: string, more: object = {}): Failure => ({
+  code,
+  message,
+  data: { root: "r", path, ...more },
+});

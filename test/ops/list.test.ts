@@ -1,0 +1,186 @@
+import { execFileSync } from "node:child_process";
+import { linkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { asNobody } from "./as-nobody.js";
+import { failure, useGround } from "./ground.js";
+
+const ground = useGround();
+const namesOf = async (input: Parameters<typeof ground.run<"list">>[1]) =>
+  (await ground.run("list", input)).entries.map(({ name }) => name);
+
+describe("file:list", () => {
+  test("describes each entry from the entry itself", async () => {
+    ground.put("dir/a file.txt", "12345");
+    ground.mkdir("dir/sub/deep");
+    symlinkSync("sub", join(ground.dir, "dir/to-sub"));
+    symlinkSync("/etc/passwd", join(ground.dir, "dir/out"));
+    symlinkSync("nothing", join(ground.dir, "dir/dangling"));
+    execFileSync("mkfifo", [join(ground.dir, "dir/pipe")]);
+    utimesSync(join(ground.dir, "dir/a file.txt"), 1, 1_234_567_890.5);
+    const modified = expect.any(Number);
+    expect(await ground.run("list", { path: "dir" })).toEqual({
+      entries: [
+        { name: "a file.txt", type: "file", size: 5, modified: 1_234_567_890_500 },
+        { name: "dangling", type: "symlink", size: 0, modified },
+        { name: "out", type: "symlink", size: 0, modified },
+        { name: "pipe", type: "other", size: 0, modified },
+        { name: "sub", type: "directory", size: 0, modified },
+        { name: "to-sub", type: "symlink", size: 0, modified },
+      ],
+      total: 6,
+      truncated: false,
+    });
+  });
+
+  test("gives times as whole milliseconds, and an empty directory as no entries", async () => {
+    ground.put("dir/a");
+    utimesSync(join(ground.dir, "dir/a"), 1, 1.000_999);
+    expect((await ground.run("list", { path: "dir" })).entries[0]?.modified).toBe(1000);
+    ground.mkdir("empty");
+    expect(await ground.run("list", { path: "empty" })).toEqual({ entries: [], total: 0, truncated: false });
+  });
+
+  test.each([[undefined], [""], ["/"], ["."], ["sub/.."]])("lists the root itself for the path %p", async (path) => {
+    ground.mkdir("sub");
+    expect(await namesOf(path === undefined ? {} : { path })).toEqual(["sub"]);
+  });
+
+  test("follows a link in the requested path", async () => {
+    ground.put("dir/inner");
+    symlinkSync("dir", join(ground.dir, "link"));
+    expect(await namesOf({ path: "link" })).toEqual(["inner"]);
+  });
+
+  test("orders names by their lower case, then themselves, in code points", async () => {
+    const ordered = ["10", "9", "A", "a", "B", "b", "Z", "_", "é", "ﬁ", "😀"];
+    for (const name of ordered.toReversed()) ground.put(name);
+    expect(await namesOf({})).toEqual(["10", "9", "_", "A", "a", "B", "b", "Z", "é", "ﬁ", "😀"]);
+  });
+
+  test("shows what no path can reach, and says so", async () => {
+    for (const name of ["back\\slash", "line\nbreak", "C:", "plain"]) writeFileSync(join(ground.dir, name), "");
+    writeFileSync(Buffer.concat([Buffer.from(`${ground.dir}/not`), Buffer.of(0xff, 0xc3)]), "1");
+    const { entries } = await ground.run("list", {});
+    expect(Object.fromEntries(entries.map(({ name, unreachable }) => [name, unreachable]))).toEqual({
+      "back\\slash": true,
+      "line\nbreak": true,
+      "C:": true,
+      "not\\xff\\xc3": true,
+      plain: undefined,
+    });
+    expect(entries.find(({ name }) => name.startsWith("not"))?.size).toBe(1);
+  });
+
+  test("neither shows nor counts what a write prepares", async () => {
+    await ground.run("write", { path: "a", content: "" });
+    ground.put(".venue-files/x");
+    ground.put("dir/.venue-files-x");
+    expect(await ground.run("list", {})).toMatchObject({ total: 2, entries: [{ name: "a" }, { name: "dir" }] });
+    expect(await ground.run("list", { path: "dir" })).toMatchObject({ total: 0, entries: [] });
+    rmSync(join(ground.dir, ".venue-files"), { recursive: true });
+  });
+
+  test("shows a hard link as the file it is", async () => {
+    ground.put("a", "123");
+    linkSync(join(ground.dir, "a"), join(ground.dir, "b"));
+    expect((await ground.run("list", {})).entries.map(({ type, size }) => [type, size])).toEqual([
+      ["file", 3],
+      ["file", 3],
+    ]);
+  });
+});
+
+describe("pages of file:list", () => {
+  const pages: readonly [string, { offset?: number; limit?: number }, string[], boolean][] = [
+    ["all without a range", {}, ["a", "b", "c", "d"], false],
+    ["the first ones", { limit: 2 }, ["a", "b"], true],
+    ["those between", { offset: 1, limit: 2 }, ["b", "c"], true],
+    ["the last ones, exactly", { offset: 2, limit: 2 }, ["c", "d"], false],
+    ["those that are left", { offset: 3, limit: 100 }, ["d"], false],
+    ["none at the end", { offset: 4 }, [], false],
+    ["none far behind the end", { offset: 1e300 }, [], false],
+    ["at least one: limit 0", { limit: 0 }, ["a"], true],
+    ["at least one: a limit below 0", { limit: -7 }, ["a"], true],
+    ["from the start: an offset below 0", { offset: -7, limit: 3 }, ["a", "b", "c"], true],
+  ];
+  test.each(pages)("hold %s", async (_, range, expected, truncated) => {
+    for (const name of ["b", "d", "a", "c"]) ground.put(name);
+    const page = await ground.run("list", range);
+    expect(page.entries.map(({ name }) => name)).toEqual(expected);
+    expect(page).toMatchObject({ total: 4, truncated });
+  });
+
+  test("hold 1,000 entries unless another number is asked for, and never more than 10,000", async () => {
+    for (let index = 0; index <= 10_000; index++) writeFileSync(join(ground.dir, String(index).padStart(5, "0")), "");
+    const first = await ground.run("list", {});
+    expect([first.entries.length, first.total, first.truncated]).toEqual([1000, 10_001, true]);
+    const largest = await ground.run("list", { limit: 1_000_000 });
+    expect([largest.entries.length, largest.total, largest.truncated]).toEqual([10_000, 10_001, true]);
+    const rest = await ground.render("list", { limit: 1_000_000, offset: 5 });
+    expect(rest.note).toBeUndefined();
+    const cut = await ground.render("list", { limit: 1_000_000, offset: -1 });
+    expect(cut.note).toBe("Cut: 10000 of 10001 entries. Go on with offset: 10000");
+  });
+
+  test.each([
+    ["offset", 1.5],
+    ["limit", 0.1],
+    ["limit", Number.NaN],
+    ["offset", Number.POSITIVE_INFINITY],
+    ["limit", "5"],
+    ["offset", null],
+  ])("take whole numbers only: %s %p", async (field, value) => {
+    expect(await ground.fail("list", { [field]: value })).toEqual({
+      code: "INVALID_INPUT",
+      message: `'${field}' must be a whole number`,
+      data: { pointer: `/${field}`, expected: "integer" },
+    });
+  });
+
+  test("are rendered as JSON, with the next call when something was cut", async () => {
+    for (const name of ["a", "b", "c"]) ground.put(name);
+    const output = await ground.run("list", { offset: 1, limit: 1 });
+    expect(await ground.render("list", { offset: 1, limit: 1 })).toEqual({
+      kind: "json",
+      value: output,
+      rest: {},
+      note: "Cut: 1 of 3 entries. Go on with offset: 2",
+    });
+    expect(await ground.render("list", {})).toEqual({ kind: "json", value: await ground.run("list", {}), rest: {} });
+  });
+});
+
+describe("file:list is refused", () => {
+  const refused = [
+    ["where nothing is", "none", failure("NOT_FOUND", "Not found: r:none", "none")],
+    ["where no parent is", "none/none", failure("NOT_FOUND", "Not found: r:none/none", "none/none")],
+    ["below a file", "file/x", failure("NOT_FOUND", "Not found: r:file/x", "file/x")],
+    ["on a file", "file", failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
+    ["through a link that leads out", "out", failure("SYMLINK_ESCAPE", "Path escapes root via symlink: out", "out")],
+    [
+      "through a link to nothing",
+      "dangling",
+      failure("DANGLING_SYMLINK", "Path resolves through dangling symlink: dangling", "dangling"),
+    ],
+    ["above the root", "../x", failure("PATH_ESCAPES_ROOT", "Path escapes root 'r': ../x", "../x")],
+    [
+      "on what a write prepares",
+      ".venue-files",
+      failure("INVALID_PATH", "Invalid path '.venue-files': reserved name", ".venue-files"),
+    ],
+  ] as const;
+  test.each(refused)("%s", async (_, path, expected) => {
+    ground.put("file");
+    symlinkSync(ground.outside, join(ground.dir, "out"));
+    symlinkSync("nothing", join(ground.dir, "dangling"));
+    expect(await ground.fail("list", { path })).toEqual(expected);
+  });
+
+  test("where the process may not read", async () => {
+    ground.mkdir("closed");
+    execFileSync("chmod", ["0000", join(ground.dir, "closed")]);
+    const failed = await asNobody(ground.dir, () => ground.fail("list", { path: "closed" }));
+    expect(failed).toEqual(failure("PERMISSION_DENIED", "Permission denied: r:closed", "closed"));
+  });
+});

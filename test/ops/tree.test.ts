@@ -1,0 +1,222 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { asNobody } from "./as-nobody.js";
+import { failure, useGround } from "./ground.js";
+
+const ground = useGround();
+
+describe("file:tree", () => {
+  test("names the root, then one line an entry, indented by tabs, in order", async () => {
+    ground.put("b/c/deep");
+    ground.put("b/A");
+    ground.put("a.txt");
+    ground.mkdir("empty");
+    symlinkSync("b", join(ground.dir, "link"));
+    symlinkSync(ground.outside, join(ground.dir, "out"));
+    execFileSync("mkfifo", [join(ground.dir, "pipe")]);
+    expect(await ground.run("tree", {})).toEqual({
+      tree: "r/\n\ta.txt\n\tb/\n\t\tA\n\t\tc/\n\t\t\tdeep\n\tempty/\n\tlink@\n\tout@\n\tpipe\n",
+      truncated: false,
+      entries: 9,
+      depthLimited: false,
+    });
+  });
+
+  test("names the directory it starts in by its canonical path", async () => {
+    ground.put("b/c/deep");
+    expect(await ground.run("tree", { path: "/b/./x/..//c/" })).toMatchObject({ tree: "r/b/c/\n\tdeep\n", entries: 1 });
+    symlinkSync("b/c", join(ground.dir, "link"));
+    expect(await ground.run("tree", { path: "link" })).toMatchObject({ tree: "r/link/\n\tdeep\n" });
+  });
+
+  test("is one line for an empty directory", async () => {
+    ground.mkdir("empty");
+    const nothing = { truncated: false, entries: 0, depthLimited: false };
+    expect(await ground.run("tree", { path: "empty" })).toEqual({ tree: "r/empty/\n", ...nothing });
+    expect(await ground.run("tree", { path: "" })).toMatchObject({ tree: "r/\n\tempty/\n" });
+  });
+
+  test("gives every name one line, whatever is in it", async () => {
+    const names = ["a\nb", "c\td", "e\u001b[31m", "f\u202eg", "h\u2028i", "j\u0085k", "l\u007fm"];
+    for (const name of names) writeFileSync(join(ground.dir, name), "");
+    writeFileSync(Buffer.concat([Buffer.from(`${ground.dir}/x`), Buffer.of(0xff)]), "");
+    const { tree } = await ground.run("tree", {});
+    expect(tree).toBe(
+      "r/\n\ta\\u{a}b\n\tc\\u{9}d\n\te\\u{1b}[31m\n\tf\\u{202e}g\n\th\\u{2028}i\n\tj\\u{85}k\n\tl\\u{7f}m\n\tx\\xff\n",
+    );
+  });
+
+  test("keeps to itself what a write prepares", async () => {
+    ground.put(".venue-files/staged");
+    ground.put("dir/.venue-files-staged");
+    expect(await ground.run("tree", {})).toMatchObject({ tree: "r/\n\tdir/\n", entries: 1 });
+  });
+
+  test("leaves out what is below a directory that the process may not read", async () => {
+    ground.put("closed/inner");
+    ground.put("z");
+    execFileSync("chmod", ["0000", join(ground.dir, "closed")]);
+    const { tree } = await asNobody(ground.dir, () => ground.run("tree", {}));
+    expect(tree).toBe("r/\n\tclosed/\n\tz\n");
+  });
+});
+
+describe("sizes in file:tree", () => {
+  const sizes: readonly [number, string][] = [
+    [0, "0 B"],
+    [1, "1 B"],
+    [12, "12 B"],
+    [1023, "1023 B"],
+    [1024, "1.0 KB"],
+    [1126, "1.0 KB"],
+    [1127, "1.1 KB"],
+    [1280, "1.2 KB"],
+    [10_239, "9.9 KB"],
+    [10_240, "10.0 KB"],
+    [1_048_575, "1023.9 KB"],
+    [1_048_576, "1.0 MB"],
+    [2_411_725, "2.3 MB"],
+    [1_073_741_823, "1023.9 MB"],
+    [1_073_741_824, "1.0 GB"],
+    [10_737_418_240, "10.0 GB"],
+    [1_099_511_627_775, "1023.9 GB"],
+    [1_099_511_627_776, "1.0 TB"],
+  ];
+  test.each(sizes)("of a file of %d bytes", async (size, shown) => {
+    ground.put("file");
+    truncateSync(join(ground.dir, "file"), size);
+    expect(await ground.run("tree", { info: "size" })).toMatchObject({ tree: `r/\n\tfile (${shown})\n` });
+  });
+
+  test("stand behind files only", async () => {
+    ground.put("dir/inner", "123");
+    symlinkSync("dir/inner", join(ground.dir, "link"));
+    execFileSync("mkfifo", [join(ground.dir, "pipe")]);
+    const { tree } = await ground.run("tree", { info: "size" });
+    expect(tree).toBe("r/\n\tdir/\n\t\tinner (3 B)\n\tlink@\n\tpipe\n");
+  });
+
+  test.each([[undefined], [""]])("are not asked for by info: %p", async (info) => {
+    ground.put("file", "123");
+    expect(await ground.run("tree", info === undefined ? {} : { info: "" })).toMatchObject({ tree: "r/\n\tfile\n" });
+  });
+
+  test("are the only thing that can be asked for", async () => {
+    expect(await ground.fail("tree", { info: "owner" })).toEqual({
+      code: "INVALID_INPUT",
+      message: "'info' must be one of: size",
+      data: { pointer: "/info", expected: "size" },
+    });
+  });
+});
+
+describe("depth of file:tree", () => {
+  const path = Array.from({ length: 12 }, (_, index) => `d${index + 1}`);
+  const depths: readonly [number | undefined, number][] = [
+    [undefined, 3],
+    [1, 1],
+    [2, 2],
+    [10, 10],
+    [11, 10],
+    [1e300, 10],
+    [0, 1],
+    [-5, 1],
+  ];
+  test.each(depths)("%p shows %d levels", async (maxDepth, levels) => {
+    ground.put(`${path.join("/")}/file`);
+    const { tree, entries, depthLimited } = await ground.run("tree", maxDepth === undefined ? {} : { maxDepth });
+    expect(tree).toBe(
+      `r/\n${path
+        .slice(0, levels)
+        .map((name, index) => `${"\t".repeat(index + 1)}${name}/\n`)
+        .join("")}`,
+    );
+    expect({ entries, depthLimited }).toEqual({ entries: levels, depthLimited: true });
+  });
+
+  test("is not limited where nothing was left out", async () => {
+    ground.put("a/b/c");
+    expect(await ground.run("tree", { maxDepth: 3 })).toMatchObject({ depthLimited: false, entries: 3 });
+    expect(await ground.run("tree", { maxDepth: 2 })).toMatchObject({ depthLimited: true, entries: 2 });
+  });
+
+  test("counts from the directory it starts in", async () => {
+    ground.put("a/b/c/d");
+    expect(await ground.run("tree", { path: "a/b", maxDepth: 2 })).toMatchObject({ tree: "r/a/b/\n\tc/\n\t\td\n" });
+  });
+});
+
+describe("number of entries of file:tree", () => {
+  const counts: readonly [string, number | undefined, string, boolean][] = [
+    ["all by default", undefined, "r/\n\ta/\n\t\t1\n\t\t2\n\tb\n", false],
+    ["all if exactly they fit", 4, "r/\n\ta/\n\t\t1\n\t\t2\n\tb\n", false],
+    ["up to the limit, at any depth", 3, "r/\n\ta/\n\t\t1\n\t\t2\n", true],
+    ["one at least", 0, "r/\n\ta/\n", true],
+    ["one at least, also below 0", -1, "r/\n\ta/\n", true],
+  ];
+  test.each(counts)("shows %s", async (_, maxEntries, tree, truncated) => {
+    for (const name of ["a/1", "a/2", "b"]) ground.put(name);
+    const shown = await ground.run("tree", maxEntries === undefined ? {} : { maxEntries });
+    expect(shown).toEqual({ tree, truncated, entries: tree.split("\n").length - 2, depthLimited: false });
+  });
+
+  test("is 500 unless another is asked for, and never more than 5,000", async () => {
+    for (let index = 0; index <= 5000; index++) writeFileSync(join(ground.dir, String(index)), "");
+    expect(await ground.run("tree", {})).toMatchObject({ entries: 500, truncated: true });
+    expect(await ground.run("tree", { maxEntries: 9_999_999 })).toMatchObject({ entries: 5000, truncated: true });
+    const { tree } = await ground.run("tree", { maxEntries: 5000 });
+    expect(tree.split("\n")).toHaveLength(5002);
+  });
+
+  test.each([
+    ["maxDepth", 1.5],
+    ["maxEntries", "10"],
+    ["maxEntries", null],
+  ])("and its depth are whole numbers: %s %p", async (field, value) => {
+    expect(await ground.fail("tree", { [field]: value })).toMatchObject({
+      code: "INVALID_INPUT",
+      message: `'${field}' must be a whole number`,
+    });
+  });
+});
+
+describe("what a model sees of file:tree", () => {
+  test("is the text, and beside it what was left out with the call that shows it", async () => {
+    ground.put("a/b");
+    expect(await ground.render("tree", {})).toEqual({
+      kind: "text",
+      text: "r/\n\ta/\n\t\tb\n",
+      rest: { truncated: false, entries: 2, depthLimited: false },
+    });
+    expect(await ground.render("tree", { maxEntries: 1 })).toMatchObject({
+      rest: { truncated: true, entries: 1 },
+      note: "Cut after 1 entries. Call file_tree with a deeper path, or a larger maxEntries",
+    });
+    expect(await ground.render("tree", { maxDepth: 1 })).toMatchObject({
+      rest: { depthLimited: true },
+      note: "Some directories were not entered. Call file_tree on them, or with a larger maxDepth",
+    });
+  });
+});
+
+describe("file:tree is refused", () => {
+  const refused = [
+    ["where nothing is", "none", failure("NOT_FOUND", "Not found: r:none", "none")],
+    ["below a file", "file/x", failure("NOT_FOUND", "Not found: r:file/x", "file/x")],
+    ["on a file", "file", failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
+    ["through a link that leads out", "out", failure("SYMLINK_ESCAPE", "Path escapes root via symlink: out", "out")],
+    [
+      "through a link to nothing",
+      "dangling",
+      failure("DANGLING_SYMLINK", "Path resolves through dangling symlink: dangling", "dangling"),
+    ],
+  ] as const;
+  test.each(refused)("%s", async (_, path, expected) => {
+    ground.put("file");
+    symlinkSync(ground.outside, join(ground.dir, "out"));
+    symlinkSync("nothing", join(ground.dir, "dangling"));
+    expect(await ground.fail("tree", { path })).toEqual(expected);
+  });
+});

@@ -1,0 +1,148 @@
+import { chmodSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, type Finished, makeFolder, run, tempRootsIn } from "./process.js";
+
+afterAll(cleanUp);
+
+const folder = makeFolder({
+  "docs/a.txt": "a",
+  "text.json5": "hello",
+  "mistakes.json5": `{
+    port: "80",
+    nme: "x",
+    did: "did:key:z",
+    auth: { public: { caps: [{ with: "docs", can: "read" }] } },
+    file: { rootz: {}, roots: { "bad name": "." } },
+  }`,
+  "open.json5": `{ hostname: "0.0.0.0" }`,
+  "no-such-host.json5": `{ hostname: "no-such-host.invalid", auth: { public: { enabled: true } } }`,
+  "no-audit.json5": `{ audit: { file: "nowhere/audit.jsonl" } }`,
+  "no-mcp.json5": "{ mcp: false }",
+  "tmp.json5": "{ file: { roots: { tmp: { temp: true } } } }",
+  "no-list.json5": `{ with: "file://", can: "crud" }`,
+});
+
+const fails = (line: string): Promise<Finished> => run(line.split(" "), { cwd: folder });
+const nothing = { signal: null, stdout: "" };
+
+describe("64, wrong usage:", () => {
+  test.each<[string, string]>([
+    ["serve --prt 1", "Unknown option '--prt' - did you mean '--port'?"],
+    ["call file:stat {oops", `The input of 'call' is not valid JSON. Quote it: '{"root":"tmp","path":"a.txt"}'`],
+  ])("%s", async (line, message) => {
+    expect(await fails(line)).toEqual({ ...nothing, status: 64, stderr: `${message}\nSee: venue-files --help\n` });
+  });
+});
+
+describe("66, a file that cannot be read:", () => {
+  test.each<[string, string]>([
+    ["serve --config nope.json5", `Cannot read "nope.json5": no such file`],
+    ["mcp --config sub/nope.json5", `Cannot read "nope.json5": no such file`],
+    ["call file:roots --config docs", `Cannot read "docs": it is a directory`],
+    ["mcp --caps nope.json5", `Cannot read "nope.json5": no such file`],
+    ["call file:roots --caps docs", `Cannot read "docs": it is a directory`],
+  ])("%s", async (line, message) => {
+    expect(await fails(line)).toEqual({ ...nothing, status: 66, stderr: `${message}\n` });
+  });
+});
+
+describe("78, an invalid configuration:", () => {
+  const rootForm = "expected NAME=PATH or NAME=PATH:ro, for example --root docs=./docs or --root docs=./docs:ro";
+  test.each<[string, string]>([
+    ["serve --config text.json5", `Cannot read "text.json5": not valid JSON5 at line 1, column 1`],
+    ["serve --root docs", `Cannot read --root 'docs': ${rootForm}`],
+    ["serve --root docs=docs --root docs=.", "Root 'docs' is given twice by --root"],
+    ["serve --config tmp.json5 --root tmp=docs", "Root 'tmp' is given twice: in the config and by --root"],
+    ["serve --root docs=nope", `Root 'docs' does not exist or cannot be reached: ${folder}/nope`],
+    ["mcp --root docs=docs/a.txt", `Root 'docs' is not a directory: ${folder}/docs/a.txt`],
+    ["call file:roots --root all=/", "Root 'all' cannot be a root: it is the whole file system: /"],
+    [
+      "serve --config open.json5",
+      "Refusing to start: '0.0.0.0' is not a loopback address. Set auth.public.enabled to true or false explicitly.",
+    ],
+    [
+      "call file:roots --config no-audit.json5",
+      `'audit.file' cannot be opened: its folder does not exist: ${folder}/nowhere/audit.jsonl`,
+    ],
+    ["mcp --config no-mcp.json5", "MCP is switched off: 'mcp' is false"],
+    ["mcp --caps text.json5", `Cannot read "text.json5": not valid JSON5`],
+    [
+      "mcp --caps no-list.json5",
+      `"no-list.json5" must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`,
+    ],
+  ])("%s", async (line, message) => {
+    expect(await fails(line)).toEqual({ ...nothing, status: 78, stderr: `${message}\n` });
+  });
+
+  test("every mistake of a file at once", async () => {
+    const { status, stdout, stderr } = await fails("serve --config mistakes.json5");
+    expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
+    for (const mistake of [
+      "Unknown config key 'nme' - did you mean 'name'?",
+      "not supported yet: 'did'",
+      "'port' must be an integer from 0 to 65535, not a string",
+      "Unknown config key 'file.rootz' - did you mean 'roots'?",
+      "'auth.public.caps[0]' grants nothing",
+      "'file.roots.bad name'",
+    ]) {
+      expect(stderr.split("\n").filter((line) => line.includes(mistake))).toHaveLength(1);
+    }
+  });
+
+  test("every wrong --root at once", async () => {
+    const { status, stderr } = await fails("call file:roots --root a --root b=");
+    expect(status).toBe(78);
+    expect(stderr.match(/^Cannot read --root '(?:a|b=)'/gm)).toHaveLength(2);
+  });
+
+  test("every root that cannot be opened at once, and no temp root stays behind", async () => {
+    const tmp = makeFolder({ "c.json5": `{ file: { roots: { t: { temp: true }, a: "no", b: "nor" } } }` });
+    const { status, stderr } = await run(["serve", "--config", "c.json5"], { cwd: tmp, tmp });
+    expect(status).toBe(78);
+    expect(stderr.match(/^Root '[ab]' does not exist/gm)).toHaveLength(2);
+    expect(tempRootsIn(tmp)).toEqual([]);
+  });
+
+  test("a temp folder that others could look into", async () => {
+    const tmp = makeFolder({ [`venue-files-${process.geteuid?.()}/x`]: "" });
+    chmodSync(`${tmp}/venue-files-${process.geteuid?.()}`, 0o755);
+    const { status, stderr } = await run(["call", "file:roots"], { tmp });
+    expect(status).toBe(78);
+    expect(stderr).toContain("is in the way. Remove it, or set TMPDIR to a directory of your own");
+  });
+});
+
+describe("69, an address that is not to be had:", () => {
+  const taken = (): Promise<Server> =>
+    new Promise((resolve) => {
+      const server = createServer();
+      server.listen(0, "127.0.0.1", () => resolve(server));
+    });
+
+  test("a port in use, and no temp root stays behind", async () => {
+    const server = await taken();
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const tmp = makeFolder();
+    try {
+      expect(await run(["serve", "--port", `${port}`], { tmp })).toEqual({
+        ...nothing,
+        status: 69,
+        stderr: `Cannot listen on localhost:${port}: the port is in use. Choose another with --port\n`,
+      });
+      expect(tempRootsIn(tmp)).toEqual([]);
+    } finally {
+      server.close();
+    }
+  });
+
+  test("a host that does not exist", async () => {
+    const { status, stdout, stderr } = await fails("serve --config no-such-host.json5 --port 0");
+    expect({ status, stdout }).toEqual({ status: 69, stdout: "" });
+    // Which of the two depends on whether a name server can be asked.
+    expect(stderr).toMatch(
+      /^Cannot listen on no-such-host\.invalid:0: (?:no such host name|the host name cannot be looked up)\n$/,
+    );
+  });
+});
