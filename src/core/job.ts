@@ -33,8 +33,6 @@ export interface Submission {
   readonly context: SurfaceContext;
   /** Forget the record once its terminal state has been delivered. */
   readonly private?: boolean;
-  /** Nobody can ask for the record later, so it is forgotten as soon as the job ends. */
-  readonly unpolled?: boolean;
 }
 
 /** A job that has been started. */
@@ -43,6 +41,10 @@ export interface StartedJob {
   readonly id: string;
   /** Settles with the output or rejects with the FileAdapterError. */
   readonly result: Promise<unknown>;
+}
+
+/** A job with a record, which its owner may ask for later. */
+export interface RecordedJob extends StartedJob {
   record(): JobRecord;
   /** The record as soon as it is terminal, or as it stands after `ms`. */
   settled(ms: number): Promise<JobRecord>;

@@ -27,17 +27,19 @@ export function parsePath(root: string, text: string, windows = false): RelPath 
   if (fault !== undefined) throw invalidPath(place, fault);
   if (text.startsWith("//")) throw pathNotRelative(place);
 
-  const given = text.split("/").filter((segment) => segment !== "" && segment !== ".");
   const segments: string[] = [];
+  let first: string | undefined;
   let escaped = false;
-  for (const segment of given) {
+  for (const segment of text.split("/")) {
+    if (segment === "" || segment === ".") continue;
+    first ??= segment;
     if (segment !== "..") segments.push(segment);
     else if (segments.pop() === undefined) escaped = true;
   }
-  if (DRIVE.test(given[0] ?? "")) throw pathNotRelative(place);
+  if (first !== undefined && DRIVE.test(first)) throw pathNotRelative(place);
   if (escaped) throw pathEscapesRoot(place);
   // The resolved form counts too: `a/../C:` names a drive as much as `C:` does.
-  if (DRIVE.test(segments[0] ?? "")) throw pathNotRelative(place);
+  if (segments[0] !== first && DRIVE.test(segments[0] ?? "")) throw pathNotRelative(place);
 
   const late = lengthFault(text, segments) ?? reservedFault(segments, windows);
   if (late !== undefined) throw invalidPath(place, late);

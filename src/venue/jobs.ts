@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.js";
 import { FileAdapterError } from "../core/errors.js";
-import type { JobRecord, StartedJob, Submission } from "../core/job.js";
+import type { JobRecord, RecordedJob, StartedJob, Submission } from "../core/job.js";
 import { internalError, unknownOperation } from "../core/texts.js";
 import type { Catalogue, HostedOperation } from "./catalogue.js";
 import { createJobIds } from "./job-id.js";
@@ -27,7 +27,9 @@ export interface JobsOptions {
 /** The jobs of a venue, in memory only. Ids here are bare lower-case hex. */
 export interface Jobs {
   /** Starts a job. @throws UNKNOWN_OPERATION when no adapter has the operation; then there is no job */
-  submit(submission: Submission): StartedJob;
+  submit(submission: Submission): RecordedJob;
+  /** The same without a record, for callers who could never ask for it. */
+  run(submission: Submission): StartedJob;
   /** The record as it stands. `undefined`: never known, or dropped. */
   get(id: string): JobRecord | undefined;
   /** Says that its owner has been given the record: that of a finished private job is then forgotten. */
@@ -79,19 +81,24 @@ class JobStore implements Jobs {
     return this.#jobs.size;
   }
 
-  submit(submission: Submission): StartedJob {
-    const operation = this.#options.catalogue.named(submission.operation);
-    if (operation === undefined) throw unknownOperation(submission.operation);
+  run(submission: Submission): StartedJob {
+    const operation = this.#operation(submission);
+    const id = this.#nextId(this.#options.clock.nowMs());
+    const result = this.#invoke(id, operation, submission).catch((error: unknown) => {
+      throw this.#faultOf(error, id);
+    });
+    return { id, result };
+  }
+
+  submit(submission: Submission): RecordedJob {
+    const operation = this.#operation(submission);
     const nowMs = this.#options.clock.nowMs();
     const id = this.#nextId(nowMs);
-    const job = new Job(startRecord({ id, operation, submission, nowMs }), {
-      id,
-      isPrivate: submission.private === true,
-      unpolled: submission.unpolled === true,
-      onDelivered: (id) => this.delivered(id),
-    });
+    const job = new Job(id, submission.private === true, startRecord({ id, operation, submission, nowMs }), (id) =>
+      this.delivered(id),
+    );
     this.#jobs.set(id, job);
-    if (!job.unpolled) this.#sweep();
+    this.#sweep();
     job.start(this.#run(job, operation, submission));
     return job;
   }
@@ -118,8 +125,7 @@ class JobStore implements Jobs {
   async #run(job: Job, operation: HostedOperation, submission: Submission): Promise<unknown> {
     let output: unknown;
     try {
-      const context = { ...submission.context, jobId: job.id };
-      output = await operation.adapter.invoke(submission.operation, submission.input, context);
+      output = await this.#invoke(job.id, operation, submission);
     } catch (error) {
       const fault = this.#faultOf(error, job.id);
       this.#finish(job, failure(fault, job.id));
@@ -127,6 +133,16 @@ class JobStore implements Jobs {
     }
     this.#finish(job, { status: "COMPLETE", output });
     return output;
+  }
+
+  #operation(submission: Submission): HostedOperation {
+    const operation = this.#options.catalogue.named(submission.operation);
+    if (operation === undefined) throw unknownOperation(submission.operation);
+    return operation;
+  }
+
+  #invoke(jobId: string, operation: HostedOperation, submission: Submission): Promise<unknown> {
+    return operation.adapter.invoke(submission.operation, submission.input, { ...submission.context, jobId });
   }
 
   #faultOf(error: unknown, id: string): FileAdapterError {
@@ -138,10 +154,6 @@ class JobStore implements Jobs {
   #finish(job: Job, outcome: Outcome): void {
     const { clock, limits } = this.#options;
     const record = job.finish(outcome, clock.nowMs());
-    if (job.unpolled) {
-      this.#jobs.delete(job.id);
-      return;
-    }
     // Absent when the store was closed meanwhile.
     if (!this.#jobs.has(job.id)) return;
     job.bytes = RECORD_BYTES + estimateBytes(record.input) + estimateBytes(record.output);
@@ -192,29 +204,20 @@ class JobStore implements Jobs {
   }
 }
 
-interface JobTraits {
+class Job implements RecordedJob {
   readonly id: string;
   readonly isPrivate: boolean;
-  readonly unpolled: boolean;
-  readonly onDelivered: (id: string) => void;
-}
-
-class Job implements StartedJob {
-  readonly id: string;
-  readonly isPrivate: boolean;
-  readonly unpolled: boolean;
   readonly #onDelivered: (id: string) => void;
   #record: JobRecord;
   #result: Promise<unknown> = Promise.resolve();
   finished = false;
   bytes = 0;
 
-  constructor(record: JobRecord, traits: JobTraits) {
-    this.id = traits.id;
-    this.isPrivate = traits.isPrivate;
-    this.unpolled = traits.unpolled;
+  constructor(id: string, isPrivate: boolean, record: JobRecord, onDelivered: (id: string) => void) {
+    this.id = id;
+    this.isPrivate = isPrivate;
     this.#record = record;
-    this.#onDelivered = traits.onDelivered;
+    this.#onDelivered = onDelivered;
   }
 
   get result(): Promise<unknown> {

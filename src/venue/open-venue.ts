@@ -4,6 +4,7 @@ import type { AuditSink } from "../audit/record.js";
 import { ConfigError } from "../config/errors.js";
 import { bareHost, isLoopbackHost } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
+import type { SurfaceContext } from "../core/adapter.js";
 import type { Capability } from "../core/capability.js";
 import type { ReadBudget } from "../core/limits.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
@@ -128,20 +129,19 @@ function mcpHost(
     version: packageVersion(),
     instructions: INSTRUCTIONS,
     tools: adapter.operations.filter((operation) => writable || !operation.changes),
-    maxWaitMs: config.jobs.maxWaitMs,
-    submit: (operation, input, signal) =>
-      host.submit({
-        operation,
-        input,
-        caller: caller.did ?? host.did,
-        context: {
-          signal,
-          ...(caller.did === undefined ? {} : { callerDID: caller.did }),
-          ...(caller.caps === undefined ? {} : { caps: caller.caps }),
-          ...(budget === undefined ? {} : { budget }),
-        },
-        unpolled: caller.did === undefined,
-      }),
+    // Where every operation ends earlier by itself, nobody needs to watch the time.
+    maxWaitMs: config.file.limits.timeoutMs < config.jobs.maxWaitMs ? undefined : config.jobs.maxWaitMs,
+    submit: (operation, input, signal) => {
+      const context: SurfaceContext = {
+        signal,
+        ...(caller.did === undefined ? {} : { callerDID: caller.did }),
+        ...(caller.caps === undefined ? {} : { caps: caller.caps }),
+        ...(budget === undefined ? {} : { budget }),
+      };
+      const submission = { operation, input, caller: caller.did ?? host.did, context };
+      // On stdio nobody can ask for the record later.
+      return caller.did === undefined ? host.run(submission) : host.submit(submission);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Adapter } from "../core/adapter.js";
 import { type Clock, systemClock } from "../core/clock.js";
-import type { JobRecord, StartedJob, Submission } from "../core/job.js";
+import type { JobRecord, RecordedJob, StartedJob, Submission } from "../core/job.js";
 import type { HttpHost, HttpLimits, JobLookup, McpHandler } from "../surfaces/http/host.js";
 import type { HttpTimeouts } from "../surfaces/http/node-server.js";
 import type { HttpSurface } from "../surfaces/http/surface.js";
@@ -49,7 +49,9 @@ export interface VenueHost {
   readonly did: string;
   readonly catalogue: Catalogue;
   /** Starts a job. @throws UNKNOWN_OPERATION */
-  submit(submission: Submission): StartedJob;
+  submit(submission: Submission): RecordedJob;
+  /** Runs an operation as a job without a record. @throws UNKNOWN_OPERATION */
+  run(submission: Submission): StartedJob;
   /** The record of a job by its bare lower-case hex id. `undefined`: never known, or dropped. */
   job(id: string): JobRecord | undefined;
   /** Serves HTTP. @throws the error of the system, for example with `code` `EADDRINUSE` */
@@ -70,6 +72,7 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     did,
     catalogue,
     submit: (submission) => jobs.submit(submission),
+    run: (submission) => jobs.run(submission),
     job: (id) => jobs.get(id),
     listen: async () => {
       const { createHttpSurface } = await import("../surfaces/http/surface.js");

@@ -117,17 +117,16 @@ describe("a record", () => {
     expect((await jobs.submit({ ...call("file:write"), input }).settled(1000)).input).toEqual(input);
   });
 
-  test("forgets a job that nobody can poll as soon as it ends, well or not", async () => {
+  test("is not made for a job that is only run", async () => {
     const { jobs } = store({
       read: () => "text",
       write: () => {
         throw notFound({ root: "r", path: "p" });
       },
     });
-    const done = jobs.submit(call("file:read", {}, { unpolled: true }));
-    expect(jobs.get(done.id)).toMatchObject({ status: "STARTED" });
+    const done = jobs.run(call("file:read", {}));
+    const failed = jobs.run(call("file:write", {}));
     await expect(done.result).resolves.toBe("text");
-    const failed = jobs.submit(call("file:write", {}, { unpolled: true }));
     await expect(failed.result).rejects.toMatchObject({ code: "NOT_FOUND" });
     expect([jobs.get(done.id), jobs.get(failed.id), jobs.size]).toEqual([undefined, undefined, 0]);
   });

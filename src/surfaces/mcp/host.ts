@@ -10,8 +10,8 @@ export interface McpHost {
   readonly instructions: string;
   /** The operations offered as tools. */
   readonly tools: readonly OperationMetadata[];
-  /** How long a tool call waits for its job, in milliseconds. */
-  readonly maxWaitMs: number;
+  /** How long a tool call waits for its job, in milliseconds. `undefined`: until it ends by its own deadline. */
+  readonly maxWaitMs: number | undefined;
   /** Starts the job of a tool call. */
   submit(operation: string, input: unknown, signal: AbortSignal): StartedJob;
 }

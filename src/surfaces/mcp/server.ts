@@ -31,17 +31,13 @@ export function createMcpServer(host: McpHost): Server {
   return server;
 }
 
-/** The job's result; its own deadline is usually the nearer one. */
-async function outcome(job: StartedJob, maxWaitMs: number): Promise<unknown> {
+function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknown> {
+  if (maxWaitMs === undefined) return job.result;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(timedOut(maxWaitMs)), maxWaitMs);
   });
-  try {
-    return await Promise.race([job.result, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([job.result, late]).finally(() => clearTimeout(timer));
 }
 
 /**
