@@ -1,7 +1,7 @@
 import type { Ability } from "../core/capability.js";
 import type { FileAdapterError } from "../core/errors.js";
 import { denied } from "./denial.js";
-import { covers, type Grant, intersect, type Need, parseGrant, wordsOf } from "./grant.js";
+import { covers, EVERYTHING, type Grant, intersect, type Need, parseGrant, wordsOf } from "./grant.js";
 
 /** What a caller may do at all, before any caps list narrows it. */
 export type Authority = "everything" | readonly Grant[];
@@ -65,7 +65,8 @@ export class Authoriser {
     const words = wordsOf("crud/read");
     const readable = (root: string) =>
       this.#someGrant(
-        (grant) => (grant.segments[0] ?? root) === root && covers({ ...grant, segments: [] }, { segments: [], words }),
+        (grant) =>
+          (grant.segments[0] ?? root) === root && covers({ segments: [], words: grant.words }, { segments: [], words }),
       );
     if (!roots.some(readable)) throw this.#denial({ segments: [], words }, "crud/read");
   }
@@ -83,12 +84,11 @@ export class Authoriser {
 
   /** The grants of caps ∩ authority, worked out one by one. */
   *#held(): Generator<Grant> {
-    const everything: Grant = { segments: [], words: [] };
     const lists = [
-      this.#authority === "everything" ? [everything] : this.#authority,
+      this.#authority === "everything" ? [EVERYTHING] : this.#authority,
       ...this.#caps.map((list) => list.grants),
     ];
-    yield* combine(lists, everything);
+    yield* combine(lists, EVERYTHING);
   }
 
   #denial(need: Need, ability: Ability, realPath = false): FileAdapterError {

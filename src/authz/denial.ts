@@ -1,7 +1,7 @@
-import type { Ability } from "../core/capability.js";
+import type { Ability, Capability } from "../core/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors.js";
 import { escapeText } from "../core/texts.js";
-import { type Grant, printGrant, printResource } from "./grant.js";
+import { type Grant, printResource, SCHEME } from "./grant.js";
 
 export interface Denial {
   readonly operation: string;
@@ -22,10 +22,10 @@ const SHOWN_ROOT_BYTES = 63;
 /** The one error of a missing right. It never tells whether the target exists. */
 export function denied(denial: Denial): FileAdapterError {
   const required = { with: printResource(denial.required.segments), can: denial.required.ability };
-  const have = denial.have.map(printGrant);
+  const have = denial.have.map(({ written }) => written);
   const text =
-    `Capability denied: ${denial.operation} requires ${required.can} on ${shown(denial.required.segments)}. ` +
-    `Your capabilities are: ${list(denial)}. ` +
+    `Capability denied: ${denial.operation} requires ${required.can} on ${shown(required.with)}. ` +
+    `Your capabilities are: ${list(have)}. ` +
     "Retrying the same call will not succeed - the denial is structural.";
   return adapterError("CAPABILITY_DENIED", text, {
     structural: true,
@@ -39,22 +39,19 @@ export function denied(denial: Denial): FileAdapterError {
   });
 }
 
-function list({ have }: Denial): string {
+function list(have: readonly Capability[]): string {
   if (have.length === 0) return "(none)";
-  const first = have.slice(0, SHOWN_IN_TEXT).map((grant) => `${printGrant(grant).can} on ${shown(grant.segments)}`);
+  const first = have.slice(0, SHOWN_IN_TEXT).map((grant) => `${grant.can} on ${shown(grant.with)}`);
   const more = have.length - first.length;
   if (more > 0) first.push(`and ${more} more`);
   return first.join(", ");
 }
 
-/** A resource for the text: the root's name and a path, each cut in its middle where it is long. */
-function shown(segments: readonly string[]): string {
-  const [root, ...path] = segments;
-  if (root === undefined) return printResource([]);
-  return printResource([
-    shorten(escapeText(root), SHOWN_ROOT_BYTES),
-    shorten(escapeText(path.join("/")), SHOWN_PATH_BYTES),
-  ]);
+/** A resource for the text: the root's name and the path, each cut in its middle where it is long. */
+function shown(resource: string): string {
+  const [root = "", ...path] = resource.slice(SCHEME.length).split("/");
+  const name = `${SCHEME}${shorten(escapeText(root), SHOWN_ROOT_BYTES)}`;
+  return path.length === 0 ? name : `${name}/${shorten(escapeText(path.join("/")), SHOWN_PATH_BYTES)}`;
 }
 
 /** Keeps both ends of a long text, which say most, within `max` bytes. */

@@ -5,7 +5,11 @@ export interface Grant {
   readonly segments: readonly string[];
   /** Words of the ability; none mean every ability. */
   readonly words: readonly string[];
+  /** As it was written, for people. */
+  readonly written: Capability;
 }
+
+export const EVERYTHING: Grant = { segments: [], words: [], written: { with: "file://", can: "*" } };
 
 /** What one step of an operation needs: the root's name and the path below it, and the ability. */
 export interface Need {
@@ -13,7 +17,7 @@ export interface Need {
   readonly words: readonly string[];
 }
 
-const SCHEME = "file://";
+export const SCHEME = "file://";
 const MAX_WITH_BYTES = 1024;
 const REFUSED = /[%\\?#*:\u0000-\u001f\u007f]/;
 const ABILITY = /^(?:\*|[a-z][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*(?:\/\*)?)$/;
@@ -29,7 +33,8 @@ export function parseGrant(value: unknown): Grant | undefined {
   if (typeof resource !== "string" || typeof can !== "string") return undefined;
   const segments = parseResource(resource);
   const words = parseAbility(can);
-  return segments === undefined || words === undefined ? undefined : { segments, words };
+  if (segments === undefined || words === undefined) return undefined;
+  return { segments, words, written: { with: resource, can } };
 }
 
 function parseResource(text: string): string[] | undefined {
@@ -57,19 +62,16 @@ const WORDS: Readonly<Record<Ability, readonly string[]>> = {
 export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];
 
 /** Whether a grant covers a need: both its segments and its words are a prefix. */
-export const covers = (grant: Grant, need: Need): boolean =>
+export const covers = (grant: Need, need: Need): boolean =>
   isPrefix(grant.segments, need.segments) && isPrefix(grant.words, need.words);
 
-/** The narrower of two grants, if one lies within the other on each axis. */
+/** The narrower of two grants on each axis, if one lies within the other there. */
 export function intersect(a: Grant, b: Grant): Grant | undefined {
-  const segments = narrower(a.segments, b.segments);
-  const words = narrower(a.words, b.words);
-  return segments === undefined || words === undefined ? undefined : { segments, words };
-}
-
-function narrower(a: readonly string[], b: readonly string[]): readonly string[] | undefined {
-  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
-  return isPrefix(short, long) ? long : undefined;
+  const [wide, deep] = a.segments.length <= b.segments.length ? [a, b] : [b, a];
+  const [broad, fine] = a.words.length <= b.words.length ? [a, b] : [b, a];
+  if (!isPrefix(wide.segments, deep.segments) || !isPrefix(broad.words, fine.words)) return undefined;
+  const written = { with: deep.written.with, can: fine.written.can };
+  return { segments: deep.segments, words: fine.words, written };
 }
 
 function isPrefix(short: readonly string[], long: readonly string[]): boolean {
@@ -83,8 +85,3 @@ export function printResource(segments: readonly string[]): string {
   const [root, ...path] = segments;
   return root === undefined ? SCHEME : `${SCHEME}${root}/${path.join("/")}`;
 }
-
-export const printGrant = (grant: Grant): Capability => ({
-  with: printResource(grant.segments),
-  can: grant.words.length === 0 ? "*" : grant.words.join("/"),
-});

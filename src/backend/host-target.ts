@@ -2,11 +2,11 @@ import type { Access } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { isADirectory, notADirectory, notAFile, type Place, parentMissing, permissionDenied } from "../core/texts.js";
+import type { Found } from "../jail/found.js";
 import { below, identity, type Pinned, READ_DIRECTORY } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
-import type { Lock } from "../jail/locks.js";
 import { closeNow, errnoOf } from "../jail/sys.js";
-import type { Found, Walk } from "../jail/walk.js";
+import type { Walk } from "../jail/walk.js";
 
 /** What a root says about changes in it. */
 export interface WriteRules {
@@ -44,6 +44,7 @@ export interface Target {
  */
 export function locate(change: Change, found: Reached, options: { parents: boolean }): Target {
   const { path, access, walk } = change;
+  walk.settle();
   if (found.state === "blocked") throw notADirectory(prefix(change, found.prefix));
   if (found.state === "found") return { name: found.real.at(-1) ?? "", parents: [], old: found.object };
 
@@ -67,13 +68,13 @@ export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
 
 /** Makes the missing directories and enters them, whoever was faster. */
 export function* createParents(change: Change, parents: readonly string[]): Io<void> {
-  for (const name of parents) {
+  const above = change.path.segments.length - 1 - parents.length;
+  for (const [index, name] of parents.entries()) {
     const parent = change.walk.directory;
     yield* makeOne(change, name);
     const directory = yield* change.jail.handles.enter(parent, name);
-    const depth = change.path.segments.length - (parents.length - parents.indexOf(name));
-    if (directory === "missing") throw parentMissing(prefix(change, depth));
-    if (directory === "not a directory") throw notADirectory(prefix(change, depth));
+    if (directory === "missing") throw parentMissing(prefix(change, above + index + 1));
+    if (directory === "not a directory") throw notADirectory(prefix(change, above + index + 1));
     change.walk.push(directory, name);
   }
 }
@@ -91,14 +92,22 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
   return true;
 }
 
+/** A turn among the writers of a name. */
+export interface Turn {
+  /** Another writer was done since the walk, so what it found may have changed. */
+  readonly stale: boolean;
+  release(): void;
+}
+
 /** Waits its turn among the writers of the name, and keeps the directories above it from being removed meanwhile. */
-export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Lock> {
+export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Turn> {
   const { jail, walk } = change;
   const key = `${identity(walk.directory)}/${jail.foldsCase ? name.toLowerCase() : name}`;
-  return yield* jail.locks.hold({
-    shared: walk.directories.map(identity),
+  const lock = yield* jail.locks.hold({
+    shared: walk.identities(),
     exclusive: whole === undefined ? [key] : [key, identity(whole)],
   });
+  return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
 }
 
 /** Makes changed entries of a directory survive a power cut, if the root wants that. */

@@ -16,11 +16,11 @@ interface Frame {
 export function* walkEntries(
   jail: Jail,
   start: Pinned,
-  options: { visit: Visit; sizes: boolean; top: boolean; scope: CallScope },
+  options: { visit: Visit; sizes: boolean; scope: CallScope },
 ): Io<void> {
   const { sys, foldsCase } = jail;
   const frames: Frame[] = [
-    { directory: start, names: yield* readNames(sys, start, { top: options.top, foldsCase }), next: 0 },
+    { directory: start, names: yield* readNames(sys, start, { top: start === jail.top, foldsCase }), next: 0 },
   ];
   try {
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {

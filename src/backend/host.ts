@@ -3,15 +3,18 @@ import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound, rootDelete } from "../core/texts.js";
 import { modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
+import type { Found } from "../jail/found.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { closeNow } from "../jail/sys.js";
-import type { Found, Walk } from "../jail/walk.js";
+import type { Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
-import { makeDirectory, removeEntry } from "./host-entry.js";
+import { appendFile } from "./host-append.js";
+import { makeDirectory } from "./host-directory.js";
+import { removeEntry } from "./host-removal.js";
 import type { Reached, WriteRules } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";
-import { appendFile, replaceFile } from "./host-write.js";
+import { replaceFile } from "./host-write.js";
 
 /** Work on a walk that has arrived somewhere; `real` has been authorised. */
 type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
@@ -27,14 +30,12 @@ export class HostBackend implements Backend {
   }
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
-    return this.#resolve(path, access, (walk, found) =>
-      this.#list(directoryOf(found, access), isTop(walk, found), page, access),
-    );
+    return this.#resolve(path, access, (_walk, found) => this.#list(directoryOf(found, access), page, access));
   }
 
   walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Awaitable<void> {
-    return this.#resolve(path, access, (walk, found) =>
-      walkEntries(this.#jail, directoryOf(found, access), { ...options, top: isTop(walk, found), scope: access.scope }),
+    return this.#resolve(path, access, (_walk, found) =>
+      walkEntries(this.#jail, directoryOf(found, access), { ...options, scope: access.scope }),
     );
   }
 
@@ -101,17 +102,16 @@ export class HostBackend implements Backend {
     access.scope.checkpoint();
     const walk = this.#jail.walk(path, { place: access.place, followLast: options.followLast });
     try {
-      const found = yield* walk.run();
-      access.real(found.real);
-      if (found.state === "dangling") throw danglingSymlink(access.place);
+      const found = yield* arrive(walk, path, access);
       return yield* options.work(walk, found);
     } finally {
       walk.close();
     }
   }
 
-  *#list(directory: Pinned, top: boolean, page: { offset: number; limit: number }, access: Access): Io<Listing> {
+  *#list(directory: Pinned, page: { offset: number; limit: number }, access: Access): Io<Listing> {
     const { sys, foldsCase } = this.#jail;
+    const top = directory === this.#jail.top;
     const all = yield* readNames(sys, directory, { top, foldsCase });
     const names = all.slice(page.offset, page.offset + page.limit);
     return { total: all.length, entries: yield* readEntries(sys, directory, { names, top, scope: access.scope }) };
@@ -156,7 +156,33 @@ export class HostBackend implements Backend {
   }
 }
 
-const isTop = (walk: Walk, found: Found): boolean => found.state === "found" && found.object === walk.directories[0];
+/**
+ * Walks, and authorises the place the request leads to. A walk that fails or comes to nothing behind a link tells
+ * something of the place where it gave up, so the caller needs rights there too.
+ */
+function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> {
+  let found: Found;
+  try {
+    found = yield* walk.run();
+  } catch (error) {
+    authoriseEnd(walk, path, access);
+    throw error;
+  }
+  if (found.state !== "dangling") {
+    access.real(found.real);
+    return found;
+  }
+  authoriseEnd(walk, path, access);
+  access.real(found.real);
+  throw danglingSymlink(access.place);
+}
+
+function authoriseEnd(walk: Walk, path: RelPath, access: Access): void {
+  const { reached } = walk;
+  // On the requested path itself nothing new is told.
+  const requested = reached.every((name, index) => name === path.segments[index]);
+  if (walk.crossedLink && !requested) access.real(reached);
+}
 
 function directoryOf(found: Reached, access: Access): Pinned {
   if (found.state !== "found") throw notFound(access.place);

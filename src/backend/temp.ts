@@ -2,8 +2,14 @@ import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Io } from "../core/io.js";
+import { below, PathHandles, ProcHandles, release } from "../jail/handles.js";
+import { hasProcHandles } from "../jail/mounts.js";
 import { isDead, ownIdentity, type ProcessIdentity } from "../jail/process-identity.js";
-import { errnoOf } from "../jail/sys.js";
+import { purge } from "../jail/purge.js";
+import { errnoOf, quietly, Sys } from "../jail/sys.js";
+
+const RECORD = /^([0-9a-f]{16})\.json$/;
 
 /**
  * The private place of one adapter's temp roots: `venue-files-<uid>/<instance>/` below the system's temp directory, both
@@ -11,30 +17,30 @@ import { errnoOf } from "../jail/sys.js";
  */
 export class TempHome {
   readonly #home: string;
-  readonly #instance: string;
+  readonly #instance = randomBytes(8).toString("hex");
   #made = false;
 
   constructor() {
     this.#home = join(tmpdir(), `venue-files-${process.geteuid?.() ?? "user"}`);
-    this.#instance = join(this.#home, randomBytes(8).toString("hex"));
   }
 
   /** Makes a fresh directory for one root. @returns its absolute path */
   create(prefix: string): string {
+    const instance = join(this.#home, this.#instance);
     if (!this.#made) {
       makePrivate(this.#home);
       sweep(this.#home);
-      writeFileSync(`${this.#instance}.json`, JSON.stringify(ownIdentity()), { flag: "wx", mode: 0o600 });
-      makePrivate(this.#instance);
+      writeFileSync(`${instance}.json`, JSON.stringify(ownIdentity()), { flag: "wx", mode: 0o600 });
+      makePrivate(instance);
       this.#made = true;
     }
-    return mkdtempSync(join(this.#instance, prefix));
+    return mkdtempSync(join(instance, prefix));
   }
 
-  /** Removes every directory made here. */
+  /** Removes every directory made here. Never fails: what cannot be removed is left to a later start. */
   remove(): void {
     if (!this.#made) return;
-    removeInstance(this.#instance);
+    removeInstance(this.#home, this.#instance);
     this.#made = false;
   }
 }
@@ -56,10 +62,9 @@ function makePrivate(path: string): void {
 function sweep(home: string): void {
   const own = ownIdentity();
   for (const file of readdirSync(home)) {
-    if (!file.endsWith(".json")) continue;
-    const instance = join(home, file.slice(0, -".json".length));
-    const left = readRecord(`${instance}.json`);
-    if (left !== undefined && isDead(left, own)) removeInstance(instance);
+    const [, instance] = RECORD.exec(file) ?? [];
+    const left = instance === undefined ? undefined : readRecord(join(home, file));
+    if (instance !== undefined && left !== undefined && isDead(left, own)) removeInstance(home, instance);
   }
 }
 
@@ -78,8 +83,42 @@ function parseRecord(value: unknown): ProcessIdentity | undefined {
   return typeof pid === "number" && typeof start === "number" ? { boot, namespace, pid, start } : undefined;
 }
 
-/** The record goes last, so that an interrupted removal is found again. */
-function removeInstance(instance: string): void {
-  rmSync(instance, { recursive: true, force: true });
-  rmSync(`${instance}.json`, { force: true });
+/** The record goes last, and only when nothing is left, so that an interrupted removal is found again. */
+function removeInstance(home: string, instance: string): void {
+  try {
+    runAtOnce(emptyInstance(home, instance));
+    if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
+      rmSync(join(home, `${instance}.json`), { force: true });
+    }
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+  }
+}
+
+/**
+ * Whoever works in a root may still be changing it, and may be shut up in it: so it goes by handles, as a jail would do
+ * it, never by paths that lead elsewhere a moment later.
+ */
+function* emptyInstance(home: string, instance: string): Io<void> {
+  const sys = new Sys(false);
+  const handles = hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys);
+  const above = handles.openRoot(home);
+  try {
+    const directory = yield* handles.enter(above, instance);
+    if (typeof directory === "string") return;
+    try {
+      const place = { directory, freeName: () => randomBytes(16).toString("hex") };
+      for (const name of yield* sys.names(directory.path)) yield* purge({ handles, sys }, place, name.name);
+    } finally {
+      release(directory);
+    }
+    yield* quietly(sys.rmdir(below(above, instance)));
+  } finally {
+    release(above);
+  }
+}
+
+/** Runs to the end without letting others in between. What is waited for is only ever a courtesy to others. */
+function runAtOnce(io: Io<void>): void {
+  while (io.next().done !== true);
 }

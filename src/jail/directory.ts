@@ -4,7 +4,7 @@ import type { Io } from "../core/io.js";
 import type { CallScope } from "../core/scope.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";
-import { below, entryPath, type Pinned } from "./handles.js";
+import { entryPath, type Pinned } from "./handles.js";
 import { errnoOf, type Sys } from "./sys.js";
 
 /** A name found in a directory. */
@@ -81,24 +81,33 @@ export function typeOf(entry: Stats | Dirent | Dirent<Buffer>): EntryType | unde
 export const modifiedMs = (stat: Stats): number => Math.floor(stat.mtimeMs);
 
 /**
- * The name under which `object` stands in `directory`, on a file system that answers to other spellings too.
+ * The name under which `object` stands in `directory`, on a file system that answers to other spellings too. Names that
+ * fold alike are tried first; what the file system folds in its own way is found by looking at every entry.
  * Falls back to the spelling used when the entry is gone by now.
  */
 export function* storedName(sys: Sys, directory: Pinned, used: string, object: Pinned): Io<string> {
   const names = (yield* sys.names(directory.path)).map((entry) => entry.name);
   if (names.includes(used)) return used;
-  const folded = used.normalize("NFC").toLowerCase();
-  for (const name of names.filter((candidate) => candidate.normalize("NFC").toLowerCase() === folded)) {
-    const stat = yield* sys.lstat(below(directory, name));
+  const folded = fold(used);
+  const alike = names.filter((name) => fold(name) === folded);
+  for (const name of [...alike, ...names]) {
+    const stat = yield* examine(sys, directory, { name, raw: name, type: undefined });
     if (stat?.ino === object.stat.ino && stat.dev === object.stat.dev) return name;
   }
   return used;
 }
 
+const fold = (name: string): string => name.normalize("NFC").toLowerCase();
+
 function fromBytes(entry: Dirent<Buffer>): Name {
-  const text = entry.name.toString("utf8");
-  const exact = Buffer.from(text).equals(entry.name);
-  return { name: exact ? text : escapeBytes(entry.name), raw: exact ? text : entry.name, type: typeOf(entry) };
+  const raw = rawName(entry.name);
+  return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type: typeOf(entry) };
+}
+
+/** A name as text, if its bytes are UTF-8. */
+export function rawName(bytes: Buffer): string | Buffer {
+  const text = bytes.toString("utf8");
+  return Buffer.from(text).equals(bytes) ? text : bytes;
 }
 
 /** Decodes what is UTF-8 and shows every other byte as `\xhh`. */

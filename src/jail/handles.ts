@@ -165,6 +165,9 @@ export class PathHandles implements Handles {
 
 export const READ = O_RDONLY;
 export const READ_DIRECTORY = O_RDONLY | O_DIRECTORY;
+/** Reads what was made by {@link CREATE}, not what somebody may have put in its place. */
+export const READ_NEW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 export const APPEND = fs.constants.O_WRONLY | fs.constants.O_APPEND;
 /** Makes a new file and nothing else: fails on anything that has the name, links too. */
 export const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;
+export const CREATE_APPEND = CREATE | fs.constants.O_APPEND;

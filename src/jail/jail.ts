@@ -1,13 +1,16 @@
 import { realpathSync, statSync } from "node:fs";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
-import type { Place } from "../core/texts.js";
+import { aborted, type Place } from "../core/texts.js";
 import { type Handles, PathHandles, type Pinned, ProcHandles, release } from "./handles.js";
 import type { Locks } from "./locks.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { Staging } from "./staging.js";
 import { Sys } from "./sys.js";
 import { Walk, type WalkRoot } from "./walk.js";
+
+/** How long {@link Jail.close} waits for calls whose callers have been answered already. */
+const CLOSE_PATIENCE_MS = 5000;
 
 export interface JailOptions {
   /** Host directory, absolute. */
@@ -45,6 +48,9 @@ export class Jail implements WalkRoot {
   readonly warnings: readonly string[];
   readonly #readOnly: boolean;
   readonly #background = new Set<Promise<unknown>>();
+  #walks = 0;
+  #closing: Promise<void> | undefined;
+  #whenIdle: () => void = () => {};
 
   /** @throws Error that completes "Root 'x' …" when the directory cannot be a root */
   constructor(options: JailOptions, locks: Locks) {
@@ -55,19 +61,25 @@ export class Jail implements WalkRoot {
     this.handles =
       options.engine === undefined && hasProcHandles() ? new ProcHandles(this.sys) : new PathHandles(this.sys);
     this.foldsCase = foldsCase(this.realPath);
+    this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)
+      ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
+      : [];
     this.top = this.handles.openRoot(this.realPath);
     this.crossDevice = options.crossDevice;
     this.#readOnly = options.readOnly;
     this.locks = locks;
     this.staging = new Staging(this);
-    this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)
-      ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
-      : [];
     if (!this.#readOnly) this.inBackground(runIo(this.staging.sweep()));
   }
 
+  /** @throws ABORTED once the jail is closed */
   walk(path: RelPath, options: { place: Place; followLast: boolean }): Walk {
-    return new Walk(this, path, options);
+    if (this.#closing !== undefined) throw aborted();
+    this.#walks++;
+    const onClose = () => {
+      if (--this.#walks === 0) this.#whenIdle();
+    };
+    return new Walk(this, path, { ...options, since: this.locks.turn, onClose });
   }
 
   /** Lets work that nobody waits for end before {@link close} does. Its failures leave something for the next sweep. */
@@ -81,7 +93,33 @@ export class Jail implements WalkRoot {
     void done.finally(() => this.#background.delete(done));
   }
 
-  async close(): Promise<void> {
+  /**
+   * Takes no more walks and waits for those under way, but not for ever: one may hang on content that never comes. Then
+   * the last of them ends the jail. Until then its handles stay open, lest their numbers come to mean something else.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const ended = this.#idle().then(() => this.#end());
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_PATIENCE_MS);
+    });
+    await Promise.race([ended, patience]);
+    clearTimeout(timer);
+  }
+
+  async #idle(): Promise<void> {
+    if (this.#walks === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  async #end(): Promise<void> {
     await Promise.all(this.#background);
     if (!this.#readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);

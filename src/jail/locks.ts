@@ -7,8 +7,6 @@ export interface LockRequest {
 }
 
 export interface Lock {
-  /** Somebody else held one of the keys first, so what was looked at before may have changed. */
-  readonly waited: boolean;
   release(): void;
 }
 
@@ -25,11 +23,17 @@ export class Locks {
   readonly #shared = new Map<string, number>();
   readonly #exclusive = new Set<string>();
   readonly #waiting: Waiter[] = [];
+  #turn = 0;
+
+  /** Counts the writers that are done. Whoever looked at something in an earlier turn has to look again. */
+  get turn(): number {
+    return this.#turn;
+  }
 
   *hold(request: LockRequest): Io<Lock> {
     if (this.#isFree(request) && this.#passes(request, this.#waiting)) {
       this.#take(request);
-      return this.#lock(request, false);
+      return this.#lock(request);
     }
     let start: () => void = () => {};
     const granted = new Promise<void>((resolve) => {
@@ -38,11 +42,11 @@ export class Locks {
     const waiter: Waiter = { request, start };
     this.#waiting.push(waiter);
     yield granted;
-    return this.#lock(request, true);
+    return this.#lock(request);
   }
 
-  #lock(request: LockRequest, waited: boolean): Lock {
-    return { waited, release: () => this.#release(request) };
+  #lock(request: LockRequest): Lock {
+    return { release: () => this.#release(request) };
   }
 
   #isFree(request: LockRequest): boolean {
@@ -63,6 +67,7 @@ export class Locks {
   }
 
   #release(request: LockRequest): void {
+    this.#turn++;
     for (const key of request.exclusive) this.#exclusive.delete(key);
     for (const key of request.shared) {
       const left = (this.#shared.get(key) ?? 1) - 1;

@@ -1,9 +1,22 @@
-import { opendirSync, type Stats, statfsSync, statSync } from "node:fs";
+import { lstatSync, opendirSync, type Stats, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** File system types by their magic numbers, as `statfs` reports them. */
 const PROCFS = 0x9fa0;
-const SYSFS = 0x62656572;
+/** What the kernel shows of itself, and takes orders by. */
+const KERNEL = new Set([
+  PROCFS,
+  0x62656572, // sysfs
+  0x27e0eb, // cgroup
+  0x63677270, // cgroup 2
+  0x64626720, // debugfs
+  0x74726163, // tracefs
+  0x73636673, // securityfs
+  0x62656570, // configfs
+  0xcafe4a11, // BPF
+  0xde5e81e4, // EFI variables
+]);
+const DEVPTS = 0x1cd1;
 const NETWORK = new Set([
   0x6969, // NFS
   0x517b, // SMB
@@ -41,8 +54,8 @@ export function unfitAsRoot(realPath: string, stat: Stats): string | undefined {
   if (realPath === "/" || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
   if (process.platform !== "linux") return undefined;
   const type = typeOf(realPath);
-  if (type === PROCFS || type === SYSFS) return "it belongs to the kernel";
-  return isOnDeviceTree(stat) ? "it holds device files" : undefined;
+  if (KERNEL.has(type)) return "it belongs to the kernel";
+  return type === DEVPTS || isOnDeviceTree(stat) ? "it holds device files" : undefined;
 }
 
 /** devtmpfs reports itself as tmpfs, so it is known by where it is mounted. */
@@ -65,8 +78,9 @@ export function foldsCase(realPath: string): boolean {
   if (process.platform !== "linux" || FOLDING.has(typeOf(realPath))) return true;
   const sample = firstNames(realPath, 50).find((name) => swapCase(name) !== name);
   if (sample === undefined) return false;
-  const other = statSync(join(realPath, swapCase(sample)), { throwIfNoEntry: false });
-  return other !== undefined && other.ino === statSync(join(realPath, sample), { throwIfNoEntry: false })?.ino;
+  // The entries themselves: a link from one spelling to the other proves nothing.
+  const other = lstatSync(join(realPath, swapCase(sample)), { throwIfNoEntry: false });
+  return other !== undefined && other.ino === lstatSync(join(realPath, sample), { throwIfNoEntry: false })?.ino;
 }
 
 function firstNames(path: string, count: number): string[] {

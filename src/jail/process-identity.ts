@@ -1,6 +1,8 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { errnoOf } from "./sys.js";
 
+const NO_BOOT_ID = "00000000";
+
 /** Tells processes apart on one machine, also over restarts and containers, so that left-overs of dead ones are known. */
 export interface ProcessIdentity {
   /** First 8 characters of the boot id; `00000000` where the system has none. */
@@ -19,7 +21,8 @@ export function ownIdentity(): ProcessIdentity {
 
 /** Whether what `other` left behind may be removed: it belongs to an earlier boot, or to a process here that is dead. */
 export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
-  if (other.boot !== own.boot) return true;
+  // Without a boot id, here or there, an earlier boot cannot be told from another container of today.
+  if (other.boot !== own.boot) return other.boot !== NO_BOOT_ID && own.boot !== NO_BOOT_ID;
   if (other.namespace !== own.namespace) return false;
   if (!isRunning(other.pid)) return true;
   const start = startTime(other.pid);
@@ -40,7 +43,7 @@ function bootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
   } catch {
-    return "00000000";
+    return NO_BOOT_ID;
   }
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Io } from "../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
-import { examine, typeOf } from "./directory.js";
-import { below, CREATE, entryPath, type Pinned, release } from "./handles.js";
+import { below, CREATE, type Pinned, release } from "./handles.js";
 import { isDead, ownIdentity, type ProcessIdentity } from "./process-identity.js";
-import { errnoOf, quietly, succeeds } from "./sys.js";
+import { purge } from "./purge.js";
+import { errnoOf, quietly } from "./sys.js";
 import type { WalkRoot } from "./walk.js";
 
 /** Where something is prepared before one rename puts it in place, or where it is removed after one rename took it away. */
@@ -43,36 +43,46 @@ export class Staging {
   *open(parent: Pinned): Io<Stage> {
     const { top } = this.#root;
     const directory = parent.stat.dev === top.stat.dev ? yield* this.#enter(true) : undefined;
-    if (directory !== undefined) return { directory, prefix: "", release: () => release(directory) };
+    return directory === undefined ? this.beside(parent) : { directory, prefix: "", release: () => release(directory) };
+  }
+
+  /** `parent` as a stage of its own, whose names are reserved. It must stay pinned while the stage is used. */
+  beside(parent: Pinned): Stage {
     return { directory: parent, prefix: RESERVED_PREFIX, release: () => {} };
   }
 
-  /** A new empty file in a stage. */
-  *create(parent: Pinned): Io<StagedFile> {
+  /** A new empty file in a stage. @param mode its rights while it is prepared, minus umask */
+  *create(parent: Pinned, mode = 0o666): Io<StagedFile> {
     for (let attempt = 1; ; attempt++) {
       const stage = yield* this.open(parent);
-      const path = this.newPath(stage);
       try {
-        return { fd: yield* this.#root.sys.open(path, CREATE, 0o666), path, stage };
+        return yield* this.createIn(stage, mode);
       } catch (error) {
         stage.release();
+        const code = errnoOf(error) ?? "";
+        if (stage.directory === parent) throw error;
+        // Whoever may not write in the staging directory may still write beside the target.
+        if (UNUSABLE.has(code)) return yield* this.createIn(this.beside(parent), mode);
         // Another process removed the empty staging directory on its way out.
-        if (errnoOf(error) !== "ENOENT" || attempt === ATTEMPTS || stage.directory === parent) throw error;
+        if (code !== "ENOENT" || attempt === ATTEMPTS) throw error;
       }
     }
   }
 
-  newPath(stage: Stage): string {
-    const { boot, namespace, pid, start } = this.#identity;
-    return below(
-      stage.directory,
-      `${stage.prefix}${boot}-${namespace}-${pid}-${start}-${randomBytes(8).toString("hex")}`,
-    );
+  *createIn(stage: Stage, mode: number): Io<StagedFile> {
+    const path = below(stage.directory, this.newName(stage));
+    return { fd: yield* this.#root.sys.open(path, CREATE, mode), path, stage };
   }
 
-  /** Removes what dead processes left in the staging directory. */
+  /** A name in a stage that nobody has. */
+  newName(stage: Stage): string {
+    const { boot, namespace, pid, start } = this.#identity;
+    return `${stage.prefix}${boot}-${namespace}-${pid}-${start}-${randomBytes(8).toString("hex")}`;
+  }
+
+  /** Removes what dead processes left in the staging directory. Never fails: what it cannot remove stays. */
   *sweep(): Io<void> {
-    const directory = yield* this.#enter(false);
+    const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
     try {
       yield* this.sweepIn({ directory, prefix: "", release: () => {} });
@@ -84,7 +94,7 @@ export class Staging {
   /** Removes what dead processes left in one stage. Answers whether there was anything. */
   *sweepIn(stage: Stage): Io<boolean> {
     let found = false;
-    for (const { name } of yield* this.#root.sys.names(stage.directory.path)) {
+    for (const { name } of (yield* quietly(this.#root.sys.names(stage.directory.path))) ?? []) {
       const left = name.startsWith(stage.prefix) ? parseIdentity(name.slice(stage.prefix.length)) : undefined;
       if (left === undefined || !isDead(left, this.#identity)) continue;
       found = true;
@@ -93,62 +103,17 @@ export class Staging {
     return found;
   }
 
-  /** Removes the staging directory if nothing is in it. */
+  /** Removes the staging directory if nothing is in it. Never fails. */
   *removeIfEmpty(): Io<void> {
-    const directory = yield* this.#enter(false);
+    const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
     release(directory);
-    try {
-      yield* this.#root.sys.rmdir(below(this.#root.top, RESERVED_NAME));
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-    }
+    yield* quietly(this.#root.sys.rmdir(below(this.#root.top, RESERVED_NAME)));
   }
 
-  /**
-   * Removes one staged entry, of any depth with few handles: subdirectories are moved up into the stage first and then
-   * emptied in turn. Links are unlinked, mount points left alone. What cannot be removed stays for a later sweep.
-   */
-  *purge(stage: Stage, name: string): Io<void> {
-    const { sys, handles } = this.#root;
-    const waiting = [name];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const directory = yield* handles.enter(stage.directory, next);
-      if (typeof directory === "string") {
-        yield* quietly(sys.unlink(below(stage.directory, next)));
-        continue;
-      }
-      try {
-        waiting.push(...(yield* this.#empty(stage, directory)));
-      } finally {
-        release(directory);
-      }
-      yield* quietly(sys.rmdir(below(stage.directory, next)));
-    }
-  }
-
-  /** Unlinks the entries of a directory; answers the new names of its subdirectories that had to be moved out. */
-  *#empty(stage: Stage, directory: Pinned): Io<string[]> {
-    const { sys } = this.#root;
-    const moved: string[] = [];
-    // It is out of everybody's reach by now, so its own permissions need not protect it from its removal.
-    if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
-    let count = 0;
-    for (const raw of (yield* quietly(sys.rawNames(directory.path))) ?? []) {
-      // Other calls get their turn; the purge itself is past its commit and goes on.
-      if (++count % 256 === 0) yield new Promise((resolve) => setImmediate(resolve));
-      const path = entryPath(directory, raw.name);
-      const entry = { name: "", raw: raw.name, type: typeOf(raw) };
-      const isDirectory =
-        entry.type === "directory" ||
-        (entry.type ?? typeOf((yield* examine(sys, directory, entry)) ?? raw)) === "directory";
-      if (!isDirectory) yield* quietly(sys.unlink(path));
-      else if (!(yield* succeeds(sys.rmdir(path)))) {
-        const target = this.newPath(stage);
-        if (yield* succeeds(sys.rename(path, target))) moved.push(target.slice(stage.directory.path.length + 1));
-      }
-    }
-    return moved;
+  /** Removes one staged entry of any depth. Never fails: what cannot be removed stays for a later sweep. */
+  purge(stage: Stage, name: string): Io<void> {
+    return purge(this.#root, { directory: stage.directory, freeName: () => this.newName(stage) }, name);
   }
 
   *#enter(create: boolean): Io<Pinned | undefined> {
@@ -160,7 +125,7 @@ export class Staging {
         directory = yield* handles.enter(top, RESERVED_NAME);
       }
       if (typeof directory === "string") return undefined;
-      if (isOurs(directory)) return directory;
+      if (isOurs(directory) && directory.stat.dev === top.stat.dev) return directory;
       release(directory);
       return undefined;
     } catch (error) {

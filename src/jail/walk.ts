@@ -1,12 +1,16 @@
+import type { FileAdapterError } from "../core/errors.js";
 import type { Io } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { invalidPath, otherDevice, type Place, symlinkEscape } from "../core/texts.js";
 import { isReservedName, MAX_SEGMENTS } from "../path/grammar.js";
 import { storedName } from "./directory.js";
-import { below, type Handles, type Pinned, release } from "./handles.js";
+import type { Found } from "./found.js";
+import { below, type Handles, identity, type Pinned, release } from "./handles.js";
 import { errnoOf, type Sys } from "./sys.js";
 
 const MAX_LINKS = 40;
+/** How often a name is looked at again because it turned into something else between two looks. */
+const MAX_LOOKS = 40;
 
 /** What a walk needs to know of its root. */
 export interface WalkRoot {
@@ -19,28 +23,14 @@ export interface WalkRoot {
   readonly foldsCase: boolean;
 }
 
-/** Where a walk ended. `real` is where the request really leads, as far as the walk could tell. */
-export type Found = { readonly real: readonly string[] } & (
-  | {
-      /** The target exists and is this object; the last link, if any, has been resolved. */
-      readonly state: "found";
-      readonly object: Pinned;
-    }
-  | {
-      /** Nothing has the name `missing[0]` in the walk's deepest directory. The rest was not looked at. */
-      readonly state: "missing";
-      readonly missing: readonly string[];
-    }
-  | {
-      /** A file stands where a directory is needed; `prefix` is how many requested segments lead to it. */
-      readonly state: "blocked";
-      readonly prefix: number;
-    }
-  | {
-      /** A link leads to nothing inside the root. */
-      readonly state: "dangling";
-    }
-);
+export interface WalkOptions {
+  readonly place: Place;
+  /** Resolve a link in the last component, as everything but delete does. */
+  readonly followLast: boolean;
+  /** Turn of the root's {@link Locks} when the walk began: whatever has been released since may have changed what it found. */
+  readonly since: number;
+  readonly onClose: () => void;
+}
 
 /**
  * One walk from the root to a requested path, a component at a time, each relative to the pinned directory before it.
@@ -52,32 +42,37 @@ export type Found = { readonly real: readonly string[] } & (
  * The walk owns its handles; call {@link close} in a `finally`.
  */
 export class Walk {
+  readonly since: number;
   readonly #root: WalkRoot;
-  readonly #place: Place;
-  readonly #followLast: boolean;
+  readonly #options: WalkOptions;
   /** Tokens still to be walked, the next one last. Those of links stand on top of those of the request. */
   readonly #pending: string[];
   readonly #requested: number;
   #requestedLeft: number;
+  #token = "";
   #tokenOfRequest = true;
   #links = 0;
   #lastIsLink = false;
+  /** Where the last link stood that was followed, and the one that led out. */
+  #linkAt: readonly string[] = [];
+  #escapedAt: readonly string[] | undefined;
   #object: Pinned | undefined;
+  /** The pinned directories, the root's own first; after {@link settle} without those between it and the deepest. */
+  #directories: Pinned[];
+  /** Identities of the directories that {@link settle} let go. */
+  #passed: string[] = [];
 
-  /** The pinned directories from the root down to the one the walk has reached. */
-  readonly directories: Pinned[];
-  /** Real names of all but the first of {@link directories}. */
+  /** Real names of the directories from the root down to the one the walk has reached. */
   readonly names: string[] = [];
 
-  /** @param options.followLast resolve a link in the last component, as everything but delete does */
-  constructor(root: WalkRoot, path: RelPath, options: { place: Place; followLast: boolean }) {
+  constructor(root: WalkRoot, path: RelPath, options: WalkOptions) {
+    this.since = options.since;
     this.#root = root;
-    this.#place = options.place;
-    this.#followLast = options.followLast;
+    this.#options = options;
     this.#pending = [...path.segments].reverse();
     this.#requested = path.segments.length;
     this.#requestedLeft = path.segments.length;
-    this.directories = [root.top];
+    this.#directories = [root.top];
   }
 
   /** Whether any link was resolved, so that the real path may differ from the requested one. */
@@ -92,12 +87,19 @@ export class Walk {
 
   /** The deepest directory reached: the parent of the target, unless the target is the root or a link ended in `.`. */
   get directory(): Pinned {
-    return this.directories.at(-1) as Pinned;
+    return this.#directories.at(-1) as Pinned;
+  }
+
+  /** Where a walk that led nowhere gave up: the place of which its failure tells something. */
+  get reached(): readonly string[] {
+    if (this.#escapedAt !== undefined) return this.#escapedAt;
+    return this.#token === "." || this.#token === ".." ? this.names : [...this.names, this.#token];
   }
 
   /** @throws SYMLINK_ESCAPE, OTHER_DEVICE, INVALID_PATH, and system errors */
   *run(): Io<Found> {
     for (let token = this.#pending.pop(); token !== undefined; token = this.#pending.pop()) {
+      this.#token = token;
       this.#tokenOfRequest = this.#pending.length < this.#requestedLeft;
       if (this.#tokenOfRequest) this.#requestedLeft--;
       else if (token === ".") continue;
@@ -105,9 +107,7 @@ export class Walk {
         this.#leave();
         continue;
       }
-      if (isReservedName(token, this.names.length === 0, this.#root.foldsCase)) {
-        throw invalidPath(this.#place, "reserved name");
-      }
+      this.#refuseReserved(token, this.names.length === 0);
       const end = this.#pending.length === 0 ? yield* this.#last(token) : yield* this.#step(token);
       if (end !== undefined) return end;
     }
@@ -115,52 +115,94 @@ export class Walk {
     return { state: "found", object: this.directory, real: this.names };
   }
 
+  /**
+   * Lets go of the directories between the root and the deepest one, of which a change only needs to know which they
+   * were: a call that waits its turn must not hold a descriptor for each level of its path.
+   */
+  settle(): void {
+    const between = this.#directories.splice(1, this.#directories.length - 2);
+    this.#passed = between.map(identity);
+    between.forEach(release);
+  }
+
+  /** Identities of every directory from the root down to the deepest one. */
+  identities(): string[] {
+    return [...this.#passed, ...this.#directories.map(identity)];
+  }
+
   /** Adds a directory that the caller made or found below the deepest one. */
   push(directory: Pinned, name: string): void {
-    this.directories.push(directory);
+    this.#directories.push(directory);
     this.names.push(name);
-    if (this.names.length > MAX_SEGMENTS) throw invalidPath(this.#place, "too deep");
+    if (this.names.length > MAX_SEGMENTS) throw invalidPath(this.#options.place, "too deep");
   }
 
   close(): void {
-    this.#restart();
+    this.#directories.splice(1).forEach(release);
     if (this.#object !== undefined) release(this.#object);
     this.#object = undefined;
+    this.#options.onClose();
   }
 
   *#step(token: string): Io<Found | undefined> {
-    const next = yield* this.#root.handles.enter(this.directory, token);
-    if (next === "missing") return this.#missing(token);
-    if (next !== "not a directory") {
-      this.push(next, yield* this.#realName(token, next));
-      return undefined;
+    for (let look = 0; look < MAX_LOOKS; look++) {
+      const parent = this.directory;
+      const next = yield* this.#root.handles.enter(parent, token);
+      if (next === "missing") return this.#missing(token);
+      if (next !== "not a directory") {
+        // Pushed before its name is looked up, so that it is released whatever happens.
+        this.push(next, token);
+        this.names.splice(-1, 1, yield* this.#realName(parent, token, next));
+        return undefined;
+      }
+      const target = yield* this.#linkText(token);
+      if (target !== undefined) return this.#follow(target);
+      if (yield* this.#standsInTheWay(token)) return this.#blocked(token);
     }
-    const target = yield* this.#linkText(token);
-    if (target === undefined) return this.#blocked(token);
-    this.#follow(target);
-    return undefined;
+    throw invalidPath(this.#options.place, "too many links");
   }
 
   *#last(token: string): Io<Found | undefined> {
-    const object = yield* this.#root.handles.pin(this.directory, token);
-    if (object === undefined) return this.#missing(token);
-    if (this.#followLast && object.stat.isSymbolicLink()) {
+    for (let look = 0; look < MAX_LOOKS; look++) {
+      const object = yield* this.#root.handles.pin(this.directory, token);
+      if (object === undefined) return this.#missing(token);
+      if (!this.#options.followLast || !object.stat.isSymbolicLink()) {
+        this.#object = object;
+        this.#sameDevice(object);
+        const name = yield* this.#realName(this.directory, token, object);
+        return { state: "found", object, real: [...this.names, name] };
+      }
       release(object);
-      this.#lastIsLink = true;
       const target = yield* this.#linkText(token);
-      // Replaced by something else since it was pinned: look at the name again, within the budget of links.
-      this.#follow(target ?? `./${token}`);
-      return undefined;
+      if (target !== undefined) {
+        this.#lastIsLink = true;
+        return this.#follow(target);
+      }
     }
-    this.#object = object;
-    this.#sameDevice(object);
-    const name = yield* this.#realName(token, object);
-    return { state: "found", object, real: [...this.names, name] };
+    throw invalidPath(this.#options.place, "too many links");
+  }
+
+  /** Whether a name that is neither a directory nor a link is still neither; else it was replaced between two looks. */
+  *#standsInTheWay(token: string): Io<boolean> {
+    const object = yield* this.#root.handles.pin(this.directory, token);
+    if (object === undefined) return false;
+    try {
+      return !object.stat.isDirectory() && !object.stat.isSymbolicLink();
+    } finally {
+      release(object);
+    }
   }
 
   /** The name as stored: capabilities are judged by it where the file system would accept others too. */
-  *#realName(token: string, object: Pinned): Io<string> {
-    return this.#root.foldsCase ? yield* storedName(this.#root.sys, this.directory, token, object) : token;
+  *#realName(parent: Pinned, token: string, object: Pinned): Io<string> {
+    if (!this.#root.foldsCase) return token;
+    const name = yield* storedName(this.#root.sys, parent, token, object);
+    this.#refuseReserved(name, parent === this.#root.top);
+    return name;
+  }
+
+  #refuseReserved(name: string, top: boolean): void {
+    if (isReservedName(name, top, this.#root.foldsCase)) throw invalidPath(this.#options.place, "reserved name");
   }
 
   /** `undefined` when the name is not a link (any more). */
@@ -174,8 +216,12 @@ export class Walk {
     }
   }
 
-  #follow(target: string): void {
-    if (++this.#links > MAX_LINKS) throw invalidPath(this.#place, "too many links");
+  /** Goes on with the text of the link that stands under the current token. */
+  #follow(target: string): undefined {
+    // What a link on another device says is not told either.
+    this.#sameDevice(this.directory);
+    if (++this.#links > MAX_LINKS) throw invalidPath(this.#options.place, "too many links");
+    this.#linkAt = [...this.names, this.#token];
     const text = target.startsWith("/") ? this.#insideRoot(target) : target;
     const tokens = text.split("/").filter((segment) => segment !== "");
     // A target that ends in a slash means a directory: `.` makes the walk enter it.
@@ -186,19 +232,20 @@ export class Walk {
   /** The rest of an absolute target that goes through the root's own canonical path; anything else leaves the root. */
   #insideRoot(target: string): string {
     const { realPath } = this.#root;
-    if (target !== realPath && !target.startsWith(`${realPath}/`)) throw symlinkEscape(this.#place);
-    this.#restart();
+    if (target !== realPath && !target.startsWith(`${realPath}/`)) throw this.#escape();
+    while (this.names.length > 0) this.#leave();
     return target.slice(realPath.length);
   }
 
-  #restart(): void {
-    while (this.names.length > 0) this.#leave();
+  #leave(): void {
+    if (this.names.pop() === undefined) throw this.#escape();
+    const left = this.#directories.pop();
+    if (left !== undefined) release(left);
   }
 
-  #leave(): void {
-    if (this.names.pop() === undefined) throw symlinkEscape(this.#place);
-    const left = this.directories.pop();
-    if (left !== undefined) release(left);
+  #escape(): FileAdapterError {
+    this.#escapedAt = this.#linkAt;
+    return symlinkEscape(this.#options.place);
   }
 
   /**
@@ -208,7 +255,7 @@ export class Walk {
   #sameDevice(end: Pinned): void {
     const { crossDevice, top } = this.#root;
     if (crossDevice || end.stat.dev === top.stat.dev) return;
-    if (end.stat.isDirectory() || this.directory.stat.dev !== top.stat.dev) throw otherDevice(this.#place);
+    if (end.stat.isDirectory() || this.directory.stat.dev !== top.stat.dev) throw otherDevice(this.#options.place);
   }
 
   #missing(token: string): Found {
@@ -220,6 +267,7 @@ export class Walk {
   }
 
   #blocked(token: string): Found {
+    this.#sameDevice(this.directory);
     const real = this.#resolved([token, ...this.#pending.slice().reverse()]);
     // More of a link's text is left, so the link itself leads through the file.
     if (this.#pending.length > this.#requestedLeft) return { state: "dangling", real };

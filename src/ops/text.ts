@@ -74,7 +74,8 @@ export function wholeCodePoints(
 function codePointStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start--;
-  return start;
+  // Whole before `at`: then what stands at `at` continues nothing.
+  return start < at && start + codePointLength(bytes[start]) <= at ? at : start;
 }
 
 /** Whether the bytes before `at` end a whole code point. */

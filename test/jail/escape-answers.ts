@@ -22,7 +22,11 @@ const every = (code: string): Answers => ({
 export const refused = every;
 
 /** The path is itself a link that leads nowhere good: whoever deletes it removes the link, everybody else is refused. */
-export const refusedButDeleted = (code: string): Answers => ({ ...every(code), delete: "ok", "delete, recursive": "ok" });
+export const refusedButDeleted = (code: string): Answers => ({
+  ...every(code),
+  delete: "ok",
+  "delete, recursive": "ok",
+});
 
 /** Nothing has the name, in a directory that exists. */
 export const nothingThere: Answers = {

@@ -23,8 +23,8 @@ export type PlainResult = "gets out" | "reaches the inside" | "destroys the root
 
 export interface EscapeRow {
   readonly name: string;
-  /** Makes what the path needs. Answers what has to be undone besides removing the arena. */
-  readonly plant?: (arena: Arena) => (() => void) | void;
+  /** Makes what the path needs. A function in answer is what has to be undone besides removing the arena. */
+  readonly plant?: (arena: Arena) => unknown;
   readonly path: string | ((arena: Arena) => string);
   readonly answers: Answers;
   /** The control. */
@@ -66,7 +66,7 @@ const LEADS = {
 type Lead = keyof typeof LEADS;
 
 /** A link at `from` whose text leads outside; one row for each thing it leads to. */
-function escape(name: string, from: string, text: (arena: Arena) => string, leads: readonly Lead[]): EscapeRow[] {
+function leading(name: string, from: string, text: (arena: Arena) => string, leads: readonly Lead[]): EscapeRow[] {
   return leads.map((lead) => ({
     name: `${name}, to a ${lead}`,
     plant: (arena) => arena.link(from, text(arena)),
@@ -79,36 +79,36 @@ function escape(name: string, from: string, text: (arena: Arena) => string, lead
 const VAULT = ["directory", "file below", "directory below", "nothing below", "nothing far below"] as const;
 
 const LINKS_OUT: readonly EscapeRow[] = [
-  ...escape("absolute link", "link", ({ outside }) => `${outside}/vault`, VAULT),
-  ...escape("relative link", "link", () => "../outside/vault", VAULT),
-  ...escape("absolute link to a single thing", "link", ({ outside }) => `${outside}/canary.txt`, ["file"]),
-  ...escape("relative link to a single thing", "link", () => "../outside/canary.txt", ["file"]),
-  ...escape("absolute link that dangles", "link", ({ outside }) => `${outside}/missing`, ["nothing"]),
-  ...escape("relative link that dangles", "link", () => "../outside/missing", ["nothing"]),
-  ...escape("link further down", "dir/inner/link", () => "../../../outside/vault", VAULT),
-  ...escape("link with a trailing slash", "link", () => "../outside/vault/", ["directory", "file below"]),
-  ...escape("link with many slashes", "link", () => "..///outside//vault///", ["directory", "file below"]),
-  ...escape("link with dots", "link", () => "./.././outside/./vault/.", ["directory", "file below", "nothing below"]),
-  ...escape("link that climbs after going down", "link", () => "dir/inner/../../../outside/vault", [
+  ...leading("absolute link", "link", ({ outside }) => `${outside}/vault`, VAULT),
+  ...leading("relative link", "link", () => "../outside/vault", VAULT),
+  ...leading("absolute link to a single thing", "link", ({ outside }) => `${outside}/canary.txt`, ["file"]),
+  ...leading("relative link to a single thing", "link", () => "../outside/canary.txt", ["file"]),
+  ...leading("absolute link that dangles", "link", ({ outside }) => `${outside}/missing`, ["nothing"]),
+  ...leading("relative link that dangles", "link", () => "../outside/missing", ["nothing"]),
+  ...leading("link further down", "dir/inner/link", () => "../../../outside/vault", VAULT),
+  ...leading("link with a trailing slash", "link", () => "../outside/vault/", ["directory", "file below"]),
+  ...leading("link with many slashes", "link", () => "..///outside//vault///", ["directory", "file below"]),
+  ...leading("link with dots", "link", () => "./.././outside/./vault/.", ["directory", "file below", "nothing below"]),
+  ...leading("link that climbs after going down", "link", () => "dir/inner/../../../outside/vault", [
     "directory",
     "file below",
     "nothing below",
   ]),
-  ...escape("absolute link that climbs out of the root again", "link", ({ root }) => `${root}/../outside/vault`, [
+  ...leading("absolute link that climbs out of the root again", "link", ({ root }) => `${root}/../outside/vault`, [
     "directory",
     "file below",
     "nothing below",
   ]),
-  ...escape("absolute link that climbs from inside", "link", ({ root }) => `${root}/dir/../../outside/vault`, [
+  ...leading("absolute link that climbs from inside", "link", ({ root }) => `${root}/dir/../../outside/vault`, [
     "directory",
     "file below",
   ]),
-  ...escape("absolute link with a doubled slash in front", "link", ({ outside }) => `/${outside}/vault`, [
+  ...leading("absolute link with a doubled slash in front", "link", ({ outside }) => `/${outside}/vault`, [
     "directory",
     "file below",
   ]),
-  ...escape("magic link to the system's root", "link", ({ outside }) => `/proc/self/root${outside}/vault`, VAULT),
-  ...escape(
+  ...leading("magic link to the system's root", "link", ({ outside }) => `/proc/self/root${outside}/vault`, VAULT),
+  ...leading(
     "magic link by the working directory",
     "link",
     ({ outside }) => `/proc/self/cwd/${relative(process.cwd(), outside)}/vault`,

@@ -78,7 +78,7 @@ async function planted<T>(arena: Arena, row: EscapeRow, work: (path: string) => 
   try {
     return await work(typeof row.path === "string" ? row.path : row.path(arena));
   } finally {
-    undo?.();
+    if (typeof undo === "function") undo();
   }
 }
 

@@ -1,10 +1,10 @@
 import type { FileAdapter } from "../../src/adapter.js";
+import { HostBackend } from "../../src/backend/host.js";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import { systemClock } from "../../src/core/clock.js";
 import { FileAdapterError } from "../../src/core/errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/limits.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
-import { HostBackend } from "../../src/backend/host.js";
 import { createFileAdapter } from "../../src/index.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
@@ -38,7 +38,11 @@ export interface Files {
 export type Output = Readonly<Record<string, unknown>>;
 
 /** Opens a root with everything above the jail in place. */
-export async function openFiles(path: string, engine: Engine = "handle walk", options: FilesOptions = {}): Promise<Files> {
+export async function openFiles(
+  path: string,
+  engine: Engine = "handle walk",
+  options: FilesOptions = {},
+): Promise<Files> {
   if (engine === "real-path check") return openByPaths(path, options);
   const { limits, ...root } = options;
   const io = engine === "handle walk" ? "sync" : "pool";

@@ -43,7 +43,6 @@ export async function raceDeletions(
 }
 
 function makeTree({ root, outside }: Arena): void {
-  // Made aside and without a moment in which it is incomplete.
   const tree = join(root, "tree");
   mkdirSync(tree);
   symlinkSync(join(outside, "pivot"), join(tree, "spare"));

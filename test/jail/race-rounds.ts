@@ -19,6 +19,8 @@ export interface Round {
   /** Whether an answer shows something of the outside. Changes of the outside are found by looking at it. */
   readonly shows?: (output: Output) => boolean;
   readonly maxCalls?: number;
+  /** The calls meet the link only as an entry, or as what they remove, which is no reason to refuse them. */
+  readonly neverRefused?: true;
   /** Puts back what a call may have taken away from the exchange. */
   readonly repair?: (arena: Arena) => void;
 }
@@ -98,6 +100,7 @@ const DIRECTORY_ROUNDS: readonly Round[] = [
     plant: directories,
     call: (f) => f.invoke("tree", { path: "", maxDepth: 10 }),
     shows: showsCanary,
+    neverRefused: true,
   },
   { name: "read", plant: directories, call: (f) => f.invoke("read", { path: "pivot/file" }), shows: showsCanary },
   {
@@ -173,12 +176,19 @@ const FILE_ROUNDS: readonly Round[] = [
     call: (f) => f.invoke("write", { path: "pivot", content: MARK }),
     repair: repairFiles,
   },
-  { name: "delete", plant: plainFiles, call: (f) => f.invoke("delete", { path: "pivot" }), repair: repairFiles },
+  {
+    name: "delete",
+    plant: plainFiles,
+    call: (f) => f.invoke("delete", { path: "pivot" }),
+    repair: repairFiles,
+    neverRefused: true,
+  },
   {
     name: "delete, recursive",
     plant: plainFiles,
     call: (f) => f.invoke("delete", { path: "pivot", recursive: true }),
     repair: repairFiles,
+    neverRefused: true,
   },
 ];
 
@@ -196,17 +206,6 @@ export const ROUNDS = {
   file: { pivot: "pivot", rounds: FILE_ROUNDS },
   link: { pivot: "near", rounds: LINK_ROUNDS },
 } as const;
-
-/** What a round has come to. */
-export interface Tally {
-  calls: number;
-  /** Calls that succeeded. */
-  done: number;
-  /** Failures by their codes. */
-  readonly refused: Record<string, number>;
-  /** Answers that show the outside, and changes of it. */
-  escapes: number;
-}
 
 /** Entries of the outside that are not as they were. */
 export function changesOf(before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): number {

@@ -1,50 +1,75 @@
 import { FileAdapterError } from "../../src/core/errors.js";
 import { type Arena, inArena } from "./arena.js";
-import { type Engine, type Files, withFiles } from "./files.js";
-import { changesOf, type Round, type Tally } from "./race-rounds.js";
-import { startRacer } from "./start-racer.js";
+import { type Engine, type Files, openFiles } from "./files.js";
+import { naiveFiles } from "./naive-files.js";
+import { changesOf, type Round } from "./race-rounds.js";
+import { type Racer, startRacer } from "./start-racer.js";
+
+/** What a round has come to. */
+export interface Tally {
+  readonly method: Racer["method"];
+  calls: number;
+  /** Calls that succeeded. */
+  done: number;
+  /** Failures by their codes. */
+  readonly refused: Record<string, number>;
+  /** Answers that show the outside, and changes of it. */
+  escapes: number;
+}
 
 export interface RaceOptions {
-  readonly engine: Engine;
+  readonly engine: Engine | "naive";
   /** Name in the root of what is exchanged with the entry `spare`. */
   readonly pivot: string;
+  /** At least so long… */
   readonly durationMs: number;
+  /** …and until this holds, but never longer than {@link LONGEST_MS}. */
+  readonly until: (tally: Tally) => boolean;
 }
+
+const LONGEST_MS = 20_000;
+
+/** Both have happened: a call that found the inside, and one that was refused because of the link. */
+export const sawBoth = ({ done, refused }: Tally): boolean => done > 0 && (refused["SYMLINK_ESCAPE"] ?? 0) > 0;
 
 /** Makes the calls of a round while another process exchanges an entry of their path with a link to the outside. */
 export async function race(round: Round, options: RaceOptions): Promise<Tally> {
   return inArena(async (arena) => {
     round.plant(arena);
     const before = arena.outsideNow();
-    const tally = await withFiles(arena.root, (files) => raced(arena, files, { round, options }), {
-      engine: options.engine,
-    });
+    const { engine } = options;
+    const files = engine === "naive" ? naiveFiles(arena.root) : await openFiles(arena.root, engine);
+    const racer = await startRacer(arena.root, options.pivot, "spare");
+    const tally: Tally = { method: racer.method, calls: 0, done: 0, refused: {}, escapes: 0 };
+    try {
+      await makeCalls({ arena, files, round, options, tally });
+    } finally {
+      await racer.stop();
+      await files.close();
+    }
     tally.escapes += changesOf(before, arena.outsideNow());
     return tally;
   });
 }
 
-async function raced(
-  arena: Arena,
-  files: Files,
-  { round, options }: { round: Round; options: RaceOptions },
-): Promise<Tally> {
-  const tally: Tally = { calls: 0, done: 0, refused: {}, escapes: 0 };
-  const racer = await startRacer(arena.root, options.pivot, "spare");
-  try {
-    const end = performance.now() + options.durationMs;
-    const maxCalls = round.maxCalls ?? Number.POSITIVE_INFINITY;
-    while (tally.calls < maxCalls && performance.now() < end) {
-      await one(files, round, tally);
-      round.repair?.(arena);
-    }
-  } finally {
-    await racer.stop();
+async function makeCalls(ground: {
+  arena: Arena;
+  files: Files;
+  round: Round;
+  options: RaceOptions;
+  tally: Tally;
+}): Promise<void> {
+  const { arena, files, round, options, tally } = ground;
+  const maxCalls = round.maxCalls ?? Number.POSITIVE_INFINITY;
+  const start = performance.now();
+  for (let elapsed = 0; elapsed < LONGEST_MS && tally.calls < maxCalls; elapsed = performance.now() - start) {
+    if (elapsed > options.durationMs && options.until(tally)) return;
+    await makeCall(files, round, tally);
+    round.repair?.(arena);
   }
-  return tally;
 }
 
-async function one(files: Files, round: Round, tally: Tally): Promise<void> {
+async function makeCall(files: Files, round: Round, tally: Tally): Promise<void> {
   try {
     const output = await round.call(files, tally.calls++);
     tally.done++;

@@ -9,9 +9,7 @@ const parent = process.ppid;
 
 async function systemExchange() {
   const { default: koffi } = await import("koffi");
-  const renameat2 = koffi
-    .load("libc.so.6")
-    .func("int renameat2(int, const char *, int, const char *, unsigned int)");
+  const renameat2 = koffi.load("libc.so.6").func("int renameat2(int, const char *, int, const char *, unsigned int)");
   return (fd) => renameat2(fd, a, fd, b, RENAME_EXCHANGE) === 0;
 }
 

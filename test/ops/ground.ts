@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
@@ -10,6 +19,7 @@ import type { Rendering, SurfaceContext } from "../../src/core/adapter.js";
 import type { Capability } from "../../src/core/capability.js";
 import type { Clock } from "../../src/core/clock.js";
 import { type ErrorCode, FileAdapterError } from "../../src/core/errors.js";
+import { DEFAULT_LIMITS } from "../../src/core/limits.js";
 import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
 
 export interface Failure {
@@ -25,6 +35,8 @@ export interface GroundOptions {
   /** Beside the root `r`. */
   readonly roots?: FileConfigInput["roots"];
   readonly limits?: FileConfigInput["limits"];
+  /** Most bytes of an asset; not to be configured yet. */
+  readonly maxContentSize?: number;
   readonly publicCaps?: readonly Capability[];
   readonly operator?: string;
   readonly clock?: Clock;
@@ -50,6 +62,8 @@ export interface Ground {
   get(path: string): Buffer;
   /** Names in a directory, without the adapter. */
   names(path?: string): string[];
+  /** What a write has prepared and not put in place. */
+  staged(): string[];
   /** Calls an operation on the root `r`. */
   run<N extends Name>(
     name: N,
@@ -109,8 +123,14 @@ export function useGround(options: GroundOptions = {}): Ground {
     mkdir: (path) => void mkdirSync(join(ground.dir, path), { recursive: true }),
     get: (path) => readFileSync(join(ground.dir, path)),
     names: (path = "") => readdirSync(join(ground.dir, path)).filter((name) => name !== ".venue-files"),
+    staged: () => (existsSync(join(ground.dir, ".venue-files")) ? readdirSync(join(ground.dir, ".venue-files")) : []),
     run: (name, input, context) =>
-      opened().invoke(`file:${name}`, { root: "r", ...input }, context) as ReturnType<typeof ground.run<typeof name>>,
+      opened()
+        .invoke(`file:${name}`, { root: "r", ...input }, context)
+        .catch((error: unknown) => {
+          // What was unforeseen says more than that something was.
+          throw internal.at(-1)?.error ?? error;
+        }) as ReturnType<typeof ground.run<typeof name>>,
     fail: (name, input, context) => failureOf(opened().invoke(`file:${name}`, { root: "r", ...input }, context)),
     async render(name, input, context) {
       const output = await ground.run(name, input, context);
@@ -132,14 +152,19 @@ function assemble(
     { roots: { r: { path, durability: "none", ...root }, ...roots }, limits: limits ?? {} },
     { baseDir: path },
   );
-  return assembleAdapter(config, {
-    discloseHostPaths: true,
-    audit: { write: (record) => void told.audit.push(record), close: async () => {} },
-    onInternalError: (error, requestId) => void told.internal.push({ error, requestId }),
-    ...(publicCaps === undefined ? {} : { publicCaps }),
-    ...(operator === undefined ? {} : { operator }),
-    ...(clock === undefined ? {} : { clock }),
-  });
+  const { maxContentSize = DEFAULT_LIMITS.maxContentSize } = options;
+  const limited = { ...config.limits, maxContentSize };
+  return assembleAdapter(
+    { ...config, limits: limited },
+    {
+      discloseHostPaths: true,
+      audit: { write: (record) => void told.audit.push(record), close: async () => {} },
+      onInternalError: (error, requestId) => void told.internal.push({ error, requestId }),
+      ...(publicCaps === undefined ? {} : { publicCaps }),
+      ...(operator === undefined ? {} : { operator }),
+      ...(clock === undefined ? {} : { clock }),
+    },
+  );
 }
 
 function empty(directory: string): void {

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { asNobody } from "./as-nobody.js";
 import { failure, useGround } from "./ground.js";
+import { asNobody } from "./rights.js";
 
 const ground = useGround();
 const namesOf = async (input: Parameters<typeof ground.run<"list">>[1]) =>
@@ -179,8 +179,9 @@ describe("file:list is refused", () => {
 
   test("where the process may not read", async () => {
     ground.mkdir("closed");
-    execFileSync("chmod", ["0000", join(ground.dir, "closed")]);
+    chmodSync(join(ground.dir, "closed"), 0o000);
     const failed = await asNobody(ground.dir, () => ground.fail("list", { path: "closed" }));
+    chmodSync(join(ground.dir, "closed"), 0o755);
     expect(failed).toEqual(failure("PERMISSION_DENIED", "Permission denied: r:closed", "closed"));
   });
 });

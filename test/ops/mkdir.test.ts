@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { asNobody } from "./as-nobody.js";
 import { failure, useGround } from "./ground.js";
+import { asNobody } from "./rights.js";
 
 const ground = useGround({ publicCaps: [] });
 const isDirectory = (path: string): boolean =>

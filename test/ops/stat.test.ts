@@ -1,27 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { symlinkSync, utimesSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { failure, useGround } from "./ground.js";
+import { testFixed, whileFixed } from "./rights.js";
 
-const ground = useGround({ roots: { fixed: { path: tmpdir(), readOnly: true } } });
-
-/** Root may write any file, except one that is immutable; not every file system knows that. */
-function canMakeImmutable(): boolean {
-  const dir = mkdtempSync(join(tmpdir(), "venue-files-immutable-"));
-  try {
-    writeFileSync(join(dir, "file"), "");
-    execFileSync("chattr", ["+i", join(dir, "file")], { stdio: "ignore" });
-    execFileSync("chattr", ["-i", join(dir, "file")], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
-}
+const ground = useGround({ roots: { fixed: { temp: true, readOnly: true } } });
 
 describe("file:stat", () => {
   test("tells type, size, time and type of content of a file", async () => {
@@ -97,17 +82,10 @@ describe("file:stat", () => {
     expect(stat).toMatchObject({ exists: true, readOnly: true });
   });
 
-  const isRoot = process.geteuid?.() === 0;
-  (isRoot && !canMakeImmutable() ? test.skip : test)("tells what the process may not write", async () => {
+  testFixed("tells what the process may not write", async () => {
     ground.put("fixed");
-    const path = join(ground.dir, "fixed");
-    if (isRoot) execFileSync("chattr", ["+i", path]);
-    else execFileSync("chmod", ["0444", path]);
-    try {
-      expect(await ground.run("stat", { path: "fixed" })).toMatchObject({ readOnly: true });
-    } finally {
-      if (isRoot) execFileSync("chattr", ["-i", path]);
-    }
+    const stat = await whileFixed(join(ground.dir, "fixed"), () => ground.run("stat", { path: "fixed" }));
+    expect(stat).toMatchObject({ type: "file", readOnly: true });
   });
 });
 

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { asNobody } from "./as-nobody.js";
 import { failure, useGround } from "./ground.js";
+import { asNobody } from "./rights.js";
 
 const ground = useGround();
 
@@ -57,8 +57,9 @@ describe("file:tree", () => {
   test("leaves out what is below a directory that the process may not read", async () => {
     ground.put("closed/inner");
     ground.put("z");
-    execFileSync("chmod", ["0000", join(ground.dir, "closed")]);
+    chmodSync(join(ground.dir, "closed"), 0o000);
     const { tree } = await asNobody(ground.dir, () => ground.run("tree", {}));
+    chmodSync(join(ground.dir, "closed"), 0o755);
     expect(tree).toBe("r/\n\tclosed/\n\tz\n");
   });
 });

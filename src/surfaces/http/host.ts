@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/adapter.js";
-import type { JobRecord, StartedJob, Submission } from "../../core/job.js";
+import type { JobRecord, RecordedJob, Submission } from "../../core/job.js";
 
 /** An operation as clients see it. */
 export interface OperationListing {
@@ -58,7 +58,7 @@ export interface HttpHost {
   /** Finds an operation by any reference a client may use. `name` is its dispatch name. */
   operation(reference: string): { readonly name: string; readonly listing: OperationListing } | undefined;
   /** Starts a job of an operation that has been found. */
-  submit(submission: Submission): StartedJob;
+  submit(submission: Submission): RecordedJob;
   /** The record for its owner, who counts as having received it. @param id bare lower-case hex */
   job(id: string, caller: string): JobLookup;
   /** A name for one failed request, shown to the caller in place of the failure. */

@@ -1,0 +1,54 @@
+import type { Io } from "../core/io.js";
+import type { Change } from "./host-target.js";
+
+export interface Written {
+  readonly bytes: number;
+  readonly created: boolean;
+}
+
+export type Content = Buffer | AsyncIterable<Uint8Array>;
+
+/** Writes content to a new file as it comes. @returns its bytes */
+export function* fill(change: Change, fd: number, content: Content): Io<number> {
+  const { sys } = change.jail;
+  if (Buffer.isBuffer(content)) {
+    yield* sys.writeAll(fd, content);
+    return content.length;
+  }
+  let bytes = 0;
+  yield* eachChunk(change, content, function* (chunk) {
+    yield* sys.writeAll(fd, chunk);
+    bytes += chunk.length;
+  });
+  return bytes;
+}
+
+export function* collect(change: Change, content: Content): Io<Buffer> {
+  if (Buffer.isBuffer(content)) return content;
+  const chunks: Uint8Array[] = [];
+  yield* eachChunk(change, content, function* (chunk) {
+    // A stream may use its buffer again for the next chunk.
+    chunks.push(Buffer.from(chunk));
+  });
+  return Buffer.concat(chunks);
+}
+
+function* eachChunk(
+  change: Change,
+  content: AsyncIterable<Uint8Array>,
+  work: (chunk: Uint8Array) => Io<void>,
+): Io<void> {
+  const chunks = content[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const step = (yield chunks.next()) as IteratorResult<Uint8Array>;
+      if (step.done === true) break;
+      change.access.scope.checkpoint();
+      yield* work(step.value);
+    }
+    finished = true;
+  } finally {
+    if (!finished && chunks.return !== undefined) yield chunks.return().catch(() => undefined);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Io } from "../core/io.js";
+import { existsNotDirectory } from "../core/texts.js";
+import { release } from "../jail/handles.js";
+import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "./host-target.js";
+
+const RACES = 5;
+
+/** Makes a directory, and with `parents` those above it. */
+export function* makeDirectory(
+  change: Change,
+  found: Reached,
+  options: { parents: boolean },
+): Io<{ created: boolean }> {
+  const target = locate(change, found, options);
+  if (target.old !== undefined) {
+    if (!target.old.stat.isDirectory()) throw existsNotDirectory(change.access.place);
+    return { created: false };
+  }
+  const turn = yield* lockTarget(change, target.name);
+  try {
+    change.access.scope.commit();
+    yield* createParents(change, target.parents);
+    for (let attempt = 1; ; attempt++) {
+      if (yield* makeOne(change, target.name)) return { created: true };
+      const other = yield* change.jail.handles.enter(change.walk.directory, target.name);
+      if (typeof other !== "string") {
+        release(other);
+        return { created: false };
+      }
+      // Gone again: another process has removed what was in the way.
+      if (other !== "missing" || attempt === RACES) throw existsNotDirectory(change.access.place);
+    }
+  } finally {
+    turn.release();
+  }
+}

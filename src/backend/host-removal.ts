@@ -1,0 +1,156 @@
+import { type Io, isPending, runIo } from "../core/io.js";
+import { ioError, notEmpty, otherDevice } from "../core/texts.js";
+import { below, type Pinned, release } from "../jail/handles.js";
+import type { Stage } from "../jail/staging.js";
+import { errnoOf } from "../jail/sys.js";
+import { type Change, flushDirectory, lockTarget, type Reached } from "./host-target.js";
+
+/** A tree that has been taken out of everybody's sight, and is to be emptied. */
+interface Hidden {
+  readonly stage: Stage;
+  readonly name: string;
+}
+
+const RACES = 5;
+
+/** Removes an entry itself: a link, not its target; a directory as a whole, gone for everyone at once. */
+export function* removeEntry(
+  change: Change,
+  found: Reached,
+  options: { recursive: boolean },
+): Io<{ existed: boolean }> {
+  if (found.state !== "found") return { existed: false };
+  change.walk.settle();
+  const { object, real } = found;
+  const name = real.at(-1) ?? "";
+  const turn = yield* lockTarget(change, name, object.stat.isDirectory() ? object : undefined);
+  let hidden: Hidden | undefined;
+  try {
+    change.access.scope.commit();
+    hidden = yield* removeName(change, { name, object, stale: turn.stale, recursive: options.recursive });
+    yield* flushDirectory(change, change.walk.directory);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return { existed: false };
+    throw error;
+  } finally {
+    turn.release();
+  }
+  if (hidden !== undefined) yield* purge(change, hidden);
+  return { existed: true };
+}
+
+/** Removes whatever has the name, which may not be what the walk found: others may have had their turn. */
+function* removeName(
+  change: Change,
+  target: { name: string; object: Pinned; stale: boolean; recursive: boolean },
+): Io<Hidden | undefined> {
+  const { jail, walk } = change;
+  const path = below(walk.directory, target.name);
+  for (let attempt = 1; ; attempt++) {
+    const now = target.stale || attempt > 1 ? yield* jail.handles.pin(walk.directory, target.name) : target.object;
+    if (now === undefined) throw missing();
+    try {
+      if (!now.stat.isDirectory()) yield* jail.sys.unlink(path);
+      else if (target.recursive) return yield* hide(change, now, path);
+      else yield* removeDirectory(change, now, path);
+      return undefined;
+    } catch (error) {
+      const turned = errnoOf(error) === "EISDIR" || errnoOf(error) === "ENOTDIR";
+      if (!turned || attempt === RACES) throw error;
+    } finally {
+      if (now !== target.object) release(now);
+    }
+  }
+}
+
+const missing = (): Error => Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "unlink" });
+
+function* removeDirectory(change: Change, directory: Pinned, path: string): Io<void> {
+  const { sys, staging } = change.jail;
+  try {
+    yield* sys.rmdir(path);
+  } catch (error) {
+    if (!isNotEmpty(error)) throw error;
+    // It may hold nothing but what a dead process was preparing in it, which nobody can see.
+    if (!(yield* staging.sweepIn(staging.beside(directory)))) throw notEmpty(change.access.place);
+    try {
+      yield* sys.rmdir(path);
+    } catch (again) {
+      throw isNotEmpty(again) ? notEmpty(change.access.place) : again;
+    }
+  }
+}
+
+/** One rename takes a tree out of everybody's sight. Answers nothing when it has been removed already. */
+function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | undefined> {
+  const { jail, walk, access } = change;
+  if (!jail.crossDevice && directory.stat.dev !== jail.top.stat.dev) throw otherDevice(access.place);
+  for (let attempt = 1; ; attempt++) {
+    const stage = yield* jail.staging.open(walk.directory);
+    try {
+      return yield* moveTo(change, path, stage);
+    } catch (error) {
+      stage.release();
+      // Another process removed the empty staging directory on its way out: the tree itself is still there.
+      const again = errnoOf(error) === "ENOENT" && attempt < RACES && (yield* jail.sys.lstat(path)) !== undefined;
+      if (!again) return yield* hideBeside(change, { directory, path, error });
+    }
+  }
+}
+
+/** What the staging directory cannot take may still be renamed where it stands, or emptied there. */
+function* hideBeside(
+  change: Change,
+  failed: { directory: Pinned; path: string; error: unknown },
+): Io<Hidden | undefined> {
+  const { path, directory, error } = failed;
+  const { jail, walk } = change;
+  const code = errnoOf(error);
+  const refused = code === "EACCES" || code === "EPERM";
+  if (!refused && code !== "EXDEV") throw error;
+  // Its owner can give himself the right to empty it, whoever else cannot; but an empty one can always be removed.
+  if (refused && directory.stat.uid !== process.geteuid?.()) return yield* removeIfEmpty(change, path, error);
+  try {
+    return yield* moveTo(change, path, jail.staging.beside(walk.directory));
+  } catch (again) {
+    if (errnoOf(again) !== "EXDEV") throw again;
+  }
+  // A layered file system cannot move it at all, so it goes piece by piece.
+  yield* jail.staging.purge(jail.staging.beside(walk.directory), path.slice(walk.directory.path.length + 1));
+  if ((yield* jail.sys.lstat(path)) !== undefined) throw ioError(change.access.place, "EXDEV");
+  return undefined;
+}
+
+function* removeIfEmpty(change: Change, path: string, reason: unknown): Io<undefined> {
+  try {
+    yield* change.jail.sys.rmdir(path);
+  } catch (error) {
+    throw isNotEmpty(error) ? reason : error;
+  }
+}
+
+function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
+  const name = change.jail.staging.newName(stage);
+  yield* change.jail.sys.rename(path, below(stage.directory, name));
+  return { stage, name };
+}
+
+/** Empties a hidden tree, which may take longer than the caller wants to wait. */
+function* purge(change: Change, hidden: Hidden): Io<void> {
+  const { jail, walk, access } = change;
+  const work = runIo(purgeAndRelease(change, hidden));
+  if (!isPending(work)) return;
+  jail.inBackground(work);
+  // A stage beside the target lives on the walk's own handle, which must outlive the purge.
+  yield hidden.stage.directory === walk.directory ? work : access.scope.patience(work);
+}
+
+function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
+  try {
+    yield* change.jail.staging.purge(stage, name);
+  } finally {
+    stage.release();
+  }
+}
+
+const isNotEmpty = (error: unknown): boolean => errnoOf(error) === "ENOTEMPTY" || errnoOf(error) === "EEXIST";

@@ -1,0 +1,130 @@
+import type { Dirent } from "node:fs";
+import type { Io } from "../core/io.js";
+import { examine, rawName, typeOf } from "./directory.js";
+import { below, entryPath, type Handles, type Pinned, release } from "./handles.js";
+import { errnoOf, quietly, type Sys, succeeds } from "./sys.js";
+
+/** The directory in which things are removed. Subdirectories are moved up into it, under free names. */
+export interface PurgePlace {
+  readonly directory: Pinned;
+  freeName(): string;
+}
+
+interface PurgeTools {
+  readonly handles: Handles;
+  readonly sys: Sys;
+}
+
+/** Others may still be putting something into a directory while it is emptied. */
+const ROUNDS = 3;
+/** Levels emptied where they stand, when they cannot be moved up. Each holds a descriptor. */
+const MAX_DESCENT = 200;
+
+/**
+ * Removes one entry of a directory, of any depth with few handles: subdirectories are moved up first and then emptied in
+ * turn. Every step is by handle and follows no link, so whatever is exchanged meanwhile, nothing elsewhere is touched.
+ * Mount points are left alone. Never fails: what cannot be removed stays.
+ */
+export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<void> {
+  const waiting = [name];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const path = below(place.directory, next);
+    const directory = yield* quietly(tools.handles.enter(place.directory, next));
+    if (directory === undefined || typeof directory === "string") {
+      yield* quietly(tools.sys.unlink(path));
+      continue;
+    }
+    const emptying = new Emptying(tools, place);
+    try {
+      for (let round = 1; round <= ROUNDS; round++) {
+        yield* emptying.empty(directory, 0);
+        if (yield* succeeds(tools.sys.rmdir(path))) break;
+      }
+    } finally {
+      release(directory);
+    }
+    waiting.push(...emptying.moved);
+  }
+}
+
+/** Empties one directory. */
+class Emptying {
+  /** New names of the subdirectories that were moved up. */
+  readonly moved: string[] = [];
+  readonly #tools: PurgeTools;
+  readonly #place: PurgePlace;
+  #steps = 0;
+
+  constructor(tools: PurgeTools, place: PurgePlace) {
+    this.#tools = tools;
+    this.#place = place;
+  }
+
+  *empty(directory: Pinned, depth: number): Io<void> {
+    const { sys } = this.#tools;
+    // It is out of everybody's reach by now, so its own permissions need not protect it from its removal.
+    if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
+    for (const entry of (yield* quietly(sys.rawNames(directory.path))) ?? []) {
+      // Other calls get their turn; the purge itself is past its commit and goes on.
+      if (++this.#steps % 256 === 0) yield new Promise((resolve) => setImmediate(resolve));
+      const name = rawName(entry.name);
+      const path = entryPath(directory, name);
+      if (!(yield* this.#isDirectory(directory, entry))) yield* quietly(sys.unlink(path));
+      else if (!(yield* succeeds(sys.rmdir(path)))) yield* this.#takeAway(directory, name, depth);
+    }
+  }
+
+  *#isDirectory(directory: Pinned, entry: Dirent<Buffer>): Io<boolean> {
+    const type = typeOf(entry);
+    if (type !== undefined) return type === "directory";
+    const stat = yield* examine(this.#tools.sys, directory, { name: "", raw: entry.name, type });
+    return stat?.isDirectory() === true;
+  }
+
+  /** A subdirectory that is not empty: moved up, else emptied where it stands. */
+  *#takeAway(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
+    let code = yield* this.#moveUp(parent, name);
+    // A directory that may not be written cannot be moved by its owner before that has been changed.
+    if ((code === "EACCES" || code === "EPERM") && (yield* this.#unlock(parent, name))) {
+      code = yield* this.#moveUp(parent, name);
+    }
+    // Some layered file systems refuse to move what lies in a lower layer. A mount point says EBUSY, and stays.
+    if (code === "EXDEV" && depth < MAX_DESCENT) yield* this.#descend(parent, name, depth);
+  }
+
+  /** The errno of the failure, if there was one. */
+  *#moveUp(parent: Pinned, name: string | Buffer): Io<string | undefined> {
+    const free = this.#place.freeName();
+    try {
+      yield* this.#tools.sys.rename(entryPath(parent, name), below(this.#place.directory, free));
+      this.moved.push(free);
+      return undefined;
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === undefined) throw error;
+      return code;
+    }
+  }
+
+  *#unlock(parent: Pinned, name: string | Buffer): Io<boolean> {
+    const child = yield* quietly(this.#tools.handles.enter(parent, name));
+    if (child === undefined || typeof child === "string") return false;
+    try {
+      return yield* succeeds(this.#tools.sys.chmod(child.path, 0o700));
+    } finally {
+      release(child);
+    }
+  }
+
+  *#descend(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
+    const child = yield* quietly(this.#tools.handles.enter(parent, name));
+    if (child === undefined || typeof child === "string") return;
+    try {
+      if (child.stat.dev !== parent.stat.dev) return;
+      yield* this.empty(child, depth + 1);
+    } finally {
+      release(child);
+    }
+    yield* quietly(this.#tools.sys.rmdir(entryPath(parent, name)));
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "@jest/globals";
+import { failureOf } from "../ops/ground.js";
+import { deferred, dispatchOn, turn } from "./fake.js";
+
+describe("a closed dispatcher", () => {
+  test("takes no more calls", async () => {
+    const { dispatcher, call, audit } = dispatchOn();
+    await dispatcher.close();
+    expect(await failureOf(call("write", { content: "x" }))).toEqual({
+      code: "ABORTED",
+      message: "Operation cancelled",
+      data: {},
+    });
+    expect(audit).toEqual([]);
+  });
+
+  test("waits for the calls that run, and for those that wait for their turn", async () => {
+    const ends = [deferred(), deferred()];
+    let reads = 0;
+    const { dispatcher, call } = dispatchOn({
+      limits: { maxConcurrent: 1 },
+      backend: {
+        async read() {
+          await ends[reads++]?.promise;
+          return { bytes: Buffer.from("x"), size: 1 };
+        },
+      },
+    });
+    const calls = [call("read"), call("read")];
+    let closed = false;
+    const closing = dispatcher.close().then(() => {
+      closed = true;
+    });
+    for (const end of ends) {
+      await turn();
+      expect(closed).toBe(false);
+      end.resolve();
+    }
+    await closing;
+    expect(await Promise.all(calls)).toHaveLength(2);
+  });
+
+  test("waits for a call that has only begun", async () => {
+    const { dispatcher, call } = dispatchOn();
+    const first = call("stat", { path: "none" });
+    await dispatcher.close();
+    const { promise, resolve } = deferred<string>();
+    void promise;
+    resolve("later");
+    expect(await Promise.race([first, promise])).toEqual({ exists: false });
+  });
+});

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { cleanUp } from "../surfaces/cli/process.js";
+import { CALLS, CODES, NARROWED_CALLS, type ParityCall } from "./calls.js";
+import { makeGround } from "./fixture.js";
+import { commandLine, http, library, mcp, type Outcome, type Surface } from "./surfaces.js";
+
+afterAll(cleanUp);
+
+/** What a surface answers on fresh ground; times and the ground's own path are replaced by what they have in common. */
+async function answersOf(surface: Surface, calls: readonly ParityCall[], narrowed: boolean): Promise<Outcome[]> {
+  const ground = makeGround();
+  const outcomes = await surface(ground, calls, narrowed);
+  for (const [index, outcome] of outcomes.entries()) {
+    if (calls[index]?.operation === "file:roots") continue;
+    // Only roots may show where they are.
+    expect(JSON.stringify(outcome)).not.toContain(ground.folder);
+  }
+  const text = JSON.stringify(outcomes).replaceAll(ground.folder, "<ground>");
+  return JSON.parse(text.replaceAll(/"modified":\d+/g, '"modified":0')) as Outcome[];
+}
+
+const nameOf = ({ operation, input }: ParityCall) => `${operation} ${JSON.stringify(input).slice(0, 80)}`;
+
+/** Tables of one row per call, so that a difference names its call. */
+const labelled = (calls: readonly ParityCall[], outcomes: readonly Outcome[]) =>
+  calls.map((call, index) => [nameOf(call), outcomes[index]]);
+
+describe.each([
+  ["the operator", CALLS, false],
+  ["a caller with caps", NARROWED_CALLS, true],
+])("%s gets the same answers", (_who, calls, narrowed) => {
+  const some = calls.filter(({ cli }) => cli === true);
+  let expected: Outcome[];
+  beforeAll(async () => {
+    expected = await answersOf(library, calls, narrowed);
+  });
+
+  test.each([
+    ["HTTP", http],
+    ["MCP", mcp],
+  ])("over %s as from the library", async (_name, surface) => {
+    const outcomes = await answersOf(surface, calls, narrowed);
+    expect(labelled(calls, outcomes)).toEqual(labelled(calls, expected));
+  });
+
+  test("from the command line as from the library", async () => {
+    const outcomes = await answersOf(commandLine, some, narrowed);
+    expect(labelled(some, outcomes)).toEqual(labelled(some, await answersOf(library, some, narrowed)));
+  });
+});
+
+test("the calls are many, and bring about every outcome that calls can bring about", async () => {
+  expect(CALLS.length).toBeGreaterThanOrEqual(60);
+  expect(CALLS.filter(({ cli }) => cli === true).length).toBeGreaterThanOrEqual(20);
+  expect(new Set(CALLS.map(({ operation }) => operation)).size).toBe(9);
+  const outcomes = [...(await answersOf(library, CALLS, false)), ...(await answersOf(library, NARROWED_CALLS, true))];
+  expect([...new Set(outcomes.map(({ code }) => code))].sort()).toEqual([...CODES].sort());
+});

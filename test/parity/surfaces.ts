@@ -1,0 +1,96 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createFileAdapter, FileAdapterError } from "../../src/index.js";
+import { run, serve } from "../surfaces/cli/process.js";
+import { type RawAnswer, startRaw } from "../surfaces/mcp/raw.js";
+import { restOf, textOf } from "../surfaces/mcp/sessions.js";
+import { CAPS, type ParityCall } from "./calls.js";
+import type { Ground } from "./fixture.js";
+
+/** What came of one call, in the one form that every surface is brought to. */
+export type Outcome =
+  | { readonly code: "OK"; readonly output: unknown }
+  | { readonly code: string; readonly error: string; readonly data: unknown };
+
+/** Makes calls one after the other on fresh ground. */
+export type Surface = (ground: Ground, calls: readonly ParityCall[], narrowed: boolean) => Promise<Outcome[]>;
+
+const failed = (code: string, error: string, data: unknown): Outcome => ({ code, error, data: data ?? {} });
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
+
+async function inTurn(calls: readonly ParityCall[], make: (call: ParityCall) => Promise<Outcome>): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const call of calls) outcomes.push(await make(call));
+  return outcomes;
+}
+
+export const library: Surface = async (ground, calls, narrowed) => {
+  const files = await createFileAdapter(ground.file);
+  const context = narrowed ? { caps: CAPS } : {};
+  const outcomes = await inTurn(calls, async ({ operation, input }) => {
+    try {
+      return { code: "OK", output: plain(await files.invoke(operation, input, context)) };
+    } catch (error) {
+      if (!(error instanceof FileAdapterError)) throw error;
+      return failed(error.code, error.message, plain(error.data));
+    }
+  });
+  await files.close();
+  return outcomes;
+};
+
+export const commandLine: Surface = async (ground, calls, narrowed) => {
+  const caps = join(ground.folder, "caps.json5");
+  writeFileSync(caps, JSON.stringify(CAPS));
+  const options = ["--config", ground.config, ...(narrowed ? ["--caps", caps] : [])];
+  return inTurn(calls, async ({ operation, input }) => {
+    const { status, stdout, stderr } = await run(["call", operation, JSON.stringify(input), ...options]);
+    if (status === 0 && stderr === "") return { code: "OK", output: JSON.parse(stdout) as unknown };
+    if (status !== 1 || stdout !== "") throw new Error(`${operation}: ${status} ${stdout} ${stderr}`);
+    const { error, errorCode, errorData } = JSON.parse(stderr) as Record<string, string>;
+    return failed(errorCode ?? "", error ?? "", errorData);
+  });
+};
+
+export const http: Surface = async (ground, calls, narrowed) => {
+  const served = await serve(["--config", ground.config]);
+  const headers = { "content-type": "application/json" };
+  const outcomes = await inTurn(calls, async ({ operation, input }) => {
+    const body = JSON.stringify({ operation, input, wait: true, ...(narrowed ? { caps: CAPS } : {}) });
+    const response = await fetch(`${served.url}/api/v1/invoke`, { method: "POST", headers, body });
+    if (response.status !== 201) throw new Error(`${operation}: ${response.status} ${await response.text()}`);
+    const job = (await response.json()) as Record<string, string>;
+    if (job["status"] === "COMPLETE") return { code: "OK", output: job["output"] };
+    return failed(job["errorCode"] ?? "", job["error"] ?? "", job["errorData"]);
+  });
+  await served.stop();
+  return outcomes;
+};
+
+export const mcp: Surface = async (ground, calls, narrowed) => {
+  const caps = join(ground.folder, "caps.json5");
+  writeFileSync(caps, JSON.stringify(CAPS));
+  const raw = await startRaw(["--config", ground.config, ...(narrowed ? ["--caps", caps] : [])]);
+  const outcomes = await inTurn(calls, async ({ operation, input }) => {
+    const name = operation.replace(":", "_");
+    const { result } = await raw.call(name, input);
+    if (result.isError !== true) return { code: "OK", output: outputOf(name, input, result) };
+    const error = result._meta?.["venue-files/error"] as { errorCode: string; errorData: unknown };
+    return failed(error.errorCode, textOf(result), error.errorData);
+  });
+  await raw.process.stop();
+  return outcomes;
+};
+
+/** The output of the operation, put together from the places where a tool's answer has it. */
+function outputOf(name: string, input: unknown, answer: NonNullable<RawAnswer["result"]>): unknown {
+  if (answer.structuredContent !== undefined) return answer.structuredContent;
+  const [block = {}] = answer.content;
+  const rest = restOf(answer) as object | undefined;
+  if (name === "file_list") return JSON.parse(textOf(answer));
+  if (name === "file_tree") return { tree: textOf(answer), ...rest };
+  if ((input as { mode?: string }).mode === "json") return { value: JSON.parse(textOf(answer)) as unknown, ...rest };
+  const resource = block["resource"] as { blob: string } | undefined;
+  return { content: block["text"] ?? block["data"] ?? resource?.blob, ...rest };
+}

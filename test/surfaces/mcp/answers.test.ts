@@ -1,0 +1,241 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder } from "../cli/process.js";
+import { type RawClient, startRaw } from "./raw.js";
+import { type Answer, restOf, textOf } from "./sessions.js";
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const IMAGES = {
+  "image/png": PNG,
+  "image/jpeg": Buffer.from("ffd8ffe000104a46494600010100000100010000ffd9", "hex"),
+  "image/gif": Buffer.from("R0lGODlhAQABAAAAACw=", "base64"),
+  "image/webp": Buffer.concat([Buffer.from("RIFF"), Buffer.from([26, 0, 0, 0]), Buffer.from("WEBPVP8L\0\0\0\0")]),
+};
+const BYTES = Buffer.from([0, 1, 2, 0xff, 0xfe, 10]);
+
+const folder = realpathSync(
+  makeFolder({
+    "text.txt": "unmistakable body\n",
+    "data.json": '{ "b": [1, 2.50, null],\n  "a": "ä\\u0000" }',
+    "null.json": "null",
+    "pixel.png": PNG,
+    "pixel.txt": PNG,
+    "dir/ä b#?%.bin": BYTES,
+    "dir/sub/c.txt": "c",
+    "empty.txt": "",
+  }),
+);
+
+let raw: RawClient;
+beforeAll(async () => {
+  raw = await startRaw(["--root", `r=${folder}`]);
+});
+afterAll(cleanUp);
+
+const call = async (name: string, args: Record<string, unknown>): Promise<Answer> =>
+  (await raw.call(name, args)).result;
+const read = (path: string, more: object = {}) => call("file_read", { root: "r", path, ...more });
+const occurrences = (text: string, part: string) => text.split(part).length - 1;
+
+describe("a body is sent once, in content alone:", () => {
+  test.each<[string, string, Record<string, unknown>, string]>([
+    ["text", "file_read", { root: "r", path: "text.txt" }, "unmistakable body"],
+    ["a range of text", "file_read", { root: "r", path: "text.txt", offset: 2, length: 9 }, "mistakabl"],
+    [
+      "bytes",
+      "file_read",
+      { root: "r", path: "text.txt", mode: "bytes" },
+      Buffer.from("unmistakable body\n").toString("base64"),
+    ],
+    ["an image", "file_read", { root: "r", path: "pixel.png" }, PNG.toString("base64")],
+    ["a list", "file_list", { root: "r", path: "dir" }, "ä b#?%.bin"],
+    ["a tree", "file_tree", { root: "r", path: "dir" }, "ä b#?%.bin"],
+  ])("%s", async (_name, tool, args, body) => {
+    const { line, result } = await raw.call(tool, args);
+    expect(result).not.toHaveProperty("structuredContent");
+    expect(result.content).toHaveLength(1);
+    expect(occurrences(line, body)).toBe(1);
+  });
+});
+
+describe("a body comes as", () => {
+  test("text as it is, everything else about it beside", async () => {
+    const answer = await read("text.txt");
+    expect(answer.content).toEqual([{ type: "text", text: "unmistakable body\n" }]);
+    expect(restOf(answer)).toEqual({ encoding: "utf-8", size: 18, mime: "text/plain" });
+  });
+
+  test("text of a range, with the range beside", async () => {
+    expect(restOf(await read("text.txt", { offset: 2, length: 9 }))).toEqual({
+      encoding: "utf-8",
+      size: 18,
+      mime: "text/plain",
+      offset: 2,
+      length: 9,
+      eof: false,
+    });
+  });
+
+  test("empty text for an empty file", async () => {
+    expect((await read("empty.txt")).content).toEqual([{ type: "text", text: "" }]);
+  });
+
+  test.each([
+    ["data.json", '{"b":[1,2.5,null],"a":"ä\\u0000"}'],
+    ["null.json", "null"],
+  ])("compact JSON in json mode: %s", async (path, json) => {
+    const answer = await read(path, { mode: "json" });
+    expect(answer.content).toEqual([{ type: "text", text: json }]);
+    expect(restOf(answer)).toEqual({ size: readFileSync(join(folder, path)).length, mime: "application/json" });
+  });
+
+  test("compact JSON for a list, and nothing beside", async () => {
+    const answer = await call("file_list", { root: "r", path: "dir", limit: 1 });
+    expect(textOf(answer)).toMatch(
+      /^\{"entries":\[\{"name":"sub","type":"directory","size":0,"modified":\d+\}\],"total":2,"truncated":true\}$/,
+    );
+    expect(restOf(answer)).toBeUndefined();
+  });
+
+  test("text for a tree", async () => {
+    const answer = await call("file_tree", { root: "r", path: "dir" });
+    expect(textOf(answer)).toBe("r/dir/\n\tsub/\n\t\tc.txt\n\tä b#?%.bin\n");
+    expect(restOf(answer)).toEqual({ truncated: false, entries: 3, depthLimited: false });
+  });
+
+  test.each(Object.entries(IMAGES))("an image block: %s", async (mimeType, bytes) => {
+    const path = `new.${mimeType.slice(6)}`;
+    await call("file_write", { root: "r", path, bytes: bytes.toString("base64") });
+    const answer = await read(path);
+    expect(answer.content).toEqual([{ type: "image", data: bytes.toString("base64"), mimeType }]);
+    expect(restOf(answer)).toEqual({ encoding: "base64", size: bytes.length, mime: mimeType });
+  });
+
+  test("an image block by what it is, whatever its name", async () => {
+    expect((await read("pixel.txt")).content).toEqual([
+      { type: "image", data: PNG.toString("base64"), mimeType: "image/png" },
+    ]);
+  });
+
+  test("an embedded resource for other bytes, its URI percent-encoded", async () => {
+    const answer = await read("dir/sub/..//./ä b#?%.bin");
+    expect(answer.content).toEqual([
+      {
+        type: "resource",
+        resource: {
+          uri: "file://r/dir/%C3%A4%20b%23%3F%25.bin",
+          mimeType: "application/octet-stream",
+          blob: BYTES.toString("base64"),
+        },
+      },
+    ]);
+  });
+
+  test("an embedded resource for a part of an image", async () => {
+    const { content } = await read("pixel.png", { mode: "bytes", length: 20 });
+    expect(content[0]).toMatchObject({ type: "resource", resource: { blob: PNG.subarray(0, 20).toString("base64") } });
+  });
+});
+
+describe("every answer", () => {
+  test.each([
+    ["of a body", "file_read", { root: "r", path: "text.txt" }],
+    ["that is small", "file_stat", { root: "r", path: "text.txt" }],
+    ["of a failure", "file_stat", { root: "no", path: "x" }],
+  ])("%s names its job", async (_name, tool, args) => {
+    expect((await call(tool, args))._meta?.["venue-files/job"]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("that is small is whole in both places", async () => {
+    const answer = await call("file_stat", { root: "r", path: "text.txt" });
+    expect(answer.structuredContent).toEqual({
+      exists: true,
+      type: "file",
+      size: 18,
+      modified: expect.any(Number),
+      readOnly: false,
+      mime: "text/plain",
+    });
+    expect(answer.content).toEqual([{ type: "text", text: JSON.stringify(answer.structuredContent) }]);
+    expect(Object.keys(answer._meta ?? {})).toEqual(["venue-files/job"]);
+  });
+});
+
+describe("a failure has text, code and data, and no structured content:", () => {
+  test.each<[string, string, Record<string, unknown>, string, string, unknown]>([
+    ["of a body", "file_read", { root: "r", path: "no" }, "Not found: r:no", "NOT_FOUND", { root: "r", path: "no" }],
+    [
+      "of a small answer",
+      "file_mkdir",
+      { root: "r", path: "a/b" },
+      "Parent directory does not exist: a. Pass parents: true or call file:mkdir",
+      "PARENT_MISSING",
+      { root: "r", path: "a" },
+    ],
+    [
+      "of the input",
+      "file_delete",
+      { root: "r", path: "dir", recusive: true },
+      "Unknown field 'recusive' - did you mean 'recursive'?",
+      "INVALID_INPUT",
+      { pointer: "/recusive", expected: "root, path, recursive" },
+    ],
+    [
+      "of the path",
+      "file_stat",
+      { root: "r", path: "../x" },
+      "Path escapes root 'r': ../x",
+      "PATH_ESCAPES_ROOT",
+      { root: "r", path: "../x" },
+    ],
+  ])("%s", async (_name, tool, args, text, errorCode, errorData) => {
+    const answer = await call(tool, args);
+    expect(answer).toMatchObject({ isError: true, content: [{ type: "text", text }] });
+    expect(answer).not.toHaveProperty("structuredContent");
+    expect(answer._meta?.["venue-files/error"]).toEqual({ errorCode, errorData });
+  });
+
+  test("an answer too deep for JSON", async () => {
+    const nested = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    await call("file_write", { root: "r", path: "deep.json", content: nested });
+    const answer = await read("deep.json", { mode: "json" });
+    expect(answer).toMatchObject({ isError: true, _meta: { "venue-files/error": { errorCode: "INTERNAL" } } });
+  });
+});
+
+describe("arguments are taken as they are:", () => {
+  test.each<[string, string, Record<string, unknown>, string]>([
+    [
+      "a boolean as text",
+      "file_delete",
+      { root: "r", path: "dir", recursive: "true" },
+      "'recursive' must be a boolean",
+    ],
+    ["a number as text", "file_read", { root: "r", path: "text.txt", offset: "1" }, "'offset' must be a whole number"],
+    [
+      "tokens, for now",
+      "file_stat",
+      { root: "r", path: "text.txt", ucans: [] },
+      "Unknown field 'ucans'. Known fields: root, path",
+    ],
+  ])("%s", async (_name, tool, args, text) => {
+    expect(textOf(await call(tool, args))).toBe(text);
+  });
+
+  test("text that looks like JSON stays text", async () => {
+    const content = '{"a": 1 }';
+    await call("file_write", { root: "r", path: "new.json", content });
+    await call("file_write", { root: "r", path: "new.txt", value: content });
+    expect(readFileSync(join(folder, "new.json"), "utf8")).toBe(content);
+    expect(readFileSync(join(folder, "new.txt"), "utf8")).toBe(JSON.stringify(content));
+  });
+
+  test.each(["{}", [1], 1, null])("%j is refused by the protocol", async (args) => {
+    const { error } = await raw.request("tools/call", { name: "file_roots", arguments: args });
+    expect(error?.code).toBe(-32602);
+  });
+});

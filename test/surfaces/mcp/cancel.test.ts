@@ -1,0 +1,114 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder, serve } from "../cli/process.js";
+import { startRaw } from "./raw.js";
+import { type ClientName, closeSessions, connect, textOf } from "./sessions.js";
+
+afterAll(async () => {
+  await closeSessions();
+  await cleanUp();
+});
+
+const ENTRIES = 5000;
+const big = makeFolder();
+for (let i = 0; i < ENTRIES; i++) writeFileSync(join(big, `${i}`), "");
+
+/** A root in which a tree takes long enough to be cancelled, and a record of what became of it. */
+function slowRoot(more: { file?: object; jobs?: object } = {}): { config: string; outcomes: () => string[] } {
+  const file = { roots: { big: { path: big, io: "pool" } }, ...more.file };
+  const folder = makeFolder({ "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, ...more, file }) });
+  const outcomes = () =>
+    readFileSync(join(folder, "audit.jsonl"), "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => (JSON.parse(line) as { outcome: string }).outcome);
+  return { config: join(folder, "c.json5"), outcomes };
+}
+
+const slow = { root: "big", info: "size", maxEntries: ENTRIES };
+
+const jobsOf = async (url: string): Promise<number> => {
+  const status = (await (await fetch(`${url}/api/v1/status`)).json()) as { stats: { jobs: number } };
+  return status.stats.jobs;
+};
+
+/** A call of the 2025 protocol without any client: its own clients only say that they cancel, on another request. */
+const post = (url: string, args: object, signal: AbortSignal) =>
+  fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "file_tree", arguments: args },
+    }),
+    signal,
+  }).then((response) => response.text());
+
+describe("a client that", () => {
+  test("waits gets the tree", async () => {
+    const { config, outcomes } = slowRoot();
+    const raw = await startRaw(["--config", config]);
+    expect(textOf((await raw.call("file_tree", slow)).result).split("\n")).toHaveLength(ENTRIES + 2);
+    raw.process.child.stdin.end();
+    await raw.process.ended;
+    expect(outcomes()).toEqual(["OK"]);
+  });
+
+  test.each([
+    ["a call may wait", { jobs: { maxWaitMs: 1 } }],
+    ["an operation may run", { file: { limits: { timeoutMs: 1 } } }],
+  ])("waits longer than %s is told so", async (_name, more) => {
+    const raw = await startRaw(["--config", slowRoot(more).config]);
+    const { result } = await raw.call("file_tree", slow);
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: "Operation timed out after 1 ms" }],
+    });
+    expect(result._meta).toMatchObject({ "venue-files/error": { errorCode: "TIMEOUT", errorData: {} } });
+    await raw.process.stop();
+  });
+
+  test.each<ClientName>(["client 2, newest protocol", "client 1"])("cancels aborts its call: %s", async (client) => {
+    const { config, outcomes } = slowRoot();
+    const session = await connect(client, { args: ["--config", config] });
+    await session.call("file_stat", { root: "big", path: "0" });
+    const cancelling = new AbortController();
+    const call = session.call("file_tree", slow, cancelling.signal);
+    // A client does not even send what is cancelled at once; behind the call in the pipe is soon enough.
+    setImmediate(() => cancelling.abort());
+    await expect(call).rejects.toThrow();
+    await session.call("file_stat", { root: "big", path: "0" });
+    await session.close();
+    expect(outcomes()).toEqual(["OK", "ABORTED", "OK"]);
+  });
+
+  test("goes away aborts its call, over stdio", async () => {
+    const { config, outcomes } = slowRoot();
+    const raw = await startRaw(["--config", config]);
+    await raw.call("file_stat", { root: "big", path: "0" });
+    raw.call("file_tree", slow).catch(() => {});
+    raw.process.child.stdin.end();
+    expect((await raw.process.ended).status).toBe(0);
+    expect(outcomes()).toEqual(["OK", "ABORTED"]);
+  });
+
+  test.each(["newest", "2025"])("hangs up aborts its call, over HTTP, in the protocol of %s", async (era) => {
+    const { config, outcomes } = slowRoot();
+    const served = await serve(["--config", config]);
+    const session = await connect("client 2, newest protocol", { url: served.url });
+    await session.call("file_stat", { root: "big", path: "0" });
+    const cancelling = new AbortController();
+    const { signal } = cancelling;
+    const call = era === "newest" ? session.call("file_tree", slow, signal) : post(served.url, slow, signal);
+    call.catch(() => {});
+    while ((await jobsOf(served.url)) < 2);
+    cancelling.abort();
+    await expect(call).rejects.toThrow();
+    await session.call("file_stat", { root: "big", path: "0" });
+    await served.stop();
+    expect(outcomes().sort()).toEqual(["ABORTED", "OK", "OK"]);
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder } from "../cli/process.js";
+import { type RawClient, startRaw } from "./raw.js";
+import { type Answer, CLIENT_NAMES, closeSessions, connect, restOf, textOf } from "./sessions.js";
+
+const MIB = 1_048_576;
+const lines = (count: number, text: string) => Array.from({ length: count }, (_, i) => `${i} ${text}\n`).join("");
+
+const FILES = {
+  "long.txt": lines(5000, "an ordinary line of forty characters ☃"),
+  "many.txt": lines(3000, "."),
+  "one-line.txt": "☃".repeat(50_000),
+  "crlf.txt": "line\r\n".repeat(20_000),
+  "big.txt": lines(50_000, "0123456789 0123456789"),
+  "big.json": JSON.stringify({ text: "x".repeat(100_000) }),
+  "huge.json": JSON.stringify({ text: "x".repeat(MIB) }),
+  "bytes.bin": Buffer.alloc(200_000, "\0\u00ff"),
+  "huge.bin": Buffer.alloc(MIB + 1),
+  "exact.txt": `${"x".repeat(65_535)}\n`,
+};
+const folder = makeFolder(FILES);
+
+afterAll(async () => {
+  await closeSessions();
+  await cleanUp();
+});
+
+async function reader(args: readonly string[]): Promise<(path: string, more?: object) => Promise<Answer>> {
+  const raw: RawClient = await startRaw([...args, "--root", `r=${folder}`], { cwd: folder });
+  return async (path, more = {}) => (await raw.call("file_read", { root: "r", path, ...more })).result;
+}
+
+const NOTE = /^Cut: bytes (\d+)-(\d+) of (\d+)\. Go on with offset: (\d+)$/;
+
+describe("by default", () => {
+  let read: Awaited<ReturnType<typeof reader>>;
+  beforeAll(async () => {
+    read = await reader([]);
+  });
+
+  test("long text is cut after the last whole line of 65,536 bytes, and says so in one line", async () => {
+    const answer = await read("long.txt");
+    const text = textOf(answer);
+    const whole = FILES["long.txt"];
+    expect(whole.startsWith(text)).toBe(true);
+    expect(text.endsWith("\n")).toBe(true);
+    const end = Buffer.byteLength(text);
+    const nextLine = Buffer.byteLength(whole.slice(text.length).split("\n")[0] ?? "") + 1;
+    expect(end).toBeLessThanOrEqual(65_536);
+    expect(end + nextLine).toBeGreaterThan(65_536);
+    const size = Buffer.byteLength(whole);
+    expect(answer.content).toHaveLength(2);
+    expect(textOf(answer, 1)).toBe(`Cut: bytes 0-${end} of ${size}. Go on with offset: ${end}`);
+    expect(restOf(answer)).toEqual({
+      encoding: "utf-8",
+      size,
+      mime: "text/plain",
+      offset: 0,
+      length: end,
+      eof: false,
+    });
+  });
+
+  test("text of many lines is cut after 2,000", async () => {
+    expect(textOf(await read("many.txt"))).toBe(lines(2000, "."));
+  });
+
+  test("a line that alone is too long is cut at a whole code point", async () => {
+    expect(textOf(await read("one-line.txt"))).toBe("☃".repeat(Math.floor(65_536 / 3)));
+  });
+
+  test("text of exactly the limit is not cut", async () => {
+    const answer = await read("exact.txt");
+    expect(textOf(answer)).toBe(FILES["exact.txt"]);
+    expect(answer.content).toHaveLength(1);
+  });
+
+  test("a range as wide as asked for is not cut, and has no note", async () => {
+    const answer = await read("big.txt", { offset: 10, length: 500_000 });
+    expect(textOf(answer)).toBe(FILES["big.txt"].slice(10, 500_010));
+    expect(answer.content).toHaveLength(1);
+  });
+
+  test("a range without end returns up to 1 MiB, and says where to go on", async () => {
+    const answer = await read("big.txt", { offset: 7 });
+    expect(textOf(answer).length).toBe(MIB);
+    expect(textOf(answer, 1)).toMatch(NOTE);
+  });
+
+  test.each([
+    ["JSON", "big.json", { mode: "json" }],
+    ["bytes", "bytes.bin", {}],
+  ])("%s over 65,536 bytes comes whole", async (_name, path, more) => {
+    const answer = await read(path, more);
+    expect(answer.isError ?? false).toBe(false);
+    expect(answer.content).toHaveLength(1);
+    expect(JSON.stringify(answer.content[0]).length).toBeGreaterThan(100_000);
+  });
+
+  test.each([
+    ["JSON", "huge.json", { mode: "json" }],
+    ["bytes", "huge.bin", {}],
+    ["text asked for as bytes", "big.txt", { mode: "bytes" }],
+  ])("%s over 1 MiB is TOO_LARGE", async (_name, path, more) => {
+    const size = Buffer.byteLength(FILES[path as keyof typeof FILES]);
+    const answer = await read(path, more);
+    expect(textOf(answer)).toMatch(new RegExp(`^File is too large to read in one call: ${size} bytes, limit ${MIB}`));
+    expect(answer._meta?.["venue-files/error"]).toMatchObject({
+      errorCode: "TOO_LARGE",
+      errorData: { root: "r", size, limit: MIB },
+    });
+  });
+});
+
+describe("reading on with the offset of the note gives the file byte for byte:", () => {
+  let read: Awaited<ReturnType<typeof reader>>;
+  beforeAll(async () => {
+    read = await reader(["--config", configOf({ defaultReadBytes: 20_000, maxReadBytes: 40_001 })]);
+  });
+
+  test.each(["long.txt", "one-line.txt", "crlf.txt", "many.txt"])("%s", async (path) => {
+    const parts: string[] = [];
+    let next: number | undefined = 0;
+    while (next !== undefined) {
+      const answer: Answer = await read(path, next === 0 ? {} : { offset: next });
+      parts.push(textOf(answer));
+      const note: RegExpExecArray | null = answer.content[1] === undefined ? null : NOTE.exec(textOf(answer, 1));
+      expect(note === null).toBe(answer.content[1] === undefined);
+      next = note === null ? undefined : Number(note[4]);
+    }
+    expect(parts.length).toBeGreaterThan(1);
+    expect(parts.join("") === FILES[path as "long.txt"]).toBe(true);
+  });
+});
+
+describe("with raised limits 5 MB of text arrive in one piece", () => {
+  const limits = { defaultReadBytes: 8 * MIB, maxReadBytes: 8 * MIB, defaultReadLines: 10_000_000 };
+  const text = lines(110_000, "0123456789 0123456789 0123456789 ☃ 0123");
+  if (Buffer.byteLength(text) < 5_000_000) throw new Error("The text is too short");
+  const config = configOf(limits);
+  const big = makeFolder({ "5mb.txt": text });
+
+  test.each(CLIENT_NAMES)("at %s over stdio", async (client) => {
+    const session = await connect(client, { args: ["--config", config, "--root", `big=${big}`] });
+    const answer = await session.call("file_read", { root: "big", path: "5mb.txt" });
+    expect(textOf(answer) === text).toBe(true);
+    expect(answer.content).toHaveLength(1);
+  });
+
+  test("on a line that is hardly longer", async () => {
+    const raw = await startRaw(["--config", config, "--root", `big=${big}`]);
+    const { line } = await raw.call("file_read", { root: "big", path: "5mb.txt" });
+    expect(Buffer.byteLength(line)).toBeLessThan(1.1 * Buffer.byteLength(text));
+  });
+});
+
+function configOf(mcp: object): string {
+  return `${makeFolder({ "c.json5": JSON.stringify({ mcp }) })}/c.json5`;
+}

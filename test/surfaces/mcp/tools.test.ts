@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { cleanUp, makeFolder } from "../cli/process.js";
+import { startRaw } from "./raw.js";
+import type { ListedTool } from "./sessions.js";
+
+afterAll(cleanUp);
+
+const CHANGING = ["file_write", "file_append", "file_mkdir", "file_delete"];
+
+async function toolsOf(args: readonly string[], cwd: string): Promise<readonly ListedTool[]> {
+  const raw = await startRaw(args, { cwd });
+  const { result } = await raw.request("tools/list");
+  await raw.process.stop();
+  return result?.["tools"] as ListedTool[];
+}
+
+const folder = makeFolder({
+  "docs/a.txt": "a",
+  "read-only.json5": `{ file: { roots: { a: { path: "docs", readOnly: true }, b: { temp: true, readOnly: true } } } }`,
+  "none.json5": "[]",
+});
+
+let tools: readonly ListedTool[];
+beforeAll(async () => {
+  tools = await toolsOf([], folder);
+});
+
+const schemasOf = (schema: unknown): Record<string, unknown>[] => {
+  if (typeof schema !== "object" || schema === null) return [];
+  return [schema as Record<string, unknown>, ...Object.values(schema).flatMap(schemasOf)];
+};
+
+describe("the list of tools", () => {
+  test("costs a model at most 2,000 tokens", () => {
+    const tokens = encode(JSON.stringify(tools)).length;
+    expect(tokens).toBeGreaterThan(0);
+    expect(tokens).toBeLessThanOrEqual(2000);
+  });
+
+  test("is the same in every root and for everybody", async () => {
+    expect(await toolsOf(["--root", "docs=docs", "--caps", "none.json5"], folder)).toEqual(tools);
+  });
+
+  test("leaves out what changes something where no root can be written", async () => {
+    const names = (await toolsOf(["--config", "read-only.json5"], folder)).map(({ name }) => name);
+    expect(names).toEqual(["file_roots", "file_list", "file_tree", "file_read", "file_stat"]);
+  });
+
+  test("has those where one root of several can be written", async () => {
+    const names = (await toolsOf(["--root", "a=docs:ro", "--root", "b=docs"], folder)).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(CHANGING));
+  });
+});
+
+test("a tool that is left out is unknown", async () => {
+  const raw = await startRaw(["--root", "docs=docs:ro"], { cwd: folder });
+  const { error } = await raw.request("tools/call", { name: "file_write", arguments: {} });
+  expect(error).toEqual({ code: -32602, message: "Unknown tool: file_write" });
+});
+
+describe("each tool", () => {
+  const NAMES = "file_roots file_list file_tree file_read file_stat file_write file_append file_mkdir file_delete";
+  const tool = (name: string) => tools.find((one) => one.name === name);
+
+  test.each<[string, boolean, boolean, boolean]>([
+    ["file_roots", true, false, true],
+    ["file_list", true, false, true],
+    ["file_tree", true, false, true],
+    ["file_read", true, false, true],
+    ["file_stat", true, false, true],
+    ["file_write", false, true, true],
+    ["file_append", false, false, false],
+    ["file_mkdir", false, false, true],
+    ["file_delete", false, true, true],
+  ])("has its hints: %s", (name, readOnlyHint, destructiveHint, idempotentHint) => {
+    expect(tool(name)?.annotations).toEqual({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false });
+  });
+
+  test.each(NAMES.split(" "))("has what a model needs and nothing else: %s", (name) => {
+    const entry = tool(name);
+    expect(Object.keys(entry ?? {}).filter((key) => key !== "outputSchema")).toEqual([
+      "name",
+      "title",
+      "description",
+      "inputSchema",
+      "annotations",
+    ]);
+    expect(entry?.title).toMatch(/^[A-Z]/);
+    expect(entry?.description).toMatch(/^[A-Z].*\.$/);
+    expect(entry?.inputSchema).toMatchObject({ type: "object" });
+    for (const schema of schemasOf(entry?.inputSchema)) expect(schema).not.toHaveProperty("additionalProperties");
+    expect(JSON.stringify(entry)).not.toContain("ucans");
+  });
+
+  test("has an output schema if its answers are small, and none if they are bodies", () => {
+    const withSchema = tools.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name);
+    expect(withSchema).toEqual(["file_roots", "file_stat", ...CHANGING]);
+  });
+});
