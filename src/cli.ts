@@ -11,9 +11,8 @@ import { parseRootArguments } from "./config/root-argument.js";
 import type { VenueConfig } from "./config/types.js";
 import { FileAdapterError } from "./core/errors.js";
 import { escapeText, internalError } from "./core/texts.js";
-import { RootsError } from "./roots/open.js";
 import { type Command, type ConfigSource, parseCommandLine, UsageError } from "./surfaces/cli/arguments.js";
-import { type OpenVenue, openVenue } from "./venue/open-venue.js";
+import type { OpenVenue } from "./venue/open-venue.js";
 import { packageVersion } from "./version.js";
 
 const EXIT = { failed: 1, usage: 64, noInput: 66, unavailable: 69, software: 70, config: 78 } as const;
@@ -46,7 +45,7 @@ async function serve(command: Extract<Command, { name: "serve" }>): Promise<numb
   const refusal = checkListener(config);
   if (refusal !== undefined) throw new ConfigError([refusal], EXIT.config);
   const stopped = untilSignalled();
-  const venue = await openVenue(config, { listens: true, logInternal });
+  const venue = await open(config, { listens: true });
   warn(config, venue);
   try {
     const { url } = await listen(venue);
@@ -69,6 +68,12 @@ async function serve(command: Extract<Command, { name: "serve" }>): Promise<numb
   } finally {
     await venue.close();
   }
+}
+
+/** What it takes to run operations is loaded only here: help, and being told of a mistake, should not wait for it. */
+async function open(config: VenueConfig, options: { listens: boolean }): Promise<OpenVenue> {
+  const { openVenue } = await import("./venue/open-venue.js");
+  return openVenue(config, { ...options, logInternal });
 }
 
 async function listen(venue: OpenVenue): Promise<{ url: string }> {
@@ -102,7 +107,7 @@ async function mcp(command: Extract<Command, { name: "mcp" }>): Promise<number> 
   const caps = loadCaps(command.capsFile);
   const stopped = untilSignalled();
   const [venue, { serveMcpStdio }] = await Promise.all([
-    openVenue(config, { listens: false, logInternal }),
+    open(config, { listens: false }),
     import("./surfaces/mcp/stdio.js"),
   ]);
   warn(config, venue);
@@ -123,7 +128,7 @@ async function call(command: Extract<Command, { name: "call" }>): Promise<number
   const caps = loadCaps(command.capsFile);
   const stop = new AbortController();
   void untilSignalled().then(() => stop.abort());
-  const venue = await openVenue(config, { listens: false, logInternal });
+  const venue = await open(config, { listens: false });
   try {
     const name = venue.host.catalogue.resolve(command.operation)?.metadata.name ?? command.operation;
     const output = await venue.adapter.invoke(name, input, { caps, signal: stop.signal });
@@ -234,9 +239,9 @@ function explain(error: unknown): number {
     process.stderr.write(`${error.message}\nSee: venue-files --help\n`);
     return EXIT.usage;
   }
-  if (error instanceof ConfigError || error instanceof RootsError) {
+  if (error instanceof ConfigError) {
     process.stderr.write(`${error.message}\n`);
-    return error instanceof ConfigError ? error.exitStatus : EXIT.config;
+    return error.exitStatus;
   }
   if (error instanceof Unavailable) {
     process.stderr.write(`${error.message}\n`);

@@ -6,11 +6,11 @@ import { readRows } from "./read.mjs";
 const SCALES = {
   small: { rounds: 30, calls: 60, warmup: 2_000 },
   medium: { rounds: 20, calls: 20, warmup: 100 },
-  large: { rounds: 15, calls: 2, checks: 1, warmup: 2 },
-  list: { rounds: 15, calls: 8, warmup: 20 },
+  large: { rounds: 12, calls: 2, checks: 1, warmup: 1 },
+  list: { rounds: 12, calls: 8, checks: 1, warmup: 20 },
   tree: { rounds: 12, calls: 2, checks: 1, warmup: 3 },
   bigTree: { rounds: 4, calls: 1, checks: 0, warmup: 0 },
-  append: { rounds: 20, calls: 15, warmup: 40 },
+  append: { rounds: 20, calls: 10, warmup: 60 },
   flush: { rounds: 10, calls: 10, warmup: 10 },
   throughput: { rounds: 15, calls: 400, warmup: 1_600 },
 };

@@ -92,8 +92,10 @@ function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | und
     } catch (error) {
       stage.release();
       // Another process removed the empty staging directory on its way out: the tree itself is still there.
-      const again = errnoOf(error) === "ENOENT" && attempt < RACES && (yield* jail.sys.lstat(path)) !== undefined;
-      if (!again) return yield* hideBeside(change, { directory, path, error });
+      const vanished = errnoOf(error) === "ENOENT" && (yield* jail.sys.lstat(path)) !== undefined;
+      if (vanished && attempt < RACES) continue;
+      if (vanished) return yield* moveTo(change, path, jail.staging.beside(walk.directory));
+      return yield* hideBeside(change, { directory, path, error });
     }
   }
 }

@@ -59,12 +59,13 @@ export class Staging {
         return yield* this.createIn(stage, mode);
       } catch (error) {
         stage.release();
-        const code = errnoOf(error) ?? "";
         if (stage.directory === parent) throw error;
-        // Whoever may not write in the staging directory may still write beside the target.
-        if (UNUSABLE.has(code)) return yield* this.createIn(this.beside(parent), mode);
+        const code = errnoOf(error) ?? "";
         // Another process removed the empty staging directory on its way out.
-        if (code !== "ENOENT" || attempt === ATTEMPTS) throw error;
+        if (code === "ENOENT" && attempt < ATTEMPTS) continue;
+        // Whoever may not write in the staging directory may still write beside the target.
+        if (code !== "ENOENT" && !UNUSABLE.has(code)) throw error;
+        return yield* this.createIn(this.beside(parent), mode);
       }
     }
   }

@@ -7,6 +7,7 @@ import type { VenueConfig } from "../config/types.js";
 import type { SurfaceContext } from "../core/adapter.js";
 import type { Capability } from "../core/capability.js";
 import type { ReadBudget } from "../core/limits.js";
+import { RootsError } from "../roots/open.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { createEphemeralIdentity } from "../ucan/did-key.js";
 import { packageVersion } from "../version.js";
@@ -35,7 +36,7 @@ export interface OpenVenueOptions {
 const INSTRUCTIONS =
   "Files in named roots. Start with file_roots, then file_tree. Paths are relative to a root. Errors carry a code; a denial is final.";
 
-/** Opens everything a configuration names. @throws RootsError; ConfigError for an audit file that cannot be opened */
+/** Opens everything a configuration names. @throws ConfigError for roots and an audit file that cannot be opened */
 export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
   const { did } = createEphemeralIdentity();
   const loopback = isLoopbackHost(config.hostname);
@@ -50,7 +51,7 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     ...(audit === undefined ? {} : { audit }),
   }).catch(async (error) => {
     await audit?.close();
-    throw error;
+    throw error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
   });
   const mcpFor = (host: VenueHost, caller: { did?: string; caps?: unknown } = {}) =>
     mcpHost({ config, host, adapter }, caller);

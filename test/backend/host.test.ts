@@ -1,27 +1,93 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { HostBackend } from "../../src/backend/host.js";
-import { Jail, type JailOptions } from "../../src/jail/jail.js";
+import { parseFileConfig } from "../../src/config/load.js";
+import type { RootConfigInput } from "../../src/config/types.js";
+import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
-import { backendSuite, type OpenedBackend } from "./suite.js";
+import { openRoots } from "../../src/roots/open.js";
+import { filesOf } from "./files.js";
+import { backendSuite, type OpenedBackend, SUITE_ROOT } from "./suite.js";
 
-type Variant = Pick<JailOptions, "io" | "engine"> & { readonly durable: boolean };
+const links = { links: true };
 
-async function openHost({ durable, ...jail }: Variant): Promise<OpenedBackend> {
-  const path = await mkdtemp(join(tmpdir(), "venue-files-suite-"));
-  const opened = new Jail({ path, readOnly: false, crossDevice: false, ...jail }, new Locks());
+/** A root as the adapter opens it. @param options `temp`, or what is special about a host directory */
+async function openConfigured(options: RootConfigInput | "temp"): Promise<OpenedBackend> {
+  const path = mkdtempSync(join(tmpdir(), "venue-files-suite-"));
+  const root = options === "temp" ? { temp: true as const } : { path, ...options };
+  const opened = await openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: root } }, { baseDir: path }));
+  const [only] = opened.roots;
+  if (only === undefined) throw new Error("there is no root");
   return {
-    backend: new HostBackend(opened, { durable, hardLinks: false, maxCopyBytes: 8_388_608 }),
-    cleanup: () => rm(path, { recursive: true, force: true }),
+    backend: only.backend,
+    async cleanup() {
+      // The suite has closed the backend; of a temp root, this removes the rest.
+      rmSync(path, { recursive: true, force: true });
+      if (options === "temp" && only.hostPath !== undefined) rmSync(only.hostPath, { recursive: true, force: true });
+    },
   };
 }
 
-const VARIANTS: readonly (readonly [string, Variant])[] = [
-  ["host, synchronous calls", { io: "sync", durable: false }],
-  ["host, calls in the thread pool", { io: "pool", durable: false }],
-  ["host, flushed", { io: "auto", durable: true }],
-  ["host, real-path check", { io: "sync", durable: false, engine: "real-path check" }],
-];
+function openRealPathCheck(): OpenedBackend {
+  const path = mkdtempSync(join(tmpdir(), "venue-files-suite-"));
+  const options = { path, readOnly: false, crossDevice: false, io: "sync", engine: "real-path check" } as const;
+  const rules = { durable: false, hardLinks: false, maxCopyBytes: 8_388_608 };
+  return {
+    backend: new HostBackend(new Jail(options, new Locks()), rules),
+    cleanup: async () => rmSync(path, { recursive: true, force: true }),
+  };
+}
 
-for (const [name, variant] of VARIANTS) backendSuite(name, () => openHost(variant), { links: true });
+backendSuite("host, synchronous calls", () => openConfigured({ io: "sync", durability: "none" }), links);
+backendSuite("host, calls in the thread pool", () => openConfigured({ io: "pool", durability: "none" }), links);
+backendSuite("host, flushed", () => openConfigured({ durability: "flush" }), links);
+backendSuite("host, real-path check", async () => openRealPathCheck(), links);
+backendSuite("temp", () => openConfigured("temp"), links);
+
+describe.each([["sync"], ["pool"]] as const)("a file that changes while it is read (%s)", (io) => {
+  let path = "";
+  let opened: Awaited<ReturnType<typeof openRoots>>;
+
+  beforeEach(async () => {
+    path = mkdtempSync(join(tmpdir(), "venue-files-growth-"));
+    opened = await openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: { path, io } } }, { baseDir: path }));
+    writeFileSync(join(path, "file"), "0123456789");
+  });
+  afterEach(async () => {
+    await opened.close();
+    rmSync(path, { recursive: true });
+  });
+
+  /** Reads `length` bytes from `offset`; the file changes once its size has been told. */
+  async function read(change: (file: string) => void, length: number, offset = 0) {
+    const [root] = opened.roots;
+    if (root === undefined) throw new Error("there is no root");
+    const { bytes, size } = await filesOf(root.backend).read("file", () => {
+      change(join(path, "file"));
+      return { offset, length };
+    });
+    return { text: bytes.toString(), size };
+  }
+
+  test("is read on to what was asked for, and its size is at least what was read", async () => {
+    const grow = (file: string) => appendFileSync(file, "abcdef");
+    expect(await read(grow, 1000)).toEqual({ text: "0123456789abcdef", size: 16 });
+    expect(await read(() => {}, 5)).toEqual({ text: "01234", size: 16 });
+    expect(await read(grow, 4, 14)).toEqual({ text: "efab", size: 18 });
+  });
+
+  test("is never read beyond what was asked for", async () => {
+    const grow = (file: string) => appendFileSync(file, "x".repeat(500_000));
+    const { text, size } = await read(grow, 300_000);
+    expect(text).toBe(`0123456789${"x".repeat(299_990)}`);
+    expect(size).toBe(300_000);
+  });
+
+  test("gives what is left of it", async () => {
+    const shrink = (file: string) => truncateSync(file, 3);
+    expect((await read(shrink, 1000)).text).toBe("012");
+    expect((await read(() => {}, 10, 5)).text).toBe("");
+  });
+});

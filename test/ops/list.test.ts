@@ -112,15 +112,16 @@ describe("pages of file:list", () => {
   });
 
   test("hold 1,000 entries unless another number is asked for, and never more than 10,000", async () => {
-    for (let index = 0; index <= 10_000; index++) writeFileSync(join(ground.dir, String(index).padStart(5, "0")), "");
-    const first = await ground.run("list", {});
-    expect([first.entries.length, first.total, first.truncated]).toEqual([1000, 10_001, true]);
-    const largest = await ground.run("list", { limit: 1_000_000 });
+    ground.put("first");
+    // Other names of one file are the quickest way to many entries.
+    for (let index = 1; index <= 10_000; index++) linkSync(join(ground.dir, "first"), join(ground.dir, String(index)));
+    const usual = await ground.run("list", {});
+    expect([usual.entries.length, usual.total, usual.truncated]).toEqual([1000, 10_001, true]);
+    const input = { limit: 1_000_000, offset: -1 };
+    const largest = await ground.run("list", input);
     expect([largest.entries.length, largest.total, largest.truncated]).toEqual([10_000, 10_001, true]);
-    const rest = await ground.render("list", { limit: 1_000_000, offset: 5 });
-    expect(rest.note).toBeUndefined();
-    const cut = await ground.render("list", { limit: 1_000_000, offset: -1 });
-    expect(cut.note).toBe("Cut: 10000 of 10001 entries. Go on with offset: 10000");
+    const list = ground.adapter.operations.find(({ name }) => name === "file:list");
+    expect(list?.render?.(largest, input).note).toBe("Cut: 10000 of 10001 entries. Go on with offset: 10000");
   });
 
   test.each([

@@ -81,7 +81,7 @@ describe("a text under a budget", () => {
           expect(content).toBe(text);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 });

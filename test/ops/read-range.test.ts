@@ -179,7 +179,7 @@ describe("pages read with offset and length", () => {
         expect(Buffer.concat(read.map(bytesOf)).equals(Buffer.from(text))).toBe(true);
         expect(read.map(({ content }) => content).join("")).toBe(text);
       }),
-      { numRuns: 150 },
+      { numRuns: 50 },
     );
   });
 
@@ -192,7 +192,7 @@ describe("pages read with offset and length", () => {
         expect(read.every(({ encoding }) => encoding === "utf-8")).toBe(true);
         expect(read.map((page) => page.content).join("")).toBe(content);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -203,7 +203,7 @@ describe("pages read with offset and length", () => {
         const read = await pages("bytes", lengths);
         expect(Buffer.concat(read.map(bytesOf)).equals(Buffer.from(bytes))).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -224,7 +224,7 @@ describe("pages read with offset and length", () => {
         expect(page).toMatchObject({ size: file.length, length: bytesOf(page).length });
         expect(page.eof).toBe(start + bytesOf(page).length >= file.length);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

@@ -18,7 +18,7 @@ const call = (...args: string[]) => run(["call", ...args], { cwd: folder });
 const docs = ["--root", "docs=docs"];
 
 describe("a call that succeeds prints its output, one line of JSON and nothing else:", () => {
-  test.each<[string, string[], unknown]>([
+  test.concurrent.each<[string, string[], unknown]>([
     [
       "by dispatch name",
       ["file:read", '{"root":"docs","path":"a.txt"}', ...docs],
@@ -51,7 +51,7 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
     });
   });
 
-  test("as long as it may be", async () => {
+  test.concurrent("as long as it may be", async () => {
     const content = "é\n".repeat(2_500_000);
     const big = makeFolder({ "big.txt": content });
     const { status, stdout } = await call("file:read", '{"root":"big","path":"big.txt"}', "--root", `big=${big}`);
@@ -63,7 +63,7 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
 });
 
 describe("a call that fails prints nothing, and one line of JSON on standard error:", () => {
-  test.each<[string, string[], object]>([
+  test.concurrent.each<[string, string[], object]>([
     [
       "nothing there",
       ["file:read", '{"root":"docs","path":"nope"}'],
@@ -111,7 +111,7 @@ describe("a call that fails prints nothing, and one line of JSON on standard err
     expect(readFileSync(join(folder, "docs/a.txt"), "utf8")).toBe("alpha\n");
   });
 
-  test("an output too deep for JSON", async () => {
+  test.concurrent("an output too deep for JSON", async () => {
     const { status, stdout, stderr } = await call(
       "file:read",
       '{"root":"docs","path":"deep.json","mode":"json"}',

@@ -27,7 +27,7 @@ const fails = (line: string): Promise<Finished> => run(line.split(" "), { cwd: f
 const nothing = { signal: null, stdout: "" };
 
 describe("64, wrong usage:", () => {
-  test.each<[string, string]>([
+  test.concurrent.each<[string, string]>([
     ["serve --prt 1", "Unknown option '--prt' - did you mean '--port'?"],
     ["call file:stat {oops", `The input of 'call' is not valid JSON. Quote it: '{"root":"tmp","path":"a.txt"}'`],
   ])("%s", async (line, message) => {
@@ -36,7 +36,7 @@ describe("64, wrong usage:", () => {
 });
 
 describe("66, a file that cannot be read:", () => {
-  test.each<[string, string]>([
+  test.concurrent.each<[string, string]>([
     ["serve --config nope.json5", `Cannot read "nope.json5": no such file`],
     ["mcp --config sub/nope.json5", `Cannot read "nope.json5": no such file`],
     ["call file:roots --config docs", `Cannot read "docs": it is a directory`],
@@ -49,7 +49,7 @@ describe("66, a file that cannot be read:", () => {
 
 describe("78, an invalid configuration:", () => {
   const rootForm = "expected NAME=PATH or NAME=PATH:ro, for example --root docs=./docs or --root docs=./docs:ro";
-  test.each<[string, string]>([
+  test.concurrent.each<[string, string]>([
     ["serve --config text.json5", `Cannot read "text.json5": not valid JSON5 at line 1, column 1`],
     ["serve --root docs", `Cannot read --root 'docs': ${rootForm}`],
     ["serve --root docs=docs --root docs=.", "Root 'docs' is given twice by --root"],
@@ -75,7 +75,7 @@ describe("78, an invalid configuration:", () => {
     expect(await fails(line)).toEqual({ ...nothing, status: 78, stderr: `${message}\n` });
   });
 
-  test("every mistake of a file at once", async () => {
+  test.concurrent("every mistake of a file at once", async () => {
     const { status, stdout, stderr } = await fails("serve --config mistakes.json5");
     expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
     for (const mistake of [
@@ -90,13 +90,13 @@ describe("78, an invalid configuration:", () => {
     }
   });
 
-  test("every wrong --root at once", async () => {
+  test.concurrent("every wrong --root at once", async () => {
     const { status, stderr } = await fails("call file:roots --root a --root b=");
     expect(status).toBe(78);
     expect(stderr.match(/^Cannot read --root '(?:a|b=)'/gm)).toHaveLength(2);
   });
 
-  test("every root that cannot be opened at once, and no temp root stays behind", async () => {
+  test.concurrent("every root that cannot be opened at once, and no temp root stays behind", async () => {
     const tmp = makeFolder({ "c.json5": `{ file: { roots: { t: { temp: true }, a: "no", b: "nor" } } }` });
     const { status, stderr } = await run(["serve", "--config", "c.json5"], { cwd: tmp, tmp });
     expect(status).toBe(78);
@@ -104,7 +104,7 @@ describe("78, an invalid configuration:", () => {
     expect(tempRootsIn(tmp)).toEqual([]);
   });
 
-  test("a temp folder that others could look into", async () => {
+  test.concurrent("a temp folder that others could look into", async () => {
     const tmp = makeFolder({ [`venue-files-${process.geteuid?.()}/x`]: "" });
     chmodSync(`${tmp}/venue-files-${process.geteuid?.()}`, 0o755);
     const { status, stderr } = await run(["call", "file:roots"], { tmp });
@@ -120,7 +120,7 @@ describe("69, an address that is not to be had:", () => {
       server.listen(0, "127.0.0.1", () => resolve(server));
     });
 
-  test("a port in use, and no temp root stays behind", async () => {
+  test.concurrent("a port in use, and no temp root stays behind", async () => {
     const server = await taken();
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
@@ -137,7 +137,7 @@ describe("69, an address that is not to be had:", () => {
     }
   });
 
-  test("a host that does not exist", async () => {
+  test.concurrent("a host that does not exist", async () => {
     const { status, stdout, stderr } = await fails("serve --config no-such-host.json5 --port 0");
     expect({ status, stdout }).toEqual({ status: 69, stdout: "" });
     // Which of the two depends on whether a name server can be asked.

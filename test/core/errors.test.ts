@@ -1,0 +1,70 @@
+import { describe, expect, test } from "@jest/globals";
+import { adapterError, ERROR_CODES, FileAdapterError } from "../../src/core/errors.js";
+
+/** The table of the specification: status at an endpoint that answers with the error itself, JSON-RPC code, retry. */
+const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
+  ["INVALID_INPUT", 400, -32602, false],
+  ["UNKNOWN_ROOT", 404, -32602, false],
+  ["UNKNOWN_OPERATION", undefined, -32601, false],
+  ["CAPABILITY_DENIED", 403, -32003, false],
+  ["INVALID_PATH", 400, -32602, false],
+  ["PATH_NOT_RELATIVE", 400, -32602, false],
+  ["PATH_ESCAPES_ROOT", 400, -32602, false],
+  ["SYMLINK_ESCAPE", 403, -32602, false],
+  ["DANGLING_SYMLINK", 404, -32602, false],
+  ["OTHER_DEVICE", 403, -32602, false],
+  ["READ_ONLY_ROOT", 403, -32003, false],
+  ["NOT_FOUND", 404, -32002, false],
+  ["NOT_A_DIRECTORY", 409, -32602, false],
+  ["IS_A_DIRECTORY", 409, -32602, false],
+  ["NOT_A_FILE", 409, -32602, false],
+  ["PARENT_MISSING", 409, -32002, false],
+  ["EXISTS_NOT_DIRECTORY", 409, -32602, false],
+  ["NOT_EMPTY", 409, -32602, false],
+  ["ROOT_DELETE", 403, -32602, false],
+  ["HARD_LINKED", 409, -32602, false],
+  ["NOT_TEXT", 422, -32602, false],
+  ["NOT_JSON", 422, -32602, false],
+  ["TOO_LARGE", 413, -32602, false],
+  ["ASSET_NOT_FOUND", undefined, -32602, false],
+  ["ASSET_NO_CONTENT", undefined, -32602, false],
+  ["PERMISSION_DENIED", 403, -32003, false],
+  ["NO_SPACE", 507, -32603, false],
+  ["TIMEOUT", 504, -32603, true],
+  ["ABORTED", 503, -32800, true],
+  ["IO_ERROR", 500, -32603, true],
+  ["INTERNAL", 500, -32603, false],
+];
+
+describe("the table of error codes", () => {
+  test("has the codes that are specified, and no others", () => {
+    // DRIVE_REQUIRES_AUTH comes with drives.
+    expect(Object.keys(ERROR_CODES)).toEqual(SPECIFIED.map(([code]) => code));
+  });
+
+  test.each(SPECIFIED)("%s", (code, http, rpc, retry) => {
+    const entry = Object.entries(ERROR_CODES).find(([name]) => name === code)?.[1];
+    expect(entry).toEqual({ http: http ?? expect.any(Number), rpc, retry });
+  });
+});
+
+describe("an error", () => {
+  test("is an Error with code, text and data", () => {
+    const error = adapterError("NOT_FOUND", "Not found: r:a", { root: "r" });
+    expect(error).toBeInstanceOf(FileAdapterError);
+    expect(error).toBeInstanceOf(Error);
+    expect({ ...error, message: error.message, text: String(error) }).toEqual({
+      name: "FileAdapterError",
+      code: "NOT_FOUND",
+      data: { root: "r" },
+      message: "Not found: r:a",
+      text: "FileAdapterError: Not found: r:a",
+    });
+    expect(adapterError("INTERNAL", "x").data).toEqual({});
+  });
+
+  test("captures no stack, and leaves those of others alone", () => {
+    expect(adapterError("NOT_FOUND", "x").stack).not.toContain("\n    at ");
+    expect(new Error("x").stack).toContain("\n    at ");
+  });
+});

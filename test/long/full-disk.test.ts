@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ROOT } from "../jail/files.js";
+import { type Child, mounted, mountsPossible, startChild } from "../jail/start-child.js";
+
+const mebibyte = 1024 * 1024;
+const place = mkdtempSync(join(tmpdir(), "venue-full-"));
+const mount = `mount -t tmpfs -o size=2m tmpfs ${place}`;
+const { possible, reason } = mountsPossible(mount);
+const maybe = possible ? test : test.skip;
+
+describe(`a full disk${reason}`, () => {
+  let child: Child;
+  const old = "o".repeat(mebibyte);
+  beforeAll(async () => {
+    if (!possible) return;
+    child = await startChild({
+      config: { roots: { [ROOT]: { path: place, durability: "flush" } } },
+      under: mounted(mount),
+    });
+    expect(await child.invoke("write", { path: "old.txt", content: old })).toMatchObject({ code: "ok" });
+  });
+  afterAll(async () => {
+    if (possible) await child.close();
+    rmSync(place, { recursive: true, force: true });
+  });
+
+  const expectOld = async () => {
+    const { output } = await child.invoke("read", { path: "old.txt" });
+    expect(output?.["content"] === old).toBe(true);
+    const { output: listed } = await child.invoke("list", {});
+    expect((listed?.["entries"] as { name: string }[]).map(({ name }) => name)).toEqual(["old.txt"]);
+  };
+
+  maybe("refuses a write that does not fit, and keeps the old content", async () => {
+    const content = "n".repeat(3 * mebibyte);
+    expect(await child.invoke("write", { path: "old.txt", content })).toMatchObject({ code: "NO_SPACE" });
+    expect(await child.invoke("write", { path: "new.txt", content })).toMatchObject({ code: "NO_SPACE" });
+    await expectOld();
+  });
+
+  maybe("takes back an append that does not fit", async () => {
+    const content = "n".repeat(3 * mebibyte);
+    expect(await child.invoke("append", { path: "old.txt", content })).toMatchObject({ code: "NO_SPACE" });
+    expect(await child.invoke("append", { path: "new.txt", content })).toMatchObject({ code: "NO_SPACE" });
+    await expectOld();
+  });
+
+  maybe("has room again for what fits, so nothing was left behind", async () => {
+    const content = "n".repeat(Math.floor(mebibyte * 0.9));
+    expect(await child.invoke("write", { path: "new.txt", content })).toMatchObject({ code: "ok" });
+    expect(await child.invoke("delete", { path: "new.txt" })).toMatchObject({ code: "ok" });
+    await expectOld();
+  });
+});
