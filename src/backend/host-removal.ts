@@ -30,6 +30,8 @@ export function* removeEntry(
     hidden = yield* removeName(change, { name, object, stale: turn.stale, recursive: options.recursive });
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
+    // Out of sight is out of sight, even if the disk would not promise it.
+    if (hidden !== undefined) yield* purge(change, hidden);
     if (errnoOf(error) === "ENOENT") return { existed: false };
     throw error;
   } finally {

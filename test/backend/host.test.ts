@@ -4,29 +4,35 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { HostBackend } from "../../src/backend/host.js";
 import { parseFileConfig } from "../../src/config/load.js";
-import type { RootConfigInput } from "../../src/config/types.js";
+import type { HostRootInput } from "../../src/config/types.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
 import { openRoots } from "../../src/roots/open.js";
 import { filesOf } from "./files.js";
 import { backendSuite, type OpenedBackend, SUITE_ROOT } from "./suite.js";
 
+type HostOptions = Omit<HostRootInput, "path">;
+
 const links = { links: true };
 
 /** A root as the adapter opens it. @param options `temp`, or what is special about a host directory */
-async function openConfigured(options: RootConfigInput | "temp"): Promise<OpenedBackend> {
+async function openConfigured(options: HostOptions | "temp"): Promise<OpenedBackend> {
   const path = mkdtempSync(join(tmpdir(), "venue-files-suite-"));
   const root = options === "temp" ? { temp: true as const } : { path, ...options };
   const opened = await openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: root } }, { baseDir: path }));
   const [only] = opened.roots;
   if (only === undefined) throw new Error("there is no root");
+  const { backend } = only;
   return {
-    backend: only.backend,
-    async cleanup() {
-      // The suite has closed the backend; of a temp root, this removes the rest.
-      rmSync(path, { recursive: true, force: true });
-      if (options === "temp" && only.hostPath !== undefined) rmSync(only.hostPath, { recursive: true, force: true });
-    },
+    // Closing it closes everything, so that a temp root removes itself.
+    backend: new Proxy(backend, {
+      get(_, key) {
+        if (key === "close") return () => opened.close();
+        const method: unknown = Reflect.get(backend, key);
+        return typeof method === "function" ? method.bind(backend) : method;
+      },
+    }),
+    cleanup: async () => rmSync(path, { recursive: true, force: true }),
   };
 }
 
@@ -40,11 +46,10 @@ function openRealPathCheck(): OpenedBackend {
   };
 }
 
-backendSuite("host, synchronous calls", () => openConfigured({ io: "sync", durability: "none" }), links);
 backendSuite("host, calls in the thread pool", () => openConfigured({ io: "pool", durability: "none" }), links);
 backendSuite("host, flushed", () => openConfigured({ durability: "flush" }), links);
 backendSuite("host, real-path check", async () => openRealPathCheck(), links);
-backendSuite("temp", () => openConfigured("temp"), links);
+backendSuite("temp, synchronous calls", () => openConfigured("temp"), links);
 
 describe.each([["sync"], ["pool"]] as const)("a file that changes while it is read (%s)", (io) => {
   let path = "";

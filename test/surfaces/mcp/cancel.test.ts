@@ -10,7 +10,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-const ENTRIES = 5000;
+const ENTRIES = 2000;
 const big = makeFolder();
 for (let i = 0; i < ENTRIES; i++) writeFileSync(join(big, `${i}`), "");
 

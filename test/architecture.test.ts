@@ -1,0 +1,178 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import ts from "typescript";
+import { OPERATIONS } from "../src/ops/registry.js";
+
+const project = new URL("../", import.meta.url);
+
+/** Who may import whom: only groups further to the left. */
+const ORDER: readonly (readonly string[])[] = [
+  ["core"],
+  ["path", "schema", "ucan", "audit", "drive", "version"],
+  ["jail", "backend", "journal", "roots", "authz"],
+  ["ops"],
+  ["dispatch", "config"],
+  ["adapter", "index"],
+  ["profiles", "sandbox", "surfaces"],
+  ["venue"],
+  ["cli"],
+];
+
+/** Within a group, too, only some may import others. */
+const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
+  backend: ["jail"],
+  roots: ["jail", "backend"],
+  index: ["adapter"],
+};
+
+const MAY_USE_FILES = [
+  /^jail\//,
+  /^backend\/(host|temp)[^/]*$/,
+  /^(config|schema)\/load\.ts$/,
+  /^audit\/file-sink\.ts$/,
+  /^(version|cli)\.ts$/,
+];
+
+/** What some folders never import, whatever the order allows. */
+const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
+  { who: /^core\//, what: /^(?!core\/)/ },
+  { who: /^path\//, what: /^(?!core\/|path\/)/ },
+  { who: /^ops\//, what: /^(ajv|node:fs.*|node:child_process|backend\/.*|jail\/.*|ucan\/.*)$/ },
+  { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
+  { who: /^surfaces\//, what: /^(node:fs|jail\/|backend\/|roots\/|ops\/|dispatch\/|path\/)/ },
+];
+
+const MAX_LINES = 300;
+
+type Sources = ReadonlyMap<string, string>;
+
+/** `core/io.ts` → `core`; `cli.ts` → `cli`. */
+const groupOf = (file: string): string => file.replace(/\.ts$/, "").split("/")[0] ?? "";
+const rankOf = (group: string): number => ORDER.findIndex((groups) => groups.includes(group));
+
+/** Modules that a file imports in any way: those of ours as paths below `src`, others by their name. */
+function importsOf(file: string, source: string): string[] {
+  return ts
+    .preProcessFile(source, true, true)
+    .importedFiles.map(({ fileName }) =>
+      fileName.startsWith(".") ? posix.join(posix.dirname(file), fileName).replace(/\.js$/, ".ts") : fileName,
+    );
+}
+
+function* importViolations(file: string, source: string): Generator<string> {
+  const group = groupOf(file);
+  if (rankOf(group) < 0) yield `${file}: '${group}' has no place in the order`;
+  for (const imported of importsOf(file, source)) {
+    const external = !imported.endsWith(".ts");
+    const other = groupOf(imported);
+    const allowed = other === group || rankOf(other) < rankOf(group) || NEIGHBOURS[group]?.includes(other) === true;
+    if (!external && !allowed) yield `${file} imports ${imported}, which is not to its left`;
+    if (/^node:fs/.test(imported) && !MAY_USE_FILES.some((who) => who.test(file))) yield `${file} uses files`;
+    if (NEVER.some(({ who, what }) => who.test(file) && what.test(imported))) yield `${file} never imports ${imported}`;
+  }
+}
+
+function* textViolations(file: string, source: string): Generator<string> {
+  if (/^export default\b/m.test(source)) yield `${file} has a default export`;
+  if (/^export \*/m.test(source)) yield `${file} exports everything of another`;
+  if (/from "\.[^"]*(?<!\.js)"/.test(source)) yield `${file} imports a file of ours without .js`;
+  if (/(from|import\() ?"(fs|path|os|crypto|util|url|http|net|buffer|stream|events|child_process)[/"]/.test(source)) {
+    yield `${file} imports a module of Node without node:`;
+  }
+  if (/\bprocess\.(env|on|once)\b/.test(source) && file !== "cli.ts") yield `${file} uses the process`;
+  const lines = source.split("\n").length - 1;
+  if (lines > MAX_LINES) yield `${file} has ${lines} lines`;
+}
+
+function violationsOf(sources: Sources): string[] {
+  return [...sources].flatMap(([file, source]) => [...importViolations(file, source), ...textViolations(file, source)]);
+}
+
+function readSources(): Sources {
+  const folder = new URL("src/", project);
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  return new Map(files.map((file) => [file, readFileSync(new URL(file, folder), "utf8")]));
+}
+
+describe("the sources", () => {
+  const sources = readSources();
+
+  test("import only to the left, use files only where they may, and keep the style", () => {
+    expect(sources.size).toBeGreaterThan(60);
+    expect(violationsOf(sources)).toEqual([]);
+  });
+
+  test("import only files that are there", () => {
+    const missing = [...sources].flatMap(([file, source]) =>
+      importsOf(file, source).filter((imported) => imported.endsWith(".ts") && !sources.has(imported)),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("the checker", () => {
+  const wrong: readonly [string, string, string][] = [
+    ["core/x.ts", 'import { y } from "../path/order.js";', "core/x.ts imports path/order.ts, which is not to its left"],
+    ["core/x.ts", 'import type { Y } from "../ops/y.js";', "core/x.ts imports ops/y.ts, which is not to its left"],
+    ["core/x.ts", 'import { isUtf8 } from "node:buffer";', "core/x.ts never imports node:buffer"],
+    [
+      "path/x.ts",
+      'export { y } from "../audit/record.js";',
+      "path/x.ts imports audit/record.ts, which is not to its left",
+    ],
+    ["jail/x.ts", 'import "../backend/host.js";', "jail/x.ts imports backend/host.ts, which is not to its left"],
+    ["ops/x.ts", 'import { HostBackend } from "../backend/host.js";', "ops/x.ts never imports backend/host.ts"],
+    ["ops/x.ts", 'const { Ajv } = await import("ajv");', "ops/x.ts never imports ajv"],
+    ["ops/x.ts", 'import { readFile } from "node:fs/promises";', "ops/x.ts uses files"],
+    ["backend/memory.ts", 'import fs from "node:fs";', "backend/memory.ts uses files"],
+    ["surfaces/http/x.ts", 'import { read } from "../../ops/read.js";', "surfaces/http/x.ts never imports ops/read.ts"],
+    [
+      "surfaces/http/x.ts",
+      'import { open } from "../../venue/open-venue.js";',
+      "surfaces/http/x.ts imports venue/open-venue.ts, which is not to its left",
+    ],
+    [
+      "dispatch/x.ts",
+      'const x = import("../adapter.js");',
+      "dispatch/x.ts imports adapter.ts, which is not to its left",
+    ],
+    ["adapter.ts", 'import { z } from "./index.js";', "adapter.ts imports index.ts, which is not to its left"],
+    ["utils/x.ts", "", "utils/x.ts: 'utils' has no place in the order"],
+    ["core/x.ts", "export default 1;", "core/x.ts has a default export"],
+    ["core/x.ts", 'export * from "./io.js";', "core/x.ts exports everything of another"],
+    ["ops/x.ts", 'import { y } from "./y";', "ops/x.ts imports a file of ours without .js"],
+    ["jail/x.ts", 'import { join } from "path";', "jail/x.ts imports a module of Node without node:"],
+    ["venue/x.ts", "const home = process.env;", "venue/x.ts uses the process"],
+    ["venue/x.ts", 'process.once("SIGINT", stop);', "venue/x.ts uses the process"],
+    ["core/x.ts", "\n".repeat(301), "core/x.ts has 301 lines"],
+  ];
+  test.each(wrong)("finds what is wrong in %s: %s", (file, source, violation) => {
+    expect(violationsOf(new Map([[file, source]]))).toContain(violation);
+  });
+
+  const right: readonly [string, string][] = [
+    ["backend/host.ts", 'import fs from "node:fs";\nimport { Jail } from "../jail/jail.js";\n'],
+    ["roots/open.ts", 'import { HostBackend } from "../backend/host.js";\n'],
+    ["cli.ts", 'import { x } from "./venue/open-venue.js";\nprocess.on("SIGINT", x);\n'],
+    ["core/x.ts", `import { y } from "./y.js";\n// import { z } from "../ops/z.js";\n${"\n".repeat(298)}`],
+  ];
+  test.each(right)("leaves alone what is right in %s", (file, source) => {
+    expect(violationsOf(new Map([[file, source]]))).toEqual([]);
+  });
+});
+
+describe("each operation", () => {
+  const files = readdirSync(new URL("src/ops/", project));
+  const isOperation = (file: string): boolean =>
+    /: Operation</.test(readFileSync(new URL(`src/ops/${file}`, project), "utf8"));
+
+  test("has a file, and each such file is registered", () => {
+    expect(files.filter(isOperation).sort()).toEqual(OPERATIONS.map(({ name }) => `${name}.ts`).sort());
+  });
+
+  test.each(OPERATIONS.map(({ name }) => [name]))("has a schema and a test: %s", (name) => {
+    expect(existsSync(new URL(`schemas/file/${name}.json`, project))).toBe(true);
+    expect(existsSync(new URL(`test/ops/${name}.test.ts`, project))).toBe(true);
+  });
+});
