@@ -14,6 +14,11 @@ export async function openAuditFile(path: string, onError: (error: Error) => voi
   stream.on("error", onError);
   return {
     write: (record: AuditRecord) => void stream.write(`${JSON.stringify(record)}\n`),
-    close: () => new Promise((resolve) => stream.end(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        if (stream.closed) return resolve();
+        stream.once("close", resolve);
+        stream.end();
+      }),
   };
 }

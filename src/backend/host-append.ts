@@ -94,8 +94,9 @@ function* takeBack(change: Change, fd: number, name: string): Io<void> {
 
 /** `raced`: the file has lost its last name since it was found. `linked`: it has others, which must keep the old bytes. */
 function* appendInPlace(change: Change, old: Pinned, data: Buffer): Io<false | "raced" | "linked"> {
-  const { handles, sys } = change.jail;
-  const fd = yield* handles.reopen(old, APPEND);
+  const { sys } = change.jail;
+  const fd = yield* openAgain(change, old);
+  if (fd === undefined) return "raced";
   try {
     const { size, nlink } = yield* sys.fstat(fd);
     if (nlink === 0) return "raced";
@@ -105,6 +106,17 @@ function* appendInPlace(change: Change, old: Pinned, data: Buffer): Io<false | "
     return false;
   } finally {
     closeNow(fd);
+  }
+}
+
+/** `undefined` when something else has the name by now, on platforms where only the name can be opened. */
+function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
+  try {
+    return yield* change.jail.handles.reopen(old, APPEND);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === "ENOENT" || code === "ESTALE") return undefined;
+    throw error;
   }
 }
 

@@ -17,7 +17,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/open-venue.js";
-import { rawRequest } from "./fixture.js";
+import { rawRequest, serve as serveFake } from "./fixture.js";
 
 interface Job {
   readonly id: string;
@@ -255,6 +255,17 @@ test("a client that hangs up during invoke does not lose its write", async () =>
   do found = (await invoke("file:stat", { root: "tmp", path: "big.txt" })).output;
   while (!(found as { exists: boolean }).exists);
   expect(found).toMatchObject({ size: content.length });
+  await venue.close();
+});
+
+test("closing does not wait for a connection on which nothing was ever asked", async () => {
+  const { venue, port } = await serveFake({}, { http: { hostname: "localhost", timeouts: { closeMs: 600_000 } } });
+  for (const address of ["127.0.0.1", "::1"]) {
+    const socket = connect(port, address).on("error", () => {});
+    await once(socket, "connect");
+  }
+  // The server has seen both once it has answered on a third.
+  await fetch(`http://localhost:${port}/api/v1/status`);
   await venue.close();
 });
 

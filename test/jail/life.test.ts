@@ -1,0 +1,91 @@
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { Jail } from "../../src/jail/jail.js";
+import { Locks } from "../../src/jail/locks.js";
+import { relPath } from "../../src/path/grammar.js";
+import { INSIDE, inArena, openDescriptors, staged } from "./arena.js";
+import { ENGINES, openFiles, outcomeOf } from "./files.js";
+
+/** Content that comes when it is released, and tells when it has been asked for. */
+function lateContent() {
+  let give: () => void = () => {};
+  let tell: () => void = () => {};
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  const asked = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const resolveAsset = async () => {
+    tell();
+    await given;
+    return { content: Buffer.from("late") };
+  };
+  return { context: { resolveAsset }, asked, release: () => give() };
+}
+
+describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
+  test("serves nobody any more", async () => {
+    await inArena(async ({ root }) => {
+      const files = await openFiles(root, engine);
+      expect(await files.invoke("read", { path: "file.txt" })).toMatchObject({ content: INSIDE });
+      await files.close();
+      for (const operation of ["read", "list", "stat", "mkdir", "delete"]) {
+        expect((await outcomeOf(files.invoke(operation, { path: "file.txt" }))).code).toBe("ABORTED");
+      }
+      await files.close();
+    });
+  });
+
+  test("lets a call end whose caller has been answered already, and does nothing outside by a number given anew", async () => {
+    await inArena(async (arena) => {
+      const { root, outside } = arena;
+      const before = openDescriptors();
+      const files = await openFiles(root, engine, { limits: { timeoutMs: 30 } });
+      const late = lateContent();
+      const call = outcomeOf(files.invoke("write", { path: "dir/new", asset: "a" }, late.context));
+      await late.asked;
+      expect((await call).code).toBe("TIMEOUT");
+      const outsideBefore = arena.outsideNow();
+      let closed = false;
+      const closing = files.close().then(() => {
+        closed = true;
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      // Whatever number is free now means the outside.
+      const taken = Array.from({ length: 20 }, () => openSync(outside, "r"));
+      expect(closed).toBe(false);
+      late.release();
+      await closing;
+      for (const fd of taken) closeSync(fd);
+      expect(arena.outsideNow()).toEqual(outsideBefore);
+      expect(readdirSync(join(root, "dir")).sort()).toEqual(["file.txt", "inner"]);
+      expect(staged(root)).toBeUndefined();
+      expect(openDescriptors()).toBe(before);
+    });
+  });
+});
+
+test("a closed jail gives no walks, even to a caller that holds it", async () => {
+  await inArena(async ({ root }) => {
+    const jail = new Jail({ path: root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
+    const options = { place: { root: "r", path: "file.txt" }, followLast: true };
+    jail.walk(relPath(["file.txt"]), options).close();
+    await jail.close();
+    expect(() => jail.walk(relPath(["file.txt"]), options)).toThrow("Operation cancelled");
+  });
+});
+
+test("a jail stays open until its last walk is closed", async () => {
+  await inArena(async ({ root }) => {
+    const jail = new Jail({ path: root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
+    const walk = jail.walk(relPath([]), { place: { root: "r", path: "" }, followLast: true });
+    const closing = jail.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(readdirSync(walk.directory.path).sort()).toEqual(["dir", "file.txt"]);
+    walk.close();
+    await closing;
+    expect(() => readFileSync(join(jail.top.path, "file.txt"))).toThrow();
+  });
+});
