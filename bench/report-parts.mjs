@@ -33,10 +33,23 @@ export function rowTable({ rows, summaries }, subjects) {
     ["median / p99", ...subjects.map((id) => SUBJECTS[id].label), "calls each"],
     ...shown.map((row) => {
       const cells = subjects.map((subject) => cell(row, summaries[row.id][subject]));
-      const calls = Math.max(...subjects.map((subject) => summaries[row.id][subject]?.n ?? 0));
-      return [row.title, ...cells, count(calls * (row.inFlight === undefined ? 1 : row.calls))];
+      return [
+        row.title,
+        ...cells,
+        callsOf(
+          row,
+          subjects.flatMap((id) => summaries[row.id][id]?.n ?? []),
+        ),
+      ];
     }),
   ];
+}
+
+/** Some forms of a row are called more often than the others. */
+function callsOf(row, samples) {
+  const each = row.inFlight === undefined ? 1 : row.calls;
+  const [least, most] = [Math.min(...samples) * each, Math.max(...samples) * each];
+  return least === most ? count(most) : `${count(least)}–${count(most)}`;
 }
 
 function cell({ unit }, summary) {

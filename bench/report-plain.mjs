@@ -1,4 +1,4 @@
-import { extrasLines, machineLines, OFFICIAL, RAW, rowTable, verdictTable } from "./report-parts.mjs";
+import { extrasLines, machineLines, OFFICIAL, RAW, rowTable, verdictTable, wireTable } from "./report-parts.mjs";
 
 /** The tables for a terminal. */
 export function plainReport(report) {
@@ -6,6 +6,7 @@ export function plainReport(report) {
     machineLines(report).join("\n"),
     heading("Through the official client; library and node:fs in process", rowTable(report, OFFICIAL)),
     heading("Through a bare client", rowTable(report, RAW)),
+    heading("Bytes on the wire", wireTable(report)),
     heading("Targets", verdictTable(report)),
     extrasLines(report).join("\n"),
   ];

@@ -23,7 +23,11 @@ import { judge } from "./targets.mjs";
 /** What is measured besides timed calls. */
 const EXTRAS = [
   { id: "floor", title: "a tool that does nothing", run: ({ options }) => measureFloor(options) },
-  { id: "wire", title: "bytes on the wire", run: ({ rows, ports }) => measureWire(rows, ports) },
+  {
+    id: "wire",
+    title: "bytes on the wire",
+    run: ({ rows, allRows, ports }) => measureWire(rows.length > 0 ? rows : allRows, ports),
+  },
   { id: "tools", title: "tools/list", run: ({ ports }) => measureTools(ports) },
   { id: "start", title: "start", run: ({ ports, options }) => measureStart(ports, options) },
   { id: "memory", title: "peak memory", run: ({ allRows, ports, options }) => measureMemory(allRows, ports, options) },
@@ -76,10 +80,10 @@ async function main() {
     command: options.command,
     seconds: Math.round((performance.now() - startedMs) / 1e3),
     machine,
-    rows,
+    rows: allRows,
     summaries,
     extras,
-    verdicts: judge({ summaries, rows, extras }),
+    verdicts: judge({ summaries, rows: allRows, extras }),
   };
   process.stdout.write(options.markdown ? markdownReport(report) : plainReport(report));
   if (options.json !== undefined) {

@@ -65,7 +65,7 @@ function judgeWire(rows, { wire }) {
   if (wire === undefined) return [];
   return WIRE.flatMap(([id, most]) => {
     const row = rows.find((one) => one.id === id);
-    if (row === undefined) return [];
+    if (row === undefined || wire[id] === undefined) return [];
     return [verdict(`${row.title}: bytes on the wire / payload`, wire[id].ours / row.payload, most)];
   });
 }

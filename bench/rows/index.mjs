@@ -10,7 +10,7 @@ const SCALES = {
   list: { rounds: 12, calls: 8, checks: 1, warmup: 20 },
   tree: { rounds: 12, calls: 2, checks: 1, warmup: 3 },
   bigTree: { rounds: 4, calls: 1, checks: 0, warmup: 0 },
-  append: { rounds: 20, calls: 10, warmup: 60 },
+  append: { rounds: 20, calls: 10, warmup: 300 },
   flush: { rounds: 10, calls: 10, warmup: 10 },
   throughput: { rounds: 15, calls: 400, warmup: 1_600 },
 };
@@ -21,7 +21,7 @@ const QUICK_SCALES = {
   list: { rounds: 6, calls: 4, warmup: 5 },
   tree: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
   bigTree: { rounds: 2, calls: 1, checks: 0, warmup: 0 },
-  append: { rounds: 8, calls: 6, warmup: 10 },
+  append: { rounds: 8, calls: 6, warmup: 60 },
   flush: { rounds: 4, calls: 3, warmup: 2 },
   throughput: { rounds: 6, calls: 160, warmup: 160 },
 };

@@ -19,8 +19,9 @@ export function* walkEntries(
   options: { visit: Visit; sizes: boolean; scope: CallScope },
 ): Io<void> {
   const { sys, foldsCase } = jail;
+  const { scope } = options;
   const frames: Frame[] = [
-    { directory: start, names: yield* readNames(sys, start, { top: start === jail.top, foldsCase }), next: 0 },
+    { directory: start, names: yield* readNames(sys, start, { top: start === jail.top, foldsCase, scope }), next: 0 },
   ];
   try {
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
@@ -29,7 +30,7 @@ export function* walkEntries(
         leave(frames, start);
         continue;
       }
-      yield* options.scope.breathe();
+      yield* scope.breathe();
       const step = yield* visitName(jail, frame, {
         name,
         depth: frames.length,
@@ -42,7 +43,7 @@ export function* walkEntries(
       // Pushed before its names are read, so that it is released whatever happens.
       const entered: Frame = { directory: child, names: [], next: 0 };
       frames.push(entered);
-      entered.names = (yield* quietly(readNames(sys, child, { top: false, foldsCase }))) ?? [];
+      entered.names = (yield* quietly(readNames(sys, child, { top: false, foldsCase, scope }))) ?? [];
     }
   } finally {
     while (frames.length > 0) leave(frames, start);

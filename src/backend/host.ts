@@ -112,7 +112,7 @@ export class HostBackend implements Backend {
   *#list(directory: Pinned, page: { offset: number; limit: number }, access: Access): Io<Listing> {
     const { sys, foldsCase } = this.#jail;
     const top = directory === this.#jail.top;
-    const all = yield* readNames(sys, directory, { top, foldsCase });
+    const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
     const names = all.slice(page.offset, page.offset + page.limit);
     return { total: all.length, entries: yield* readEntries(sys, directory, { names, top, scope: access.scope }) };
   }

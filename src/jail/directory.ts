@@ -3,8 +3,8 @@ import type { Entry, EntryType } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { CallScope } from "../core/scope.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
-import { sortByName } from "../path/order.js";
 import { entryPath, type Pinned } from "./handles.js";
+import { sortPatiently } from "./patient-sort.js";
 import { errnoOf, type Sys } from "./sys.js";
 
 /** A name found in a directory. */
@@ -21,18 +21,38 @@ export interface Name {
 export interface DirectoryRules {
   readonly top: boolean;
   readonly foldsCase: boolean;
+  readonly scope: CallScope;
 }
 
-const REPLACEMENT = "\ufffd";
+/** A directory that takes more bytes than this may hold thousands of names, and is read in pieces. */
+const LARGE_BYTES = 16_384;
 
 /** The sorted names of a directory, without the reserved ones. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
-  const plain = yield* sys.names(directory.path);
-  // A replacement character means that some name may not be UTF-8: only the bytes can tell.
-  const names = plain.some((entry) => entry.name.includes(REPLACEMENT))
-    ? (yield* sys.rawNames(directory.path)).map((entry) => fromBytes(entry))
-    : plain.map((entry) => ({ name: entry.name, raw: entry.name, type: typeOf(entry) }));
-  return sortByName(names.filter(({ name }) => !isReservedName(name, rules.top, rules.foldsCase)));
+  const names: Name[] = [];
+  yield* eachPiece(sys, directory, function* (entries) {
+    yield* rules.scope.breathe();
+    for (const entry of entries) {
+      const name = nameOf(entry);
+      if (!isReservedName(name.name, rules.top, rules.foldsCase)) names.push(name);
+    }
+  });
+  return yield* sortPatiently(names, rules.scope);
+}
+
+/** Hands over the entries of a directory, all at once or piece by piece. What is removed meanwhile disturbs nobody. */
+export function* eachPiece(sys: Sys, directory: Pinned, work: (entries: Dirent[]) => Io<void>): Io<void> {
+  if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* sys.names(directory.path));
+  const open = yield* sys.openDirectory(directory.path);
+  try {
+    for (;;) {
+      const entries = yield* sys.readPiece(open);
+      if (entries.length === 0) return;
+      yield* work(entries);
+    }
+  } finally {
+    open.closeSync();
+  }
 }
 
 /** The entries of a directory with size and time; what vanishes or cannot be examined is left out. */
@@ -70,7 +90,7 @@ export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stats | u
   }
 }
 
-export function typeOf(entry: Stats | Dirent | Dirent<Buffer>): EntryType | undefined {
+export function typeOf(entry: Stats | Dirent): EntryType | undefined {
   if (entry.isFile()) return "file";
   if (entry.isDirectory()) return "directory";
   if (entry.isSymbolicLink()) return "symlink";
@@ -86,26 +106,28 @@ export const modifiedMs = (stat: Stats): number => Math.floor(stat.mtimeMs);
  * Falls back to the spelling used when the entry is gone by now.
  */
 export function* storedName(sys: Sys, directory: Pinned, used: string, object: Pinned): Io<string> {
-  const names = (yield* sys.names(directory.path)).map((entry) => entry.name);
-  if (names.includes(used)) return used;
+  const names = (yield* sys.names(directory.path)).map(nameOf);
+  if (names.some(({ raw }) => raw === used)) return used;
   const folded = fold(used);
-  const alike = names.filter((name) => fold(name) === folded);
-  for (const name of [...alike, ...names]) {
-    const stat = yield* examine(sys, directory, { name, raw: name, type: undefined });
-    if (stat?.ino === object.stat.ino && stat.dev === object.stat.dev) return name;
+  const alike = names.filter(({ name }) => fold(name) === folded);
+  for (const entry of [...alike, ...names]) {
+    const stat = yield* examine(sys, directory, entry);
+    if (stat?.ino === object.stat.ino && stat.dev === object.stat.dev) return entry.name;
   }
   return used;
 }
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
 
-function fromBytes(entry: Dirent<Buffer>): Name {
-  const raw = rawName(entry.name);
+function nameOf(entry: Dirent): Name {
+  const raw = rawName(entry);
   return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type: typeOf(entry) };
 }
 
-/** A name as text, if its bytes are UTF-8. */
-export function rawName(bytes: Buffer): string | Buffer {
+/** A name as text if its bytes are UTF-8, else as they are. */
+export function rawName({ name }: Dirent): string | Buffer {
+  if (/^[\0-\x7f]*$/.test(name)) return name;
+  const bytes = Buffer.from(name, "latin1");
   const text = bytes.toString("utf8");
   return Buffer.from(text).equals(bytes) ? text : bytes;
 }

@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
 import type { Io } from "../core/io.js";
-import { examine, rawName, typeOf } from "./directory.js";
+import { eachPiece, examine, rawName, typeOf } from "./directory.js";
 import { below, entryPath, type Handles, type Pinned, release } from "./handles.js";
 import { errnoOf, quietly, type Sys, succeeds } from "./sys.js";
 
@@ -17,6 +17,7 @@ interface PurgeTools {
 
 /** Others may still be putting something into a directory while it is emptied. */
 const ROUNDS = 3;
+const BREATH_STEPS = 128;
 /** Levels emptied where they stand, when they cannot be moved up. Each holds a descriptor. */
 const MAX_DESCENT = 200;
 
@@ -64,20 +65,25 @@ class Emptying {
     const { sys } = this.#tools;
     // It is out of everybody's reach by now, so its own permissions need not protect it from its removal.
     if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
-    for (const entry of (yield* quietly(sys.rawNames(directory.path))) ?? []) {
+    yield* quietly(eachPiece(sys, directory, (entries) => this.#remove(directory, entries, depth)));
+  }
+
+  *#remove(directory: Pinned, entries: readonly Dirent[], depth: number): Io<void> {
+    const { sys } = this.#tools;
+    for (const entry of entries) {
       // Other calls get their turn; the purge itself is past its commit and goes on.
-      if (++this.#steps % 256 === 0) yield new Promise((resolve) => setImmediate(resolve));
-      const name = rawName(entry.name);
+      if (++this.#steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
+      const name = rawName(entry);
       const path = entryPath(directory, name);
       if (!(yield* this.#isDirectory(directory, entry))) yield* quietly(sys.unlink(path));
       else if (!(yield* succeeds(sys.rmdir(path)))) yield* this.#takeAway(directory, name, depth);
     }
   }
 
-  *#isDirectory(directory: Pinned, entry: Dirent<Buffer>): Io<boolean> {
+  *#isDirectory(directory: Pinned, entry: Dirent): Io<boolean> {
     const type = typeOf(entry);
     if (type !== undefined) return type === "directory";
-    const stat = yield* examine(this.#tools.sys, directory, { name: "", raw: entry.name, type });
+    const stat = yield* examine(this.#tools.sys, directory, { name: "", raw: rawName(entry), type });
     return stat?.isDirectory() === true;
   }
 

@@ -1,4 +1,4 @@
-import fs, { type Dirent, type Stats } from "node:fs";
+import fs, { type Dir, type Dirent, type Stats } from "node:fs";
 import { promisify } from "node:util";
 import type { Io } from "../core/io.js";
 
@@ -8,8 +8,8 @@ const pool = {
   fstat: promisify(fs.fstat),
   lstat: promisify(fs.lstat) as (path: string | Buffer) => Promise<Stats>,
   readlink: promisify(fs.readlink) as (path: string) => Promise<string>,
-  names: promisify(fs.readdir) as (path: string, options: { withFileTypes: true }) => Promise<Dirent[]>,
-  rawNames: promisify(fs.readdir) as unknown as (path: string, options: RawOptions) => Promise<Dirent<Buffer>[]>,
+  names: promisify(fs.readdir) as unknown as (path: string, options: NameOptions) => Promise<Dirent[]>,
+  opendir: promisify(fs.opendir),
   read: promisify(fs.read),
   write: promisify(fs.write),
   mkdir: promisify(fs.mkdir) as (path: string, mode: number) => Promise<void>,
@@ -24,10 +24,13 @@ const pool = {
   access: promisify(fs.access),
 };
 
-interface RawOptions {
+interface NameOptions {
   withFileTypes: true;
-  encoding: "buffer";
+  encoding: "latin1";
 }
+
+/** How many entries of a large directory are fetched at once. */
+const PIECE = 256;
 
 /** Runs a system call whose failure does not matter; answers `undefined` then. */
 export function* quietly<T>(call: Io<T>): Io<T | undefined> {
@@ -115,16 +118,28 @@ export class Sys {
     return this.#pool ? ((yield pool.readlink(path)) as string) : fs.readlinkSync(path, "utf8");
   }
 
+  /** The entries of a directory. Names come as latin1, a character for each byte: not all of them are UTF-8. */
   *names(path: string): Io<Dirent[]> {
-    const options = { withFileTypes: true } as const;
-    return this.#pool ? ((yield pool.names(path, options)) as Dirent[]) : fs.readdirSync(path, options);
+    const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
+    if (this.#pool) return (yield pool.names(path, options)) as Dirent[];
+    return fs.readdirSync(path, options as { withFileTypes: true });
   }
 
-  /** The names as bytes, for directories with names that are not UTF-8. */
-  *rawNames(path: string): Io<Dirent<Buffer>[]> {
-    const options: RawOptions = { withFileTypes: true, encoding: "buffer" };
-    if (this.#pool) return (yield pool.rawNames(path, options)) as Dirent<Buffer>[];
-    return fs.readdirSync(path, options) as unknown as Dirent<Buffer>[];
+  /** Opens a directory for {@link readPiece}; whoever does closes it. */
+  *openDirectory(path: string): Io<Dir> {
+    const options = { encoding: "latin1", bufferSize: PIECE } as const;
+    return this.#pool ? ((yield pool.opendir(path, options)) as Dir) : fs.opendirSync(path, options);
+  }
+
+  /** The next entries of a directory, none at its end. Names as in {@link names}. */
+  *readPiece(directory: Dir): Io<Dirent[]> {
+    const entries: Dirent[] = [];
+    while (entries.length < PIECE) {
+      const entry = this.#pool ? ((yield directory.read()) as Dirent | null) : directory.readSync();
+      if (entry === null) break;
+      entries.push(entry);
+    }
+    return entries;
   }
 
   /** Bytes read, 0 at the end of the file. */

@@ -68,8 +68,7 @@ function stringify(value: unknown): string {
 function decodeBase64(text: string): Buffer {
   const fault = () => invalidInput("'bytes' is not valid base64", "/bytes", "base64");
   const bare = text.replace(/={1,2}$/, "");
-  if (!BASE64.test(bare) || bare.length % 4 === 1 || (bare.length !== text.length && text.length % 4 !== 0))
-    throw fault();
+  if (!BASE64.test(bare) || (bare.length !== text.length && text.length % 4 !== 0)) throw fault();
   const bytes = Buffer.from(bare, "base64");
   if (bytes.toString("base64").replace(/=+$/, "") !== bare) throw fault();
   return bytes;

@@ -103,6 +103,20 @@ describe.each(WAYS)("what a link leads to needs a grant of its own, under %s", (
   });
 });
 
+describe("directories made on the way", () => {
+  test("need a grant where they really are, and not only where they were asked for", async () => {
+    const caps = ["open/in", "closed/new/dir/file"].map((path) => ({ with: `file://r/${path}`, can: "crud" }));
+    const write = { path: "open/in/new/dir/file", content: "x", parents: true };
+    expect((await ground.fail("write", write, { caps })).data).toMatchObject({
+      required: { with: "file://r/open/in/new", can: "crud/write" },
+      denied_by: ["path_policy"],
+    });
+    expect(existsSync(join(ground.dir, "closed/new"))).toBe(false);
+    const more = [...caps, { with: "file://r/closed/new", can: "crud/write" }];
+    expect(await ground.run("write", write, { caps: more })).toMatchObject({ created: true });
+  });
+});
+
 describe("a link that leads out of the root", () => {
   test("is an escape for whoever may ask, and a denial for others", async () => {
     symlinkSync(ground.outside, join(ground.dir, "open/out"));

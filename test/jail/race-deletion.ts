@@ -22,8 +22,7 @@ export async function raceDeletions(
   enough: (soFar: Deletions) => boolean,
 ): Promise<Deletions> {
   return inArena(async (arena) => {
-    const outside = join(arena.outside, "pivot");
-    fill(outside, FILES);
+    fillOutside(arena);
     makeTree(arena);
     const racer = await startRacer(join(arena.root, "tree"), "pivot", "spare");
     const soFar: Deletions = { trees: 0, escapes: 0 };
@@ -31,8 +30,8 @@ export async function raceDeletions(
       while (!enough(soFar)) {
         await remove(arena, "tree");
         soFar.trees++;
-        soFar.escapes += FILES - readdirSync(outside).length;
-        fill(outside, FILES);
+        soFar.escapes += missingOutside(arena);
+        fillOutside(arena);
         if (!existsSync(join(arena.root, "tree"))) makeTree(arena);
       }
     } finally {
@@ -42,13 +41,19 @@ export async function raceDeletions(
   });
 }
 
-function makeTree({ root, outside }: Arena): void {
+/** Makes `tree` in a root, with the entries that a racer exchanges. */
+export function makeTree({ root, outside }: Pick<Arena, "root" | "outside">): void {
   const tree = join(root, "tree");
   mkdirSync(tree);
   symlinkSync(join(outside, "pivot"), join(tree, "spare"));
   for (let n = 0; n < FILLING; n++) fill(join(tree, `${n % 2 === 0 ? "a" : "z"}${n}`), 3);
   fill(join(tree, "pivot"), FILES);
 }
+
+/** Makes the files outside to which the link in a tree leads, as far as they are missing. */
+export const fillOutside = ({ outside }: Arena): void => fill(join(outside, "pivot"), FILES);
+
+export const missingOutside = ({ outside }: Arena): number => FILES - readdirSync(join(outside, "pivot")).length;
 
 function fill(directory: string, count: number): void {
   mkdirSync(directory, { recursive: true });

@@ -60,22 +60,28 @@ function plainFiles(arena: Arena): void {
   symlinkSync(join(arena.outside, "file"), join(arena.root, "spare"));
 }
 
-/** A call on `pivot` itself may remove it, or put a file in place of the link. */
+/**
+ * A call on `pivot` itself may remove it, or put a file in place of the link. The two are exchanged while they are looked
+ * at, so one look may miss what is there; and what is put back by mistake is put right the next time.
+ */
 function repairFiles({ root, outside }: Arena): void {
-  const pivot = join(root, "pivot");
-  const spare = join(root, "spare");
-  const made = join(root, "made");
-  if (!exists(pivot)) {
-    writeFileSync(made, INSIDE);
-    renameSync(made, pivot);
+  const seen = new Set<string>();
+  for (let look = 0; look < 20 && seen.size < 2; look++) {
+    for (const name of ["pivot", "spare"]) {
+      const stat = lstatSync(join(root, name), { throwIfNoEntry: false });
+      if (stat !== undefined) seen.add(stat.isSymbolicLink() ? "link" : "file");
+    }
   }
-  if (isLink(pivot) || isLink(spare)) return;
-  symlinkSync(join(outside, "file"), made);
-  renameSync(made, spare);
+  const made = join(root, "made");
+  if (!seen.has("file")) {
+    writeFileSync(made, INSIDE);
+    renameSync(made, join(root, "pivot"));
+  }
+  if (!seen.has("link")) {
+    symlinkSync(join(outside, "file"), made);
+    renameSync(made, join(root, "spare"));
+  }
 }
-
-const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 /** Two links, one to a directory inside and one to the same outside. */
 function links(arena: Arena): void {

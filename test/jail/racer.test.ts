@@ -1,13 +1,16 @@
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { withFiles } from "./files.js";
+import { createFileAdapter } from "../../src/index.js";
+import { inArena } from "./arena.js";
+import { ROOT, withFiles } from "./files.js";
 import { race, sawBoth, type Tally } from "./race.js";
-import { raceDeletions } from "./race-deletion.js";
+import { fillOutside, makeTree, missingOutside, raceDeletions } from "./race-deletion.js";
 import { ROUNDS } from "./race-rounds.js";
+import { startRacer } from "./start-racer.js";
 
-const DURATION_MS = 400;
-const DELETIONS_MS = 3000;
+const DURATION_MS = 250;
+const DELETIONS_MS = 2000;
 /** The attack works against the common way within a fraction of this. */
 const CONTROL_TREES = 500;
 
@@ -63,6 +66,24 @@ describe("removal of a tree in which a directory is exchanged with a link to the
     );
     expect(trees).toBeGreaterThan(3);
     expect(escapes).toBe(0);
+  });
+
+  test("removes nothing outside when a temp root is closed", async () => {
+    await inArena(async (arena) => {
+      fillOutside(arena);
+      const end = performance.now() + DELETIONS_MS / 2;
+      for (let round = 0; round < 3 || performance.now() < end; round++) {
+        const adapter = await createFileAdapter({ roots: { [ROOT]: { temp: true } } });
+        const { roots } = await adapter.invoke("file:roots", {});
+        const root = String(roots[0]?.path);
+        makeTree({ root, outside: arena.outside });
+        const racer = await startRacer(join(root, "tree"), "pivot", "spare");
+        await adapter.close();
+        await racer.stop();
+        expect(missingOutside(arena)).toBe(0);
+        expect(existsSync(root)).toBe(false);
+      }
+    });
   });
 
   test("control: rmSync removes files outside", async () => {

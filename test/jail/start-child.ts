@@ -53,7 +53,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     invoke(operation, input = {}) {
       const id = ++calls;
       const answer = new Promise<Outcome>((resolve) => answers.set(id, resolve));
-      child.stdin?.write(`${JSON.stringify({ id, operation, input: { root: ROOT, ...input } })}\n`);
+      const given = operation === "roots" ? input : { root: ROOT, ...input };
+      child.stdin?.write(`${JSON.stringify({ id, operation, input: given })}\n`);
       return answer;
     },
     async close() {

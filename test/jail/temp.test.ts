@@ -54,7 +54,8 @@ function leave(instance: string, change: Partial<ProcessIdentity> = {}): string 
 
 async function rootPath(child: Child): Promise<string> {
   const { output } = await child.invoke("roots", {});
-  return String((output?.["roots"] as { path: string }[])[0]?.path);
+  const roots = (output?.["roots"] ?? []) as readonly { path: string }[];
+  return String(roots[0]?.path);
 }
 
 const hex = (n: number): string => n.toString(16).padStart(16, "0");

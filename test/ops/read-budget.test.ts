@@ -53,6 +53,14 @@ describe("a text under a budget", () => {
     );
   });
 
+  test("is text also where the bytes that were looked at end inside a code point", async () => {
+    for (const start of ["", "1", "12", "123"]) {
+      ground.put("file", start + "😀".repeat(5000));
+      const read = await ground.run("read", { path: "file" }, context());
+      expect(read).toMatchObject({ content: start + "😀".repeat(start === "" ? 5 : 4), encoding: "utf-8", eof: false });
+    }
+  });
+
   test("is cut to the adapter's own limit where that is tighter", async () => {
     ground.put("file", "a".repeat(600));
     const read = await ground.run("read", { path: "file" }, context({ defaultBytes: 1000, maxBytes: 1000 }));

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { failure, useGround } from "./ground.js";
+import { dispatchOn } from "../dispatch/fake.js";
+import { failure, failureOf, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 
 const NUL = Buffer.of(0);
@@ -148,6 +149,40 @@ describe("limit of file:read", () => {
     expect(read).toMatchObject({ size: 250, offset: 10, length: 100, eof: false });
     expect(read.content).toHaveLength(100);
     expect(await ground.run("read", { path: "big", offset: 200 })).toMatchObject({ length: 50, eof: true });
+  });
+});
+
+describe("a file whose size is not what it says", () => {
+  /** A root on which every file claims to be empty, as those of the kernel do. */
+  const claimingNothing = (content: string) =>
+    dispatchOn({
+      limits: { maxReadBytes: 100 },
+      backend: {
+        read(_path, plan) {
+          const { offset, length } = plan(0);
+          const bytes = Buffer.from(content).subarray(offset, offset + length);
+          return { bytes, size: bytes.length === 0 ? 0 : offset + bytes.length };
+        },
+      },
+    });
+
+  test("is read to its end all the same", async () => {
+    expect(await claimingNothing("content").call("read")).toEqual({
+      content: "content",
+      encoding: "utf-8",
+      size: 7,
+      mime: "text/plain",
+    });
+    expect(await claimingNothing("[1]").call("read", { mode: "json" })).toMatchObject({ value: [1] });
+    expect(await claimingNothing("a".repeat(100)).call("read")).toMatchObject({ size: 100 });
+  });
+
+  test("is refused when it turns out to be too large", async () => {
+    expect(await failureOf(claimingNothing("a".repeat(1000)).call("read"))).toMatchObject({
+      code: "TOO_LARGE",
+      message: "File is too large to read in one call: 101 bytes, limit 100. Use offset and length",
+      data: { limit: 100 },
+    });
   });
 });
 

@@ -43,6 +43,9 @@ describe("file:tree", () => {
     for (const name of names) writeFileSync(join(ground.dir, name), "");
     writeFileSync(Buffer.concat([Buffer.from(`${ground.dir}/x`), Buffer.of(0xff)]), "");
     const { tree } = await ground.run("tree", {});
+    ground.put("right\u202eleft/inner");
+    const below = await ground.run("tree", { path: "right\u202eleft" });
+    expect(below.tree).toBe("r/right\\u{202e}left/\n\tinner\n");
     expect(tree).toBe(
       "r/\n\ta\\u{a}b\n\tc\\u{9}d\n\te\\u{1b}[31m\n\tf\\u{202e}g\n\th\\u{2028}i\n\tj\\u{85}k\n\tl\\u{7f}m\n\tx\\xff\n",
     );

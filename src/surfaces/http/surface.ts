@@ -85,7 +85,7 @@ class FastifySurface implements HttpSurface {
   async close(): Promise<void> {
     this.#closing = true;
     // Browsers connect ahead of need. Node takes such a connection for one whose request is still to come.
-    for (const socket of this.#sockets) ;
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const cutOff = setTimeout(() => {
       for (const server of this.#servers) server.closeAllConnections();
     }, this.#timeouts.closeMs);

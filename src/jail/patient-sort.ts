@@ -1,0 +1,60 @@
+import type { Io } from "../core/io.js";
+import type { CallScope } from "../core/scope.js";
+import { compareCodePoints, sortByName } from "../path/order.js";
+
+/** So many are sorted before others get a turn. */
+const RUN = 4096;
+
+interface Named {
+  readonly name: string;
+}
+
+/** Names already folded for comparing. */
+interface Keyed<T extends Named> {
+  readonly entry: T;
+  readonly folded: string;
+}
+
+/** What {@link sortByName} does, without keeping everybody waiting: runs are sorted one by one, and then merged. */
+export function* sortPatiently<T extends Named>(entries: readonly T[], scope: CallScope): Io<T[]> {
+  if (entries.length <= RUN) return sortByName(entries);
+  let runs: Keyed<T>[][] = [];
+  for (let at = 0; at < entries.length; at += RUN) {
+    yield* scope.breathe();
+    const sorted = sortByName(entries.slice(at, at + RUN));
+    runs.push(sorted.map((entry) => ({ entry, folded: entry.name.toLowerCase() })));
+  }
+  while (runs.length > 1) {
+    const merged: Keyed<T>[][] = [];
+    for (let at = 0; at < runs.length; at += 2) merged.push(yield* merge(runs[at] ?? [], runs[at + 1] ?? [], scope));
+    runs = merged;
+  }
+  const sorted: T[] = [];
+  for (const { entry } of runs[0] ?? []) sorted.push(entry);
+  return sorted;
+}
+
+function* merge<T extends Named>(
+  left: readonly Keyed<T>[],
+  right: readonly Keyed<T>[],
+  scope: CallScope,
+): Io<Keyed<T>[]> {
+  const merged: Keyed<T>[] = [];
+  let l = 0;
+  let r = 0;
+  for (;;) {
+    if (merged.length % RUN === 0) yield* scope.breathe();
+    const a = left[l];
+    const b = right[r];
+    if (a !== undefined && (b === undefined || isInOrder(a, b))) {
+      merged.push(a);
+      l++;
+    } else if (b !== undefined) {
+      merged.push(b);
+      r++;
+    } else return merged;
+  }
+}
+
+const isInOrder = (a: Keyed<Named>, b: Keyed<Named>): boolean =>
+  (compareCodePoints(a.folded, b.folded) || compareCodePoints(a.entry.name, b.entry.name)) <= 0;

@@ -1,0 +1,189 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { CLI, cleanUp, makeFolder, run, serve, startNode } from "../surfaces/cli/process.js";
+import { startRaw } from "../surfaces/mcp/raw.js";
+
+afterAll(cleanUp);
+
+const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
+const manifest = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { version: string };
+
+/** Runs a module text with plain Node, without anything of Jest. */
+async function evaluate(text: string): Promise<unknown> {
+  const running = startNode(["--input-type=module", "--eval", text], { cwd: PACKAGE });
+  const { status, stdout, stderr } = await running.ended;
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+describe("the library, built, under plain Node", () => {
+  const use = (specifier: string) =>
+    evaluate(`
+      import { createFileAdapter, ERROR_CODES, FileAdapterError } from ${JSON.stringify(specifier)};
+      const files = await createFileAdapter({ roots: { scratch: { temp: true } } });
+      await files.invoke("file:write", { root: "scratch", path: "a/b.txt", content: "hello", parents: true });
+      const { content } = await files.invoke("file:read", { root: "scratch", path: "a/b.txt" });
+      const failed = await files.invoke("file:read", { root: "scratch", path: "no" }).catch((error) => error);
+      await files.close();
+      console.log(JSON.stringify([content, failed instanceof FileAdapterError, failed.code in ERROR_CODES]));
+    `);
+
+  test.each([["venue-files"], [new URL("../../dist/index.js", import.meta.url).href]])(
+    "is imported as %s and works",
+    async (specifier) => {
+      expect(await use(specifier)).toEqual(["hello", true, true]);
+    },
+  );
+
+  test("exports what its documentation names, and its package.json", async () => {
+    const names = await evaluate(`
+      import * as library from "venue-files";
+      import manifest from "venue-files/package.json" with { type: "json" };
+      console.log(JSON.stringify([Object.keys(library).sort(), manifest.version]));
+    `).catch((error: unknown) => error);
+    expect(names).toEqual([
+      ["ConfigError", "ERROR_CODES", "FileAdapterError", "RootsError", "createFileAdapter"],
+      manifest.version,
+    ]);
+  });
+
+  test.each(["venue-files/dist/cli.js", "venue-files/dist/jail/jail.js"])("keeps %s to itself", async (specifier) => {
+    const code = await evaluate(`
+      const error = await import(${JSON.stringify(specifier)}).catch((error) => error);
+      console.log(JSON.stringify(error.code));
+    `);
+    expect(code).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
+  });
+});
+
+describe("the command line, built, under plain Node", () => {
+  test("can be started as a program", () => {
+    expect(readFileSync(CLI, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  test("tells its version", async () => {
+    expect(await run(["--version"])).toMatchObject({ status: 0, stdout: `${manifest.version}\n`, stderr: "" });
+  });
+
+  test("serves", async () => {
+    const served = await serve([]);
+    const body = JSON.stringify({ operation: "file:roots" });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${served.url}/api/v1/invoke`, { method: "POST", headers, body });
+    expect(response.status).toBe(201);
+    expect(await response.json()).toMatchObject({ status: "COMPLETE", output: { roots: [{ name: "tmp" }] } });
+    expect((await served.stop()).status).toBe(0);
+  });
+});
+
+describe("a start loads only what it needs:", () => {
+  /** The packages of which any code has run in a process: V8 says so when it ends. */
+  async function packagesOf(act: (env: Record<string, string>) => Promise<unknown>): Promise<string[]> {
+    const folder = makeFolder();
+    await act({ NODE_V8_COVERAGE: folder });
+    const urls = readdirSync(folder).flatMap((file) => {
+      const report = JSON.parse(readFileSync(join(folder, file), "utf8")) as { result: { url: string }[] };
+      return report.result.map(({ url }) => url);
+    });
+    expect(urls).toContain(new URL("../../dist/cli.js", import.meta.url).href);
+    const names = urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1]);
+    return [...new Set(names.filter((name) => name !== undefined))].sort();
+  }
+
+  test("mcp until it is asked something, the MCP SDK alone", async () => {
+    const packages = await packagesOf(async (env) => {
+      const raw = await startRaw([], { env });
+      await raw.request("tools/list");
+      raw.process.child.stdin.end();
+      await raw.process.ended;
+    });
+    expect(packages).toContain("@modelcontextprotocol/server");
+    for (const name of ["fastify", "ajv", "json5", "fastest-levenshtein"]) {
+      expect(packages).not.toContain(name);
+    }
+  });
+
+  test("mcp at its first call, the validator", async () => {
+    const packages = await packagesOf(async (env) => {
+      const raw = await startRaw([], { env });
+      await raw.call("file_roots");
+      raw.process.child.stdin.end();
+      await raw.process.ended;
+    });
+    expect(packages).toContain("ajv");
+    expect(packages).not.toContain("fastify");
+  });
+
+  test("call, neither HTTP nor MCP", async () => {
+    const packages = await packagesOf((env) => run(["call", "file:roots"], { env }));
+    expect(packages).toContain("ajv");
+    for (const name of ["fastify", "@modelcontextprotocol/server", "json5"]) expect(packages).not.toContain(name);
+  });
+
+  test("--version and --help, no surface", async () => {
+    for (const option of ["--version", "--help"]) {
+      const packages = await packagesOf((env) => run([option], { env }));
+      for (const name of ["fastify", "@modelcontextprotocol/server", "ajv"]) expect(packages).not.toContain(name);
+    }
+  });
+
+  test("serve until /mcp is used, no MCP SDK", async () => {
+    const packages = await packagesOf(async (env) => {
+      const served = await serve([], { env });
+      await fetch(`${served.url}/api/v1/status`);
+      await served.stop();
+    });
+    expect(packages).toContain("fastify");
+    expect(packages).not.toContain("@modelcontextprotocol/server");
+  });
+});
+
+describe("the package", () => {
+  let files: string[];
+  beforeAll(() => {
+    const text = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: PACKAGE,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [pack] = JSON.parse(text) as { files: { path: string }[] }[];
+    files = pack?.files.map(({ path }) => path) ?? [];
+  });
+
+  test.each([
+    "dist/cli.js",
+    "dist/index.js",
+    "dist/index.d.ts",
+    "schemas/config.json",
+    "schemas/file/read.json",
+    "config.example.json5",
+    "package.json",
+    "README.md",
+    "LICENSE",
+    "SECURITY.md",
+    "CHANGELOG.md",
+  ])("holds %s", (path) => {
+    expect(files).toContain(path);
+    expect(existsSync(join(PACKAGE, path))).toBe(true);
+  });
+
+  test("holds neither tests nor sources nor benchmarks", () => {
+    const odd = files.filter((path) => !/^(?:dist|schemas)\//.test(path));
+    expect(odd.sort()).toEqual(
+      ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "config.example.json5", "package.json"].sort(),
+    );
+    expect(files.filter((path) => /\btests?\b|(?<!\.d)\.ts$/.test(path))).toEqual([]);
+  });
+
+  // Until package.json leaves it out ("!dist/.tsbuildinfo" in its files).
+  test.failing("holds nothing of the compiler's own", () => {
+    expect(files.filter((path) => path.includes("tsbuildinfo"))).toEqual([]);
+  });
+
+  test("has every built file that a source stands for", () => {
+    expect(files.filter((path) => path.startsWith("dist/") && path.endsWith(".js")).length).toBeGreaterThan(50);
+  });
+});
