@@ -12,6 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { assembleAdapter } from "../src/adapter.js";
+import { parseFileConfig } from "../src/config/load.js";
 import {
   type AuditRecord,
   ConfigError,
@@ -159,6 +161,14 @@ describe("close", () => {
     const failed = await failureOf(adapter.invoke("file:write", { root: "docs", path: "a", content: "x" }));
     expect(failed.code).toBe("ABORTED");
     expect(readdirSync(join(home, "docs"))).toEqual([]);
+  });
+
+  test("closes once what it was given to close", async () => {
+    const close = jest.fn(async () => {});
+    const audit = { write: () => {}, close };
+    const adapter = await assembleAdapter(parseFileConfig({}, { baseDir: home }), { discloseHostPaths: true, audit });
+    await Promise.all([adapter.close(), adapter.close()]);
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   test("waits for what is being done", async () => {

@@ -1,4 +1,4 @@
-import { types } from "mime-types";
+import { createRequire } from "node:module";
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   ts: "text/typescript",
@@ -26,6 +26,17 @@ const SIGNATURES: readonly { readonly mime: string; readonly at: number; readonl
   { mime: "application/pdf", at: 0, bytes: Buffer.from("%PDF-") },
 ];
 
+let byExtension: ReadonlyMap<string, string> | undefined;
+
+/** Loaded when the first file is read: most of the start of a process would go into it otherwise. */
+function tableByExtension(): ReadonlyMap<string, string> {
+  if (byExtension === undefined) {
+    const { types }: typeof import("mime-types") = createRequire(import.meta.url)("mime-types");
+    byExtension = new Map(Object.entries(types));
+  }
+  return byExtension;
+}
+
 /** The type that a file's name tells, without parameters. */
 export function mimeByName(name: string): string | undefined {
   if (Object.hasOwn(BY_NAME, name)) return BY_NAME[name];
@@ -34,7 +45,7 @@ export function mimeByName(name: string): string | undefined {
   if (dot < 1) return undefined;
   const extension = name.slice(dot + 1).toLowerCase();
   if (Object.hasOwn(BY_EXTENSION, extension)) return BY_EXTENSION[extension];
-  return Object.hasOwn(types, extension) ? types[extension] : undefined;
+  return tableByExtension().get(extension);
 }
 
 /** The type of content that was read: by name, else by its leading bytes, else by whether it is text. */

@@ -9,7 +9,6 @@ import type { Capability } from "../core/capability.js";
 import type { ReadBudget } from "../core/limits.js";
 import { RootsError } from "../roots/open.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
-import { createEphemeralIdentity } from "../ucan/did-key.js";
 import { packageVersion } from "../version.js";
 import { createVenueHost, type VenueHost } from "./venue.js";
 
@@ -36,9 +35,18 @@ export interface OpenVenueOptions {
 const INSTRUCTIONS =
   "Files in named roots. Start with file_roots, then file_tree. Paths are relative to a root. Errors carry a code; a denial is final.";
 
+/** Who calls where nobody else can: on stdio and in `call` no DID is shown to anyone. */
+const OPERATOR = "operator";
+
+async function ephemeralDid(): Promise<string> {
+  // Loaded only where somebody is told the DID.
+  const { createEphemeralIdentity } = await import("../ucan/did-key.js");
+  return createEphemeralIdentity().did;
+}
+
 /** Opens everything a configuration names. @throws ConfigError for roots and an audit file that cannot be opened */
 export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
-  const { did } = createEphemeralIdentity();
+  const did = options.listens ? await ephemeralDid() : OPERATOR;
   const loopback = isLoopbackHost(config.hostname);
   const publicAccess = config.auth.public.enabled ?? loopback;
   const publicCaps = publicAccess ? (config.auth.public.caps ?? defaultPublicCaps(config, loopback)) : [];
@@ -54,7 +62,7 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     throw error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
   });
   const mcpFor = (host: VenueHost, caller: { did?: string; caps?: unknown } = {}) =>
-    mcpHost({ config, host, adapter }, caller);
+    mcpHost({ config, host, adapter, logInternal: options.logInternal }, caller);
   const host = createVenueHost({
     name: config.name,
     did,
@@ -119,10 +127,10 @@ function defaultPublicCaps(config: VenueConfig, loopback: boolean): Capability[]
 }
 
 function mcpHost(
-  venue: { config: VenueConfig; host: VenueHost; adapter: FileAdapter },
+  venue: { config: VenueConfig; host: VenueHost; adapter: FileAdapter; logInternal: OpenVenueOptions["logInternal"] },
   caller: { did?: string; caps?: unknown },
 ): McpHost {
-  const { config, host, adapter } = venue;
+  const { config, host, adapter, logInternal } = venue;
   const writable = Object.values(config.file.roots).some((root) => !root.readOnly);
   const budget = budgetOf(config);
   return {
@@ -132,6 +140,7 @@ function mcpHost(
     tools: adapter.operations.filter((operation) => writable || !operation.changes),
     // Where every operation ends earlier by itself, nobody needs to watch the time.
     maxWaitMs: config.file.limits.timeoutMs < config.jobs.maxWaitMs ? undefined : config.jobs.maxWaitMs,
+    logInternal,
     submit: (operation, input, signal) => {
       const context: SurfaceContext = {
         signal,

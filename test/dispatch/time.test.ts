@@ -161,12 +161,14 @@ describe("a signal", () => {
 
   test("given by the source of the content itself is heard", async () => {
     const controller = new AbortController();
+    const late = deferred<{ content: Buffer }>();
     const resolveAsset: ResolveAsset = () => {
       controller.abort();
-      return new Promise(() => {});
+      return late.promise;
     };
     const call = ground.fail("write", { path: "file", asset: "x" }, { resolveAsset, signal: controller.signal });
     expect(await call).toEqual(ABORTED);
+    late.resolve({ content: Buffer.from("late") });
   });
 
   test("given after the answer changes nothing", async () => {

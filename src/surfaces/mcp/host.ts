@@ -14,4 +14,6 @@ export interface McpHost {
   readonly maxWaitMs: number | undefined;
   /** Starts the job of a tool call. */
   submit(operation: string, input: unknown, signal: AbortSignal): StartedJob;
+  /** Told of failures whose details a caller must not see. */
+  logInternal(error: unknown, requestId: string): void;
 }

@@ -17,7 +17,6 @@ export function createMcpEndpoint(
   onError: (error: Error) => void,
 ): (request: Request, exchange: McpExchange) => Promise<Response> {
   const handler = createMcpHandler(({ authInfo }) => createMcpServer(hostFor(authInfo?.clientId ?? "")), {
-    responseMode: "json",
     onerror: onError,
   });
   return (request, { caller, parsedBody }) => {

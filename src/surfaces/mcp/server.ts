@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelconte
 import type { OperationMetadata } from "../../core/adapter.js";
 import { FileAdapterError } from "../../core/errors.js";
 import type { StartedJob } from "../../core/job.js";
-import { escapeText, timedOut } from "../../core/texts.js";
+import { escapeText, internalError, timedOut } from "../../core/texts.js";
 import { answer, failure } from "./answer.js";
 import type { McpHost } from "./host.js";
 
@@ -25,7 +25,9 @@ export function createMcpServer(host: McpHost): Server {
       return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
     } catch (error) {
       if (error instanceof FileAdapterError) return failure(error, job.id);
-      throw error;
+      // An answer that JSON cannot hold, for example: nothing of such an error is for the caller.
+      host.logInternal(error, job.id);
+      return failure(internalError(job.id), job.id);
     }
   });
   return server;

@@ -62,7 +62,7 @@ describe("a message too long for any write", () => {
   });
 
   // Until surfaces/mcp/stdio.ts ends when the transport has closed itself; the process then just runs out of work.
-  test.failing("leaves no temp root behind", async () => {
+  test("leaves no temp root behind", async () => {
     const { process } = await sendTooLong();
     process.child.stdin.end();
     expect((await process.ended).signal).toBeNull();

@@ -1,0 +1,115 @@
+import type { Readable, Writable } from "node:stream";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+
+export interface LineStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Longest message accepted, in bytes. A longer one is answered with an error and dropped. */
+  readonly maxMessageBytes: number;
+  /** Told of what cannot be answered: lines that are no message. */
+  readonly onError: (error: Error) => void;
+}
+
+const NEWLINE = 0x0a;
+/** Where a dropped message is searched for its id: clients put it first or last. */
+const ID_WINDOW_BYTES = 256;
+const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")/;
+const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
+const INVALID_REQUEST = -32600;
+
+/**
+ * MCP's framing over a pair of streams: one JSON-RPC message a line. In place of the SDK's own transport, because that
+ * one copies all it holds with every chunk (8 MiB take more than a second), checks every message against a schema that
+ * the protocol behind it checks again, and ends the connection at a message over its limit.
+ */
+export class LineTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #streams: LineStreams;
+  /** Pieces of a line that has not ended yet; of one that is too long, only its ends. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #closed = false;
+
+  constructor(streams: LineStreams) {
+    this.#streams = streams;
+  }
+
+  async start(): Promise<void> {
+    const { input, output } = this.#streams;
+    input.on("data", (chunk: Buffer) => this.#take(chunk));
+    for (const event of ["end", "close", "error"]) input.once(event, () => void this.close());
+    // A client that went away: nobody is left to answer.
+    for (const event of ["close", "error"]) output.once(event, () => void this.close());
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { output } = this.#streams;
+    if (this.#closed || output.write(`${JSON.stringify(message)}\n`)) return;
+    await new Promise<void>((resolve) => {
+      output.once("drain", resolve);
+      output.once("close", resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#streams.input.pause();
+    this.onclose?.();
+  }
+
+  #take(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0 && !this.#closed; end = chunk.indexOf(NEWLINE, start)) {
+      this.#hold(chunk.subarray(start, end));
+      this.#endLine();
+      start = end + 1;
+    }
+    if (start < chunk.length) this.#hold(chunk.subarray(start));
+  }
+
+  #hold(piece: Buffer): void {
+    this.#bytes += piece.length;
+    this.#pieces.push(piece);
+    if (this.#bytes <= this.#streams.maxMessageBytes) return;
+    const all = Buffer.concat(this.#pieces);
+    this.#pieces = [Buffer.from(all.subarray(0, ID_WINDOW_BYTES)), Buffer.from(all.subarray(-ID_WINDOW_BYTES))];
+  }
+
+  #endLine(): void {
+    const line = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+    const tooLong = this.#bytes > this.#streams.maxMessageBytes;
+    this.#pieces = [];
+    this.#bytes = 0;
+    if (tooLong) this.#refuse(line.toString("utf8"));
+    else this.#receive(line.toString("utf8"));
+  }
+
+  #receive(text: string): void {
+    if (text.trim() === "") return;
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      this.#streams.onError(new Error("a line that is not JSON was ignored"));
+      return;
+    }
+    if (isMessage(message)) this.onmessage?.(message);
+    else this.#streams.onError(new Error("a line that is no JSON-RPC message was ignored"));
+  }
+
+  /** Tells the caller, if the ends of the message name it; a call without an answer would wait for ever. */
+  #refuse(ends: string): void {
+    const text = `Message too large: limit ${this.#streams.maxMessageBytes} bytes`;
+    const id = (ID_FIRST.exec(ends) ?? ID_LAST.exec(ends))?.[1];
+    if (id === undefined) this.#streams.onError(new Error(text));
+    else void this.send({ jsonrpc: "2.0", id: JSON.parse(id), error: { code: INVALID_REQUEST, message: text } });
+  }
+}
+
+/** The shape that everything behind relies on before it looks closer. */
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0";
+}
