@@ -108,7 +108,8 @@ function* emptyInstance(home: string, instance: string): Io<void> {
     if (typeof directory === "string") return;
     try {
       const place = { directory, freeName: () => randomBytes(16).toString("hex") };
-      for (const name of yield* sys.names(directory.path)) yield* purge({ handles, sys }, place, name.name);
+      for (const name of yield* sys.names(directory.path))
+        yield* purge({ handles, sys, atOnce: true }, place, name.name);
     } finally {
       release(directory);
     }

@@ -46,6 +46,9 @@ export interface DispatchOptions {
   readonly onInternalError?: (error: unknown, requestId: string) => void;
 }
 
+/** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
+const CLOSE_PATIENCE_MS = 5000;
+
 /** What is known of a call so far; the audit record is written from it. */
 interface Progress {
   /** Root and path, as far as they could be understood. */
@@ -87,12 +90,16 @@ export class Dispatcher {
     }
   }
 
-  /** Takes no more calls, and waits for those that run: they still use the roots. */
+  /** Takes no more calls, and waits for those that run to be answered and recorded, but not for ever. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#calls === 0) return;
     await new Promise<void>((resolve) => {
-      this.#whenIdle = resolve;
+      const timer = setTimeout(resolve, CLOSE_PATIENCE_MS);
+      this.#whenIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 

@@ -13,10 +13,14 @@ export interface PurgePlace {
 interface PurgeTools {
   readonly handles: Handles;
   readonly sys: Sys;
+  /** Nobody else is to be served meanwhile: nothing is waited for but a turn of the event loop. */
+  readonly atOnce?: true;
 }
 
 /** Others may still be putting something into a directory while it is emptied. */
 const ROUNDS = 3;
+/** Directories above this many bytes have held tens of thousands of names. */
+const LARGE_BYTES = 1_048_576;
 const BREATH_STEPS = 128;
 /** Levels emptied where they stand, when they cannot be moved up. Each holds a descriptor. */
 const MAX_DESCENT = 200;
@@ -39,7 +43,8 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<v
     try {
       for (let round = 1; round <= ROUNDS; round++) {
         yield* emptying.empty(directory, 0);
-        if (yield* succeeds(tools.sys.rmdir(path))) break;
+        const large = tools.atOnce !== true && directory.stat.size > LARGE_BYTES;
+        if (yield* succeeds(large ? tools.sys.rmdirLarge(path) : tools.sys.rmdir(path))) break;
       }
     } finally {
       release(directory);

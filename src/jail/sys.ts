@@ -175,6 +175,11 @@ export class Sys {
     else fs.rmdirSync(path);
   }
 
+  /** Always in the thread pool: a directory that has held very many names takes long to be given up. */
+  *rmdirLarge(path: string): Io<void> {
+    yield pool.rmdir(path);
+  }
+
   *rename(from: string | Buffer, to: string): Io<void> {
     if (this.#pool) yield pool.rename(from, to);
     else fs.renameSync(from, to);

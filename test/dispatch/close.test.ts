@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { failureOf } from "../ops/ground.js";
 import { deferred, dispatchOn, turn } from "./fake.js";
 
@@ -38,6 +38,24 @@ describe("a closed dispatcher", () => {
     }
     await closing;
     expect(await Promise.all(calls)).toHaveLength(2);
+  });
+
+  test("does not wait for ever", async () => {
+    jest.useFakeTimers({ now: 0 });
+    try {
+      const { dispatcher, call } = dispatchOn({ backend: { read: () => new Promise(() => {}) } });
+      void call("read");
+      let closed = false;
+      const closing = dispatcher.close().then(() => {
+        closed = true;
+      });
+      await jest.advanceTimersByTimeAsync(4999);
+      expect(closed).toBe(false);
+      await jest.advanceTimersByTimeAsync(1);
+      await closing;
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test("waits for a call that has only begun", async () => {
