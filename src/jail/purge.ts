@@ -32,6 +32,7 @@ const MAX_DESCENT = 200;
  */
 export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<void> {
   const waiting = [name];
+  const emptying = new Emptying(tools, place, waiting);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const path = below(place.directory, next);
     const directory = yield* quietly(tools.handles.enter(place.directory, next));
@@ -39,7 +40,6 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<v
       yield* quietly(tools.sys.unlink(path));
       continue;
     }
-    const emptying = new Emptying(tools, place);
     try {
       for (let round = 1; round <= ROUNDS; round++) {
         yield* emptying.empty(directory, 0);
@@ -49,21 +49,21 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<v
     } finally {
       release(directory);
     }
-    waiting.push(...emptying.moved);
   }
 }
 
-/** Empties one directory. */
+/** Empties one directory after the other. */
 class Emptying {
-  /** New names of the subdirectories that were moved up. */
-  readonly moved: string[] = [];
   readonly #tools: PurgeTools;
   readonly #place: PurgePlace;
+  readonly #moved: string[];
   #steps = 0;
 
-  constructor(tools: PurgeTools, place: PurgePlace) {
+  /** @param moved takes the new names of the subdirectories that are moved up */
+  constructor(tools: PurgeTools, place: PurgePlace, moved: string[]) {
     this.#tools = tools;
     this.#place = place;
+    this.#moved = moved;
   }
 
   *empty(directory: Pinned, depth: number): Io<void> {
@@ -108,7 +108,7 @@ class Emptying {
     const free = this.#place.freeName();
     try {
       yield* this.#tools.sys.rename(entryPath(parent, name), below(this.#place.directory, free));
-      this.moved.push(free);
+      this.#moved.push(free);
       return undefined;
     } catch (error) {
       const code = errnoOf(error);
