@@ -59,7 +59,11 @@ describe("the type of content whose name says nothing", () => {
       Buffer.concat([Buffer.from("RIFF"), Buffer.alloc(4), Buffer.from("WAVE")]),
       "application/octet-stream",
     ],
-    ["what only looks like a WebP", Buffer.concat([Buffer.alloc(8), Buffer.from("WEBPVP8 ")]), "application/octet-stream"],
+    [
+      "what only looks like a WebP",
+      Buffer.concat([Buffer.alloc(8), Buffer.from("WEBPVP8 ")]),
+      "application/octet-stream",
+    ],
     ["too little of a PNG", PNG.subarray(0, 7), "application/octet-stream"],
     ["a PNG further behind", Buffer.concat([Buffer.of(0), PNG]), "application/octet-stream"],
     ["text", "hello", "text/plain"],
