@@ -22,7 +22,7 @@ export function machineLines({ machine, date, command, seconds }) {
   return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; ${machine.kernel}; Node ${machine.node}; ${machine.fileSystem}`,
     versions.join(", "),
-    `${date}, \`${command}\`, ${seconds} s, load at the start ${machine.load.toFixed(1)}`,
+    `${date}, \`${command}\`, ${seconds} s; load ${machine.load.toFixed(1)} at the start, ${machine.loadAtEnd.toFixed(1)} at the end`,
   ];
 }
 

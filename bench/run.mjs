@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
 import {
   measureDefaultBuffer,
@@ -79,7 +80,7 @@ async function main() {
     date: new Date().toISOString(),
     command: options.command,
     seconds: Math.round((performance.now() - startedMs) / 1e3),
-    machine,
+    machine: { ...machine, loadAtEnd: loadavg()[0] },
     rows: allRows,
     summaries,
     extras,

@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Io } from "../core/io.js";
+import { rawName } from "../jail/directory.js";
 import { below, PathHandles, ProcHandles, release } from "../jail/handles.js";
 import { hasProcHandles } from "../jail/mounts.js";
 import { isDead, ownIdentity, type ProcessIdentity } from "../jail/process-identity.js";
@@ -108,8 +109,10 @@ function* emptyInstance(home: string, instance: string): Io<void> {
     if (typeof directory === "string") return;
     try {
       const place = { directory, freeName: () => randomBytes(16).toString("hex") };
-      for (const name of yield* sys.names(directory.path))
-        yield* purge({ handles, sys, atOnce: true }, place, name.name);
+      for (const entry of yield* sys.names(directory.path)) {
+        const name = rawName(entry);
+        if (typeof name === "string") yield* purge({ handles, sys, atOnce: true }, place, name);
+      }
     } finally {
       release(directory);
     }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Arena, CANARY, INSIDE, inArena, makeArena } from "./arena.js";
 import { ATTEMPT_NAMES, ATTEMPTS, type AttemptName } from "./attempts.js";
 import { ESCAPES, type EscapeRow, type PlainResult } from "./escape-rows.js";
-import { ENGINES, type Files, type Outcome, openFiles, outcomeOf } from "./files.js";
+import { ENGINES, type Engine, type Files, type Outcome, openFiles, outcomeOf } from "./files.js";
 
 const TEXTS: Readonly<Record<string, RegExp>> = {
   SYMLINK_ESCAPE: /^Path escapes root via symlink: /,
@@ -13,8 +13,12 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   INVALID_PATH: /^Invalid path '.*': (Nul|control|backslash|not valid|too|reserved)/,
 };
 
-describe.each(Object.entries(ESCAPES))("%s", (_group, rows) => {
-  describe.each(ENGINES)("by %s", (engine) => {
+/** The thread pool changes when a call is made, not which: there the links that lead out are enough. */
+const enginesFor = (group: string): readonly Engine[] =>
+  ENGINES.filter((engine) => !engine.includes("pool") || group === "links that leave the root");
+
+describe.each(Object.entries(ESCAPES))("%s", (group, rows) => {
+  describe.each(enginesFor(group))("by %s", (engine) => {
     let arena: Arena;
     let files: Files;
     beforeAll(async () => {

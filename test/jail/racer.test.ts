@@ -9,7 +9,7 @@ import { fillOutside, makeTree, missingOutside, raceDeletions } from "./race-del
 import { ROUNDS } from "./race-rounds.js";
 import { startRacer } from "./start-racer.js";
 
-const DURATION_MS = 250;
+const DURATION_MS = 200;
 const DELETIONS_MS = 2000;
 /** The attack works against the common way within a fraction of this. */
 const CONTROL_TREES = 500;
