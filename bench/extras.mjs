@@ -10,7 +10,7 @@ export async function measureStart(ports, { quick }) {
   const times = { ours: [], theirs: [], node: [] };
   const rss = { ours: 0, theirs: 0 };
   // One start of each to bring the files into the page cache.
-  const rounds = (quick ? 5 : 20) + 1;
+  const rounds = (quick ? 3 : 20) + 1;
   for (let round = 0; round < rounds; round++) {
     for (const name of SERVER_NAMES) {
       const start = process.hrtime.bigint();
@@ -80,18 +80,18 @@ const WORK = {
 /** Peak memory of fresh servers after the same work, in KB. */
 export async function measureMemory(rows, ports, { quick }) {
   const peaks = {};
+  const work = Object.fromEntries(Object.entries(WORK).map(([id, times]) => [id, Math.ceil(times / (quick ? 10 : 1))]));
   for (const name of SERVER_NAMES) {
     const server = await connectRaw(ports.args(name));
-    for (const [id, times] of Object.entries(WORK)) {
+    for (const [id, count] of Object.entries(work)) {
       const form = rows.find((row) => row.id === id)?.forms[name];
       if (form === undefined) continue;
-      const count = Math.ceil(times / (quick ? 5 : 1));
       for (let index = 0; index < count; index++) await form.run(server.tool, index, `memory-${name}`);
     }
     peaks[name] = peakRss(server.pid);
     await server.close();
   }
-  return { peaks, work: WORK };
+  return { peaks, work };
 }
 
 /** What happens to 5 MB of text in a client as it comes, with its limit of 10 MiB an answer. */
@@ -122,7 +122,7 @@ const idleArgs = (name) => [new URL(`servers/${name}.mjs`, import.meta.url).path
 
 /** A tool that does nothing, on both SDKs and on none, through both clients: what no server on it can be faster than. */
 export async function measureFloor({ quick }) {
-  const rounds = quick ? 8 : 30;
+  const rounds = quick ? 5 : 30;
   const calls = quick ? 30 : 60;
   const subjects = [];
   for (const [server, sdk] of Object.entries(IDLE_SERVERS)) {

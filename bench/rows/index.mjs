@@ -15,15 +15,15 @@ const SCALES = {
   throughput: { rounds: 15, calls: 400, warmup: 1_600 },
 };
 const QUICK_SCALES = {
-  small: { rounds: 10, calls: 30, warmup: 600 },
-  medium: { rounds: 10, calls: 6, warmup: 20 },
-  large: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
-  list: { rounds: 6, calls: 4, warmup: 5 },
+  small: { rounds: 8, calls: 25, warmup: 300 },
+  medium: { rounds: 8, calls: 6, warmup: 20 },
+  large: { rounds: 3, calls: 1, checks: 0, warmup: 1 },
+  list: { rounds: 5, calls: 3, checks: 1, warmup: 3 },
   tree: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
-  bigTree: { rounds: 2, calls: 1, checks: 0, warmup: 0 },
-  append: { rounds: 8, calls: 6, warmup: 60 },
+  bigTree: { rounds: 1, calls: 1, checks: 0, warmup: 0 },
+  append: { rounds: 8, calls: 4, checks: 1, warmup: 20 },
   flush: { rounds: 4, calls: 3, warmup: 2 },
-  throughput: { rounds: 6, calls: 160, warmup: 160 },
+  throughput: { rounds: 5, calls: 160, warmup: 160 },
 };
 
 /** All rows that are timed call by call. */
