@@ -10,7 +10,14 @@ JSON5, given with \`--config FILE\`; none is searched for. Relative paths are re
 wrong type or a key of a later version stops the start, and all problems are told at once. Exit status: 66 the file cannot be
 read, 78 it is invalid, 69 the port cannot be had. [config.example.json5](../config.example.json5) is a complete example.
 
-Roots given with \`--root NAME=PATH[:ro]\` come after those of the file. Without any root there is one temp root, \`tmp\`.
+The file holds one venue with the keys below, or several as \`{ venues: [ {…}, {…} ] }\`: each is one server in the process, and
+none starts when any is invalid. Two venues cannot share an address, a socket, an audit file or a storage folder.
+
+Roots given with \`--root NAME=PATH[:ro]\` come after those of the file; they need a file with one venue. Without any root
+there is one temp root, \`tmp\`.
+
+*On loopback*: the venue listens on a loopback address or a Unix socket, has no \`baseUrl\` that is not loopback, and
+\`trustProxy\` is off. Sizes are bytes, times milliseconds unless the meaning says seconds.
 
 | key | default | meaning |
 |---|---|---|
@@ -23,9 +30,9 @@ const at = (reference) =>
     .split("/")
     .reduce((node, key) => node[key], schema);
 
-/** The object form of a value that may be written in several ways. */
-const objectOf = (node) =>
-  [node, ...(node.anyOf ?? [])].map(resolve).find((one) => one.properties ?? one.additionalProperties);
+/** The form with members of a value that may be written in several ways. */
+const compoundOf = (node) =>
+  [node, ...(node.anyOf ?? [])].map(resolve).find((one) => one.properties ?? one.additionalProperties ?? one.items);
 
 function* rows(node, path) {
   for (const [key, value] of Object.entries(node.properties ?? {})) yield* row(resolve(value), [...path, key]);
@@ -34,18 +41,22 @@ function* rows(node, path) {
 }
 
 function* row(value, path) {
-  const standard =
-    value.default === undefined || typeof value.default === "object" ? "" : `\`${JSON.stringify(value.default)}\``;
-  yield `| \`${path.join(".")}\` | ${standard} | ${value.description ?? ""} |`;
+  const isGroup = typeof value.default === "object" && !Array.isArray(value.default);
+  const standard = value.default === undefined || isGroup ? "" : `\`${JSON.stringify(value.default)}\``;
+  yield `| \`${path.join(".")}\` | ${standard} | ${plain(value.description ?? "")} |`;
   yield* children(value, path);
 }
 
+/** Text in which Markdown finds nothing to set. */
+const plain = (text) => text.replace(/[<*|]/g, "\\$&");
+
 function* children(value, path) {
-  const inner = objectOf(value);
-  if (inner !== undefined) yield* rows(inner, path);
+  const inner = compoundOf(value);
+  if (inner?.items !== undefined) yield* children(resolve(inner.items), [...path.slice(0, -1), `${path.at(-1)}[]`]);
+  else if (inner !== undefined) yield* rows(inner, path);
 }
 
 /** The text of `docs/configuration.md`. */
-export const generateConfigurationReference = () => `${INTRODUCTION}${[...rows(schema, [])].join("\n")}\n`;
+export const generateConfigurationReference = () => `${INTRODUCTION}${[...rows(schema.$defs.venue, [])].join("\n")}\n`;
 
 if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(target, generateConfigurationReference());

@@ -1,14 +1,14 @@
 import type { AuditSink } from "./audit/record.js";
-import type { Authority } from "./authz/authorise.js";
-import { parseGrant } from "./authz/grant.js";
+import { type Grant, parseGrant } from "./authz/grant.js";
 import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "./core/adapter.js";
 import type { Capability } from "./core/capability.js";
 import { type Clock, systemClock } from "./core/clock.js";
 import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
+import type { Root } from "./core/operation.js";
 import { Dispatcher, type RegisteredOperation } from "./dispatch/dispatch.js";
 import { OPERATIONS } from "./ops/registry.js";
-import { openRoots } from "./roots/open.js";
+import { type OpenRoots, openRoots } from "./roots/open.js";
 import { loadOperationSchema } from "./schema/load.js";
 import type { FileInputs, FileOutputs } from "./schema/types.js";
 import { InputValidator } from "./schema/validate.js";
@@ -32,6 +32,16 @@ export interface FileAdapter extends Adapter {
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
 }
 
+/** The same as a venue hosts it. */
+export interface HostedFileAdapter extends FileAdapter {
+  readonly roots: readonly Root[];
+  /**
+   * Takes over changed roots and rights; limits stay as they are. Calls under way end as they began, and roots that are
+   * gone close behind them. @throws RootsError, and then nothing has changed
+   */
+  reconfigure(config: FileConfig, publicCaps: readonly Capability[]): Promise<void>;
+}
+
 export interface AdapterParts {
   readonly audit?: AuditSink;
   readonly clock?: Clock;
@@ -39,6 +49,8 @@ export interface AdapterParts {
   readonly operator?: string;
   /** What every other caller may do; nothing unless given. */
   readonly publicCaps?: readonly Capability[];
+  /** Most bytes an asset may bring into one write. */
+  readonly maxContentSize?: number;
   /** Default of the surface; the configuration decides over it. */
   readonly discloseHostPaths: boolean;
   readonly onInternalError?: (error: unknown, requestId: string) => void;
@@ -47,24 +59,29 @@ export interface AdapterParts {
 const NAME = "file";
 const DESCRIPTION = "Files in jailed roots: list, tree, read, stat, write, append, mkdir, delete.";
 
-/** Puts the adapter together: roots, operations, authority. @param config checked and complete */
-export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<FileAdapter> {
+/** Puts the adapter together: roots, operations, authority. @param config checked and complete @throws RootsError */
+export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<HostedFileAdapter> {
   const registered = OPERATIONS.map(
     (operation): RegisteredOperation => ({ operation, schema: loadOperationSchema(operation.name) }),
   );
-  const opened = await openRoots(config).catch(async (error: unknown) => {
-    await parts.audit?.close();
-    throw error;
-  });
+  const opened = await open(config, parts.audit);
+  let publicGrants = grantsOf(parts.publicCaps ?? []);
   const dispatcher = new Dispatcher({
     adapterName: NAME,
     operations: new Map(registered.map((one) => [`${NAME}:${one.operation.name}`, one])),
     roots: opened.roots,
     validator: new InputValidator(),
-    limits: { ...DEFAULT_LIMITS, ...config.limits },
+    limits: {
+      ...DEFAULT_LIMITS,
+      ...config.limits,
+      ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
+    },
     clock: parts.clock ?? systemClock,
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
-    authorityOf: authorityOf(parts),
+    authorityOf: (context, ucans) => {
+      const isOperator = context.callerDID === undefined || context.callerDID === parts.operator;
+      return isOperator ? "everything" : authorityOf(context, ucans, publicGrants);
+    },
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   });
@@ -81,9 +98,20 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     name: NAME,
     description: DESCRIPTION,
     operations: registered.map(describe),
-    warnings: opened.warnings,
+    get roots() {
+      return opened.roots;
+    },
+    get warnings() {
+      return opened.warnings;
+    },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
+    async reconfigure(next, publicCaps) {
+      const { closeOld } = opened.replace(next);
+      dispatcher.setRoots(opened.roots);
+      publicGrants = grantsOf(publicCaps);
+      await closeOld();
+    },
     close() {
       closing ??= closeAll();
       return closing;
@@ -91,9 +119,28 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   };
 }
 
-function authorityOf(parts: AdapterParts): (callerDID: string | undefined) => Authority {
-  const publicGrants = (parts.publicCaps ?? []).map(parseGrant).filter((grant) => grant !== undefined);
-  return (callerDID) => (callerDID === undefined || callerDID === parts.operator ? "everything" : publicGrants);
+async function open(config: FileConfig, audit: AuditSink | undefined): Promise<OpenRoots> {
+  try {
+    return openRoots(config);
+  } catch (error) {
+    await audit?.close();
+    throw error;
+  }
+}
+
+const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
+  caps.map(parseGrant).filter((grant) => grant !== undefined);
+
+/** What a caller other than the operator may do at all: what everybody may, and what their token gives. */
+function authorityOf(
+  { tokenCaps }: SurfaceContext,
+  ucans: readonly string[],
+  publicGrants: readonly Grant[],
+): readonly Grant[] {
+  // A call that brings proofs is judged by them alone, and none is understood yet: falling back to what everybody may
+  // do would hide that from its sender.
+  const common = ucans.length === 0 ? publicGrants : [];
+  return tokenCaps === undefined ? common : [...common, ...grantsOf(tokenCaps)];
 }
 
 function describe({ operation, schema }: RegisteredOperation): OperationMetadata {

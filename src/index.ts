@@ -1,19 +1,33 @@
 import { assembleAdapter, type FileAdapter } from "./adapter.js";
+import { parseGrant } from "./authz/grant.js";
 import { openAuditFile } from "./audit/file-sink.js";
 import type { AuditSink } from "./audit/record.js";
 import { ConfigError } from "./config/errors.js";
-import { parseFileConfig } from "./config/load.js";
-import type { FileConfigInput } from "./config/types.js";
+import { parseConfig, parseFileConfig } from "./config/load.js";
+import { checkListener } from "./config/loopback.js";
+import type { FileConfigInput, VenueConfig, VenueConfigInput } from "./config/types.js";
+import { type Log, silentLog } from "./core/log.js";
+import type { PlugIn } from "./venue/plug-in.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
 export { ConfigError } from "./config/errors.js";
-export type { FileConfigInput, RootConfigInput } from "./config/types.js";
-export type { AssetContent, InvokeContext, OperationMetadata, ResolveAsset } from "./core/adapter.js";
+export type { FileConfigInput, RootConfigInput, VenueConfigInput } from "./config/types.js";
+export type {
+  Annotations,
+  AssetContent,
+  InvokeContext,
+  JsonObject,
+  OperationMetadata,
+  ResolveAsset,
+} from "./core/adapter.js";
+export type { Authentication } from "./core/caller.js";
 export type { Capability } from "./core/capability.js";
 export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors.js";
 export { RootsError } from "./roots/open.js";
+export type { Log, LogFields } from "./core/log.js";
 export type { FileInputs, FileOutputs } from "./schema/types.js";
+export type { PlugIn, PlugInOperation } from "./venue/plug-in.js";
 
 /** What {@link createFileAdapter} takes: the `file` key of a venue's configuration, and where the audit goes. */
 export interface FileAdapterConfig extends FileConfigInput {
@@ -55,4 +69,72 @@ function isAudit(audit: unknown): boolean {
   if (typeof audit !== "object" || audit === null) return false;
   if ("write" in audit) return typeof audit.write === "function";
   return "file" in audit && typeof audit.file === "string" && audit.file !== "";
+}
+
+/** What a venue gets of the process it runs in. */
+export interface VenueOptions {
+  /** Folder that relative paths are relative to. Default: the current directory. */
+  readonly baseDir?: string;
+  /** Variables for `auth.tokens` and the state directory. Default: none, so that nothing is read behind your back. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Takes the structured log in place of the configured one. Default: no log, unless `log` is configured. */
+  readonly log?: Log;
+}
+
+/** A venue in this process. */
+export interface Venue {
+  readonly did: string;
+  /** Base URL without a trailing slash. With port 0 it is right only once the venue listens. */
+  readonly url: string;
+  /** Bearer token that acts as the operator, where the configuration has one. */
+  readonly localToken: string | undefined;
+  /** What an operator should know about the configuration and the roots; it may hold host paths. */
+  readonly warnings: readonly string[];
+  /**
+   * Hosts an adapter of yours: its operations get jobs, authentication, input checks and audit, and appear in the
+   * catalogue, the values and over MCP. It is closed with the venue.
+   * @throws Error when a name is taken or not well-formed
+   */
+  register(adapter: PlugIn): void;
+  /** Serves HTTP and MCP. @throws the error of the system, for example with `code` `EADDRINUSE` */
+  listen(): Promise<{ readonly url: string }>;
+  /** Lets running jobs end for a while, cancels the rest, closes everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a venue: the file adapter, and yours, over HTTP and MCP.
+ *
+ * @param config the same keys as in a configuration file
+ * @returns `{ did, url, localToken, warnings, register(adapter), listen(), close() }`
+ * @throws ConfigError for a mistake in `config`, naming all of them, and for what cannot be opened
+ * @example
+ * const venue = await createVenue({ port: 0, seedFile: "./venue.seed", file: { roots: { docs: "./docs" } } });
+ * const { url } = await venue.listen();
+ * await venue.close();
+ */
+export async function createVenue(config: VenueConfigInput = {}, options: VenueOptions = {}): Promise<Venue> {
+  const { baseDir = process.cwd(), env = {} } = options;
+  const checked = parseConfig(config, { baseDir, isGrant: (value) => parseGrant(value) !== undefined });
+  const refusal = checkListener(checked);
+  if (refusal !== undefined) throw new ConfigError([refusal], 78);
+  const { openVenue } = await import("./venue/open-venue.js");
+  const log = options.log ?? (config.log === undefined ? silentLog : await openConfiguredLog(checked));
+  const venue = await openVenue(checked, { listens: true, env, log });
+  return {
+    did: venue.host.did,
+    get url() {
+      return venue.host.url;
+    },
+    localToken: venue.access.localToken,
+    warnings: [...checked.warnings, ...venue.adapter.warnings],
+    register: (adapter) => venue.register(adapter),
+    listen: async () => ({ url: (await venue.host.listen()).url }),
+    close: () => venue.close(),
+  };
+}
+
+async function openConfiguredLog({ log }: VenueConfig): Promise<Log> {
+  const { openLog } = await import("./venue/log.js");
+  return openLog(log, { stderr: process.stderr });
 }

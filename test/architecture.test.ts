@@ -13,17 +13,16 @@ const ORDER: readonly (readonly string[])[] = [
   ["jail", "backend", "journal", "roots", "authz"],
   ["ops"],
   ["dispatch", "config"],
-  ["adapter", "index"],
+  ["adapter"],
   ["profiles", "sandbox", "surfaces"],
   ["venue"],
-  ["cli"],
+  ["cli", "index"],
 ];
 
 /** Within a group, too, only some may import others. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   backend: ["jail"],
   roots: ["jail", "backend"],
-  index: ["adapter"],
 };
 
 const MAY_USE_FILES = [
@@ -31,6 +30,8 @@ const MAY_USE_FILES = [
   /^backend\/(host|temp)[^/]*$/,
   /^(config|schema)\/load\.ts$/,
   /^audit\/file-sink\.ts$/,
+  /^venue\/(asset-files|identity|state-dir|static-tokens|log)\.ts$/,
+  /^cli\/(load|check|socket-file)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

@@ -1,14 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Io } from "../core/io.js";
 import { rawName } from "../jail/directory.js";
-import { below, PathHandles, ProcHandles, release } from "../jail/handles.js";
+import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../jail/handles.js";
 import { hasProcHandles } from "../jail/mounts.js";
 import { isDead, ownIdentity, type ProcessIdentity } from "../jail/process-identity.js";
 import { purge } from "../jail/purge.js";
 import { errnoOf, quietly, Sys } from "../jail/sys.js";
+
+interface Emptied {
+  readonly sys: Sys;
+  readonly handles: Handles;
+  readonly directory: Pinned;
+}
 
 const RECORD = /^([0-9a-f]{16})\.json$/;
 
@@ -36,6 +42,21 @@ export class TempHome {
       this.#made = true;
     }
     return mkdtempSync(join(instance, prefix));
+  }
+
+  /** Removes one directory made here. Never fails: what cannot be removed goes with the rest. */
+  discard(path: string): void {
+    const { sys, handles } = atOnceHandles();
+    try {
+      const directory = handles.openRoot(dirname(path));
+      try {
+        runAtOnce(empty({ sys, handles, directory }, (name) => name === basename(path)));
+      } finally {
+        release(directory);
+      }
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
   }
 
   /** Removes every directory made here. Never fails: what cannot be removed is left to a later start. */
@@ -87,7 +108,7 @@ function parseRecord(value: unknown): ProcessIdentity | undefined {
 /** The record goes last, and only when nothing is left, so that an interrupted removal is found again. */
 function removeInstance(home: string, instance: string): void {
   try {
-    runAtOnce(emptyInstance(home, instance));
+    runAtOnce(removeBelow(home, instance));
     if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
       rmSync(join(home, `${instance}.json`), { force: true });
     }
@@ -100,25 +121,35 @@ function removeInstance(home: string, instance: string): void {
  * Whoever works in a root may still be changing it, and may be shut up in it: so it goes by handles, as a jail would do
  * it, never by paths that lead elsewhere a moment later.
  */
-function* emptyInstance(home: string, instance: string): Io<void> {
-  const sys = new Sys(false);
-  const handles = hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys);
+function* removeBelow(home: string, instance: string): Io<void> {
+  const { sys, handles } = atOnceHandles();
   const above = handles.openRoot(home);
   try {
     const directory = yield* handles.enter(above, instance);
     if (typeof directory === "string") return;
     try {
-      const place = { directory, freeName: () => randomBytes(16).toString("hex") };
-      for (const entry of yield* sys.names(directory.path)) {
-        const name = rawName(entry);
-        if (typeof name === "string") yield* purge({ handles, sys, atOnce: true }, place, name);
-      }
+      yield* empty({ sys, handles, directory }, () => true);
     } finally {
       release(directory);
     }
     yield* quietly(sys.rmdir(below(above, instance)));
   } finally {
     release(above);
+  }
+}
+
+function atOnceHandles(): Omit<Emptied, "directory"> {
+  const sys = new Sys(false);
+  return { sys, handles: hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys) };
+}
+
+/** Purges the entries of a directory that `goes` chooses. */
+function* empty(place: Emptied, goes: (name: string) => boolean): Io<void> {
+  const { sys, handles, directory } = place;
+  const room = { directory, freeName: () => randomBytes(16).toString("hex") };
+  for (const entry of yield* sys.names(directory.path)) {
+    const name = rawName(entry);
+    if (typeof name === "string" && goes(name)) yield* purge({ handles, sys, atOnce: true }, room, name);
   }
 }
 

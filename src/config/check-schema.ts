@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { nearestName } from "../schema/nearest.js";
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
 import { type KeyPath, keyText } from "./key-path.js";
@@ -7,16 +8,26 @@ import { laterKeysAt } from "./later-keys.js";
 export interface SchemaCheck {
   /** The whole schema, in which `$ref` is looked up. */
   readonly document: JsonSchema;
+  /** Keys that lead to what is being checked, in the text its author wrote: `venues[0]`. */
+  readonly above: KeyPath;
   /** How many keys at the start of a path the author of the config did not write. */
   readonly hiddenKeys: number;
+  /** Absolute folder that relative paths are relative to. */
+  readonly baseDir: string;
+  /** Names that an unknown key at the top may stand for, beside those of the schema. */
+  readonly alsoKnown?: readonly string[];
   readonly problems: string[];
 }
 
 /** A place in the config that is being checked. */
 export interface Place {
   readonly check: SchemaCheck;
+  /** From the top of the venue. */
   readonly path: KeyPath;
 }
+
+/** Every path of a config has this schema, by which it is known as one. */
+const PATH = "#/$defs/path";
 
 /** The place one key or index further down. */
 export function below(place: Place, key: string | number): Place {
@@ -25,13 +36,14 @@ export function below(place: Place, key: string | number): Place {
 
 /** The key path of a place as its author wrote it, in quotes. */
 export function quoted({ check, path }: Place): string {
-  return path.length === check.hiddenKeys ? "Config" : `'${keyText(path.slice(check.hiddenKeys))}'`;
+  const written = [...check.above, ...path.slice(check.hiddenKeys)];
+  return written.length === 0 ? "Config" : `'${keyText(written)}'`;
 }
 
 /**
  * Checks a value against a schema; problems are added to those of the check.
  *
- * @returns a copy with defaults filled in; `undefined` stands for every part that is wrong
+ * @returns a copy with defaults filled in and paths made absolute; `undefined` stands for every part that is wrong
  */
 export function checkValue(place: Place, given: JsonSchema, value: unknown): unknown {
   const { document, problems } = place.check;
@@ -40,7 +52,8 @@ export function checkValue(place: Place, given: JsonSchema, value: unknown): unk
     problems.push(`${quoted(place)} must be ${expectation(document, schema ?? given)}${unlike(schema, value)}`);
     return undefined;
   }
-  if (isObject(value)) return checkObject(place, schema, value);
+  if (isObject(value)) return schema.type === "object" ? checkObject(place, schema, value) : value;
+  if (typeof value === "string") return schema.$ref === PATH ? resolve(place.check.baseDir, value) : value;
   if (!Array.isArray(value)) return value;
   return value.map((item, index) => checkValue(below(place, index), schema.items ?? {}, item));
 }
@@ -50,11 +63,12 @@ function chooseBranch(document: JsonSchema, schema: JsonSchema, value: unknown):
   return schema.anyOf.map((branch) => resolveRef(document, branch)).find((branch) => isOfKind(branch, value));
 }
 
-/** Says what was found, unless it is a string where one belongs: strings can be paths or secrets, so none is shown. */
+/** Says what was found, unless its type is right: strings can be paths or secrets, so none is shown. */
 function unlike(schema: JsonSchema | undefined, value: unknown): string {
   if (typeof value === "string") return schema?.type === "string" || schema?.enum !== undefined ? "" : ", not a string";
-  if (Array.isArray(value)) return ", not an array";
-  return isObject(value) ? ", not an object" : `, not ${String(value)}`;
+  if (Array.isArray(value)) return schema?.type === "array" ? "" : ", not an array";
+  if (isObject(value)) return ", not an object";
+  return schema?.writeOnly === true && value !== null ? `, not a ${typeof value}` : `, not ${String(value)}`;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -99,7 +113,8 @@ function reportUnknown({ check, path }: Place, value: unknown, known: readonly s
     check.problems.push(...later.map((keyPath) => `not supported yet: ${quoted({ check, path: keyPath })}`));
     return known;
   }
-  const nearest = nearestName(String(path.at(-1)), known);
+  const names = path.length === 1 ? [...known, ...(check.alsoKnown ?? [])] : known;
+  const nearest = nearestName(String(path.at(-1)), names);
   const question = nearest === undefined ? "" : ` - did you mean '${nearest}'?`;
   check.problems.push(`Unknown config key ${quoted({ check, path })}${question}`);
   return nearest === undefined ? [] : [nearest];
@@ -120,9 +135,19 @@ function checkPresence(
     if (!isSet(value, key) || needed.every((other) => isSet(value, other))) continue;
     problems.push(`${quoted(below(place, key))} is only allowed together with '${needed.join("' and '")}'`);
   }
+  for (const { required } of schema.not?.anyOf ?? []) {
+    if (!required.every((key) => isSet(value, key))) continue;
+    problems.push(`${required.map((key) => quoted(below(place, key))).join(" and ")} cannot both be set`);
+  }
   const choices = schema.oneOf?.flatMap((alternative) => alternative.required) ?? [];
   const chosen = choices.filter((key) => isSet(value, key)).length;
   if (choices.length > 0 && (chosen > 1 || (chosen === 0 && !choices.some((key) => excused.includes(key))))) {
-    problems.push(`${quoted(place)} must have exactly one of '${choices.join("' and '")}'`);
+    problems.push(`${quoted(place)} must have exactly one of ${listed(choices)}`);
   }
+}
+
+/** `'a', 'b' and 'c'`. */
+function listed(keys: readonly string[]): string {
+  const names = keys.map((key) => `'${key}'`);
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
 }

@@ -1,6 +1,7 @@
 /**
- * The part of JSON Schema (2020-12) that `schemas/config.json` uses, and all that {@link matches} and `check-schema.ts`
- * understand. `title` is the noun phrase messages use for a value that has to match `pattern`.
+ * The part of JSON Schema (2020-12) that {@link matches} and `check-schema.ts` understand: all that `schemas/config.json`
+ * uses but `if`, which is there for editors and stated again in code. `title` is the noun phrase messages use for a value
+ * that has to match `pattern`.
  */
 export interface JsonSchema {
   readonly $ref?: string;
@@ -8,19 +9,24 @@ export interface JsonSchema {
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
+  /** The value can be a secret, so no message shows anything of it. */
+  readonly writeOnly?: boolean;
   readonly type?: "object" | "array" | "string" | "integer" | "boolean";
-  readonly const?: boolean;
-  readonly enum?: readonly string[];
+  readonly const?: boolean | string;
+  readonly enum?: readonly (string | boolean)[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
   readonly pattern?: string;
   readonly items?: JsonSchema;
+  readonly minItems?: number;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: false | JsonSchema;
   readonly propertyNames?: JsonSchema;
   readonly required?: readonly string[];
   readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
+  /** Keys that cannot stand together. */
+  readonly not?: { readonly anyOf: readonly { readonly required: readonly string[] }[] };
   /** Alternatives that differ in the type of the value. */
   readonly anyOf?: readonly JsonSchema[];
   /** Alternatives that differ in the one key they require. */
@@ -53,7 +59,7 @@ export function matches(schema: JsonSchema, value: unknown): boolean {
     if (schema.minLength !== undefined && [...value].length < schema.minLength) return false;
     return schema.pattern === undefined || new RegExp(schema.pattern, "u").test(value);
   }
-  return true;
+  return !Array.isArray(value) || value.length >= (schema.minItems ?? 0);
 }
 
 /** Whether `value` has the JSON type, or is the constant, that `schema` (resolved) is about. */
@@ -72,7 +78,7 @@ function hasType(type: NonNullable<JsonSchema["type"]>, value: unknown): boolean
 export function expectation(document: JsonSchema, given: JsonSchema): string {
   const schema = resolveRef(document, given);
   if (schema.anyOf !== undefined) return schema.anyOf.map((branch) => expectation(document, branch)).join(" or ");
-  if (schema.const !== undefined) return String(schema.const);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((allowed) => JSON.stringify(allowed)).join(" or ");
   if (schema.pattern !== undefined && schema.title !== undefined) return schema.title;
   if (schema.type === "integer") {
@@ -83,5 +89,6 @@ export function expectation(document: JsonSchema, given: JsonSchema): string {
   }
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "string") return schema.minLength === undefined ? "a string" : "a string that is not empty";
-  return schema.type === "array" ? "an array" : "an object";
+  if (schema.type === "array") return schema.minItems === undefined ? "an array" : "an array that is not empty";
+  return "an object";
 }

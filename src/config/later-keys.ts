@@ -6,14 +6,10 @@ import type { KeyPath } from "./key-path.js";
  * that a config never silently does nothing. Whoever implements a key moves it from here to `schemas/config.json`.
  */
 const LATER_KEYS: readonly (readonly string[])[] = [
-  ...["venues", "listen", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
-  ...["auth.localToken", "auth.tokens", "auth.clockSkew", "auth.maxIdentityLifetime", "auth.acceptUnboundIdentity"],
   ...["auth.grants", "auth.ucan"],
-  ...["corsOrigins", "maxContentSize", "rateLimit", "storage", "assets", "log", "metrics"],
-  ...["mcp.serverInfo", "mcp.includeAdapters", "mcp.includePathPrefixes", "mcp.tools"],
-  ...["audit.maxBytes", "audit.keep"],
+  "mcp.tools",
   "file.limits.maxUploadBytes",
-  ...["file.roots.*.dlfs", "file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.quota"],
+  ...["file.roots.*.dlfs", "file.roots.*.owner", "file.roots.*.quota"],
   ...["file.roots.*.deny", "file.roots.*.encoding", "file.roots.*.grep"],
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
   ...["drives.store", "drives.staleMs", "drives.verifyReads", "drives.allowKeyExport", "drives.limits"],

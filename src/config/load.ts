@@ -6,28 +6,42 @@ import { escapeText } from "../core/texts.js";
 import { ConfigError } from "./errors.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
-import { parseVenue, type VenueParseOptions } from "./parse-venue.js";
+import type { VenueParseOptions } from "./parse-venue.js";
+import { parseVenue, parseVenues } from "./parse-venues.js";
 import type { VenueConfig } from "./types.js";
 
 const require = createRequire(import.meta.url);
 
 /**
- * Reads the config file of a venue. Relative paths in it are relative to its folder.
+ * Reads a config file. Relative paths in it are relative to its folder.
  *
  * @param path JSON5 file; relative to the current directory
+ * @returns the venues of the file, at least one
  * @throws ConfigError with every problem found; `exitStatus` 66 when the file cannot be read, 78 when it is invalid
  * @example
- * const config = loadConfigFile("config.json5");
+ * const [config] = loadConfigFile("config.json5");
  */
-export function loadConfigFile(path: string, options: Omit<VenueParseOptions, "baseDir"> = {}): VenueConfig {
+export function loadConfigFile(path: string, options: Omit<VenueParseOptions, "baseDir"> = {}): readonly VenueConfig[] {
   const value = parseText(`"${escapeText(basename(path))}"`, readBytes(path));
-  return parseConfig(value, { ...options, baseDir: dirname(resolve(path)) });
+  return parseConfigs(value, { ...options, baseDir: dirname(resolve(path)) });
 }
 
 /**
- * Checks a venue's config and fills in its defaults. Host directories are not looked at.
+ * Checks what a config file holds, one venue or `{ venues: [ … ] }`, and fills in the defaults. Host directories are not
+ * looked at.
  *
- * @param value an object as of JSON; `{}` is a whole config
+ * @param value an object as of JSON
+ * @returns at least one venue
+ * @throws ConfigError with every problem of every venue
+ */
+export function parseConfigs(value: unknown, options: VenueParseOptions): readonly VenueConfig[] {
+  return parseVenues(readConfigSchema(), value, options);
+}
+
+/**
+ * The same for a single venue, such as an embedder's.
+ *
+ * @param value `{}` is a whole config
  * @throws ConfigError with every problem found
  */
 export function parseConfig(value: unknown, options: VenueParseOptions): VenueConfig {

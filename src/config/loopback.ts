@@ -1,4 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { escapeText } from "../core/texts.js";
 import type { VenueConfig } from "./types.js";
 
 /** Whether an address, without brackets, is one that only this machine can reach. */
@@ -23,13 +24,31 @@ export function isLoopbackHost(hostname: string): boolean {
   return bare.toLowerCase() === "localhost" || isLoopbackAddress(bare);
 }
 
+/** The part of a config that says from where a venue can be reached. */
+export type Reach = Pick<VenueConfig, "hostname" | "listen" | "baseUrl" | "trustProxy">;
+
+/**
+ * Whether only this machine can reach a venue: it listens on a loopback address or a Unix socket, and nothing says that a
+ * proxy stands before it.
+ */
+export function isLoopbackListener(config: Reach): boolean {
+  return listensOnLoopback(config) && !isProxied(config);
+}
+
+const listensOnLoopback = ({ listen, hostname }: Reach): boolean => listen !== undefined || isLoopbackHost(hostname);
+
+const isProxied = ({ baseUrl, trustProxy }: Reach): boolean =>
+  trustProxy || (baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname));
+
 /**
  * Why a venue must not listen with this config: off loopback, whether strangers are served has to be said.
  *
  * @returns the problem, `undefined` when there is none
  */
-export function checkListener(config: Pick<VenueConfig, "hostname" | "auth">): string | undefined {
-  if (config.auth.public.enabled !== undefined || isLoopbackHost(config.hostname)) return undefined;
-  const reason = `'${config.hostname}' is not a loopback address`;
+export function checkListener(config: Reach & Pick<VenueConfig, "auth">): string | undefined {
+  if (config.auth.public.enabled !== undefined || isLoopbackListener(config)) return undefined;
+  const reason = isProxied(config)
+    ? "this venue is reachable from outside"
+    : `'${escapeText(config.hostname)}' is not a loopback address`;
   return `Refusing to start: ${reason}. Set auth.public.enabled to true or false explicitly.`;
 }

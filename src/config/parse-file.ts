@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.js";
 import { deepFreeze } from "./deep-freeze.js";
@@ -34,18 +33,18 @@ export interface CheckedFile {
 
 /** Checks and completes a file adapter's config that stands alone. @throws ConfigError */
 export function parseFile(document: JsonSchema, value: unknown, options: FileParseOptions): FileConfig {
-  const check: SchemaCheck = { document, hiddenKeys: 1, problems: [] };
+  const check: SchemaCheck = { document, above: [], hiddenKeys: 1, baseDir: options.baseDir, problems: [] };
   const place: Place = { check, path: ["file"] };
   const checked = checkValue(place, FILE, value) as CheckedFile | undefined;
   const extraRoots = parseExtraRoots(place, checked?.roots, options);
   if (checked === undefined || check.problems.length > 0) throw new ConfigError(check.problems, 78);
-  return deepFreeze(completeFile(place, { ...checked, roots: joinRoots(checked.roots, extraRoots) }, options));
+  return deepFreeze(completeFile(place, { ...checked, roots: joinRoots(checked.roots, extraRoots) }));
 }
 
 /** Checks the roots given by `--root`, and against those of the config; problems are added to those of the check. */
 export function parseExtraRoots(
   file: Place,
-  configured: CheckedFile["roots"] | undefined,
+  configured: Readonly<Record<string, unknown>> | undefined,
   options: FileParseOptions,
 ): CheckedFile["roots"] {
   const { roots } = checkValue(file, FILE, { roots: options.extraRoots }) as CheckedFile;
@@ -62,12 +61,12 @@ export function joinRoots(configured: CheckedFile["roots"], extra: CheckedFile["
 }
 
 /** The final form of a file adapter's part in which there is no problem. */
-export function completeFile(place: Place, file: CheckedFile, options: FileParseOptions): FileConfig {
+export function completeFile(place: Place, file: CheckedFile): FileConfig {
   const given = Object.keys(file.roots).length > 0 ? file.roots : { tmp: parseRoot(place, { temp: true }) };
   const roots: Record<string, RootConfig> = Object.create(null);
   for (const [name, root] of Object.entries(given)) {
     const checked = typeof root === "string" ? parseRoot(place, { path: root }) : root;
-    roots[name] = completeRoot(name, checked, options.baseDir);
+    roots[name] = completeRoot(name, checked);
   }
   return { ...file, roots };
 }
@@ -77,9 +76,9 @@ function parseRoot(place: Place, root: unknown): CheckedRoot {
   return checkValue(below(place, "roots"), ROOT, root) as CheckedRoot;
 }
 
-function completeRoot(name: string, root: CheckedRoot, baseDir: string): RootConfig {
+function completeRoot(name: string, root: CheckedRoot): RootConfig {
   const { path, temp, prefix, durability, ...common } = root;
   return path === undefined
     ? { kind: "temp", prefix: prefix ?? `covia-${name}-`, durability: durability ?? "none", ...common }
-    : { kind: "host", path: resolve(baseDir, path), durability: durability ?? "flush", ...common };
+    : { kind: "host", path, durability: durability ?? "flush", ...common };
 }

@@ -1,87 +1,81 @@
-import { resolve } from "node:path";
-import type { Capability } from "../core/capability.js";
-import { below, checkValue, type Place, quoted, type SchemaCheck } from "./check-schema.js";
+import { below, checkValue, type Place } from "./check-schema.js";
+import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
+import { crossCheck, type IsGrant } from "./cross-checks.js";
 import { deepFreeze } from "./deep-freeze.js";
-import { ConfigError } from "./errors.js";
-import { isObject, type JsonSchema } from "./json-schema.js";
-import { type CheckedFile, completeFile, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
+import { fitMcp } from "./fit-mcp.js";
+import type { JsonSchema } from "./json-schema.js";
+import { completeFile, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
 import { takeReferenceKeys } from "./reference-keys.js";
-import type { McpConfig, VenueConfig } from "./types.js";
+import type { AuthConfig, StorageConfig, VenueConfig } from "./types.js";
+import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 
 /** What reading a venue's config depends on. */
 export interface VenueParseOptions extends FileParseOptions {
-  /** Whether a capability grants anything, as the authorisation will parse it. Absent: not checked. */
-  readonly isGrant?: ((capability: unknown) => boolean) | undefined;
+  /** Absent: capabilities are not checked. */
+  readonly isGrant?: IsGrant | undefined;
 }
 
-/** A venue after the schema; complete only when there was no problem. */
-interface CheckedVenue extends Omit<VenueConfig, "file" | "warnings"> {
-  readonly file: CheckedFile;
+/** A venue that has been checked. */
+export interface ReadVenue {
+  readonly place: Place;
+  /** What is right about it. */
+  readonly draft: DraftVenue;
+  /** Its final form; to be asked for only when there is no problem. */
+  complete(): VenueConfig;
 }
 
-/** The same while there may be problems: any part can be missing. */
-interface DraftVenue {
-  readonly auth?: { readonly public?: { readonly caps?: readonly (Partial<Capability> | undefined)[] } };
-  readonly mcp?: false | { readonly [Key in keyof McpConfig]?: number | undefined };
-  readonly file?: Partial<Pick<CheckedFile, "roots">> & { readonly limits?: Partial<CheckedFile["limits"]> };
-}
+const VENUE: JsonSchema = { $ref: "#/$defs/venue" };
 
-/** Checks and completes a venue's config. @throws ConfigError */
-export function parseVenue(document: JsonSchema, value: unknown, options: VenueParseOptions): VenueConfig {
-  const { rest, warnings, problems } = takeReferenceKeys(value);
-  const check: SchemaCheck = { document, hiddenKeys: 0, problems: [...problems] };
-  const venue: Place = { check, path: [] };
+/** Checks a venue; problems are added to those of the check that `venue` belongs to. */
+export function readVenue(venue: Place, value: unknown, options: VenueParseOptions): ReadVenue {
+  const { rest, warnings, problems } = takeReferenceKeys(venue, value);
+  venue.check.problems.push(...problems);
+  const checked = checkValue(venue, VENUE, rest);
+  const draft = parseDraft(checked);
+  crossCheck(venue, draft, options.isGrant);
+  const mcp = fitMcp(venue, draft, rest);
   const filePlace = below(venue, "file");
-
-  const checked = checkValue(venue, document, rest);
-  const draft = (checked ?? {}) as DraftVenue;
-  checkCaps(below(below(below(venue, "auth"), "public"), "caps"), draft, options);
-  const mcp = fitMcp(below(venue, "mcp"), draft, rest);
   const extraRoots = parseExtraRoots(filePlace, draft.file?.roots, options);
-  if (check.problems.length > 0) throw new ConfigError(check.problems, 78);
-
-  const { audit, file, ...others } = checked as CheckedVenue;
-  return deepFreeze({
-    ...others,
-    mcp: mcp as VenueConfig["mcp"],
-    audit: audit.file === undefined ? {} : { file: resolve(options.baseDir, audit.file) },
-    file: completeFile(filePlace, { ...file, roots: joinRoots(file.roots, extraRoots) }, options),
-    warnings,
-  });
-}
-
-function checkCaps(place: Place, draft: DraftVenue, { isGrant }: VenueParseOptions): void {
-  if (isGrant === undefined) return;
-  for (const [index, capability] of (draft.auth?.public?.caps ?? []).entries()) {
-    // Where a member is missing or no string, that has been said already.
-    const isComplete = capability?.with !== undefined && capability.can !== undefined;
-    if (!isComplete || isGrant(capability)) continue;
-    const expected = `expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`;
-    place.check.problems.push(`${quoted(below(place, index))} grants nothing: ${expected}`);
-  }
-}
-
-/**
- * Holds the read sizes of MCP within the limits they depend on: one that was set too large is a problem, a default
- * gives way to a limit that was set lower.
- */
-function fitMcp(place: Place, { mcp, file }: DraftVenue, venue: unknown): DraftVenue["mcp"] {
-  if (mcp === undefined || mcp === false) return mcp;
-  const written = writtenMcp(venue);
-  const within = (key: "maxReadBytes" | "defaultReadBytes", limit: number | undefined, limitKey: string) => {
-    const value = mcp[key];
-    if (value === undefined || limit === undefined || value <= limit) return value;
-    if (written[key] === undefined) return limit;
-    place.check.problems.push(`${quoted(below(place, key))} must be at most '${limitKey}' (${limit}), not ${value}`);
-    return undefined;
+  return {
+    place: venue,
+    draft,
+    complete() {
+      const { file, ...others } = parseChecked({ ...draft, mcp });
+      const roots = joinRoots(file.roots, extraRoots);
+      return deepFreeze({ ...normalise(others), file: completeFile(filePlace, { ...file, roots }), warnings });
+    },
   };
-  const maxReadBytes = within("maxReadBytes", file?.limits?.maxReadBytes, "file.limits.maxReadBytes");
-  const defaultReadBytes = within("defaultReadBytes", maxReadBytes, "mcp.maxReadBytes");
-  return { ...mcp, maxReadBytes, defaultReadBytes };
 }
 
-/** The `mcp` part as its author wrote it, so without defaults. */
-function writtenMcp(venue: unknown): Readonly<Record<string, unknown>> {
-  const { mcp } = isObject(venue) ? venue : {};
-  return isObject(mcp) ? mcp : {};
+/** Nothing can be said of the members of a venue that is no object. */
+function parseDraft(checked: unknown): DraftVenue {
+  return (checked ?? {}) as DraftVenue;
+}
+
+/** A draft of which no part was wrong is the whole. */
+function parseChecked(draft: DraftVenue): CheckedVenue {
+  return draft as CheckedVenue;
+}
+
+/** Gives texts that can be written in several ways the one form that others rely on. */
+function normalise({ seed, baseUrl, auth, corsOrigins, storage, ...others }: Omit<CheckedVenue, "file">) {
+  const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
+  return {
+    ...others,
+    ...(seed === undefined ? {} : { seed: seed.toLowerCase() }),
+    ...(url === undefined ? {} : { baseUrl: url }),
+    auth: { ...auth, tokens: auth.tokens.map(normaliseToken) },
+    corsOrigins:
+      corsOrigins === "*" ? corsOrigins : corsOrigins.map(normaliseOrigin).filter((origin) => origin !== undefined),
+    storage: normaliseStorage(storage),
+  };
+}
+
+function normaliseToken(token: AuthConfig["tokens"][number]): AuthConfig["tokens"][number] {
+  const { sha256 } = token.token;
+  return sha256 === undefined ? token : { ...token, token: { sha256: sha256.toLowerCase() } };
+}
+
+function normaliseStorage({ path }: CheckedVenue["storage"]): StorageConfig {
+  return path === undefined ? { content: "memory" } : { content: "file", path };
 }

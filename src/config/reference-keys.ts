@@ -1,3 +1,4 @@
+import { below, type Place, quoted } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
 /** Keys of the reference that have no function here. */
@@ -13,7 +14,7 @@ export interface WithoutReferenceKeys {
 }
 
 /** Takes the reference's keys out of a venue, so that a config written for the reference can be used here. */
-export function takeReferenceKeys(venue: unknown): WithoutReferenceKeys {
+export function takeReferenceKeys(place: Place, venue: unknown): WithoutReferenceKeys {
   if (!isObject(venue)) return { rest: venue, warnings: [], problems: [] };
   const found = IGNORED_KEYS.filter((key) => Object.hasOwn(venue, key));
   const refused = found.filter((key) => SERVICE_KEYS.includes(key) && isEnabled(venue[key]));
@@ -21,8 +22,8 @@ export function takeReferenceKeys(venue: unknown): WithoutReferenceKeys {
     rest: Object.fromEntries(Object.entries(venue).filter(([key]) => !found.includes(key))),
     warnings: found
       .filter((key) => !refused.includes(key))
-      .map((key) => `Config key '${key}' has no function in this venue and is ignored`),
-    problems: refused.map((key) => `'${key}' is not supported by this venue`),
+      .map((key) => `Config key ${quoted(below(place, key))} has no function in this venue and is ignored`),
+    problems: refused.map((key) => `${quoted(below(place, key))} is not supported by this venue`),
   };
 }
 

@@ -6,6 +6,11 @@ export interface McpConfig {
   readonly defaultReadBytes: number;
   readonly defaultReadLines: number;
   readonly maxReadBytes: number;
+  /** What the server says of itself. Absent: derived. */
+  readonly serverInfo?: { readonly name?: string; readonly title?: string; readonly version?: string };
+  /** Absent: `file` and every adapter the embedder registers. */
+  readonly includeAdapters?: readonly string[];
+  readonly includePathPrefixes: readonly string[];
 }
 
 export interface JobsConfig {
@@ -24,18 +29,85 @@ export interface PublicAccessConfig {
   readonly caps?: readonly Capability[];
 }
 
+/** A bearer token that was agreed on beforehand, for clients that cannot sign. Exactly one member of `token` is set. */
+export interface StaticTokenConfig {
+  /** Unique among the tokens; formed like the name of a root. */
+  readonly name: string;
+  /** `env`: name of an environment variable. `file`: absolute path. `sha256`: lower-case hex of the token's hash. */
+  readonly token: { readonly env?: string; readonly file?: string; readonly sha256?: string };
+  /** Whom its bearer is taken for. Absent: `<venueDID>:token:<name>`. */
+  readonly did?: string;
+  /** What its bearer may do. */
+  readonly caps: readonly Capability[];
+}
+
+export interface AuthConfig {
+  readonly public: PublicAccessConfig;
+  /** Absent: only on a loopback listener. */
+  readonly localToken?: boolean;
+  readonly tokens: readonly StaticTokenConfig[];
+  /** Seconds. */
+  readonly clockSkew: number;
+  /** Seconds. */
+  readonly maxIdentityLifetime: number;
+  /** Absent: only on a loopback listener. */
+  readonly acceptUnboundIdentity?: boolean;
+}
+
+/** Tokens of a bucket: refilled so many a second, at most `burst` at once. */
+export interface RateLimitConfig {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Where the content of assets is kept; `path` is absolute. */
+export type StorageConfig = { readonly content: "memory" } | { readonly content: "file"; readonly path: string };
+
+export interface AssetsConfig {
+  readonly maxTotalBytes: number;
+  /** Who may register and upload. Absent: `public` on a loopback listener, else `operator`. */
+  readonly write?: "public" | "operator";
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
 /** Configuration of a venue: checked, complete and deeply frozen. */
 export interface VenueConfig {
   readonly name: string;
   readonly hostname: string;
   readonly port: number;
-  readonly auth: { readonly public: PublicAccessConfig };
+  /** In place of `hostname` and `port`. `socket`: absolute path. */
+  readonly listen?: { readonly socket: string };
+  /** Without a trailing slash. Absent: derived from the listener. */
+  readonly baseUrl?: string;
+  readonly trustProxy: boolean;
+  /** 64 hex digits, lower case. */
+  readonly seed?: string;
+  /** Absolute path. */
+  readonly seedFile?: string;
+  /** `did:web:…` or the `did:key` of the key. */
+  readonly did?: string;
+  /** Absent: the venue's own DID. */
+  readonly operator?: string;
+  /** Absolute path. Absent: `venue-files` in the user's state directory. */
+  readonly stateDir?: string;
+  readonly auth: AuthConfig;
+  readonly corsOrigins: readonly string[] | "*";
   readonly maxRequestBytes: number;
+  readonly maxContentSize: number;
+  /** Absent: `false` on a loopback listener, else 100 a second with bursts of 200. */
+  readonly rateLimit?: false | RateLimitConfig;
+  readonly storage: StorageConfig;
+  readonly assets: AssetsConfig;
   readonly jobs: JobsConfig;
   /** `false`: switched off. */
   readonly mcp: false | McpConfig;
   /** `file`: absolute path. Absent: no audit. */
-  readonly audit: { readonly file?: string };
+  readonly audit: { readonly file?: string; readonly maxBytes: number; readonly keep: number };
+  /** `file`: absolute path. Absent: standard error. */
+  readonly log: { readonly level: LogLevel; readonly file?: string };
+  /** Who may read `/healthz` and `/metrics`. */
+  readonly metrics: "operator" | "public" | false;
   readonly file: FileConfig;
   /** One line each, for the log at start. */
   readonly warnings: readonly string[];
@@ -70,10 +142,31 @@ export interface VenueConfigInput {
   readonly name?: string;
   readonly hostname?: string;
   readonly port?: number;
-  readonly auth?: { readonly public?: PublicAccessConfig };
+  /** Not together with `hostname` or `port`. */
+  readonly listen?: { readonly socket: string };
+  readonly baseUrl?: string;
+  readonly trustProxy?: boolean;
+  /** 64 hex digits. */
+  readonly seed?: string;
+  /** Not together with `seed`. */
+  readonly seedFile?: string;
+  readonly did?: string;
+  readonly operator?: string;
+  readonly stateDir?: string;
+  readonly auth?: Partial<AuthConfig>;
+  readonly corsOrigins?: readonly string[] | "*";
   readonly maxRequestBytes?: number;
+  readonly maxContentSize?: number;
+  readonly rateLimit?: false | Partial<RateLimitConfig>;
+  readonly storage?: { readonly content?: "memory" } | { readonly content: "file"; readonly path: string };
+  readonly assets?: Partial<AssetsConfig>;
   readonly jobs?: Partial<JobsConfig>;
   readonly mcp?: false | Partial<McpConfig>;
-  readonly audit?: { readonly file?: string };
+  readonly audit?: Partial<VenueConfig["audit"]>;
+  readonly log?: Partial<VenueConfig["log"]>;
+  readonly metrics?: "operator" | "public" | false;
   readonly file?: FileConfigInput;
 }
+
+/** What a config file holds. */
+export type ConfigFileInput = VenueConfigInput | { readonly venues: readonly VenueConfigInput[] };

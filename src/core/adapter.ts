@@ -1,4 +1,5 @@
-import type { Ability } from "./capability.js";
+import type { Authentication } from "./caller.js";
+import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,8 +18,12 @@ export type ResolveAsset = (reference: string, signal?: AbortSignal) => Promise<
 /** Who calls, and with what. Without `callerDID` the caller is the operator, so leave it out only for a trusted caller. */
 export interface InvokeContext {
   readonly callerDID?: string;
+  /** How the caller proved who it is, where a venue asked. */
+  readonly authentication?: Authentication;
   /** Capability list that narrows the caller, given by the host. Absent or `null`: no restriction. */
   readonly caps?: unknown;
+  /** Tokens sent with the call: an array of texts. Anything else fails the call. */
+  readonly ucans?: unknown;
   readonly signal?: AbortSignal;
   readonly resolveAsset?: ResolveAsset;
 }
@@ -27,6 +32,8 @@ export interface InvokeContext {
 export interface SurfaceContext extends InvokeContext {
   /** A second list that narrows this one call, given by the caller. */
   readonly callCaps?: unknown;
+  /** What the caller's static token gives beyond what its DID has. */
+  readonly tokenCaps?: readonly Capability[];
   /** Job the call belongs to, for the audit record. */
   readonly jobId?: string;
   /** Limits of a surface whose answers are read by a model. */

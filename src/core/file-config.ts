@@ -20,6 +20,8 @@ export interface RootOptions {
   /** Append in place to a file with several hard links. */
   readonly hardLinks: boolean;
   readonly io: IoMode;
+  /** Most bytes one read in this root returns. Absent: the limit of the adapter. */
+  readonly maxReadBytes?: number;
 }
 
 /** A host directory. Whether it exists is seen only when the jail opens it. */

@@ -13,6 +13,12 @@ export interface Root {
   readonly description?: string;
   /** Canonical host path; only `file:roots` may show it, where the operator allows that. */
   readonly hostPath?: string;
+  /** Most bytes one read in this root returns; absent: the limit of the adapter. */
+  readonly maxReadBytes?: number;
+  /** What keeps paths inside it, for the operator. */
+  readonly engine?: string;
+  /** The file system it is on: bytes in all, and bytes still to be had. */
+  usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
   readonly backend: Backend;
 }
 

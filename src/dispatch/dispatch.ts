@@ -21,6 +21,7 @@ import {
   unknownOperation,
   unknownRoot,
 } from "../core/texts.js";
+import { parseUcans } from "../core/ucans.js";
 import { parsePath } from "../path/grammar.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
@@ -39,8 +40,8 @@ export interface DispatchOptions {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
-  /** What a caller may do at all. `undefined`: the operator. */
-  readonly authorityOf: (callerDID: string | undefined) => Authority;
+  /** What a caller may do at all. */
+  readonly authorityOf: (context: SurfaceContext, ucans: readonly string[]) => Authority;
   readonly audit?: AuditSink;
   /** Told of failures that nobody foresaw, with the id that the caller was given. */
   readonly onInternalError?: (error: unknown, requestId: string) => void;
@@ -59,7 +60,7 @@ interface Progress {
 /** The one way in: look up, validate, normalise, authorise, open, run; and one audit record, whatever happened. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  readonly #roots: ReadonlyMap<string, Root>;
+  #roots: ReadonlyMap<string, Root>;
   readonly #gate: Gate;
   #calls = 0;
   #closed = false;
@@ -67,8 +68,13 @@ export class Dispatcher {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.#roots = new Map(options.roots.map((root) => [root.name, root]));
+    this.#roots = byName(options.roots);
     this.#gate = new Gate(options.limits.maxConcurrent);
+  }
+
+  /** Calls that come from now on see these roots; those under way keep theirs. */
+  setRoots(roots: readonly Root[]): void {
+    this.#roots = byName(roots);
   }
 
   /** @throws FileAdapterError for every failure; ABORTED once closed */
@@ -144,7 +150,7 @@ export class Dispatcher {
     const authoriser = new Authoriser({
       operation: name,
       caps: [readCaps(context.caps), readCaps(context.callCaps)],
-      authority: this.#options.authorityOf(context.callerDID),
+      authority: this.#options.authorityOf(context, parseUcans(context.ucans ?? [])),
     });
     const work = this.#prepare(operation, { given, context, scope, authoriser, progress });
     // Not everything that follows looks for itself: a list of roots needs no disk.
@@ -194,11 +200,13 @@ export class Dispatcher {
       );
     if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
-    return () => operation.run(given, { limits, budget, resolveAsset, signal, root, path, access });
+    const maxReadBytes = root.maxReadBytes ?? limits.maxReadBytes;
+    const call = { limits: { ...limits, maxReadBytes }, budget, resolveAsset, signal, root, path, access };
+    return () => operation.run(given, call);
   }
 
   #visible(authoriser: Authoriser): Root[] {
-    return this.#options.roots.filter((root) => authoriser.seesRoot(root.name));
+    return [...this.#roots.values()].filter((root) => authoriser.seesRoot(root.name));
   }
 
   #unforeseen(error: unknown): FileAdapterError {
@@ -207,6 +215,8 @@ export class Dispatcher {
     return internalError(requestId);
   }
 }
+
+const byName = (roots: readonly Root[]): ReadonlyMap<string, Root> => new Map(roots.map((root) => [root.name, root]));
 
 /** What a backend may ask while it serves one call. */
 class CallAccess implements Access {

@@ -1,4 +1,5 @@
 import { realpathSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { aborted, type Place } from "../core/texts.js";
@@ -40,6 +41,8 @@ export class Jail implements WalkRoot {
   readonly handles: Handles;
   readonly top: Pinned;
   readonly realPath: string;
+  /** How paths are walked; the handle walk is the one that cannot be raced. */
+  readonly engine: "handle walk" | "real-path check";
   readonly crossDevice: boolean;
   readonly foldsCase: boolean;
   readonly staging: Staging;
@@ -58,8 +61,8 @@ export class Jail implements WalkRoot {
     const unfit = unfitAsRoot(this.realPath, statSync(this.realPath));
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     this.sys = new Sys(options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath)));
-    this.handles =
-      options.engine === undefined && hasProcHandles() ? new ProcHandles(this.sys) : new PathHandles(this.sys);
+    this.engine = options.engine ?? (hasProcHandles() ? "handle walk" : "real-path check");
+    this.handles = this.engine === "handle walk" ? new ProcHandles(this.sys) : new PathHandles(this.sys);
     this.foldsCase = foldsCase(this.realPath);
     this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
@@ -80,6 +83,12 @@ export class Jail implements WalkRoot {
       if (--this.#walks === 0) this.#whenIdle();
     };
     return new Walk(this, path, { ...options, since: this.locks.turn, onClose });
+  }
+
+  /** The file system the root is on: bytes in all, and bytes this process may still use. */
+  async usage(): Promise<{ sizeBytes: number; freeBytes: number }> {
+    const { bsize, blocks, bavail } = await statfs(this.realPath);
+    return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
   }
 
   /** Lets work that nobody waits for end before {@link close} does. Its failures leave something for the next sweep. */

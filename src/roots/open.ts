@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { HostBackend } from "../backend/host.js";
 import { TempHome } from "../backend/temp.js";
 import type { FileConfig, RootConfig } from "../core/file-config.js";
@@ -10,35 +11,35 @@ export interface OpenRoots {
   readonly roots: readonly Root[];
   /** What an operator should know; for the operator's own eyes, since it holds host paths. */
   readonly warnings: readonly string[];
+  /**
+   * Opens what has come or changed, and keeps what has not, the files of a temp root among it. The old roots go on until
+   * {@link Exchanged.closeOld}. @throws RootsError, and then nothing has changed
+   */
+  replace(config: FileConfig): Exchanged;
   close(): Promise<void>;
+}
+
+/** New roots in place of old ones. */
+export interface Exchanged {
+  /** Closes the roots that are gone, once their calls have ended. */
+  closeOld(): Promise<void>;
+}
+
+interface Opened {
+  readonly config: RootConfig;
+  readonly limit: number;
+  readonly path: string;
+  readonly root: Root;
+  readonly jail: Jail;
 }
 
 /**
  * Opens every configured root, or none.
  * @param config checked and complete
- * @throws Error naming each root that cannot be opened and why
+ * @throws RootsError naming each root that cannot be opened and why
  */
-export async function openRoots(config: FileConfig): Promise<OpenRoots> {
-  const temp = new TempHome();
-  const locks = new Locks();
-  const opened: { root: Root; jail: Jail }[] = [];
-  const problems: string[] = [];
-  const close = async () => {
-    await Promise.all(opened.map(({ root }) => root.backend.close()));
-    temp.remove();
-  };
-  for (const [name, root] of Object.entries(config.roots)) {
-    try {
-      opened.push(openRoot(name, root, { temp, locks, maxCopyBytes: config.limits.maxWriteBytes }));
-    } catch (error) {
-      problems.push(`Root '${name}' ${error instanceof Error ? error.message : "cannot be opened"}`);
-    }
-  }
-  if (problems.length > 0) {
-    await close();
-    throw new RootsError(problems);
-  }
-  return { roots: opened.map(({ root }) => root), warnings: warningsOf(opened), close };
+export function openRoots(config: FileConfig): OpenRoots {
+  return new RootSet(config);
 }
 
 /** Roots that could not be opened. Its text is for the operator and holds the paths from the configuration. */
@@ -52,27 +53,95 @@ export class RootsError extends Error {
   }
 }
 
-function openRoot(
-  name: string,
-  config: RootConfig,
-  shared: { temp: TempHome; locks: Locks; maxCopyBytes: number },
-): { root: Root; jail: Jail } {
-  const { readOnly, crossDevice, hardLinks, io, durability } = config;
-  const path = config.kind === "temp" ? shared.temp.create(config.prefix) : config.path;
-  const jail = new Jail({ path, readOnly, crossDevice, io }, shared.locks);
-  const rules = { durable: durability === "flush", hardLinks, maxCopyBytes: shared.maxCopyBytes };
-  const root: Root = {
-    name,
-    kind: config.kind,
-    readOnly,
-    ...(config.description === undefined ? {} : { description: config.description }),
-    hostPath: jail.realPath,
-    backend: new HostBackend(jail, rules),
-  };
-  return { root, jail };
+class RootSet implements OpenRoots {
+  readonly #temp = new TempHome();
+  readonly #locks = new Locks();
+  #opened: readonly Opened[] = [];
+
+  constructor(config: FileConfig) {
+    try {
+      this.#opened = this.#open(config);
+    } catch (error) {
+      this.#temp.remove();
+      throw error;
+    }
+  }
+
+  get roots(): readonly Root[] {
+    return this.#opened.map(({ root }) => root);
+  }
+
+  get warnings(): readonly string[] {
+    return warningsOf(this.#opened);
+  }
+
+  replace(config: FileConfig): Exchanged {
+    const before = this.#opened;
+    this.#opened = this.#open(config);
+    const gone = before.filter((old) => !this.#opened.includes(old));
+    const paths = new Set(this.#opened.map(({ path }) => path));
+    return {
+      closeOld: async () => {
+        await Promise.all(gone.map(({ root }) => root.backend.close()));
+        for (const { config, path } of gone) if (config.kind === "temp" && !paths.has(path)) this.#temp.discard(path);
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#opened.map(({ root }) => root.backend.close()));
+    this.#temp.remove();
+  }
+
+  /** Takes over what is open already. Nothing stays open of an attempt that fails. */
+  #open(config: FileConfig): Opened[] {
+    const problems: string[] = [];
+    const opened: Opened[] = [];
+    for (const [name, root] of Object.entries(config.roots)) {
+      try {
+        opened.push(this.#openRoot(name, root, config.limits.maxWriteBytes));
+      } catch (error) {
+        problems.push(`Root '${name}' ${error instanceof Error ? error.message : "cannot be opened"}`);
+      }
+    }
+    if (problems.length === 0) return opened;
+    for (const { config, path, root } of opened.filter((one) => !this.#opened.includes(one))) {
+      const known = this.#opened.some((old) => old.path === path);
+      void Promise.resolve(root.backend.close()).then(() => {
+        if (config.kind === "temp" && !known) this.#temp.discard(path);
+      });
+    }
+    throw new RootsError(problems);
+  }
+
+  #openRoot(name: string, config: RootConfig, maxCopyBytes: number): Opened {
+    const before = this.#opened.find(({ root }) => root.name === name);
+    if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config)) return before;
+    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes } = config;
+    const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
+    const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
+    const rules = { durable: durability === "flush", hardLinks, maxCopyBytes };
+    const root: Root = {
+      name,
+      kind: config.kind,
+      readOnly,
+      ...(description === undefined ? {} : { description }),
+      ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+      hostPath: jail.realPath,
+      engine: jail.engine,
+      usage: () => jail.usage(),
+      backend: new HostBackend(jail, rules),
+    };
+    return { config, limit: maxCopyBytes, path, root, jail };
+  }
+
+  /** A temp root that is only set differently keeps its directory. */
+  #tempPath(prefix: string, before: Opened | undefined): string {
+    return before?.config.kind === "temp" && before.config.prefix === prefix ? before.path : this.#temp.create(prefix);
+  }
 }
 
-function warningsOf(opened: readonly { root: Root; jail: Jail }[]): string[] {
+function warningsOf(opened: readonly Opened[]): string[] {
   const own = opened.flatMap(({ root, jail }) =>
     root.kind === "host" ? jail.warnings.map((warning) => `Root '${root.name}': ${warning}`) : [],
   );
@@ -81,5 +150,11 @@ function warningsOf(opened: readonly { root: Root; jail: Jail }[]): string[] {
       .filter((inner) => inner !== outer && inner.jail.realPath.startsWith(`${outer.jail.realPath}/`))
       .map((inner) => `Root '${inner.root.name}' lies inside root '${outer.root.name}' and can be reached through it`),
   );
-  return [...own, ...nested];
+  const same = opened.flatMap((one, index) =>
+    opened
+      .slice(index + 1)
+      .filter((other) => other.jail.realPath === one.jail.realPath)
+      .map((other) => `Roots '${one.root.name}' and '${other.root.name}' are the same directory`),
+  );
+  return [...own, ...nested, ...same];
 }

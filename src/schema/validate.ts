@@ -8,7 +8,13 @@ import { nearestName } from "./nearest.js";
 /** Checks inputs against the schemas of their operations. Compiles each on first use: most processes need few. */
 export class InputValidator {
   readonly #compiled = new Map<string, ValidateFunction>();
+  readonly #strict: boolean;
   #compiler: Promise<(schema: JsonObject) => ValidateFunction> | undefined;
+
+  /** @param options.strict `false` for schemas of others, which may hold keywords that mean nothing here */
+  constructor(options: { strict: boolean } = { strict: true }) {
+    this.#strict = options.strict;
+  }
 
   /** @throws INVALID_INPUT for the first fault found */
   check(operation: string, schema: JsonObject, input: unknown): Awaitable<void> {
@@ -17,16 +23,16 @@ export class InputValidator {
   }
 
   async #compile(operation: string, schema: JsonObject, input: unknown): Promise<void> {
-    this.#compiler ??= loadCompiler();
+    this.#compiler ??= loadCompiler(this.#strict);
     const validate = (await this.#compiler)(schema);
     this.#compiled.set(operation, validate);
     run(validate, schema, input);
   }
 }
 
-async function loadCompiler(): Promise<(schema: JsonObject) => ValidateFunction> {
+async function loadCompiler(strict: boolean): Promise<(schema: JsonObject) => ValidateFunction> {
   const { Ajv } = await import("ajv");
-  const ajv = new Ajv({ strict: true, verbose: true });
+  const ajv = new Ajv({ strict, verbose: true, validateFormats: strict, logger: false });
   return (schema) => ajv.compile(schema);
 }
 
@@ -63,7 +69,11 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
       return notOneOf(field, pointer, fault);
     case "minimum":
     case "maximum": {
-      const { minimum, maximum } = fault.parentSchema as { minimum: number; maximum: number };
+      const { minimum, maximum } = fault.parentSchema as { minimum?: number; maximum?: number };
+      if (minimum === undefined || maximum === undefined) {
+        const bound = minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
+        return invalidInput(`'${field}' must be ${bound}`, pointer, bound);
+      }
       return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, pointer, `${minimum}..${maximum}`);
     }
     default:

@@ -1,43 +1,64 @@
+import type { Caller } from "../core/caller.js";
 import type { Clock } from "../core/clock.js";
 import { FileAdapterError } from "../core/errors.js";
-import type { JobRecord, RecordedJob, StartedJob, Submission } from "../core/job.js";
+import type {
+  CallerJobs,
+  JobListener,
+  JobLookup,
+  JobRecord,
+  JobRefusal,
+  JobWatch,
+  RecordedJob,
+  StartedJob,
+  Submission,
+} from "../core/job.js";
+import { Overloaded } from "../core/overload.js";
+import type { Page, Paged } from "../core/page.js";
 import { internalError, unknownOperation } from "../core/texts.js";
 import type { Catalogue, HostedOperation } from "./catalogue.js";
+import { JobCallers } from "./job-callers.js";
 import { createJobIds } from "./job-id.js";
-import { estimateBytes } from "./record-size.js";
+import { KeptJob } from "./job-kept.js";
+import { failure, type Outcome, recordBytes, startRecord } from "./job-record.js";
+import { JobRetention, type RetentionLimits } from "./job-retention.js";
+import type { JobRun } from "./job-run.js";
+import { RunningJobs } from "./job-running.js";
 
-/** How many records a venue keeps. Running jobs count, but are never dropped. */
-export interface JobLimits {
-  /** Most records. */
-  readonly max: number;
-  /** Most bytes of input and output in finished records, as estimated by `record-size.ts`. */
-  readonly maxBytes: number;
-  /** How long a finished record is kept, in milliseconds. */
-  readonly ttlMs: number;
+export interface JobLimits extends RetentionLimits {
+  /** How long a cancellation waits for the job to end, in milliseconds. */
+  readonly inlineWaitMs: number;
 }
 
 export interface JobsOptions {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly limits: JobLimits;
+  /** Whom callers without credentials are taken for. */
+  readonly publicDid: string;
+  /** Whether they see a list of their jobs, which are those of all of them. */
+  readonly listsAnonymous: boolean;
   /** Told of a failure that reaches its caller only as `INTERNAL`. The second argument is what the caller was shown. */
   readonly logInternal: (error: unknown, requestId: string) => void;
 }
 
 /** The jobs of a venue, in memory only. Ids here are bare lower-case hex. */
-export interface Jobs {
-  /** Starts a job. @throws UNKNOWN_OPERATION when no adapter has the operation; then there is no job */
+export interface Jobs extends CallerJobs {
+  /** Number of records, running jobs included. */
+  readonly size: number;
+  /** Estimated size of the finished records, in bytes. */
+  readonly bytes: number;
+  /** Number of callers with jobs that are listed. */
+  readonly users: number;
+  /** Number of jobs that have not ended, those without a record included. */
+  readonly running: number;
+  /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded; then there is no job */
   submit(submission: Submission): RecordedJob;
   /** The same without a record, for callers who could never ask for it. */
   run(submission: Submission): StartedJob;
-  /** The record as it stands. `undefined`: never known, or dropped. */
-  get(id: string): JobRecord | undefined;
-  /** Says that its owner has been given the record: that of a finished private job is then forgotten. */
-  delivered(id: string): void;
-  /** Number of records, running jobs included. */
-  readonly size: number;
-  /** Forgets every record. Running jobs go on. */
-  close(): void;
+  /** The record as it stands, for the host of the venue. `undefined`: never known, or dropped. */
+  record(id: string): JobRecord | undefined;
+  /** Takes no more jobs, lets those that run end for a while, cancels the others, and forgets every record. */
+  close(graceMs: number): Promise<void>;
 }
 
 /** Creates the job store of a venue. */
@@ -45,94 +66,144 @@ export function createJobs(options: JobsOptions): Jobs {
   return new JobStore(options);
 }
 
-/** Timers of Node fire at once when they are asked to wait longer than this. */
-const LONGEST_TIMER_MS = 2_147_483_647;
-/** What a record costs besides its input and output. */
-const RECORD_BYTES = 512;
-/** Forgotten jobs that may stand at the head of the queue before it is moved up. */
-const HEAD_ROOM = 256;
-
-type Outcome = Pick<JobRecord, "status" | "output" | "error" | "errorCode" | "errorData">;
-
-/** A finished job in the queue of those to be dropped; of one that is forgotten, nothing else may stay in memory. */
-interface Finished {
-  readonly id: string;
-  readonly expiresAtMs: number;
-}
+/** Jobs that may run at once where fewer records than this are kept. */
+const LEAST_RUNNING = 64;
+/** Open streams; each takes one of the connections of the venue. */
+const MOST_WATCHERS = 512;
+const MOST_WATCHERS_OF_JOB = 32;
+/** When what was refused may be tried again. */
+const RETRY_MS = 1000;
+/** How long a store that closes waits for jobs it has cancelled: what they have committed may need a flush. */
+const STOP_MS = 1000;
 
 class JobStore implements Jobs {
   readonly #options: JobsOptions;
   readonly #nextId = createJobIds();
-  readonly #jobs = new Map<string, Job>();
-  /**
-   * Finished jobs, oldest first, so that whatever has to go stands at the head; some may have been forgotten before.
-   * No Map: finding its first entry takes a walk over all that were deleted in front of it.
-   */
-  #finished: Finished[] = [];
-  #head = 0;
-  #bytes = 0;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #jobs = new Map<string, KeptJob>();
+  readonly #callers = new JobCallers();
+  readonly #retention: JobRetention;
+  readonly #running: RunningJobs;
+  #watchers = 0;
+  #closing: Promise<void> | undefined;
 
   constructor(options: JobsOptions) {
     this.#options = options;
+    this.#running = new RunningJobs(Math.max(LEAST_RUNNING, options.limits.max));
+    const jobs = this.#jobs;
+    this.#retention = new JobRetention(options.clock, options.limits, {
+      get size() {
+        return jobs.size;
+      },
+      has: (id) => jobs.has(id),
+      drop: (id) => this.#takeOut(id),
+    });
   }
 
   get size(): number {
     return this.#jobs.size;
   }
 
+  get bytes(): number {
+    return this.#retention.bytes;
+  }
+
+  get users(): number {
+    return this.#callers.size;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
   run(submission: Submission): StartedJob {
     const operation = this.#operation(submission);
-    const id = this.#nextId(this.#options.clock.nowMs());
-    const result = this.#invoke(id, operation, submission).catch((error: unknown) => {
-      throw this.#faultOf(error, id);
-    });
-    return { id, result };
+    const run = this.#start(submission);
+    return { id: run.id, result: this.#perform(run, operation, submission) };
   }
 
   submit(submission: Submission): RecordedJob {
     const operation = this.#operation(submission);
-    const nowMs = this.#options.clock.nowMs();
-    const id = this.#nextId(nowMs);
-    const job = new Job(id, submission.private === true, startRecord({ id, operation, submission, nowMs }), (id) =>
-      this.delivered(id),
-    );
+    const run = this.#start(submission);
+    const { id } = run;
+    const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
+    const job = new KeptJob(record, submission.private === true, (delivered) => this.#delivered(delivered));
+    run.job = job;
     this.#jobs.set(id, job);
-    this.#sweep();
-    job.start(this.#run(job, operation, submission));
+    if (!job.isPrivate) this.#callers.add(job.caller, id);
+    this.#retention.sweep();
+    job.start(this.#perform(run, operation, submission));
     return job;
   }
 
-  get(id: string): JobRecord | undefined {
-    this.#sweep();
+  record(id: string): JobRecord | undefined {
+    this.#retention.sweep();
     return this.#jobs.get(id)?.record();
   }
 
-  delivered(id: string): void {
-    const job = this.#jobs.get(id);
-    if (job?.isPrivate === true && job.finished) this.#forget(id);
+  list(page: Page, caller: Caller): Paged<string> {
+    this.#retention.sweep();
+    const { publicDid, listsAnonymous } = this.#options;
+    // Where strangers share one name, a list would hand the jobs of each to all.
+    if (caller.did === publicDid && !listsAnonymous) return { items: [], total: 0, ...page };
+    return { items: this.#callers.newest(caller.did, page), total: this.#callers.count(caller.did), ...page };
   }
 
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#jobs.clear();
-    this.#finished = [];
-    this.#head = 0;
-    this.#bytes = 0;
+  find(id: string, caller: Caller): JobLookup {
+    const job = this.#lookUp(id, caller);
+    return job instanceof KeptJob ? { found: job.record() } : job;
   }
 
-  async #run(job: Job, operation: HostedOperation, submission: Submission): Promise<unknown> {
-    let output: unknown;
-    try {
-      output = await this.#invoke(job.id, operation, submission);
-    } catch (error) {
-      const fault = this.#faultOf(error, job.id);
-      this.#finish(job, failure(fault, job.id));
-      throw fault;
+  get(id: string, caller: Caller): JobLookup {
+    const job = this.#lookUp(id, caller);
+    return job instanceof KeptJob ? this.#show(job, caller) : job;
+  }
+
+  async cancel(id: string, caller: Caller): Promise<JobLookup> {
+    const job = this.#lookUp(id, caller);
+    if (!(job instanceof KeptJob)) return job;
+    if (!job.finished) {
+      this.#running.abort(id);
+      await job.ended(this.#options.limits.inlineWaitMs);
     }
-    this.#finish(job, { status: "COMPLETE", output });
-    return output;
+    return this.#show(job, caller);
+  }
+
+  delete(id: string, caller: Caller): JobLookup {
+    const job = this.#lookUp(id, caller);
+    if (!(job instanceof KeptJob)) return job;
+    if (!job.finished) this.#running.abort(id);
+    this.#forget(job);
+    return { found: job.record() };
+  }
+
+  watch(id: string, caller: Caller, listener: JobListener): JobWatch {
+    const job = this.#lookUp(id, caller);
+    if (!(job instanceof KeptJob)) return job;
+    if (job.finished) return { ...this.#show(job, caller), stop: () => {} };
+    if (this.#watchers >= MOST_WATCHERS || job.watchers >= MOST_WATCHERS_OF_JOB) {
+      throw new Overloaded("Too many streams are open", RETRY_MS);
+    }
+    this.#watchers += 1;
+    job.watchers += 1;
+    const unlisten = job.whenEnded((record) => {
+      listener(record);
+      if (record !== undefined) this.#show(job, caller);
+    });
+    let open = true;
+    // Its place is free only now: until a client has read the end, that is kept for it.
+    const stop = () => {
+      if (!open) return;
+      open = false;
+      unlisten();
+      this.#watchers -= 1;
+      job.watchers -= 1;
+    };
+    return { found: job.record(), stop };
+  }
+
+  close(graceMs: number): Promise<void> {
+    this.#closing ??= this.#shutDown(graceMs);
+    return this.#closing;
   }
 
   #operation(submission: Submission): HostedOperation {
@@ -141,8 +212,26 @@ class JobStore implements Jobs {
     return operation;
   }
 
-  #invoke(jobId: string, operation: HostedOperation, submission: Submission): Promise<unknown> {
-    return operation.adapter.invoke(submission.operation, submission.input, { ...submission.context, jobId });
+  /** @throws Overloaded */
+  #start({ input, context }: Submission): JobRun {
+    if (this.#closing !== undefined) throw new Overloaded("The venue is closing", RETRY_MS);
+    return this.#running.start(this.#nextId(this.#options.clock.nowMs()), input, context.signal);
+  }
+
+  /** Runs the operation, and puts its end on record. @throws FileAdapterError */
+  async #perform(run: JobRun, operation: HostedOperation, submission: Submission): Promise<unknown> {
+    let output: unknown;
+    try {
+      if (submission.fault !== undefined) throw submission.fault;
+      const context = { ...submission.context, signal: run.signal, jobId: run.id };
+      output = await operation.adapter.invoke(submission.operation, submission.input, context);
+    } catch (error) {
+      const fault = this.#faultOf(error, run.id);
+      this.#end(run, failure(fault, run.id));
+      throw fault;
+    }
+    this.#end(run, { status: "COMPLETE", output });
+    return output;
   }
 
   #faultOf(error: unknown, id: string): FileAdapterError {
@@ -151,143 +240,57 @@ class JobStore implements Jobs {
     return internalError(id);
   }
 
-  #finish(job: Job, outcome: Outcome): void {
-    const { clock, limits } = this.#options;
-    const record = job.finish(outcome, clock.nowMs());
-    // Absent when the store was closed meanwhile.
+  #end(run: JobRun, outcome: Outcome): void {
+    if (run.job !== undefined) this.#finish(run.job, outcome);
+    this.#running.end(run);
+  }
+
+  #finish(job: KeptJob, outcome: Outcome): void {
+    const record = job.finish(outcome, this.#options.clock.nowMs());
+    // Absent when it was deleted, or the store closed, meanwhile.
+    if (this.#jobs.has(job.id)) {
+      job.bytes = recordBytes(record);
+      if (!this.#retention.keep(job.id, job.bytes)) this.#takeOut(job.id);
+    }
+    job.announce();
+  }
+
+  #lookUp(id: string, caller: Caller): KeptJob | JobRefusal {
+    this.#retention.sweep();
+    const job = this.#jobs.get(id);
+    if (job === undefined) return { refused: "unknown" };
+    return job.caller === caller.did || caller.isOperator ? job : { refused: "denied" };
+  }
+
+  /** Shows a job. To the operator, a finished private one of somebody else has not been delivered. */
+  #show(job: KeptJob, caller: Caller): { readonly found: JobRecord } {
+    const found = job.record();
+    if (job.caller === caller.did) this.#delivered(job);
+    return { found };
+  }
+
+  #delivered(job: KeptJob): void {
+    if (job.isPrivate && job.finished) this.#forget(job);
+  }
+
+  #forget(job: KeptJob): void {
     if (!this.#jobs.has(job.id)) return;
-    job.bytes = RECORD_BYTES + estimateBytes(record.input) + estimateBytes(record.output);
-    // One that can never be kept must not drive out all the others first.
-    if (job.bytes > limits.maxBytes) {
-      this.#jobs.delete(job.id);
-      return;
-    }
-    this.#bytes += job.bytes;
-    this.#finished.push({ id: job.id, expiresAtMs: clock.monotonicMs() + limits.ttlMs });
-    this.#sweep();
+    const bytes = this.#takeOut(job.id);
+    if (job.finished) this.#retention.forgotten(bytes);
   }
 
-  /** Drops what is too old or too much. */
-  #sweep(): void {
-    const { clock, limits } = this.#options;
-    const nowMs = clock.monotonicMs();
-    for (let next = this.#finished[this.#head]; next !== undefined; next = this.#finished[this.#head]) {
-      if (next.expiresAtMs > nowMs && this.#jobs.size <= limits.max && this.#bytes <= limits.maxBytes) {
-        this.#sweepLater(next.expiresAtMs - nowMs);
-        break;
-      }
-      this.#forget(next.id);
-      this.#head += 1;
-    }
-    if (this.#head >= HEAD_ROOM && this.#head * 2 >= this.#finished.length) {
-      this.#finished.splice(0, this.#head);
-      this.#head = 0;
-    }
-  }
-
-  /** An idle venue drops old records too: they may hold what somebody read. */
-  #sweepLater(delayMs: number): void {
-    if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#sweep();
-      },
-      Math.min(delayMs + 1, LONGEST_TIMER_MS),
-    );
-    this.#timer.unref();
-  }
-
-  #forget(id: string): void {
-    this.#bytes -= this.#jobs.get(id)?.bytes ?? 0;
+  #takeOut(id: string): number {
+    const job = this.#jobs.get(id);
+    if (job === undefined) return 0;
     this.#jobs.delete(id);
-  }
-}
-
-class Job implements RecordedJob {
-  readonly id: string;
-  readonly isPrivate: boolean;
-  readonly #onDelivered: (id: string) => void;
-  #record: JobRecord;
-  #result: Promise<unknown> = Promise.resolve();
-  finished = false;
-  bytes = 0;
-
-  constructor(id: string, isPrivate: boolean, record: JobRecord, onDelivered: (id: string) => void) {
-    this.id = id;
-    this.isPrivate = isPrivate;
-    this.#record = record;
-    this.#onDelivered = onDelivered;
+    this.#callers.remove(job.caller, id);
+    return job.bytes;
   }
 
-  get result(): Promise<unknown> {
-    return this.#result;
+  async #shutDown(graceMs: number): Promise<void> {
+    await this.#running.drain(graceMs, STOP_MS);
+    this.#jobs.clear();
+    this.#callers.clear();
+    this.#retention.clear();
   }
-
-  start(result: Promise<unknown>): void {
-    this.#result = result;
-    // The record keeps the failure; a surface that asks only for the record must not bring the process down.
-    result.catch(() => {});
-  }
-
-  finish(outcome: Outcome, updated: number): JobRecord {
-    this.#record = { ...this.#record, ...outcome, updated };
-    this.finished = true;
-    return this.#record;
-  }
-
-  record(): JobRecord {
-    return this.#record;
-  }
-
-  settled(ms: number): Promise<JobRecord> {
-    return new Promise((resolve) => {
-      let waiting = true;
-      const end = () => {
-        // The end of a job nobody waits for any more has not been delivered to anybody.
-        if (!waiting) return;
-        waiting = false;
-        clearTimeout(timer);
-        this.#onDelivered(this.id);
-        resolve(this.#record);
-      };
-      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
-      this.#result.then(end, end);
-    });
-  }
-}
-
-function startRecord(options: {
-  id: string;
-  operation: HostedOperation;
-  submission: Submission;
-  nowMs: number;
-}): JobRecord {
-  const { id, operation, submission, nowMs } = options;
-  return {
-    id: `0x${id}`,
-    name: operation.metadata.title,
-    operation: operation.path,
-    status: "STARTED",
-    created: nowMs,
-    updated: nowMs,
-    caller: submission.caller,
-    input: hide(submission.input, operation.metadata.hidden),
-  };
-}
-
-/** A copy of the input for the record, without file content. */
-function hide(input: unknown, hidden: readonly string[]): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  const shown: Record<string, unknown> = { ...input };
-  for (const field of hidden) {
-    if (Object.hasOwn(shown, field)) shown[field] = "HIDDEN";
-  }
-  return shown;
-}
-
-function failure(fault: FileAdapterError, id: string): Outcome {
-  if (fault.code === "ABORTED") return { status: "CANCELLED", error: `Job cancelled: ${id}`, errorCode: fault.code };
-  const outcome: Outcome = { status: "FAILED", error: fault.message, errorCode: fault.code };
-  return Object.keys(fault.data).length === 0 ? outcome : { ...outcome, errorData: fault.data };
 }

@@ -1,161 +1,250 @@
-import { assembleAdapter, type FileAdapter } from "../adapter.js";
-import { openAuditFile } from "../audit/file-sink.js";
+import { assembleAdapter, type HostedFileAdapter } from "../adapter.js";
 import type { AuditSink } from "../audit/record.js";
+import { teeSink } from "../audit/tee.js";
 import { ConfigError } from "../config/errors.js";
-import { bareHost, isLoopbackHost } from "../config/loopback.js";
-import type { VenueConfig } from "../config/types.js";
-import type { SurfaceContext } from "../core/adapter.js";
-import type { Capability } from "../core/capability.js";
-import type { ReadBudget } from "../core/limits.js";
+import { bareHost, isLoopbackListener } from "../config/loopback.js";
+import type { McpConfig, VenueConfig } from "../config/types.js";
+import { systemClock } from "../core/clock.js";
+import type { Log } from "../core/log.js";
 import { RootsError } from "../roots/open.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
-import { packageVersion } from "../version.js";
-import { createVenueHost, type VenueHost } from "./venue.js";
+import { type Access, closedAccess } from "./access.js";
+import type { VenueAssets } from "./assets.js";
+import { createMcpHost } from "./mcp-host.js";
+import type { VenueMetrics } from "./metrics.js";
+import { openAssets, openAudit } from "./open-parts.js";
+import { type PlugIn, plugIn } from "./plug-in.js";
+import { publicCapsOf, servesPublic } from "./public-caps.js";
+import { applyReload, unappliedKeys } from "./reload.js";
+import { createVenueHost, type VenueHost, type VenueHttpOptions } from "./venue.js";
 
 /** A venue with its file adapter, as a configuration describes it. */
 export interface OpenVenue {
   readonly config: VenueConfig;
   readonly host: VenueHost;
-  readonly adapter: FileAdapter;
-  /** Whether callers without credentials are served at all. */
-  readonly publicAccess: boolean;
-  /** What they may do; empty when they are not served. */
-  readonly publicCaps: readonly Capability[];
-  /** MCP as one caller sees it. Without a caller: the operator of this configuration. */
-  mcpHost(caller?: { readonly did?: string; readonly caps?: unknown }): McpHost;
+  readonly adapter: HostedFileAdapter;
+  readonly access: Access;
+  readonly log: Log;
+  /** Hosts somebody else's adapter beside our own; it is closed with the venue. @throws Error when its names are taken */
+  register(adapter: PlugIn): void;
+  /** MCP for the operator of this configuration, whom `caps` may narrow. @throws Error when MCP is switched off */
+  mcpHost(caps?: unknown): McpHost;
+  /**
+   * Takes over changed roots, public rights and static tokens.
+   * @returns top-level keys whose changes need a new start
+   * @throws ConfigError, and then nothing has changed
+   */
+  reload(config: VenueConfig): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
 export interface OpenVenueOptions {
   /** Whether it will listen; on stdio and in `call` nobody but the operator is there. */
   readonly listens: boolean;
-  readonly logInternal: (error: unknown, requestId: string) => void;
+  /** Environment variables, for tokens and the state directory. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
 }
 
-const INSTRUCTIONS =
-  "Files in named roots. Start with file_roots, then file_tree. Paths are relative to a root. Errors carry a code; a denial is final.";
+/** How long running jobs get to end when the venue closes. */
+const CLOSE_GRACE_MS = 5000;
+const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 
-/** Who calls where nobody else can: on stdio and in `call` no DID is shown to anyone. */
-const OPERATOR = "operator";
-
-async function ephemeralDid(): Promise<string> {
-  // Loaded only where somebody is told the DID.
-  const { createEphemeralIdentity } = await import("../ucan/did-key.js");
-  return createEphemeralIdentity().did;
+interface Closable {
+  close(): Promise<unknown>;
 }
 
-/** Opens everything a configuration names. @throws ConfigError for roots and an audit file that cannot be opened */
+/** Opens everything a configuration names, or nothing. @throws ConfigError for what cannot be opened */
 export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
-  const did = options.listens ? await ephemeralDid() : OPERATOR;
-  const loopback = isLoopbackHost(config.hostname);
-  const publicAccess = config.auth.public.enabled ?? loopback;
-  const publicCaps = publicAccess ? (config.auth.public.caps ?? defaultPublicCaps(config, loopback)) : [];
-  const audit = await openAudit(config, options);
-  const adapter = await assembleAdapter(config.file, {
-    discloseHostPaths: options.listens ? loopback : true,
-    operator: did,
-    publicCaps,
-    onInternalError: options.logInternal,
-    ...(audit === undefined ? {} : { audit }),
-  }).catch(async (error) => {
-    await audit?.close();
-    throw error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
-  });
-  const mcpFor = (host: VenueHost, caller: { did?: string; caps?: unknown } = {}) =>
-    mcpHost({ config, host, adapter, logInternal: options.logInternal }, caller);
-  const host = createVenueHost({
-    name: config.name,
-    did,
-    adapters: [adapter],
-    jobs: config.jobs,
-    http: {
-      hostname: bareHost(config.hostname),
-      port: config.port,
-      publicAccess,
-      maxRequestBytes: config.maxRequestBytes,
-    },
-    logInternal: options.logInternal,
-    ...(config.mcp === false
-      ? {}
-      : {
-          mcp: async (venue: VenueHost) => {
-            const { createMcpEndpoint } = await import("../surfaces/mcp/http.js");
-            return createMcpEndpoint(
-              (did) => mcpFor(venue, { did }),
-              (error) => options.logInternal(error, "mcp"),
-            );
-          },
-        }),
-  });
-  return {
-    config,
-    host,
-    adapter,
-    publicAccess,
-    publicCaps,
-    mcpHost: (caller) => mcpFor(host, caller),
-    async close() {
-      await host.close();
-      await adapter.close();
-    },
-  };
-}
-
-const AUDIT_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: "its folder does not exist",
-  ENOTDIR: "its folder does not exist",
-  EISDIR: "it is a directory",
-  EACCES: "permission denied",
-};
-
-async function openAudit({ audit }: VenueConfig, { logInternal }: OpenVenueOptions): Promise<AuditSink | undefined> {
-  if (audit.file === undefined) return undefined;
+  const opened: Closable[] = [];
   try {
-    return await openAuditFile(audit.file, (error) => logInternal(error, "audit"));
+    return await new VenueOpener(config, options, opened).open();
   } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
-    // Like a root's, the path is for the operator, who wrote it.
-    const reason = AUDIT_FAILURES[String(error.code)] ?? String(error.code);
-    throw new ConfigError([`'audit.file' cannot be opened: ${reason}: ${audit.file}`], 78);
+    await closeBackwards(opened);
+    throw asConfigError(error);
   }
 }
 
-/** On a loopback listener everything in temp roots and reading elsewhere; on any other, reading. */
-function defaultPublicCaps(config: VenueConfig, loopback: boolean): Capability[] {
-  const temp = loopback ? Object.entries(config.file.roots).filter(([, root]) => root.kind === "temp") : [];
-  return [{ with: "file://", can: "crud/read" }, ...temp.map(([name]) => ({ with: `file://${name}/`, can: "crud" }))];
+async function closeBackwards(opened: readonly Closable[]): Promise<void> {
+  for (const one of [...opened].reverse()) await one.close();
 }
 
-function mcpHost(
-  venue: { config: VenueConfig; host: VenueHost; adapter: FileAdapter; logInternal: OpenVenueOptions["logInternal"] },
-  caller: { did?: string; caps?: unknown },
-): McpHost {
-  const { config, host, adapter, logInternal } = venue;
-  const writable = Object.values(config.file.roots).some((root) => !root.readOnly);
-  const budget = budgetOf(config);
+const asConfigError = (error: unknown): unknown =>
+  error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
+
+class VenueOpener {
+  readonly #config: VenueConfig;
+  readonly #options: OpenVenueOptions;
+  readonly #opened: Closable[];
+
+  constructor(config: VenueConfig, options: OpenVenueOptions, opened: Closable[]) {
+    this.#config = config;
+    this.#options = options;
+    this.#opened = opened;
+  }
+
+  async open(): Promise<OpenVenue> {
+    const config = this.#config;
+    const access = await this.#openAccess();
+    const audit = await openAudit(config, this.#options.log);
+    if (audit !== undefined) this.#opened.push(audit);
+    const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
+    const metrics = await this.#openMetrics();
+    const sinks = [audit, metrics].filter((sink) => sink !== undefined);
+    const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
+    const adapter = this.#keep(await this.#openAdapter(access, sink));
+    const host = this.#keep(await this.#openHost({ access, assets, adapter, metrics }));
+    metrics?.observe({
+      jobs: host.jobs,
+      assets,
+      roots: () => adapter.roots,
+      operations: () => host.catalogue.list(),
+      ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
+    });
+    return this.#venue({ access, assets, adapter, host, sink });
+  }
+
+  #keep<T extends Closable>(part: T): T {
+    this.#opened.push(part);
+    return part;
+  }
+
+  readonly #logInternal = (err: unknown, requestId: string): void =>
+    this.#options.log.error({ err, requestId }, "internal error");
+
+  /** Other commands need neither a key nor tokens, so they do not load what makes them. */
+  async #openAccess(): Promise<Access> {
+    if (!this.#options.listens) return closedAccess;
+    const { openAccess } = await import("./open-access.js");
+    return openAccess(this.#config, this.#options);
+  }
+
+  async #openMetrics(): Promise<VenueMetrics | undefined> {
+    if (!this.#options.listens || this.#config.metrics === false) return undefined;
+    const { createMetrics } = await import("./metrics.js");
+    return createMetrics();
+  }
+
+  #openAdapter(access: Access, sink: AuditSink | undefined): Promise<HostedFileAdapter> {
+    const config = this.#config;
+    return assembleAdapter(config.file, {
+      discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
+      operator: access.operator,
+      publicCaps: publicCapsOf(config),
+      maxContentSize: config.maxContentSize,
+      onInternalError: this.#logInternal,
+      // Closed by the venue, last: other adapters write to it too.
+      ...(sink === undefined ? {} : { audit: { write: (record) => sink.write(record), close: async () => {} } }),
+    });
+  }
+
+  async #openHost(parts: {
+    access: Access;
+    assets: VenueAssets;
+    adapter: HostedFileAdapter;
+    metrics: VenueMetrics | undefined;
+  }): Promise<VenueHost> {
+    const { access, assets, adapter, metrics } = parts;
+    const config = this.#config;
+    return createVenueHost({
+      name: config.name,
+      did: access.did,
+      adapters: [adapter],
+      assets,
+      authenticate: access.authenticate,
+      didDocument: access.didDocument,
+      jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
+      http: await httpOptions(config),
+      log: this.#options.log,
+      logInternal: this.#logInternal,
+      ...(metrics === undefined || config.metrics === false
+        ? {}
+        : { metrics: { readers: config.metrics, text: () => metrics.text() } }),
+      ...(hasMcp(config) ? { mcp: (venue) => this.#openMcp({ config, venue, adapter, assets }) } : {}),
+    });
+  }
+
+  async #openMcp({ config, venue, adapter, assets }: McpOptions) {
+    const { createMcpEndpoint } = await import("../surfaces/mcp/http.js");
+    const { resolve: resolveAsset } = assets;
+    const parts = { config, host: venue, files: adapter, resolveAsset, logInternal: this.#logInternal };
+    return createMcpEndpoint(
+      (caller) => createMcpHost(parts, caller),
+      (error) => this.#logInternal(error, "mcp"),
+    );
+  }
+
+  #venue(parts: {
+    access: Access;
+    assets: VenueAssets;
+    adapter: HostedFileAdapter;
+    host: VenueHost;
+    sink: AuditSink | undefined;
+  }): OpenVenue {
+    const { access, adapter, host, sink, assets } = parts;
+    const opened = this.#opened;
+    let config = this.#config;
+    let closing: Promise<void> | undefined;
+    return {
+      get config() {
+        return config;
+      },
+      host,
+      adapter,
+      access,
+      log: this.#options.log,
+      register(plug) {
+        const hosted = plugIn(plug, { clock: systemClock, audit: sink });
+        host.catalogue.add(hosted);
+        // Closed after the venue, which may be running its operations until then.
+        opened.splice(opened.indexOf(host), 0, hosted);
+      },
+      mcpHost: (caps) => {
+        if (!hasMcp(config)) throw new Error("MCP is switched off");
+        const { resolve: resolveAsset } = assets;
+        const files = adapter;
+        return createMcpHost({ config, host, files, resolveAsset, logInternal: this.#logInternal }, { caps });
+      },
+      async reload(next) {
+        const merged = applyReload(config, next);
+        const putIntoForce = access.prepareTokens(merged);
+        try {
+          await adapter.reconfigure(merged.file, publicCapsOf(merged));
+        } catch (error) {
+          throw asConfigError(error);
+        }
+        putIntoForce();
+        config = merged;
+        return unappliedKeys(merged, next);
+      },
+      close() {
+        closing ??= closeBackwards(opened);
+        return closing;
+      },
+    };
+  }
+}
+
+interface McpOptions {
+  readonly config: VenueConfig & { readonly mcp: McpConfig };
+  readonly venue: VenueHost;
+  readonly adapter: HostedFileAdapter;
+  readonly assets: VenueAssets;
+}
+
+const hasMcp = (config: VenueConfig): config is VenueConfig & { readonly mcp: McpConfig } => config.mcp !== false;
+
+async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions> {
+  const { listen, hostname, port, baseUrl, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
+  const rate = config.rateLimit ?? (isLoopbackListener(config) ? false : DEFAULT_RATE);
   return {
-    name: config.name,
-    version: packageVersion(),
-    instructions: INSTRUCTIONS,
-    tools: adapter.operations.filter((operation) => writable || !operation.changes),
-    // Where every operation ends earlier by itself, nobody needs to watch the time.
-    maxWaitMs: config.file.limits.timeoutMs < config.jobs.maxWaitMs ? undefined : config.jobs.maxWaitMs,
-    logInternal,
-    submit: (operation, input, signal) => {
-      const context: SurfaceContext = {
-        signal,
-        ...(caller.did === undefined ? {} : { callerDID: caller.did }),
-        ...(caller.caps === undefined ? {} : { caps: caller.caps }),
-        ...(budget === undefined ? {} : { budget }),
-      };
-      const submission = { operation, input, caller: caller.did ?? host.did, context };
-      // On stdio nobody can ask for the record later.
-      return caller.did === undefined ? host.run(submission) : host.submit(submission);
-    },
+    listen: listen ?? { hostname: bareHost(hostname), port },
+    publicAccess: servesPublic(config),
+    maxRequestBytes,
+    maxContentSize,
+    corsOrigins,
+    trustProxy,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(rate === false ? {} : { rateLimit: (await import("./rate-limit.js")).createRateLimit(rate) }),
   };
-}
-
-function budgetOf({ mcp }: VenueConfig): ReadBudget | undefined {
-  if (mcp === false) return undefined;
-  return { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes };
 }

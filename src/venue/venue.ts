@@ -1,24 +1,32 @@
 import { randomUUID } from "node:crypto";
-import type { Adapter } from "../core/adapter.js";
+import type { Adapter, JsonObject } from "../core/adapter.js";
+import { AssetError } from "../core/asset.js";
+import type { Authenticate } from "../core/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
-import type { JobRecord, RecordedJob, StartedJob, Submission } from "../core/job.js";
-import type { HttpHost, HttpLimits, JobLookup, McpHandler } from "../surfaces/http/host.js";
+import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/job.js";
+import { type Log, silentLog } from "../core/log.js";
+import type { HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimit } from "../surfaces/http/host.js";
 import type { HttpTimeouts } from "../surfaces/http/node-server.js";
-import type { HttpSurface } from "../surfaces/http/surface.js";
+import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
+import { packageVersion } from "../version.js";
+import { parseAssetReference } from "./asset-id.js";
+import type { VenueAssets } from "./assets.js";
 import { type Catalogue, createCatalogue } from "./catalogue.js";
 import { createJobs, type JobLimits, type Jobs } from "./jobs.js";
+import { createValues } from "./values.js";
 
 export interface VenueHttpOptions {
-  /** Address to listen on. */
-  readonly hostname: string;
-  /** `0`: any free port. */
-  readonly port: number;
+  readonly listen: ListenTarget;
   /** Whether callers without credentials are served. */
   readonly publicAccess: boolean;
-  /** Most bytes of a request body. */
+  /** Most bytes of a JSON request body, and of an asset's content. */
   readonly maxRequestBytes: number;
-  /** Host names accepted on a loopback listener besides the loopback ones. Default: none. */
-  readonly allowedHosts?: readonly string[];
+  readonly maxContentSize: number;
+  /** Public URL, without a trailing slash. Absent: derived from where it listens. */
+  readonly baseUrl?: string;
+  readonly corsOrigins?: readonly string[] | "*";
+  readonly trustProxy?: boolean;
+  readonly rateLimit?: RateLimit;
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
@@ -27,10 +35,18 @@ export interface VenueHostOptions {
   readonly did: string;
   /** Hosted, not owned: whoever made them closes them. */
   readonly adapters: readonly Adapter[];
-  readonly jobs: JobLimits & Pick<HttpLimits, "inlineWaitMs" | "maxWaitMs">;
+  /** Hosted, not owned. Operations become assets too. */
+  readonly assets: VenueAssets;
+  readonly authenticate: Authenticate;
+  /** @param baseUrl where the venue can be reached */
+  didDocument(baseUrl: string): JsonObject;
+  readonly jobs: JobLimits &
+    Pick<HttpLimits, "inlineWaitMs" | "maxWaitMs"> & { readonly listsAnonymous: boolean; readonly graceMs: number };
   readonly http: VenueHttpOptions;
   /** Told of every failure whose details its caller must not see. */
   readonly logInternal: (error: unknown, requestId: string) => void;
+  readonly log?: Log;
+  readonly metrics?: HttpMetrics;
   /** Makes the MCP endpoint, at its first request. Absent: there is none. */
   readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
   readonly clock?: Clock;
@@ -38,9 +54,9 @@ export interface VenueHostOptions {
 
 /** Where a venue can be reached. */
 export interface VenueAddress {
-  readonly address: string;
-  readonly port: number;
   readonly url: string;
+  /** Absent on a Unix socket. */
+  readonly port?: number;
 }
 
 /** A venue: operations under one identity, run as jobs. */
@@ -48,89 +64,126 @@ export interface VenueHost {
   readonly name: string;
   readonly did: string;
   readonly catalogue: Catalogue;
-  /** Starts a job. @throws UNKNOWN_OPERATION */
+  readonly jobs: CallerJobs & Pick<Jobs, "size" | "running" | "bytes">;
+  /** Base URL without a trailing slash. Before it listens at port 0, the port is not known. */
+  readonly url: string;
+  /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded */
   submit(submission: Submission): RecordedJob;
   /** Runs an operation as a job without a record. @throws UNKNOWN_OPERATION */
   run(submission: Submission): StartedJob;
-  /** The record of a job by its bare lower-case hex id. `undefined`: never known, or dropped. */
-  job(id: string): JobRecord | undefined;
   /** Serves HTTP. @throws the error of the system, for example with `code` `EADDRINUSE` */
   listen(): Promise<VenueAddress>;
-  /** Stops serving and forgets all jobs. The adapters stay open. */
+  /** Lets jobs end for a while, cancels the rest, stops serving and forgets all jobs. The adapters stay open. */
   close(): Promise<void>;
 }
 
+/** Who calls without credentials. */
+export const publicDid = (venueDid: string): string => `${venueDid}:public`;
+
 /** Creates a venue. Until {@link VenueHost.listen} it opens nothing and loads no HTTP code. */
 export function createVenueHost(options: VenueHostOptions): VenueHost {
-  const { name, did, adapters, logInternal, clock = systemClock } = options;
-  const catalogue = createCatalogue({ did, adapters });
-  const jobs = createJobs({ catalogue, clock, limits: options.jobs, logInternal });
+  const { name, did, assets, logInternal, clock = systemClock } = options;
+  const catalogue = createCatalogue({
+    did,
+    registerOperation: (metadata) => assets.registerOperation(metadata),
+    findAsset: (reference) => findAsset(assets, reference, did),
+  });
+  for (const adapter of options.adapters) catalogue.add(adapter);
+  const { listsAnonymous, graceMs, ...limits } = options.jobs;
+  const jobs = createJobs({ catalogue, clock, limits, logInternal, listsAnonymous, publicDid: publicDid(did) });
   let surface: HttpSurface | undefined;
-  let closed = false;
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await jobs.close(graceMs);
+    await surface?.close();
+  };
   const venue: VenueHost = {
     name,
     did,
     catalogue,
+    jobs,
+    get url() {
+      return options.http.baseUrl ?? urlOf(options.http.listen, surface?.address());
+    },
     submit: (submission) => jobs.submit(submission),
     run: (submission) => jobs.run(submission),
-    job: (id) => jobs.get(id),
-    listen: async () => {
+    async listen() {
       const { createHttpSurface } = await import("../surfaces/http/surface.js");
-      if (surface !== undefined || closed) throw new Error("Cannot listen: the venue listens already or was closed");
-      const { hostname, port, timeouts } = options.http;
-      const url = () => urlOf(options.http, surface?.address()?.port);
-      const host = createHttpHost({ venue, jobs, clock, url, options });
-      surface = createHttpSurface({ host, hostname, port, ...(timeouts === undefined ? {} : { timeouts }) });
+      if (surface !== undefined || closing !== undefined)
+        throw new Error("Cannot listen: the venue listens already or was closed");
+      const { listen, timeouts } = options.http;
+      const host = createHttpHost({ venue, jobs, clock, options });
+      surface = createHttpSurface({ host, listen, ...(timeouts === undefined ? {} : { timeouts }) });
       const address = await surface.listen();
-      return { ...address, url: url() };
+      return { url: venue.url, ...("port" in address ? { port: address.port } : {}) };
     },
-    close: async () => {
-      closed = true;
-      await surface?.close();
-      jobs.close();
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
   return venue;
 }
 
-/** What the HTTP surface sees of a venue. */
-function createHttpHost(parts: {
-  venue: VenueHost;
-  jobs: Jobs;
-  clock: Clock;
-  url: () => string;
-  options: VenueHostOptions;
-}): HttpHost {
-  const { venue, jobs, clock, url, options } = parts;
-  const { http } = options;
-  return {
-    did: venue.did,
-    name: venue.name,
-    publicAccess: http.publicAccess,
-    allowedHosts: (http.allowedHosts ?? []).map((allowed) => allowed.toLowerCase()),
-    limits: { ...options.jobs, maxRequestBytes: http.maxRequestBytes },
-    url,
-    nowMs: () => clock.nowMs(),
-    stats: () => ({ assets: 0, users: 0, ops: venue.catalogue.list().length, jobs: jobs.size }),
-    operations: () => venue.catalogue.list().map((operation) => operation.listing),
-    operation: (reference) => {
-      const operation = venue.catalogue.resolve(reference);
-      return operation && { name: operation.metadata.name, listing: operation.listing };
-    },
-    submit: venue.submit,
-    job: (id, caller) => lookUp(jobs, id, caller),
-    requestId: () => randomUUID(),
-    logInternal: options.logInternal,
-    ...(options.mcp === undefined ? {} : { mcp: lazily(options.mcp, venue) }),
-  };
+function findAsset(assets: VenueAssets, reference: string, did: string) {
+  const id = parseAssetReference(reference, did);
+  if (id === undefined) return undefined;
+  try {
+    return { id, metadata: assets.metadata(id) };
+  } catch (error) {
+    if (error instanceof AssetError) return undefined;
+    throw error;
+  }
 }
 
-function lookUp(jobs: Jobs, id: string, caller: string): JobLookup {
-  const record = jobs.get(id);
-  if (record === undefined) return { refused: "unknown" };
-  if (record.caller !== caller) return { refused: "denied" };
-  jobs.delivered(id);
-  return { found: record };
+/** What the HTTP surface sees of a venue. */
+function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; options: VenueHostOptions }): HttpHost {
+  const { venue, jobs, clock, options } = parts;
+  const { http, assets, metrics } = options;
+  const { catalogue, did, name } = venue;
+  const protocols = ["http", ...(options.mcp === undefined ? [] : ["mcp"])];
+  const started = clock.nowMs();
+  const { inlineWaitMs, maxWaitMs } = options.jobs;
+  return {
+    did,
+    name,
+    version: packageVersion(),
+    description: `${name}: file access for agents`,
+    publicAccess: http.publicAccess,
+    publicCaller: { did: publicDid(did), authentication: "public", isOperator: false },
+    authenticate: options.authenticate,
+    allowedHosts: http.baseUrl === undefined ? [] : [new URL(http.baseUrl).hostname.replace(/^\[|\]$/g, "")],
+    corsOrigins: http.corsOrigins ?? [],
+    trustProxy: http.trustProxy ?? false,
+    limits: { inlineWaitMs, maxWaitMs, maxRequestBytes: http.maxRequestBytes, maxContentSize: http.maxContentSize },
+    ...(http.rateLimit === undefined ? {} : { rateLimit: http.rateLimit }),
+    jobs,
+    assets,
+    ...(metrics === undefined ? {} : { metrics }),
+    url: () => venue.url,
+    nowMs: () => clock.nowMs(),
+    stats: () => ({ assets: assets.size, users: jobs.users, ops: catalogue.list().length, jobs: jobs.size }),
+    didDocument: () => options.didDocument(venue.url),
+    operations: () => catalogue.list().map((operation) => operation.listing),
+    operation: (reference) => {
+      const found = catalogue.resolve(reference);
+      if (found === undefined) return undefined;
+      const { operation, asset } = found;
+      const base = { name: operation.metadata.name, listing: operation.listing };
+      return asset === undefined ? base : { ...base, asset };
+    },
+    submit: venue.submit,
+    values: createValues({
+      ...{ did, name, started, protocols, version: packageVersion() },
+      adapters: () => catalogue.adapters,
+      operations: () => catalogue.list(),
+      revision: () => catalogue.revision,
+    }),
+    requestId: () => randomUUID(),
+    logInternal: options.logInternal,
+    log: options.log ?? silentLog,
+    ...(options.mcp === undefined ? {} : { mcp: lazily(options.mcp, venue) }),
+  };
 }
 
 /** The handler itself is made at the first request; a failure to make it is not remembered. */
@@ -149,7 +202,9 @@ function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHos
   };
 }
 
-function urlOf(http: VenueHttpOptions, boundPort: number | undefined): string {
-  const name = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
-  return `http://${name}:${boundPort ?? http.port}`;
+function urlOf(listen: ListenTarget, bound: HttpAddress | undefined): string {
+  // A socket has no host name; clients that use one ignore it, but a URL needs it.
+  if ("socket" in listen) return "http://localhost";
+  const name = listen.hostname.includes(":") ? `[${listen.hostname}]` : listen.hostname;
+  return `http://${name}:${bound !== undefined && "port" in bound ? bound.port : listen.port}`;
 }

@@ -1,14 +1,34 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { openAuditFile } from "../../src/audit/file-sink.js";
+import { transformFileSync } from "@swc/core";
+import { type AuditFileOptions, openAuditFile } from "../../src/audit/file-sink.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 
 let dir = "";
 let file = "";
-const errors: Error[] = [];
-const open = (path = file) => openAuditFile(path, (error) => void errors.push(error));
+const errors: unknown[] = [];
+const open = (path = file, options: AuditFileOptions = {}) =>
+  openAuditFile(path, (error) => void errors.push(error), options);
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
   time: 1,
   caller: "operator",
@@ -24,6 +44,11 @@ const lines = (path = file): unknown[] =>
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line));
+
+/** Looks again and again until it is so. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(setImmediate);
+}
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "venue-files-audit-"));
@@ -83,24 +108,227 @@ describe("an audit file", () => {
     expect(errors).toEqual([]);
   });
 
-  const full = "/dev/full";
-  (existsSync(full) ? test : test.skip)("on a full disk loses records, and says so, but does not throw", async () => {
-    const sink = await open(full);
-    sink.write(record());
-    await new Promise<void>((resolve) => {
-      const wait = () => (errors.length > 0 ? resolve() : void setImmediate(wait));
-      wait();
-    });
-    expect(errors).toMatchObject([{ code: "ENOSPC" }]);
-    expect(() => sink.write(record())).not.toThrow();
-    await sink.close();
-  });
-
-  test("may be closed twice", async () => {
+  test("after a process that died within a line goes on with a line of its own", async () => {
+    writeFileSync(file, '{"time":1,"call');
     const sink = await open();
     sink.write(record());
     await sink.close();
+    expect(readFileSync(file, "utf8").split("\n")).toEqual(['{"time":1,"call', JSON.stringify(record()), ""]);
+  });
+
+  test("is written on by a record that comes just when nothing was left to write", async () => {
+    const sink = await open();
+    for (let index = 0; index < 100; index++) {
+      sink.write(record({ bytes: index }));
+      // In a different place of the turn each time.
+      for (let turn = 0; turn < index % 20; turn++) await Promise.resolve();
+      if (index % 10 === 0) await until(() => lines().length === index + 1);
+    }
+    await until(() => lines().length === 100);
+    await sink.close();
+  });
+
+  const full = "/dev/full";
+  (existsSync(full) ? test : test.skip)("on a full disk loses records, says so once, and does not throw", async () => {
+    const sink = await open(full, { retryMs: 1 });
+    sink.write(record());
+    await until(() => errors.length > 0);
+    expect(() => sink.write(record())).not.toThrow();
+    await sink.close();
+    expect(errors).toMatchObject([{ code: "ENOSPC" }]);
+    expect(sink.lost).toBe(2);
+  });
+
+  test("may be closed twice, and counts what comes after that as lost", async () => {
+    const sink = await open();
+    sink.write(record());
+    await Promise.all([sink.close(), sink.close()]);
+    sink.write(record());
     await sink.close();
     expect(lines()).toEqual([record()]);
+    expect(sink.lost).toBe(1);
   });
+});
+
+describe("an audit file that is full", () => {
+  const width = `${JSON.stringify(record({ bytes: 1000 }))}\n`.length;
+  const writeSome = async (count: number, options: AuditFileOptions): Promise<void> => {
+    const sink = await open(file, options);
+    for (let index = 0; index < count; index++) {
+      sink.write(record({ bytes: 1000 + index }));
+      if (index % 7 === 0) await new Promise(setImmediate);
+    }
+    await sink.close();
+    expect(sink.lost).toBe(0);
+  };
+  const numbers = (path: string): unknown[] => lines(path).map((line) => Object(line).bytes);
+  const range = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
+  /** Files end at a batch, so how many there are depends on when the disk was ready. */
+  const oldestFirst = (path: string): string[] => {
+    const files = [path];
+    while (existsSync(`${path}.${files.length}`)) files.unshift(`${path}.${files.length}`);
+    return files;
+  };
+  const names = () => readdirSync(dir).sort();
+
+  test("becomes .1, and that .2, with no record lost, split or out of order", async () => {
+    await writeSome(95, { maxBytes: width * 10, keep: 50 });
+    const files = oldestFirst(file);
+    expect(files.length).toBeGreaterThanOrEqual(10);
+    expect(files.flatMap(numbers)).toEqual(range(1000, 95));
+    for (const path of files) {
+      expect(statSync(path).size).toBeLessThanOrEqual(width * 10);
+      expect((statSync(path).mode & 0o777).toString(8)).toBe("600");
+    }
+  });
+
+  test("is kept so many times and no more", async () => {
+    await writeSome(50, { maxBytes: width * 10, keep: 2 });
+    expect(names()).toEqual(["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2"]);
+    const kept = [`${file}.2`, `${file}.1`, file].flatMap(numbers);
+    expect(kept).toEqual(range(1050 - kept.length, kept.length));
+  });
+
+  test("begins anew where no old one is to be kept", async () => {
+    await writeSome(25, { maxBytes: width * 10, keep: 0 });
+    expect(names()).toEqual(["audit.jsonl"]);
+    const kept = numbers(file);
+    expect(kept.length).toBeLessThanOrEqual(10);
+    expect(kept).toEqual(range(1025 - kept.length, kept.length));
+  });
+
+  test("already when it is opened, is renamed before the first record", async () => {
+    writeFileSync(file, `${JSON.stringify(record())}\n`.repeat(20));
+    await writeSome(1, { maxBytes: width * 10 });
+    expect(lines(`${file}.1`)).toHaveLength(20);
+    expect(numbers(file)).toEqual([1000]);
+  });
+
+  test("is left alone until there is something to write", async () => {
+    writeFileSync(file, `${JSON.stringify(record())}\n`.repeat(20));
+    await writeSome(0, { maxBytes: width * 10 });
+    expect(names()).toEqual(["audit.jsonl"]);
+  });
+
+  test("takes a record that is longer than a file may be, alone", async () => {
+    const long = record({ resource: `file://r/${"x".repeat(5000)}` });
+    const sink = await open(file, { maxBytes: 1000 });
+    for (const one of [record(), long, record()]) sink.write(one);
+    await sink.close();
+    expect([`${file}.2`, `${file}.1`, file].map((path) => lines(path))).toEqual([[record()], [long], [record()]]);
+  });
+
+  test("and cannot be renamed, is written on, and that is told", async () => {
+    for (const age of [1, 2]) mkdirSync(join(dir, `audit.jsonl.${age}`, "in the way"), { recursive: true });
+    await writeSome(25, { maxBytes: width * 10, keep: 2 });
+    expect(numbers(file)).toEqual(range(1000, 25));
+    expect(errors.length).toBeGreaterThan(0);
+  });
+
+  test("behind a link is renamed where it lies", async () => {
+    mkdirSync(join(dir, "data"));
+    writeFileSync(join(dir, "data/real"), "");
+    symlinkSync("data/real", file);
+    await writeSome(15, { maxBytes: width * 10 });
+    const files = oldestFirst(join(dir, "data/real"));
+    expect(files.length).toBeGreaterThan(1);
+    expect(files.flatMap(numbers)).toEqual(range(1000, 15));
+    expect(names()).toEqual(["audit.jsonl", "data"]);
+    expect(readFileSync(file)).toEqual(readFileSync(join(dir, "data/real")));
+  });
+
+  test("that somebody else has renamed is not renamed again", async () => {
+    const sink = await open(file, { maxBytes: width * 10 });
+    for (let index = 0; index < 8; index++) sink.write(record({ bytes: 1000 + index }));
+    await until(() => lines().length === 8);
+    renameSync(file, `${file}.moved`);
+    for (let index = 8; index < 12; index++) sink.write(record({ bytes: 1000 + index }));
+    await sink.close();
+    expect(names()).toEqual(["audit.jsonl", "audit.jsonl.moved"]);
+    expect([`${file}.moved`, file].flatMap(numbers)).toEqual(range(1000, 12));
+  });
+
+  test("of two writers loses nothing of either", async () => {
+    const sinks = await Promise.all([
+      open(file, { maxBytes: width * 20, keep: 50 }),
+      open(file, { maxBytes: width * 20, keep: 50 }),
+    ]);
+    for (let index = 0; index < 100; index++) {
+      for (const sink of sinks) sink.write(record({ bytes: 1000 + index }));
+      await new Promise(setImmediate);
+    }
+    await Promise.all(sinks.map((sink) => sink.close()));
+    const all = names().flatMap((name) => numbers(join(dir, name)));
+    expect(all.sort()).toEqual(range(1000, 100).flatMap((number) => [number, number]));
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("an audit file on a disk that does not keep up", () => {
+  /** A pipe is a disk whose speed the test decides. */
+  const pipe = (): number => {
+    execFileSync("mkfifo", [file]);
+    return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  };
+  const drain = (reader: number): string => {
+    const buffer = Buffer.alloc(1_000_000);
+    try {
+      return buffer.toString("utf8", 0, readSync(reader, buffer));
+    } catch (error) {
+      if (Object(error).code === "EAGAIN") return "";
+      throw error;
+    }
+  };
+
+  test("lets records wait up to a limit, loses those beyond, says so once, and writes the others whole", async () => {
+    const reader = pipe();
+    const sink = await open(file, { maxWaitingBytes: 300_000 });
+    const one = record({ resource: `file://r/${"x".repeat(900)}` });
+    for (let index = 0; index < 1000; index++) sink.write(one);
+    expect(sink.lost).toBeGreaterThan(600);
+    expect(errors).toMatchObject([{ message: expect.stringContaining("being lost") }]);
+    let received = "";
+    const closed = sink.close();
+    for (let done = false; !done; ) {
+      void closed.then(() => (done = true));
+      received += drain(reader);
+      await new Promise(setImmediate);
+    }
+    received += drain(reader);
+    closeSync(reader);
+    const whole = received.split("\n").slice(0, -1);
+    expect(whole).toEqual(Array(1000 - sink.lost).fill(JSON.stringify(one)));
+    expect(errors).toHaveLength(1);
+  });
+
+  // The size a process may give a file stands in for the space on the disk: it can be raised from outside.
+  const limits = spawnSync("prlimit", ["--version"]).status === 0 ? test : test.skip;
+  limits("is written on, where a write ended halfway, as soon as there is room again", async () => {
+    const command = ["--fsize=4096:unlimited", process.execPath, sinkProgram(), file, "60"];
+    const child = spawn("prlimit", command, { stdio: ["pipe", "pipe", "inherit"] });
+    const exited = once(child, "exit");
+    await once(child.stdout, "data");
+    expect(readFileSync(file)).toHaveLength(4096);
+    execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]);
+    child.stdin.end();
+    expect(await exited).toEqual([0, null]);
+    expect(lines()).toEqual(Array.from({ length: 60 }, (_, index) => ({ index, text: "x".repeat(100) })));
+  });
+
+  /** A program that writes so many records, says when that failed, and closes when its input ends. */
+  function sinkProgram(): string {
+    const source = fileURLToPath(new URL("../../src/audit/file-sink.ts", import.meta.url));
+    const { code } = transformFileSync(source, {
+      jsc: { target: "es2023", parser: { syntax: "typescript" } },
+      module: { type: "es6" },
+    });
+    const run = `
+      const [, , path, count] = process.argv;
+      const sink = await openAuditFile(path, () => process.stdout.write("failed"), { retryMs: 5 });
+      for (let index = 0; index < Number(count); index++) sink.write({ index, text: "x".repeat(100) });
+      process.stdin.resume().on("end", () => sink.close());`;
+    const program = join(dir, "program.mjs");
+    writeFileSync(program, code + run);
+    return program;
+  }
 });

@@ -19,7 +19,7 @@ const links = { links: true };
 async function openConfigured(options: HostOptions | "temp"): Promise<OpenedBackend> {
   const path = mkdtempSync(join(tmpdir(), "venue-files-suite-"));
   const root = options === "temp" ? { temp: true as const } : { path, ...options };
-  const opened = await openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: root } }, { baseDir: path }));
+  const opened = openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: root } }, { baseDir: path }));
   const [only] = opened.roots;
   if (only === undefined) throw new Error("there is no root");
   const { backend } = only;
@@ -53,11 +53,11 @@ backendSuite("temp, synchronous calls", () => openConfigured("temp"), links);
 
 describe.each([["sync"], ["pool"]] as const)("a file that changes while it is read (%s)", (io) => {
   let path = "";
-  let opened: Awaited<ReturnType<typeof openRoots>>;
+  let opened: ReturnType<typeof openRoots>;
 
   beforeEach(async () => {
     path = mkdtempSync(join(tmpdir(), "venue-files-growth-"));
-    opened = await openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: { path, io } } }, { baseDir: path }));
+    opened = openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: { path, io } } }, { baseDir: path }));
     writeFileSync(join(path, "file"), "0123456789");
   });
   afterEach(async () => {

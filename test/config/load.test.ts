@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { loadConfigFile } from "../../src/config/load.js";
+import type { VenueConfig } from "../../src/config/types.js";
 import { configErrorOf, problemsOf } from "./problems.js";
 
 let folder: string;
@@ -11,6 +12,12 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "venue-config-"));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
+
+function only(configs: readonly VenueConfig[]): VenueConfig {
+  const [config, ...others] = configs;
+  if (config === undefined || others.length > 0) throw new Error(`${configs.length} venues`);
+  return config;
+}
 
 function file(content: string | Uint8Array, name = "venue.json5"): string {
   const path = join(folder, name);
@@ -21,14 +28,14 @@ function file(content: string | Uint8Array, name = "venue.json5"): string {
 describe("a config file", () => {
   test("is JSON5", () => {
     const path = file(`\ufeff{ /* mine */ name: 'my venue', port: 0x1F90, }`);
-    expect(loadConfigFile(path)).toMatchObject({ name: "my venue", port: 8080 });
+    expect(loadConfigFile(path)).toMatchObject([{ name: "my venue", port: 8080 }]);
   });
 
   test("has its paths relative to its own folder", () => {
     const path = file(
       `{ audit: { file: "log/audit.jsonl" }, file: { roots: { a: "a", b: { path: "../b" }, c: "/c" } } }`,
     );
-    const config = loadConfigFile(relative(process.cwd(), path));
+    const config = only(loadConfigFile(relative(process.cwd(), path)));
     expect(config.audit.file).toBe(join(folder, "log/audit.jsonl"));
     expect(Object.values(config.file.roots)).toMatchObject([
       { path: join(folder, "a") },
@@ -39,7 +46,7 @@ describe("a config file", () => {
 
   test("can be joined by roots of the command line", () => {
     const path = file(`{ file: { roots: { a: "a" } } }`);
-    const config = loadConfigFile(path, { extraRoots: { b: { path: "/b", readOnly: true } } });
+    const config = only(loadConfigFile(path, { extraRoots: { b: { path: "/b", readOnly: true } } }));
     expect(Object.entries(config.file.roots)).toMatchObject([
       ["a", { path: join(folder, "a") }],
       ["b", { kind: "host", path: "/b", readOnly: true }],
@@ -53,13 +60,28 @@ describe("a config file", () => {
   });
 
   test("takes the last of two equal keys, and __proto__ as a name", () => {
-    expect(loadConfigFile(file(`{ port: 1, port: 2 }`)).port).toBe(2);
+    expect(only(loadConfigFile(file(`{ port: 1, port: 2 }`))).port).toBe(2);
     expect(problemsOf(() => loadConfigFile(file(`{ __proto__: { port: 1 } }`)))).toEqual([
       "Unknown config key '__proto__'",
     ]);
     expect(problemsOf(() => loadConfigFile(file(`{ file: { roots: { __proto__: "a" } } }`)))).toEqual([
       expect.stringMatching(/^'file\.roots\.__proto__' has an invalid name: expected /),
     ]);
+  });
+});
+
+describe("a config file of several venues", () => {
+  test("gives them in their order, with paths relative to its folder", () => {
+    const path = file(`{ venues: [{ name: "a", stateDir: "a" }, { name: "b", port: 1, stateDir: "../b" }] }`);
+    expect(loadConfigFile(path)).toMatchObject([
+      { name: "a", stateDir: join(folder, "a") },
+      { name: "b", stateDir: join(folder, "..", "b") },
+    ]);
+  });
+
+  test("ends with status 78 when any of them is wrong", () => {
+    const error = configErrorOf(() => loadConfigFile(file(`{ venues: [{}, { port: 1, prot: 1 }] }`)));
+    expect(error).toMatchObject({ exitStatus: 78, problems: [expect.stringContaining("'venues[1].prot'")] });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
-import { checkListener, isLoopbackHost } from "../../src/config/loopback.js";
+import { checkListener, isLoopbackHost, isLoopbackListener } from "../../src/config/loopback.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
 
 const LOOPBACK = ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.0", "127.255.255.255", "127.9.87.6", "::1", "[::1]"];
@@ -12,6 +12,30 @@ const OTHER = [
 describe("a loopback address", () => {
   test.each(LOOPBACK)("is %s", (hostname) => expect(isLoopbackHost(hostname)).toBe(true));
   test.each(OTHER)("is not %j", (hostname) => expect(isLoopbackHost(hostname)).toBe(false));
+});
+
+describe("a loopback listener", () => {
+  const isLoopback = (value: VenueConfigInput) => isLoopbackListener(parseConfig(value, { baseDir: "/base" }));
+  const socket = { listen: { socket: "s" } };
+  const bases = ["http://localhost", "https://LOCALHOST:8443/base", "http://127.1.2.3:8080", "http://[::1]/"];
+
+  test.each<VenueConfigInput>([
+    {},
+    socket,
+    { hostname: "127.0.0.2" },
+    ...bases.flatMap((baseUrl) => [{ baseUrl }, { ...socket, baseUrl }]),
+  ])("is %j", (value) => expect(isLoopback(value)).toBe(true));
+
+  const outside = ["http://files.example.com", "https://localhost.example.com", "http://192.168.0.1", "http://[::2]"];
+  test.each<VenueConfigInput>([
+    { hostname: "0.0.0.0" },
+    { hostname: "::" },
+    { trustProxy: true },
+    { ...socket, trustProxy: true },
+    { hostname: "0.0.0.0", baseUrl: "http://localhost" },
+    { trustProxy: true, baseUrl: "http://localhost" },
+    ...outside.flatMap((baseUrl) => [{ baseUrl }, { ...socket, baseUrl }]),
+  ])("is not %j", (value) => expect(isLoopback(value)).toBe(false));
 });
 
 describe("a venue that listens", () => {
@@ -27,7 +51,28 @@ describe("a venue that listens", () => {
     );
   });
 
+  test.each<VenueConfigInput>([
+    { trustProxy: true },
+    { baseUrl: "https://files.example.com" },
+    { baseUrl: "https://localhost.example.com" },
+    { listen: { socket: "s" }, trustProxy: true },
+    { listen: { socket: "s" }, baseUrl: "https://files.example.com" },
+    { hostname: "0.0.0.0", trustProxy: true },
+  ])("on %j is refused without one, since it is behind a proxy", (value) => {
+    expect(check(value)).toBe(
+      "Refusing to start: this venue is reachable from outside. Set auth.public.enabled to true or false explicitly.",
+    );
+  });
+
+  test("is refused in one line that shows what cannot be seen", () => {
+    expect(check({ hostname: "a\u001b[2J" })).toMatch(
+      /^Refusing to start: 'a\\u\{1b\}\[2J' is not a loopback address\. /,
+    );
+  });
+
   test.each([true, false])("anywhere is fine with auth.public.enabled: %s", (enabled) => {
-    expect(check({ hostname: "0.0.0.0", auth: { public: { enabled } } })).toBeUndefined();
+    const auth = { public: { enabled } };
+    expect(check({ hostname: "0.0.0.0", auth })).toBeUndefined();
+    expect(check({ trustProxy: true, baseUrl: "https://files.example.com", auth })).toBeUndefined();
   });
 });

@@ -1,10 +1,15 @@
 import { ConfigError } from "../../src/config/errors.js";
-import { parseConfig, parseFileConfig } from "../../src/config/load.js";
+import { parseConfig, parseConfigs, parseFileConfig } from "../../src/config/load.js";
 import type { VenueParseOptions } from "../../src/config/parse-venue.js";
 
 /** Every problem of a venue's config; none when it is right. */
 export function venueProblems(value: unknown, options: Partial<VenueParseOptions> = {}): readonly string[] {
   return problemsOf(() => parseConfig(value, { baseDir: "/base", ...options }));
+}
+
+/** Every problem of what a config file holds; none when it is right. */
+export function configProblems(value: unknown, options: Partial<VenueParseOptions> = {}): readonly string[] {
+  return problemsOf(() => parseConfigs(value, { baseDir: "/base", ...options }));
 }
 
 /** Every problem of a file adapter's config; none when it is right. */

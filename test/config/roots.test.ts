@@ -45,6 +45,7 @@ describe("a root", () => {
       crossDevice: true,
       hardLinks: true,
       io: "pool",
+      maxReadBytes: 7,
     } as const;
     expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
     expect(rootOf({ temp: true, ...options, durability: "flush" })).toMatchObject({ ...options, durability: "flush" });
@@ -76,6 +77,8 @@ describe("a wrong root is refused", () => {
     [{ path: "a", durability: true }, `'roots.docs.durability' must be "flush" or "none", not true`],
     [{ path: "a", crossDevice: 1 }, "'roots.docs.crossDevice' must be true or false, not 1"],
     [{ path: "a", hardLinks: 1 }, "'roots.docs.hardLinks' must be true or false, not 1"],
+    [{ path: "a", maxReadBytes: 0 }, "'roots.docs.maxReadBytes' must be an integer of at least 1, not 0"],
+    [{ path: "a", maxReadBytes: "8MB" }, "'roots.docs.maxReadBytes' must be an integer of at least 1, not a string"],
     [{ path: "a", io: "async" }, `'roots.docs.io' must be "auto" or "sync" or "pool"`],
     [{ pth: "a" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],
     [{ path: "a", pth: "b" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],

@@ -11,11 +11,23 @@ describe("an empty config", () => {
       name: "venue-files",
       hostname: "localhost",
       port: 8080,
-      auth: { public: {} },
+      trustProxy: false,
+      auth: { public: {}, tokens: [], clockSkew: 30, maxIdentityLifetime: 3600 },
+      corsOrigins: [],
       maxRequestBytes: 16_777_216,
+      maxContentSize: 104_857_600,
+      storage: { content: "memory" },
+      assets: { maxTotalBytes: 1_073_741_824 },
       jobs: { inlineWaitMs: 1000, maxWaitMs: 120_000, max: 10_000, maxBytes: 67_108_864, ttlMs: 3_600_000 },
-      mcp: { defaultReadBytes: 65_536, defaultReadLines: 2000, maxReadBytes: 1_048_576 },
-      audit: {},
+      mcp: {
+        defaultReadBytes: 65_536,
+        defaultReadLines: 2000,
+        maxReadBytes: 1_048_576,
+        includePathPrefixes: ["v/ops/"],
+      },
+      audit: { maxBytes: 67_108_864, keep: 5 },
+      log: { level: "info" },
+      metrics: "operator",
       file: {
         roots: {
           tmp: {
@@ -40,15 +52,47 @@ describe("an empty config", () => {
 });
 
 describe("a full config", () => {
+  const unset = { hostname: undefined, port: undefined };
   const given = {
     name: "mine",
     hostname: "0.0.0.0",
     port: 0,
-    auth: { public: { enabled: false, caps: [{ with: "file://docs/", can: "crud/read" }] } },
+    baseUrl: "https://files.example.com/base",
+    trustProxy: true,
+    seed: "0a".repeat(32),
+    did: "did:web:files.example.com",
+    operator: "did:key:z6MkOperator",
+    stateDir: "/state",
+    auth: {
+      public: { enabled: false, caps: [{ with: "file://docs/", can: "crud/read" }] },
+      localToken: true,
+      tokens: [
+        { name: "ci", token: { env: "CI_TOKEN" }, caps: [{ with: "file://docs/", can: "crud" }] },
+        { name: "b.2", token: { file: "/token" }, did: "did:web:b.example", caps: [] },
+        { name: "c", token: { sha256: "0b".repeat(32) }, caps: [] },
+      ],
+      clockSkew: 0,
+      maxIdentityLifetime: 1,
+      acceptUnboundIdentity: false,
+    },
+    corsOrigins: ["https://app.example.com", "http://localhost:3000"],
+    maxContentSize: 2,
+    rateLimit: { perSecond: 3, burst: 2 },
+    storage: { content: "file", path: "/assets" },
+    assets: { maxTotalBytes: 0, write: "operator" },
+    log: { level: "debug", file: "/log/venue.log" },
+    metrics: false,
     maxRequestBytes: 1,
     jobs: { inlineWaitMs: 0, maxWaitMs: 1, max: 2, maxBytes: 3, ttlMs: 4 },
-    mcp: { defaultReadBytes: 10, defaultReadLines: 20, maxReadBytes: 30 },
-    audit: { file: "/log/audit.jsonl" },
+    mcp: {
+      defaultReadBytes: 10,
+      defaultReadLines: 20,
+      maxReadBytes: 30,
+      serverInfo: { name: "a", title: "b", version: "c" },
+      includeAdapters: ["file", "mine"],
+      includePathPrefixes: ["v/ops/file/", "v/ops/mine/"],
+    },
+    audit: { file: "/log/audit.jsonl", maxBytes: 1, keep: 1 },
     file: {
       roots: {},
       discloseHostPaths: true,
@@ -57,42 +101,121 @@ describe("a full config", () => {
   } satisfies VenueConfigInput;
 
   test("keeps every value", () => {
-    expect(parse(given)).toMatchObject({ ...given, file: { discloseHostPaths: true, limits: given.file.limits } });
+    const { file, warnings, ...others } = parse(given);
+    const { file: givenFile, ...givenOthers } = given;
+    expect(others).toEqual(givenOthers);
+    expect(file).toMatchObject({ discloseHostPaths: true, limits: givenFile.limits });
+    expect(warnings).toEqual([]);
+  });
+
+  test.each<VenueConfigInput>([
+    { seedFile: "/seed" },
+    { listen: { socket: "/run/venue.sock" } },
+    { corsOrigins: "*", auth: { public: { enabled: false } } },
+    { rateLimit: false },
+    { mcp: false },
+    { metrics: "public" },
+  ])("keeps what excludes some of those: %j", (value) => {
+    expect(parse(value)).toMatchObject(value);
   });
 
   test("is frozen all through, and leaves what was given alone", () => {
-    const config = parse({ ...given, file: { roots: { docs: { path: "docs" } } } });
+    const config = parse({ ...given, listen: { socket: "s" }, ...unset, file: { roots: { docs: { path: "docs" } } } });
     const thawed = [
       config,
       config.auth,
       config.auth.public,
       config.auth.public.caps,
       config.auth.public.caps?.[0],
+      config.auth.tokens,
+      ...config.auth.tokens.flatMap((token) => [token, token.token, token.caps, ...token.caps]),
+      config.listen,
+      config.corsOrigins,
+      config.rateLimit,
+      config.storage,
+      config.assets,
+      config.log,
       config.jobs,
       config.mcp,
+      config.mcp !== false && [config.mcp.serverInfo, config.mcp.includeAdapters, config.mcp.includePathPrefixes],
       config.audit,
       config.file,
       config.file.roots,
       ...Object.values(config.file.roots),
       config.file.limits,
       config.warnings,
-    ].filter((part) => !Object.isFrozen(part));
+    ]
+      .flat()
+      .filter((part) => !Object.isFrozen(part));
     expect(thawed).toEqual([]);
     expect(Object.isFrozen(given.auth.public.caps)).toBe(false);
   });
 
   test("fills in the other keys of a group of which one is given", () => {
     expect(parse({ jobs: { max: 5 } }).jobs).toMatchObject({ max: 5, ttlMs: 3_600_000 });
+    expect(parse({ rateLimit: { perSecond: 5 } }).rateLimit).toEqual({ perSecond: 5, burst: 200 });
+    expect(parse({ audit: { file: "/a" } }).audit).toEqual({ file: "/a", maxBytes: 67_108_864, keep: 5 });
   });
 
-  test("resolves the audit file against the base folder", () => {
-    expect(parse({ audit: { file: "audit.jsonl" } }).audit.file).toBe("/base/audit.jsonl");
+  test("has its paths made absolute against the base folder", () => {
+    const config = parse({
+      listen: { socket: "run/venue.sock" },
+      seedFile: "../seed",
+      stateDir: "./state/",
+      auth: { tokens: [{ name: "a", token: { file: "token" }, caps: [] }] },
+      storage: { content: "file", path: "assets" },
+      audit: { file: "audit.jsonl" },
+      log: { file: "/log" },
+    });
+    expect(config).toMatchObject({
+      listen: { socket: "/base/run/venue.sock" },
+      seedFile: "/seed",
+      stateDir: "/base/state",
+      auth: { tokens: [{ token: { file: "/base/token" } }] },
+      storage: { path: "/base/assets" },
+      audit: { file: "/base/audit.jsonl" },
+      log: { file: "/log" },
+    });
+  });
+});
+
+describe("a text that can be written in several ways", () => {
+  test.each([
+    ["https://files.example.com/", "https://files.example.com"],
+    ["https://Files.Example.com:443/a/b//", "https://files.example.com/a/b"],
+    ["http://[::1]:8080", "http://[::1]:8080"],
+    ["http://localhost:80", "http://localhost"],
+    ["https://b\u00fccher.example", "https://xn--bcher-kva.example"],
+    ["https://a.example/x@y", "https://a.example/x@y"],
+  ])("has one form: baseUrl %s", (baseUrl, expected) => {
+    expect(parse({ baseUrl, auth: { public: { enabled: true } } }).baseUrl).toBe(expected);
+  });
+
+  test("has one form: origins", () => {
+    const corsOrigins = ["https://App.Example.com:443", "http://[::1]:3000", "http://a.example:80"];
+    expect(parse({ corsOrigins }).corsOrigins).toEqual([
+      "https://app.example.com",
+      "http://[::1]:3000",
+      "http://a.example",
+    ]);
+  });
+
+  test("has one form: hex digits", () => {
+    const tokens = [{ name: "a", token: { sha256: "AB".repeat(32) }, caps: [] }];
+    const config = parse({ seed: "0A".repeat(32), auth: { tokens } });
+    expect(config).toMatchObject({
+      seed: "0a".repeat(32),
+      auth: { tokens: [{ token: { sha256: "ab".repeat(32) } }] },
+    });
   });
 });
 
 describe("a wrong value is named with its key and what was expected", () => {
   const atLeast = (from: number) => `an integer of at least ${from}`;
   const fromTo = (from: number, to: number) => `an integer from ${from} to ${to}`;
+  const did = "a DID such as did:key:z6Mk… or did:web:example.com";
+  const venueDid = "a DID such as did:web:files.example.com, or the did:key of the seed";
+  const webUrl = "an http or https URL without credentials, query or fragment";
   test.each([
     ["name", 5, "a string that is not empty, not 5"],
     ["name", "", "a string that is not empty"],
@@ -104,6 +227,58 @@ describe("a wrong value is named with its key and what was expected", () => {
     ["port", 65536, `${fromTo(0, 65535)}, not 65536`],
     ["port", 80.5, `${fromTo(0, 65535)}, not 80.5`],
     ["port", Number.NaN, `${fromTo(0, 65535)}, not NaN`],
+    ["listen", "a.sock", "an object, not a string"],
+    ["listen.socket", "", "a path that is not empty"],
+    ["baseUrl", "ftp://a.example", webUrl],
+    ["baseUrl", "files.example.com", webUrl],
+    ["baseUrl", "https://user@a.example", webUrl],
+    ["baseUrl", "https://user:secret@a.example/b", webUrl],
+    ["baseUrl", "https://a.example/b?c", webUrl],
+    ["baseUrl", "https://a.example/#c", webUrl],
+    ["baseUrl", "https:///a.example", webUrl],
+    ["baseUrl", "https://a.example\\@b.example", webUrl],
+    ["baseUrl", " https://a.example", webUrl],
+    ["baseUrl", 5, `${webUrl}, not 5`],
+    ["trustProxy", "true", "true or false, not a string"],
+    ["trustProxy", 1, "true or false, not 1"],
+    ["seed", "00", "64 hex digits"],
+    ["seed", `${"0a".repeat(31)}0g`, "64 hex digits"],
+    ["seed", "0a".repeat(33), "64 hex digits"],
+    ["seed", 0xdeadbeef, "64 hex digits, not a number"],
+    ["seed", null, "64 hex digits, not null"],
+    ["seedFile", "", "a path that is not empty"],
+    ["did", "did:key", venueDid],
+    ["did", "did:web:", venueDid],
+    ["did", "did:web:a.example/b", venueDid],
+    ["did", "did:web:a.example:", venueDid],
+    ["did", "did:key:6Mk", venueDid],
+    ["did", "did:plc:abc", venueDid],
+    ["did", "did:web:a.example#key", venueDid],
+    ["operator", "me", did],
+    ["operator", "did:KEY:z6Mk", did],
+    ["operator", "did:key:", did],
+    ["operator", "did:web:a#b", did],
+    ["operator", true, `${did}, not true`],
+    ["stateDir", ["a"], "a path that is not empty, not an array"],
+    ["auth.localToken", "false", "true or false, not a string"],
+    ["auth.tokens", {}, "an array, not an object"],
+    ["auth.clockSkew", -1, `${fromTo(0, 60)}, not -1`],
+    ["auth.clockSkew", 61, `${fromTo(0, 60)}, not 61`],
+    ["auth.clockSkew", "30", `${fromTo(0, 60)}, not a string`],
+    ["auth.maxIdentityLifetime", 0, `${atLeast(1)}, not 0`],
+    ["auth.acceptUnboundIdentity", null, "true or false, not null"],
+    ["corsOrigins", "https://a.example", `"*" or an array, not a string`],
+    ["corsOrigins", false, `"*" or an array, not false`],
+    ["maxContentSize", 0, `${atLeast(1)}, not 0`],
+    ["rateLimit", true, "false or an object, not true"],
+    ["rateLimit", 100, "false or an object, not 100"],
+    ["rateLimit.perSecond", 0, `${atLeast(1)}, not 0`],
+    ["rateLimit.burst", 1.5, `${atLeast(1)}, not 1.5`],
+    ["storage", "memory", "an object, not a string"],
+    ["storage.content", "s3", `"memory" or "file"`],
+    ["assets.maxTotalBytes", -1, `${atLeast(0)}, not -1`],
+    ["assets.write", "all", `"public" or "operator"`],
+    ["assets.write", true, `"public" or "operator", not true`],
     ["auth", [], "an object, not an array"],
     ["auth.public", true, "an object, not true"],
     ["auth.public.enabled", "true", "true or false, not a string"],
@@ -123,6 +298,17 @@ describe("a wrong value is named with its key and what was expected", () => {
     ["mcp.defaultReadBytes", 0, `${atLeast(1)}, not 0`],
     ["mcp.defaultReadLines", 0, `${atLeast(1)}, not 0`],
     ["mcp.maxReadBytes", 0, `${atLeast(1)}, not 0`],
+    ["mcp.serverInfo", "a", "an object, not a string"],
+    ["mcp.serverInfo.title", "", "a string that is not empty"],
+    ["mcp.includeAdapters", "file", "an array, not a string"],
+    ["mcp.includePathPrefixes", {}, "an array, not an object"],
+    ["audit.maxBytes", 0, `${atLeast(1)}, not 0`],
+    ["audit.keep", 0, `${atLeast(1)}, not 0`],
+    ["log", "info", "an object, not a string"],
+    ["log.level", "trace", `"debug" or "info" or "warn" or "error" or "silent"`],
+    ["log.file", 2, "a path that is not empty, not 2"],
+    ["metrics", true, `"operator" or "public" or false, not true`],
+    ["metrics", "all", `"operator" or "public" or false`],
     ["audit", "audit.jsonl", "an object, not a string"],
     ["audit.file", "", "a path that is not empty"],
     ["audit.file", "a\0b", "a path that is not empty"],
@@ -152,6 +338,13 @@ describe("a value at the edge of its range is right", () => {
     ["mcp", false],
     ["hostname", "::1"],
     ["auth.public.caps", []],
+    ["auth.clockSkew", 0],
+    ["auth.clockSkew", 60],
+    ["assets.maxTotalBytes", 0],
+    ["did", "did:web:a.example%3A8443:users:b%20c"],
+    ["operator", "did:plc:ewvi7nxzyoun6zhxrhs64oiz"],
+    ["mcp.includeAdapters", []],
+    ["storage", { content: "memory" }],
   ])("%s: %j", (keyPath, value) => {
     expect(parseConfig(at(keyPath, value), { baseDir: "/base" })).toMatchObject(at(keyPath, value) as object);
   });
@@ -196,47 +389,5 @@ describe("the read sizes of MCP", () => {
     expect(venueProblems({ mcp: { maxReadBytes: 9_000_000 }, file: { limits: { maxReadBytes: "9MB" } } })).toEqual([
       "'file.limits.maxReadBytes' must be an integer of at least 1, not a string",
     ]);
-  });
-});
-
-describe("a public capability", () => {
-  const caps = (...entries: unknown[]) => ({ auth: { public: { caps: entries } } });
-
-  test.each([
-    [5, "'auth.public.caps[0]' must be an object, not 5"],
-    [{ with: "file://" }, "'auth.public.caps[0].can' is missing: expected a string"],
-    [{ with: null, can: "crud" }, "'auth.public.caps[0].with' must be a string, not null"],
-    [{ with: "file://", can: "crud", nb: {} }, "Unknown config key 'auth.public.caps[0].nb'"],
-  ])("has to be {with, can}: %j", (entry, message) => {
-    expect(venueProblems(caps(entry))).toEqual([message]);
-    // What is said about its form is enough.
-    expect(venueProblems(caps(entry), { isGrant: (value) => typeof value === "object" && value !== null })).toEqual([
-      message,
-    ]);
-  });
-
-  test("with several faults has all of them reported", () => {
-    expect(venueProblems(caps({ nb: {}, colour: "red" }))).toEqual([
-      "Unknown config key 'auth.public.caps[0].nb'",
-      "Unknown config key 'auth.public.caps[0].colour'",
-      "'auth.public.caps[0].with' is missing: expected a string",
-      "'auth.public.caps[0].can' is missing: expected a string",
-    ]);
-  });
-
-  test("with a misspelt key has only the other one reported as missing", () => {
-    expect(venueProblems(caps({ cann: "crud" }))).toEqual([
-      "Unknown config key 'auth.public.caps[0].cann' - did you mean 'can'?",
-      "'auth.public.caps[0].with' is missing: expected a string",
-    ]);
-  });
-
-  test("has to grant something, as the given parser sees it", () => {
-    const isGrant = (value: unknown) => (value as { with: string }).with.startsWith("file://");
-    const value = caps({ with: "file://docs", can: "crud" }, { with: "docs", can: "crud" });
-    expect(venueProblems(value, { isGrant })).toEqual([
-      expect.stringMatching(/^'auth\.public\.caps\[1\]' grants nothing: /),
-    ]);
-    expect(venueProblems(value)).toEqual([]);
   });
 });

@@ -1,23 +1,30 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import { FileAdapterError } from "../../src/core/errors.js";
-import { aborted, notFound, timedOut } from "../../src/core/texts.js";
+import { aborted, invalidInput, notFound, timedOut } from "../../src/core/texts.js";
 import { gate } from "./fake-adapter.js";
-import { CALLER, call, store } from "./job-store.js";
+import { ALICE, call, OP_ASSET, store } from "./job-store.js";
 
 describe("a record", () => {
   test("of a running job is STARTED and has neither output nor error", () => {
     const { jobs, clock } = store({ slow: () => gate().promise });
     const job = jobs.submit(call("file:slow", { root: "docs" }));
-    expect(jobs.get(job.id)).toEqual({
+    expect(jobs.record(job.id)).toEqual({
       id: `0x${job.id}`,
+      op: OP_ASSET,
       name: "Fake slow",
       operation: "v/ops/file/slow",
       status: "STARTED",
       created: clock.now,
       updated: clock.now,
-      caller: CALLER,
+      caller: ALICE.did,
       input: { root: "docs" },
     });
+  });
+
+  test("names the asset by which the operation was called, if that is another", () => {
+    const { jobs } = store({ read: () => 1 });
+    const asset = "f".repeat(64);
+    expect(jobs.submit(call("file:read", {}, { asset })).record().op).toBe(asset);
   });
 
   test("of a finished job has the output and the time of its end", async () => {
@@ -30,7 +37,7 @@ describe("a record", () => {
     await expect(job.result).resolves.toEqual({ size: 3 });
     expect(job.record()).toMatchObject({ status: "COMPLETE", output: { size: 3 }, created, updated: created + 40 });
     expect(job.record()).not.toHaveProperty("error");
-    expect(jobs.get(job.id)).toEqual(job.record());
+    expect(jobs.record(job.id)).toEqual(job.record());
   });
 
   const failing = (error: unknown) => ({
@@ -128,7 +135,7 @@ describe("a record", () => {
     const failed = jobs.run(call("file:write", {}));
     await expect(done.result).resolves.toBe("text");
     await expect(failed.result).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect([jobs.get(done.id), jobs.get(failed.id), jobs.size]).toEqual([undefined, undefined, 0]);
+    expect([jobs.record(done.id), jobs.record(failed.id), jobs.size]).toEqual([undefined, undefined, 0]);
   });
 });
 
@@ -136,7 +143,19 @@ describe("a job", () => {
   test("gives the adapter the caller's context and its own id", () => {
     const { jobs, adapter } = store({ read: () => 1 });
     const job = jobs.submit(call("file:read", {}, { context: { callerDID: "did:x", callCaps: [] } }));
-    expect(adapter.calls[0]?.context).toEqual({ callerDID: "did:x", callCaps: [], jobId: job.id });
+    const context = { callerDID: "did:x", callCaps: [], jobId: job.id, signal: expect.objectContaining({}) };
+    expect(adapter.calls[0]?.context).toEqual(context);
+    expect(adapter.calls[0]?.context?.signal?.aborted).toBe(false);
+  });
+
+  test("with a fault fails with it, and the adapter is not asked", async () => {
+    const { jobs, adapter } = store({ read: () => 1 });
+    const fault = invalidInput("'ucans' must be an array of strings", "/ucans", "array of strings");
+    const job = jobs.submit(call("file:read", {}, { fault }));
+    await expect(job.result).rejects.toBe(fault);
+    expect(jobs.record(job.id)).toMatchObject({ status: "FAILED", error: fault.message, errorCode: "INVALID_INPUT" });
+    expect(adapter.calls).toEqual([]);
+    expect(jobs.running).toBe(0);
   });
 
   test("of an operation nobody has is refused, and there is no record", () => {
@@ -146,7 +165,7 @@ describe("a job", () => {
   });
 
   test("has an id of its time, a counter and random bytes, and ids of one millisecond sort in order", () => {
-    const { jobs, clock } = store({ read: () => 1 });
+    const { jobs, clock } = store({ read: () => 1 }, { max: 600 });
     const ids = Array.from({ length: 600 }, () => jobs.submit(call("file:read")).id);
     for (const id of ids) {
       expect(id).toMatch(/^[0-9a-f]{32}$/);

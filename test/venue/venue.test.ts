@@ -1,24 +1,38 @@
 import { createServer, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { aborted } from "../../src/core/texts.js";
 import type { McpHandler } from "../../src/surfaces/http/host.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
+import { DID, memoryAssets } from "../surfaces/http/fixture.js";
 import { type FakeOperation, fakeAdapter, gate } from "./fake-adapter.js";
 
 const open: VenueHost[] = [];
 afterEach(() => Promise.all(open.splice(0).map((venue) => venue.close())));
+const assets = await memoryAssets();
 
 type Overrides = Partial<Omit<VenueHostOptions, "http">> & { http?: Partial<VenueHostOptions["http"]> };
 
 function venueOf(operations: Record<string, FakeOperation>, overrides: Overrides = {}): VenueHost {
   const venue = createVenueHost({
     name: "test venue",
-    did: "did:key:zVenue",
+    did: DID,
+    assets,
+    authenticate: () => ({ refused: "invalid_token" }),
+    didDocument: () => ({}),
     adapters: [fakeAdapter(operations)],
-    jobs: { inlineWaitMs: 1000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000 },
+    jobs: {
+      ...{ inlineWaitMs: 1000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000 },
+      ...{ listsAnonymous: true, graceMs: 2000 },
+    },
     logInternal: () => {},
     ...overrides,
-    http: { hostname: "127.0.0.1", port: 0, publicAccess: true, maxRequestBytes: 1_000_000, ...overrides.http },
+    http: {
+      listen: { hostname: "127.0.0.1", port: 0 },
+      publicAccess: true,
+      ...{ maxRequestBytes: 1_000_000, maxContentSize: 1_000_000 },
+      ...overrides.http,
+    },
   });
   open.push(venue);
   return venue;
@@ -40,22 +54,21 @@ const portOf = (server: Server): number => {
 
 describe("listening", () => {
   test("on port 0 takes a free port, and tells it", async () => {
-    const { address, port, url } = await venueOf({}).listen();
-    expect(address).toBe("127.0.0.1");
+    const { port, url } = await venueOf({}).listen();
     expect(port).toBeGreaterThan(0);
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(await statusOf(url)).toBe(200);
   });
 
   test("on localhost serves both loopback addresses on one port", async () => {
-    const { port, url } = await venueOf({}, { http: { hostname: "localhost" } }).listen();
+    const { port = 0, url } = await venueOf({}, { http: { listen: { hostname: "localhost", port: 0 } } }).listen();
     expect(url).toBe(`http://localhost:${port}`);
     expect(await statusOf(`http://127.0.0.1:${port}`)).toBe(200);
     expect(await statusOf(`http://[::1]:${port}`)).toBe(200);
   });
 
   test("on an IPv6 address puts it in brackets", async () => {
-    const { url } = await venueOf({}, { http: { hostname: "::1" } }).listen();
+    const { url } = await venueOf({}, { http: { listen: { hostname: "::1", port: 0 } } }).listen();
     expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect(await statusOf(url)).toBe(200);
   });
@@ -67,7 +80,7 @@ describe("listening", () => {
   ])("on %s with a port in use on %s fails with EADDRINUSE", async (hostname, taken) => {
     const other = await listening(0, taken);
     try {
-      const venue = venueOf({}, { http: { hostname, port: portOf(other) } });
+      const venue = venueOf({}, { http: { listen: { hostname, port: portOf(other) } } });
       await expect(venue.listen()).rejects.toMatchObject({ code: "EADDRINUSE" });
       await venue.close();
     } finally {
@@ -91,8 +104,8 @@ describe("closing", () => {
   });
 
   test("frees the port, also of idle connections", async () => {
-    const venue = venueOf({}, { http: { hostname: "localhost" } });
-    const { port, url } = await venue.listen();
+    const venue = venueOf({}, { http: { listen: { hostname: "localhost", port: 0 } } });
+    const { port = 0, url } = await venue.listen();
     expect(await statusOf(url)).toBe(200);
     await venue.close();
     for (const host of ["127.0.0.1", "::1"]) (await listening(port, host)).close();
@@ -127,7 +140,7 @@ describe("closing", () => {
       return new Response(new ReadableStream());
     };
     const venue = venueOf({}, { mcp, http: { timeouts: { closeMs: 20 } } });
-    const { port } = await venue.listen();
+    const { port = 0 } = await venue.listen();
     const socket: Socket = connect(port, "127.0.0.1");
     socket.on("error", () => {});
     socket.write("GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -136,13 +149,42 @@ describe("closing", () => {
     socket.destroy();
   });
 
+  test("cancels what does not end by itself, and answers its callers", async () => {
+    const started = gate();
+    const venue = venueOf(
+      {
+        stuck: (_input, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal?.addEventListener("abort", () => reject(aborted()));
+            started.open(1);
+          }),
+      },
+      {
+        jobs: {
+          ...{ inlineWaitMs: 4000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000 },
+          ...{ listsAnonymous: true, graceMs: 20 },
+        },
+      },
+    );
+    const { url } = await venue.listen();
+    const reply = fetch(`${url}/api/v1/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"operation":"file:stuck"}',
+    });
+    await started.promise;
+    await venue.close();
+    expect(await (await reply).json()).toMatchObject({ status: "CANCELLED", errorCode: "ABORTED" });
+  });
+
   test("forgets all jobs", async () => {
     const venue = venueOf({ read: () => 1 });
-    const job = venue.submit({ operation: "file:read", input: {}, caller: "did:x", context: {} });
+    const caller = { did: "did:x", authentication: "identity", isOperator: false } as const;
+    const job = venue.submit({ operation: "file:read", input: {}, caller: caller.did, context: {} });
     await job.result;
-    expect(venue.job(job.id)?.status).toBe("COMPLETE");
+    expect(venue.jobs.get(job.id, caller)).toMatchObject({ found: { status: "COMPLETE" } });
     await venue.close();
-    expect(venue.job(job.id)).toBeUndefined();
+    expect(venue.jobs.get(job.id, caller)).toEqual({ refused: "unknown" });
   });
 });
 

@@ -7,6 +7,7 @@ export type Command =
   | { readonly name: "help"; readonly topic: CommandName | undefined }
   | { readonly name: "version" }
   | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
+  | { readonly name: "check"; readonly source: ConfigSource }
   | { readonly name: "mcp"; readonly source: ConfigSource; readonly capsFile: string | undefined }
   | {
       readonly name: "call";
@@ -44,6 +45,7 @@ type OptionName = keyof typeof OPTIONS;
 /** Every command with the options it takes. */
 export const COMMANDS = {
   serve: ["config", "root", "port"],
+  check: ["config", "root"],
   mcp: ["config", "root", "caps"],
   call: ["config", "root", "caps"],
 } as const satisfies Readonly<Record<string, readonly OptionName[]>>;
@@ -66,6 +68,7 @@ export function parseCommandLine(argv: readonly string[]): Command {
   const source = { file: single(values, "config"), roots: values.get("root") ?? [] };
   if (name === "call") return { name, source, capsFile: single(values, "caps"), ...operation(rest) };
   if (rest[0] !== undefined) throw new UsageError(`'${name}' takes no argument '${escapeText(rest[0])}'`);
+  if (name === "check") return { name, source };
   return name === "serve"
     ? { name, source, port: port(single(values, "port")) }
     : { name, source, capsFile: single(values, "caps") };

@@ -1,6 +1,8 @@
-import { covers, type Grant, parseGrant, wordsOf } from "../../authz/grant.js";
+import { type Grant, parseGrant } from "../../authz/grant.js";
 import type { Ability, Capability } from "../../core/capability.js";
 import { escapeText } from "../../core/texts.js";
+import { coversRoot, reachesInto, verbsIn } from "./rights.js";
+import { table } from "./table.js";
 
 /** A root as the banner shows it. */
 export interface BannerRoot {
@@ -22,6 +24,12 @@ export interface BannerFacts {
   /** Whether such callers are served at all. */
   readonly publicAccess: boolean;
   readonly mcp: boolean;
+  /** Number of static tokens. */
+  readonly tokens: number;
+  /** Where it listens instead of at a port. */
+  readonly socket?: string;
+  /** Bearer token of the operator; shown here and nowhere else. */
+  readonly localToken?: string;
 }
 
 /** The text that `serve` prints once it listens. */
@@ -35,41 +43,40 @@ export function banner(facts: BannerFacts): string {
     escapeText(root.description ?? ""),
   ]);
   const parts = [
-    `venue-files ${facts.version} listens on ${facts.url}`,
+    `venue-files ${facts.version} listens on ${facts.socket ?? facts.url}`,
     `DID ${facts.did}`,
     `\nRoots\n${table(rows)}`,
+    `\n${credentials(facts)}`,
     `\nTry it\n  ${curlLine(facts, grants)}`,
   ];
-  if (!facts.publicAccess)
-    parts.push("\nNobody is served beyond this: anonymous access is off, and this version takes no tokens.");
-  else if (facts.mcp) parts.push(`\nMCP client configuration\n${clientConfiguration(facts)}`);
-  return `${parts.join("\n")}\n\nStop with Ctrl-C.\n`;
+  if (facts.mcp && (facts.publicAccess || facts.localToken !== undefined)) {
+    parts.push(`\nMCP client configuration\n${clientConfiguration(facts)}`);
+  }
+  return `${parts.join("\n")}\n`;
 }
-
-const VERBS: Readonly<Record<string, Ability>> = { read: "crud/read", write: "crud/write", delete: "crud/delete" };
-
-/** Whether a grant gives an ability in a whole root. */
-const coversRoot = (grant: Grant, root: string, ability: Ability): boolean =>
-  covers(grant, { segments: [root], words: wordsOf(ability) });
-
-/** Whether a grant gives an ability somewhere in a root. */
-const reachesInto = (grant: Grant, root: string, ability: Ability): boolean =>
-  coversRoot({ ...grant, segments: grant.segments.slice(0, 1) }, root, ability);
 
 /** The verbs an anonymous caller has in a root. */
 function anonymous(root: BannerRoot, grants: readonly Grant[]): string {
-  const verbs: string[] = [];
-  for (const [verb, ability] of Object.entries(VERBS)) {
-    if (root.readOnly && ability !== "crud/read") continue;
-    if (grants.some((grant) => coversRoot(grant, root.name, ability))) verbs.push(verb);
-    else if (grants.some((grant) => reachesInto(grant, root.name, ability))) verbs.push(`${verb} in parts`);
-  }
+  const verbs = verbsIn(root, grants);
   return verbs.length === 0 ? "nothing" : verbs.join(", ");
+}
+
+/** Who is more than an anonymous caller, and by what. */
+function credentials({ localToken, tokens, publicAccess }: BannerFacts): string {
+  const configured = `${tokens} configured token${tokens === 1 ? "" : "s"}`;
+  if (localToken !== undefined) {
+    const others = tokens === 0 ? "" : `; ${configured} beside it`;
+    return `The token below acts as the operator: everything in every root. Keep it to yourself${others}.`;
+  }
+  const access = publicAccess ? "Anonymous callers may do what is shown above" : "Nobody is served without a token";
+  return `${access}; there is no local token, ${tokens === 0 ? "and no configured one" : `but ${configured}`}.`;
 }
 
 /** One call that works as it stands and harms nothing: a write only where nobody keeps anything, else a look. */
 function curlLine(facts: BannerFacts, grants: readonly Grant[]): string {
-  const has = (root: BannerRoot, ability: Ability) => grants.some((grant) => coversRoot(grant, root.name, ability));
+  const isOperator = facts.localToken !== undefined;
+  const has = (root: BannerRoot, ability: Ability) =>
+    isOperator || grants.some((grant) => coversRoot(grant, root.name, ability));
   const writable = facts.roots.find((root) => root.kind === "temp" && !root.readOnly && has(root, "crud/write"));
   if (writable !== undefined) {
     const input = { root: writable.name, path: "hello.txt", content: "Hello" };
@@ -80,26 +87,23 @@ function curlLine(facts: BannerFacts, grants: readonly Grant[]): string {
     return invokeLine(facts, { operation: "v/ops/file/tree", input: { root: readable.name } });
   const readsSomewhere = facts.roots.some(({ name }) => grants.some((grant) => reachesInto(grant, name, "crud/read")));
   if (readsSomewhere) return invokeLine(facts, { operation: "v/ops/file/roots" });
-  return `curl -s ${quote(`${facts.url}/api/v1/status`)}`;
+  return `${curl(facts)} ${quote(`${facts.url}/api/v1/status`)}`;
 }
 
-const invokeLine = (facts: BannerFacts, body: object): string =>
-  `curl -s ${quote(`${facts.url}/api/v1/invoke`)} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}`;
+const curl = ({ socket }: BannerFacts): string =>
+  socket === undefined ? "curl -s" : `curl -s --unix-socket ${quote(socket)}`;
+
+function invokeLine(facts: BannerFacts, body: object): string {
+  const token = facts.localToken === undefined ? "" : ` -H 'Authorization: Bearer ${facts.localToken}'`;
+  const url = quote(`${facts.url}/api/v1/invoke`);
+  return `${curl(facts)} ${url}${token} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}`;
+}
 
 /** One word for a shell, whatever it holds; an address such as `[::1]` would be a pattern to some. */
 const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-function clientConfiguration(facts: BannerFacts): string {
-  const configuration = { mcpServers: { [facts.name]: { type: "http", url: `${facts.url}/mcp` } } };
+function clientConfiguration({ name, url, localToken }: BannerFacts): string {
+  const headers = localToken === undefined ? {} : { headers: { Authorization: `Bearer ${localToken}` } };
+  const configuration = { mcpServers: { [name]: { type: "http", url: `${url}/mcp`, ...headers } } };
   return JSON.stringify(configuration, undefined, 2).replace(/^/gm, "  ");
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows.reduce<number[]>(
-    (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, cell.length)),
-    [],
-  );
-  return rows
-    .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd())
-    .join("\n");
 }

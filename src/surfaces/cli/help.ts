@@ -10,6 +10,7 @@ const GENERAL = `venue-files: file access for agents
 
 Usage
   venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
+  venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
   venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
   venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
   venue-files help [command]    also --help, -h
@@ -17,6 +18,7 @@ Usage
 
 Commands
   serve   serve HTTP and MCP until stopped
+  check   say what serve would run, and who may do what; nothing is started
   mcp     serve MCP on standard input and output
   call    run one operation and print its output as JSON
 
@@ -32,13 +34,26 @@ More about a command: venue-files help serve
 const TOPICS: Readonly<Record<CommandName, string>> = {
   serve: `venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
 
-Serves HTTP and MCP until stopped. Callers without credentials may do everything in temp roots and only read in host
-folders, unless the configuration says otherwise.
+Serves HTTP and MCP until stopped. On a loopback address callers without credentials may do everything in temp roots
+and only read in host folders, unless the configuration says otherwise; the printed token acts as the operator. It is
+kept in the state directory (XDG_STATE_HOME, else ~/.local/state), and stays the same until that file is deleted.
 
 ${ROOT_OPTIONS}
 ${PORT_OPTION}
 
+SIGHUP reads the configuration again: changed roots, tokens and rights of anonymous callers take effect at once, or,
+when anything in the file is wrong, nothing does.
+
 Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port or address not to be had, 78 invalid configuration
+`,
+  check: `venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
+
+Reads the configuration and says what serve would run: addresses, identity, roots, and who may do what in them. Nothing
+is started, and nothing is made. Everything that is wrong is told at once.
+
+${ROOT_OPTIONS}
+
+Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
   mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
 

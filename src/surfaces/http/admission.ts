@@ -1,32 +1,28 @@
 import type { IncomingMessage } from "node:http";
 import { isLoopbackHost } from "../../config/loopback.js";
 import { parseHostName } from "./host-name.js";
-import {
-  type HttpError,
-  hostNotAllowed,
-  invalidToken,
-  missingHost,
-  originNotAllowed,
-  unsupportedScheme,
-} from "./http-error.js";
+import { type HttpError, hostNotAllowed, missingHost, originNotAllowed } from "./http-error.js";
 
 /** What a request is admitted by. */
 export interface AdmissionRules {
   /** The surface listens where only this machine can reach it. */
   readonly loopback: boolean;
+  /** Host names accepted there besides the loopback ones, in lower case. */
   readonly allowedHosts: readonly string[];
   /** Origin of the venue's own URL. */
   ownOrigin(): string;
+  /** Other origins whose pages may call; `*`: any. */
+  readonly corsOrigins: readonly string[] | "*";
 }
 
 /**
- * Refuses a request before anything else about it is looked at: by the name it was sent to, by the page that sent it,
- * by its credentials. Without these checks any web page could use a venue on the reader's machine (DNS rebinding).
+ * Refuses a request before anything else about it is looked at: by the name it was sent to, and by the page that sent
+ * it. Without these checks any web page could use a venue on the reader's machine (DNS rebinding).
  *
  * @returns the refusal, or `undefined`
  */
 export function refuse(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
-  return refuseHost(request, rules) ?? refuseOrigin(request, rules) ?? refuseCredentials(request);
+  return refuseHost(request, rules) ?? refuseOrigin(request, rules);
 }
 
 /** The host a request is addressed to: that of its target if it has one (RFC 9112 §3.2.2), else its `Host` header. */
@@ -49,12 +45,9 @@ function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpErro
   // A page of this listener itself, whatever loopback name it was opened under. Off loopback the Host header is not
   // checked, so it proves nothing about the origin.
   if (rules.loopback && origin === `http://${addressee(request)?.toLowerCase()}`) return undefined;
-  return originNotAllowed();
+  return mayCall(origin, rules.corsOrigins) ? undefined : originNotAllowed();
 }
 
-/** No kind of token is known yet, so each is invalid; none may ever turn its bearer into an anonymous caller. */
-function refuseCredentials(request: IncomingMessage): HttpError | undefined {
-  const { authorization } = request.headers;
-  if (authorization === undefined) return undefined;
-  return /^bearer(?:\s|$)/i.test(authorization) ? invalidToken() : unsupportedScheme();
-}
+/** Whether pages of another origin may call. */
+export const mayCall = (origin: string, corsOrigins: readonly string[] | "*"): boolean =>
+  corsOrigins === "*" || corsOrigins.includes(origin);

@@ -6,6 +6,12 @@ import type { HttpError } from "./http-error.js";
 /** Headers of every response, errors included. */
 export const COMMON_HEADERS = { "x-content-type-options": "nosniff", "cache-control": "no-store" } as const;
 
+/** What has been set on a reply so far, for answers that bypass it. */
+export function headersOf(reply: FastifyReply): Record<string, string> {
+  const set = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
+}
+
 /** Answers with a JSON text. */
 export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
   // As bytes: to a text Fastify would add a charset, which application/json does not have.
@@ -32,8 +38,8 @@ export function recordJson(record: JobRecord, host: HttpHost): string {
   } catch (error) {
     const requestId = host.requestId();
     host.logInternal(error, requestId);
-    const { id, name, operation, created, updated, caller } = record;
+    const { id, op, name, operation, created, updated, caller } = record;
     const failure = { status: "FAILED", error: `Internal error (${requestId})`, errorCode: "INTERNAL" };
-    return JSON.stringify({ id, name, operation, created, updated, caller, ...failure });
+    return JSON.stringify({ id, op, name, operation, created, updated, caller, ...failure });
   }
 }

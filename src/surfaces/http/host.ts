@@ -1,17 +1,28 @@
 import type { JsonObject } from "../../core/adapter.js";
-import type { JobRecord, RecordedJob, Submission } from "../../core/job.js";
+import type { Assets } from "../../core/asset.js";
+import type { Authenticate, Caller } from "../../core/caller.js";
+import type { CallerJobs, RecordedJob, Submission } from "../../core/job.js";
+import type { Log } from "../../core/log.js";
 
 /** An operation as clients see it. */
 export interface OperationListing {
   /** Catalogue path, `v/ops/file/read`. */
   readonly name: string;
+  /** Asset id: 64 hex digits. */
+  readonly asset: string;
   readonly description: string;
   readonly input: JsonObject;
   readonly output: JsonObject;
 }
 
-/** What a job id leads to for one caller. */
-export type JobLookup = { readonly found: JobRecord } | { readonly refused: "denied" | "unknown" };
+/** An operation a reference leads to. */
+export interface FoundOperation {
+  /** Dispatch name, `file:read`. */
+  readonly name: string;
+  /** Asset id by which it was named, if it is not the operation's own. */
+  readonly asset?: string;
+  readonly listing: OperationListing;
+}
 
 /** Numbers shown in the status. */
 export interface HttpStats {
@@ -22,8 +33,10 @@ export interface HttpStats {
 }
 
 export interface HttpLimits {
-  /** Most bytes of a request body. */
+  /** Most bytes of a JSON request body. */
   readonly maxRequestBytes: number;
+  /** Most bytes of an asset's content. */
+  readonly maxContentSize: number;
   /** How long a reply to invoke waits for the job, in milliseconds. Below 5000: a client gives up then. */
   readonly inlineWaitMs: number;
   /** The same with `wait`. */
@@ -32,7 +45,7 @@ export interface HttpLimits {
 
 /** Who sent a request to `/mcp`, and what. */
 export interface McpContext {
-  readonly caller: string;
+  readonly caller: Caller;
   /** The body as strict JSON; absent where the method has none. */
   readonly parsedBody?: unknown;
 }
@@ -40,30 +53,59 @@ export interface McpContext {
 /** A web-standard MCP endpoint. The signal of the request is aborted when the client hangs up. */
 export type McpHandler = (request: Request, context: McpContext) => Promise<Response>;
 
+/** Counts a request against its sender. @returns milliseconds to wait when there are too many, else 0 */
+export type RateLimit = (sender: string) => Promise<number>;
+
+/** What only some may see: numbers for a monitoring system. */
+export interface HttpMetrics {
+  readonly readers: "operator" | "public";
+  /** Prometheus text exposition. */
+  text(): Promise<{ readonly contentType: string; readonly body: string }>;
+}
+
 /** What the HTTP surface needs of the venue behind it. */
 export interface HttpHost {
   readonly did: string;
   readonly name: string;
+  /** Version of this package. */
+  readonly version: string;
+  readonly description: string;
   /** Whether callers without credentials are served at all. */
   readonly publicAccess: boolean;
+  /** Callers without credentials. */
+  readonly publicCaller: Caller;
+  readonly authenticate: Authenticate;
   /** Host names accepted on a loopback listener besides the loopback ones, in lower case. */
   readonly allowedHosts: readonly string[];
+  /** Origins other than the venue's own whose pages may call; `*`: any. */
+  readonly corsOrigins: readonly string[] | "*";
+  /** Whether `X-Forwarded-*` says who calls. */
+  readonly trustProxy: boolean;
   readonly limits: HttpLimits;
+  /** Absent: nobody is slowed down. */
+  readonly rateLimit?: RateLimit;
+  readonly jobs: CallerJobs;
+  readonly assets: Assets;
+  /** Absent: there is no `/healthz` and no `/metrics`. */
+  readonly metrics?: HttpMetrics;
   /** Base URL without a trailing slash; asked only once the surface listens. */
   url(): string;
   /** Milliseconds since the epoch. */
   nowMs(): number;
   stats(): HttpStats;
+  /** The DID document. */
+  didDocument(): JsonObject;
   operations(): readonly OperationListing[];
-  /** Finds an operation by any reference a client may use. `name` is its dispatch name. */
-  operation(reference: string): { readonly name: string; readonly listing: OperationListing } | undefined;
+  /** Finds an operation by any reference a client may use. */
+  operation(reference: string): FoundOperation | undefined;
   /** Starts a job of an operation that has been found. */
   submit(submission: Submission): RecordedJob;
-  /** The record for its owner, who counts as having received it. @param id bare lower-case hex */
-  job(id: string, caller: string): JobLookup;
+  /** The tree of values clients may read: plain objects, arrays and scalars. */
+  values(): JsonObject;
   /** A name for one failed request, shown to the caller in place of the failure. */
   requestId(): string;
   logInternal(error: unknown, requestId: string): void;
+  readonly log: Log;
   /** Absent: there is no `/mcp`. */
   readonly mcp?: McpHandler;
 }

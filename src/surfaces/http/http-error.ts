@@ -32,8 +32,12 @@ export const missingHost = (): HttpError => new HttpError(400, "Missing Host hea
 export const authenticationRequired = (): HttpError =>
   new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
 
-export const invalidToken = (): HttpError =>
-  new HttpError(401, "Invalid or expired token", { "www-authenticate": 'Bearer error="invalid_token"' });
+/** @param delegatedTo whose grants the token is about, when it is a delegation and so no credential */
+export const invalidToken = (delegatedTo?: string): HttpError => {
+  const hint = `: token is a delegation to ${echo(delegatedTo ?? "")}; send it in 'ucans' and authenticate as its audience`;
+  const text = `Invalid or expired token${delegatedTo === undefined ? "" : hint}`;
+  return new HttpError(401, text, { "www-authenticate": 'Bearer error="invalid_token"' });
+};
 
 export const unsupportedScheme = (): HttpError =>
   new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
@@ -53,5 +57,11 @@ export const bodyTooLarge = (limit: number): HttpError =>
   new HttpError(413, `Request too large: limit ${limit} bytes`, { connection: "close" });
 
 export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
+
+/** Sent only before any effect, so that the same call can be made again. */
+export const tooManyRequests = (retryAfterMs: number): HttpError => {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new HttpError(429, `Too many requests. Retry after ${seconds} s`, { "retry-after": `${seconds}` });
+};
 
 export const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);

@@ -1,31 +1,29 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { COMMON_HEADERS } from "./answer.js";
+import type { FastifyReply } from "fastify";
+import { COMMON_HEADERS, headersOf } from "./answer.js";
+import type { Exchange } from "./exchange.js";
 import type { HttpHost, McpHandler } from "./host.js";
 import { parseJson } from "./json-body.js";
 import { sendWebResponse, toWebRequest } from "./web-bridge.js";
 
 /** `/mcp`: hands the request to the MCP endpoint, and cancels it when the client hangs up. */
-export async function serveMcp(
-  host: HttpHost,
-  mcp: McpHandler,
-  exchange: { request: FastifyRequest; reply: FastifyReply },
-): Promise<FastifyReply> {
-  const { request, reply } = exchange;
+export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply, caller } = exchange;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
   const parsed = request.method === "POST" ? { parsedBody: await parseJson(body, { json5: false }) } : {};
   const { signal } = watchForHangUp(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
   try {
-    response = await mcp(webRequest, { caller: request.getDecorator<string>("caller"), ...parsed });
+    response = await mcp(webRequest, { caller, ...parsed });
   } catch (error) {
     // Nobody is left to be told, and being cancelled is no fault.
     if (signal.aborted) return reply.hijack();
     throw error;
   }
   reply.hijack();
-  await sendWebResponse(response, reply.raw, COMMON_HEADERS).catch((error: unknown) => {
-    if (!endedByClient(error)) host.logInternal(error, host.requestId());
+  const headers = { ...headersOf(reply), ...COMMON_HEADERS };
+  await sendWebResponse(response, reply.raw, headers).catch((error: unknown) => {
+    if (!endedByClient(error)) host.logInternal(error, request.id);
   });
   return reply;
 }

@@ -10,6 +10,8 @@ export interface HttpTimeouts {
   readonly headersMs: number;
   /** For a whole request, body included. */
   readonly requestMs: number;
+  /** Without a byte in either direction. Above the longest wait for a job. */
+  readonly idleMs: number;
   /** Between two requests on one connection. */
   readonly keepAliveMs: number;
   /** How often the first two are enforced. */
@@ -18,14 +20,18 @@ export interface HttpTimeouts {
   readonly closeMs: number;
 }
 
-/** 16 MiB, the largest body by default, in two minutes: a line of about 1 Mbit/s. */
+/** 100 MiB, the largest body by default, in ten minutes: a line of about 1.4 Mbit/s. */
 export const DEFAULT_TIMEOUTS: HttpTimeouts = {
   headersMs: 15_000,
-  requestMs: 120_000,
+  requestMs: 600_000,
+  idleMs: 180_000,
   keepAliveMs: 65_000,
   checkMs: 5_000,
   closeMs: 5_000,
 };
+
+/** Each connection takes a descriptor, of which the jail needs some too. */
+const MOST_CONNECTIONS = 1024;
 
 /** Creates a server of HTTP/1.1 without TLS. It has no `upgrade` listener, so offers such as `h2c` are ignored. */
 export function createNodeServer(
@@ -43,6 +49,8 @@ export function createNodeServer(
     },
     handler,
   );
+  server.setTimeout(timeouts.idleMs);
+  server.maxConnections = MOST_CONNECTIONS;
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
     const body = errorJson(new HttpError(417, "Expectation not supported"));
     response.writeHead(417, finalHeaders(body)).end(body);

@@ -1,52 +1,100 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { sendJson } from "./answer.js";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { COMMON_HEADERS, sendJson } from "./answer.js";
+import { getAsset, getContent, listAssets, putContent, registerAsset } from "./assets.js";
+import type { Caller } from "../../core/caller.js";
+import type { Exchange, Handler } from "./exchange.js";
+import { health, metrics } from "./health.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./http-error.js";
 import { invoke } from "./invoke.js";
-import { getJob, isJobTarget } from "./job.js";
+import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./jobs.js";
 import { serveMcp } from "./mcp.js";
+import { openApi } from "./openapi.js";
+import { streamJob } from "./sse.js";
+import { countValues, listValues, readValues, sliceValues } from "./values.js";
 
 /** The generation of the wire protocol; clients switch features on by it. */
 const WIRE_VERSION = "0.9.0";
+const MCP_VERSION = "1.0";
 
 const STATUS_PATH = "/api/v1/status";
+/** Last segments that name something of a job or an asset rather than being part of its id. */
+const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>;
+type Endpoint = (host: HttpHost, exchange: Exchange) => ReturnType<Handler>;
+type Methods = Readonly<Record<string, Endpoint>>;
 
-interface Endpoint {
+interface Route {
   readonly url: string;
-  readonly methods: Readonly<Record<string, Handler>>;
-  /** Whether a target below `url` exists; by default all do. */
-  readonly exists?: (target: string) => boolean;
+  readonly methods: Methods;
+  /** What stands behind a target and a known suffix. Routes that have any take no body, or read it themselves. */
+  readonly suffixes?: Readonly<Record<string, Methods>>;
 }
+
+const json = (make: (host: HttpHost) => unknown): Endpoint => {
+  return (host, { reply }) => sendJson(reply, 200, JSON.stringify(make(host)));
+};
+
+const ROUTES: readonly Route[] = [
+  { url: STATUS_PATH, methods: { GET: json(statusOf) } },
+  { url: "/api/v1/invoke", methods: { POST: invoke } },
+  { url: "/api/v1/operations", methods: { GET: json((host) => host.operations()) } },
+  {
+    url: "/api/v1/operations/*",
+    methods: { GET: (host, { reply, target }) => sendJson(reply, 200, JSON.stringify(findOperation(host, target))) },
+  },
+  { url: "/api/v1/jobs", methods: { GET: listJobs } },
+  {
+    url: "/api/v1/jobs/*",
+    methods: { GET: getJob, POST: messageJob },
+    suffixes: {
+      sse: { GET: streamJob },
+      cancel: { PUT: cancelJob },
+      pause: { PUT: pauseJob },
+      resume: { PUT: pauseJob },
+      delete: { PUT: deleteJob },
+    },
+  },
+  { url: "/api/v1/values/read", methods: { GET: readValues } },
+  { url: "/api/v1/values/list", methods: { GET: listValues } },
+  { url: "/api/v1/values/slice", methods: { GET: sliceValues } },
+  { url: "/api/v1/values/count", methods: { GET: countValues } },
+  { url: "/api/v1/assets", methods: { GET: listAssets, POST: registerAsset } },
+  {
+    url: "/api/v1/assets/*",
+    methods: { GET: getAsset },
+    suffixes: { content: { GET: getContent, PUT: putContent } },
+  },
+  { url: "/.well-known/did.json", methods: { GET: didDocument } },
+  { url: "/openapi.json", methods: { GET: openApi } },
+];
+
+const METRICS_ROUTES: readonly Route[] = [
+  { url: "/healthz", methods: { GET: health } },
+  { url: "/metrics", methods: { GET: metrics } },
+];
 
 /** Mounts every endpoint. Each answers any method, so that a known path with a wrong method is 405 and not 404. */
 export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
-  const endpoints: Endpoint[] = [
-    { url: STATUS_PATH, methods: { GET: (_request, reply) => sendJson(reply, 200, statusJson(host)) } },
-    { url: "/api/v1/invoke", methods: { POST: (request, reply) => invoke(host, request, reply) } },
-    {
-      url: "/api/v1/operations",
-      methods: { GET: (_request, reply) => sendJson(reply, 200, JSON.stringify(host.operations())) },
-    },
-    {
-      url: "/api/v1/operations/*",
-      methods: {
-        GET: (request, reply) => sendJson(reply, 200, JSON.stringify(findOperation(host, targetOf(request)))),
-      },
-    },
-    {
-      url: "/api/v1/jobs/*",
-      exists: isJobTarget,
-      methods: { GET: (request, reply) => getJob(host, targetOf(request), { request, reply }) },
-    },
-  ];
+  const routes = [...ROUTES, ...(host.metrics === undefined ? [] : METRICS_ROUTES), ...mcpRoutes(host)];
+  for (const route of routes) if (route.suffixes === undefined) mount(app, host, route);
+  app.register((scope, _options, done) => {
+    // Bodies here are ignored, whatever they claim to be, or are streams of any size.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
+    for (const route of routes) if (route.suffixes !== undefined) mount(scope, host, route);
+    done();
+  });
+}
+
+function mcpRoutes(host: HttpHost): Route[] {
   const { mcp } = host;
-  if (mcp !== undefined) {
-    const serve: Handler = (request, reply) => serveMcp(host, mcp, { request, reply });
-    endpoints.push({ url: "/mcp", methods: { POST: serve, GET: serve, DELETE: serve } });
-  }
-  for (const endpoint of endpoints) mount(app, endpoint);
+  if (mcp === undefined) return [];
+  const serve: Endpoint = (_host, exchange) => serveMcp(host, mcp, exchange);
+  return [
+    { url: "/mcp", methods: { POST: serve, GET: serve, DELETE: serve } },
+    { url: "/.well-known/mcp", methods: { GET: json(mcpDiscovery) } },
+  ];
 }
 
 /** Whether a request must name its caller when public access is off. */
@@ -68,24 +116,44 @@ export function unmapped(request: FastifyRequest): HttpError {
   return endpointNotFound(request.method, echo(pathOf(request)));
 }
 
-function mount(app: FastifyInstance, endpoint: Endpoint): void {
-  const handlers = new Map(Object.entries(endpoint.methods));
-  const allow = [...handlers.keys()].join(", ");
-  const handlerOf = (request: FastifyRequest): Handler => {
-    if (endpoint.exists?.(targetOf(request)) === false) throw unmapped(request);
-    const handler = handlers.get(request.method);
-    if (handler === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allow);
-    return handler;
+interface Resolved {
+  readonly endpoint: Endpoint;
+  readonly target: string;
+}
+
+function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
+  const resolve = (request: FastifyRequest): Resolved => {
+    const whole = targetOf(request);
+    const { target, methods } = suffixed(route, whole);
+    if (methods === undefined || (target === "" && route.url.endsWith("*"))) throw unmapped(request);
+    const endpoint = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+    if (endpoint === undefined)
+      throw methodNotAllowed(request.method, echo(pathOf(request)), Object.keys(methods).join(", "));
+    return { endpoint, target };
   };
   app.route({
     method: app.supportedMethods,
-    url: endpoint.url,
+    url: route.url,
     // Before the body is read: it must not be waited for, nor judged, when nobody takes it.
-    onRequest: async (request) => {
-      handlerOf(request);
+    onRequest: (request, _reply, next) => {
+      resolve(request);
+      next();
     },
-    handler: (request, reply) => handlerOf(request)(request, reply),
+    handler: (request, reply) => {
+      const { endpoint, target } = resolve(request);
+      return endpoint(host, { request, reply, target, caller: request.getDecorator<Caller>("caller") });
+    },
   });
+}
+
+/** Takes a known suffix from the right end of a target. No methods: there is no such endpoint. */
+function suffixed(route: Route, whole: string): { target: string; methods: Methods | undefined } {
+  const { suffixes, methods } = route;
+  if (suffixes === undefined) return { target: whole, methods };
+  const slash = whole.lastIndexOf("/");
+  const suffix = whole.slice(slash + 1);
+  if (slash < 0 || !SUFFIXES.includes(suffix)) return { target: whole, methods };
+  return { target: whole.slice(0, slash), methods: Object.hasOwn(suffixes, suffix) ? suffixes[suffix] : undefined };
 }
 
 /** What follows the fixed part of the path; slashes included, percent-decoded once by the router. */
@@ -101,8 +169,8 @@ function findOperation(host: HttpHost, name: string): OperationListing {
   return operation.listing;
 }
 
-function statusJson(host: HttpHost): string {
-  return JSON.stringify({
+function statusOf(host: HttpHost): object {
+  return {
     status: "OK",
     ts: host.nowMs(),
     did: host.did,
@@ -110,5 +178,19 @@ function statusJson(host: HttpHost): string {
     version: WIRE_VERSION,
     url: host.url(),
     stats: host.stats(),
-  });
+  };
+}
+
+function mcpDiscovery(host: HttpHost): object {
+  return {
+    mcp_version: MCP_VERSION,
+    server_url: `${host.url()}/mcp`,
+    description: host.description,
+    endpoint: { path: "/mcp", transport: "streamable-http" },
+  };
+}
+
+function didDocument(host: HttpHost, { reply }: Exchange): ReturnType<Handler> {
+  const body = Buffer.from(JSON.stringify(host.didDocument()));
+  return reply.code(200).headers(COMMON_HEADERS).header("content-type", "application/did+json").send(body);
 }

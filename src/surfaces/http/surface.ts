@@ -2,45 +2,42 @@ import { METHODS, type Server } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
-import { refuse } from "./admission.js";
+import { Admission } from "./admit.js";
 import { sendError } from "./answer.js";
+import { explain } from "./explain.js";
 import type { HttpHost } from "./host.js";
-import {
-  authenticationRequired,
-  badRequest,
-  bodyTooLarge,
-  HttpError,
-  internal,
-  malformedTarget,
-  unsupportedMediaType,
-} from "./http-error.js";
+import { malformedTarget } from "./http-error.js";
+import { InFlight } from "./in-flight.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./node-server.js";
-import { mountEndpoints, needsCaller, unmapped } from "./routes.js";
+import { mountEndpoints, unmapped } from "./routes.js";
+
+/** Where a surface is to listen: at a port, where `0` is any free one, or at a Unix socket. */
+export type ListenTarget = { readonly hostname: string; readonly port: number } | { readonly socket: string };
 
 export interface HttpSurfaceOptions {
   readonly host: HttpHost;
-  /** Address to listen on; `localhost` is both loopback addresses, as far as the machine has them. */
-  readonly hostname: string;
-  /** `0`: any free port. */
-  readonly port: number;
+  /** As host name, `localhost` is both loopback addresses, as far as the machine has them. */
+  readonly listen: ListenTarget;
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
 /** Where a surface listens. */
-export interface HttpAddress {
-  /** IP address, without brackets. */
-  readonly address: string;
-  readonly port: number;
-}
+export type HttpAddress = { readonly address: string; readonly port: number } | { readonly socket: string };
 
 export interface HttpSurface {
   /** @throws the error of the system, for example with `code` `EADDRINUSE` */
   listen(): Promise<HttpAddress>;
   /** `undefined` unless it listens. */
   address(): HttpAddress | undefined;
+  /** Stops taking connections; requests on open ones are still answered. */
+  stop(): void;
   /** Stops listening, lets open requests end for a while, then cuts them off. */
   close(): Promise<void>;
 }
+
+/** Requests and answers held in memory, as a multiple of the largest request, and never less than a fixed size. */
+const IN_FLIGHT_REQUESTS = 8;
+const LEAST_IN_FLIGHT_BYTES = 256 * 1024 * 1024;
 
 /**
  * Creates the HTTP surface of a venue: HTTP/1.1 without TLS. It decodes requests, hands them to the host and encodes the
@@ -55,31 +52,48 @@ class FastifySurface implements HttpSurface {
   readonly #timeouts: HttpTimeouts;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
+  readonly #admission: Admission;
   readonly #app: FastifyInstance;
   #closing = false;
-  /** Until it is known where the surface listens, the stricter rules hold. */
-  #loopback = true;
 
   constructor(options: HttpSurfaceOptions) {
+    const { host } = options;
     this.#options = options;
-    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.#timeouts = {
+      ...DEFAULT_TIMEOUTS,
+      idleMs: Math.max(DEFAULT_TIMEOUTS.idleMs, host.limits.maxWaitMs + DEFAULT_TIMEOUTS.keepAliveMs),
+      ...options.timeouts,
+    };
+    const mostBytes = Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * host.limits.maxRequestBytes);
+    this.#admission = new Admission(host, new InFlight(mostBytes));
     this.#app = this.#build();
   }
 
   async listen(): Promise<HttpAddress> {
-    const { hostname, port } = this.#options;
+    const { listen } = this.#options;
+    if ("socket" in listen) {
+      await this.#app.listen({ path: listen.socket });
+      return { socket: listen.socket };
+    }
+    const { hostname, port } = listen;
     const both = hostname.toLowerCase() === "localhost";
     await this.#app.listen({ host: both ? "127.0.0.1" : hostname, port });
     const address = this.address();
-    if (address === undefined) throw new Error("Cannot listen: the surface was closed meanwhile");
-    this.#loopback = isLoopbackAddress(address.address);
+    if (address === undefined || "socket" in address) throw new Error("Cannot listen: the surface was closed meanwhile");
+    this.#admission.loopback = isLoopbackAddress(address.address);
     if (both) await this.#listenOnIpv6(address.port);
     return address;
   }
 
   address(): HttpAddress | undefined {
     const bound = this.#servers[0]?.address() ?? null;
-    return typeof bound === "object" && bound !== null ? { address: bound.address, port: bound.port } : undefined;
+    if (bound === null) return undefined;
+    return typeof bound === "string" ? { socket: bound } : { address: bound.address, port: bound.port };
+  }
+
+  stop(): void {
+    this.#closing = true;
+    for (const server of this.#servers) server.close();
   }
 
   async close(): Promise<void> {
@@ -96,9 +110,12 @@ class FastifySurface implements HttpSurface {
 
   #build(): FastifyInstance {
     const { host } = this.#options;
+    const admission = this.#admission;
     const app = fastify({
       bodyLimit: host.limits.maxRequestBytes,
       exposeHeadRoutes: false,
+      trustProxy: host.trustProxy,
+      genReqId: () => host.requestId(),
       // Requests that arrive on open connections while closing are answered as ever, and the connection ends.
       return503OnClosing: false,
       serverFactory: (handler) => {
@@ -109,7 +126,7 @@ class FastifySurface implements HttpSurface {
       },
       clientErrorHandler: answerClientError,
       frameworkErrors: (_error, request, reply) => {
-        sendError(reply, this.#refusal(request.raw) ?? (isPath(request) ? malformedTarget() : unmapped(request)));
+        sendError(reply, admission.refusal(request.raw) ?? (isPath(request) ? malformedTarget() : unmapped(request)));
       },
     });
     for (const method of METHODS) {
@@ -118,13 +135,16 @@ class FastifySurface implements HttpSurface {
     // Bodies are taken as they are; the endpoints parse them, each by its own rules.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-    app.decorateRequest("caller", "");
-    app.addHook("onRequest", async (request) => this.#admit(request));
-    app.addHook("onSend", async (_request, reply) => {
+    app.decorateRequest("caller", null);
+    admission.mount(app);
+    app.addHook("onSend", (_request, reply, payload, next) => {
       if (this.#closing) reply.header("connection", "close");
+      next(null, payload);
     });
     app.setNotFoundHandler((request, reply) => sendError(reply, unmapped(request)));
-    app.setErrorHandler((error, request, reply) => sendError(reply, this.#explain(error, request, reply)));
+    app.setErrorHandler((error, request, reply: FastifyReply) =>
+      sendError(reply, explain(error, host, { request, reply })),
+    );
     mountEndpoints(app, host);
     return app;
   }
@@ -134,45 +154,6 @@ class FastifySurface implements HttpSurface {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
-  }
-
-  #admit(request: FastifyRequest): void {
-    const { host } = this.#options;
-    const refusal = this.#refusal(request.raw);
-    if (refusal !== undefined) throw refusal;
-    if (!host.publicAccess && needsCaller(request)) throw authenticationRequired();
-    // At once, without reading a body that nobody takes.
-    if (request.is404) throw unmapped(request);
-    const encoding = request.headers["content-encoding"];
-    if (encoding !== undefined && encoding.toLowerCase() !== "identity") throw unsupportedMediaType();
-    request.setDecorator("caller", `${host.did}:public`);
-  }
-
-  #refusal(raw: FastifyRequest["raw"]): HttpError | undefined {
-    const { host } = this.#options;
-    return refuse(raw, {
-      loopback: this.#loopback,
-      allowedHosts: host.allowedHosts,
-      ownOrigin: () => new URL(host.url()).origin,
-    });
-  }
-
-  #explain(error: unknown, request: FastifyRequest, reply: FastifyReply): HttpError {
-    if (error instanceof HttpError) return error;
-    const { host } = this.#options;
-    switch (codeOf(error)) {
-      case "FST_ERR_CTP_BODY_TOO_LARGE":
-        return bodyTooLarge(host.limits.maxRequestBytes);
-      case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-        return unsupportedMediaType();
-      case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-        return badRequest("Request body size did not match Content-Length");
-    }
-    // The client broke off while sending; what it sent is not worth a word in the log.
-    if (request.raw.errored !== null || reply.raw.destroyed) return badRequest("Request incomplete");
-    const requestId = host.requestId();
-    host.logInternal(error, requestId);
-    return internal(requestId);
   }
 
   async #listenOnIpv6(port: number): Promise<void> {
@@ -186,7 +167,8 @@ class FastifySurface implements HttpSurface {
       });
     } catch (error) {
       // A machine without IPv6 is no fault. Somebody else behind the same URL is one.
-      if (["EADDRNOTAVAIL", "EAFNOSUPPORT"].includes(codeOf(error) ?? "")) return;
+      const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+      if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") return;
       await this.close();
       throw error;
     }
@@ -195,11 +177,6 @@ class FastifySurface implements HttpSurface {
 }
 
 const isPath = (request: FastifyRequest): boolean => request.raw.url?.startsWith("/") === true;
-
-function codeOf(error: unknown): string | undefined {
-  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-  return typeof code === "string" ? code : undefined;
-}
 
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {

@@ -50,7 +50,7 @@ export function toWebRequest(
 export async function sendWebResponse(
   response: Response,
   raw: ServerResponse,
-  headers: Readonly<Record<string, string>>,
+  headers: OutgoingHttpHeaders,
 ): Promise<void> {
   const { body } = response;
   if (raw.destroyed) {

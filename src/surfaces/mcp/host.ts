@@ -1,11 +1,19 @@
 import type { OperationMetadata } from "../../core/adapter.js";
 import type { StartedJob } from "../../core/job.js";
 
+/** A tool call as its client sent it. */
+export interface ToolCall {
+  /** Dispatch name. */
+  readonly operation: string;
+  readonly input: unknown;
+  /** Tokens sent along, as given; `undefined`: none. */
+  readonly ucans: unknown;
+}
+
 /** What the MCP surface needs of the venue behind it. */
 export interface McpHost {
-  readonly name: string;
-  /** Version of this package. */
-  readonly version: string;
+  /** What the server says of itself. */
+  readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };
   /** What a model is told of the server as a whole. */
   readonly instructions: string;
   /** The operations offered as tools. */
@@ -13,7 +21,7 @@ export interface McpHost {
   /** How long a tool call waits for its job, in milliseconds. `undefined`: until it ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
   /** Starts the job of a tool call. */
-  submit(operation: string, input: unknown, signal: AbortSignal): StartedJob;
+  submit(call: ToolCall, signal: AbortSignal): StartedJob;
   /** Told of failures whose details a caller must not see. */
   logInternal(error: unknown, requestId: string): void;
 }

@@ -9,7 +9,7 @@ import type { McpHost } from "./host.js";
 /** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
 export function createMcpServer(host: McpHost): Server {
   const server = new Server(
-    { name: host.name, version: host.version },
+    host.serverInfo,
     { capabilities: { tools: {} }, instructions: host.instructions },
   );
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
@@ -19,8 +19,8 @@ export function createMcpServer(host: McpHost): Server {
     if (tool === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${escapeText(params.name)}`);
     }
-    const input = params.arguments ?? {};
-    const job = host.submit(tool.name, input, context.mcpReq.signal);
+    const { input, ucans } = splitTokens(params.arguments ?? {});
+    const job = host.submit({ operation: tool.name, input, ucans }, context.mcpReq.signal);
     try {
       return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
     } catch (error) {
@@ -31,6 +31,13 @@ export function createMcpServer(host: McpHost): Server {
     }
   });
   return server;
+}
+
+/** Tokens travel among the arguments; no operation ever sees them. */
+function splitTokens(given: Record<string, unknown>): { input: Record<string, unknown>; ucans: unknown } {
+  if (!Object.hasOwn(given, "ucans")) return { input: given, ucans: undefined };
+  const { ucans, ...input } = given;
+  return { input, ucans };
 }
 
 function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknown> {

@@ -17,15 +17,16 @@ const facts: BannerFacts = {
   ],
   publicAccess: true,
   mcp: true,
+  tokens: 0,
 };
 
 const bannerOf = (changes: Partial<BannerFacts>) => banner({ ...facts, ...changes });
 const curlOf = (text: string) => /Try it\n {2}(.*)\n/.exec(text)?.[1];
 const operationOf = (text: string) => /"operation":"v\/ops\/file\/(\w+)"/.exec(text)?.[1];
 
-test("tells where it listens, as whom, and how to stop it", () => {
+test("tells where it listens, and as whom", () => {
   expect(bannerOf({})).toMatch(
-    /^venue-files 1\.2\.3 listens on http:\/\/localhost:8080\nDID did:key:zMe\n[\s\S]*Stop with Ctrl-C\.\n$/,
+    /^venue-files 1\.2\.3 listens on http:\/\/localhost:8080\nDID did:key:zMe\n/,
   );
 });
 
@@ -76,7 +77,7 @@ describe("what anonymous callers may do in a root:", () => {
   test("nothing where they are not served", () => {
     const text = bannerOf({ publicAccess: false, publicCaps: [] });
     expect(text.match(/anonymous callers: refused/g)).toHaveLength(3);
-    expect(text).toContain("Nobody is served beyond this");
+    expect(text).toContain("Nobody is served without a token; there is no local token, and no configured one.");
     expect(text).not.toContain("MCP");
   });
 });
@@ -109,7 +110,7 @@ describe("the line to paste", () => {
 });
 
 describe("the MCP client configuration", () => {
-  const configurationOf = (text: string): unknown => JSON.parse(/configuration\n([\s\S]*?)\n\n/.exec(text)?.[1] ?? "");
+  const configurationOf = (text: string): unknown => JSON.parse(/configuration\n([\s\S]*)$/.exec(text)?.[1] ?? "");
 
   test("is JSON under the name of the venue, whatever that is", () => {
     for (const name of ["venue-files", 'my "own"\nvenue']) {
@@ -122,4 +123,32 @@ describe("the MCP client configuration", () => {
   test("is left out where MCP is switched off", () => {
     expect(bannerOf({ mcp: false })).not.toContain("MCP");
   });
+});
+
+describe("a local token", () => {
+  const localToken = "t".repeat(43);
+
+  test("stands in the line to paste and in the client configuration, and what it does is said", () => {
+    const text = bannerOf({ localToken, publicAccess: false, publicCaps: [] });
+    expect(text).toContain("The token below acts as the operator: everything in every root.");
+    expect(curlOf(text)).toMatch(/^curl -s \S+\/invoke -H 'Authorization: Bearer t{43}' -H 'Content-Type/);
+    expect(text).toContain(`"headers": {\n          "Authorization": "Bearer ${localToken}"`);
+  });
+
+  test("lets the line write where anonymous callers may not, but only into a temp root", () => {
+    expect(operationOf(bannerOf({ localToken, publicCaps: [] }))).toBe("write");
+    const docs = [{ name: "docs", kind: "host", readOnly: false }];
+    expect(operationOf(bannerOf({ localToken, publicCaps: [], roots: docs }))).toBe("tree");
+  });
+
+  test("has others beside it, which are counted", () => {
+    expect(bannerOf({ localToken, tokens: 2 })).toContain("Keep it to yourself; 2 configured tokens beside it.");
+    expect(bannerOf({ tokens: 1 })).toContain("there is no local token, but 1 configured token.");
+  });
+});
+
+test("on a socket the line goes there", () => {
+  const text = bannerOf({ socket: "/run/my venue.sock", url: "http://localhost" });
+  expect(text).toContain("listens on /run/my venue.sock\n");
+  expect(curlOf(text)).toMatch(/^curl -s --unix-socket '\/run\/my venue\.sock' http:\/\/localhost\/api\/v1\/invoke /);
 });

@@ -6,7 +6,7 @@ let served: Served;
 beforeAll(async () => {
   served = await serve(
     { read: () => 1 },
-    { http: { allowedHosts: ["Files.Example"] }, mcp: async () => async () => new Response("mcp") },
+    { http: { baseUrl: "https://files.example/venue" }, mcp: async () => async () => new Response("mcp") },
   );
 });
 afterAll(closeAll);
@@ -71,7 +71,7 @@ describe("on a loopback listener, Host", () => {
 
 describe("off loopback", () => {
   test("any Host is accepted, but there must be one", async () => {
-    const open = await serve({ read: () => 1 }, { http: { hostname: "0.0.0.0" } });
+    const open = await serve({ read: () => 1 }, { http: { listen: { hostname: "0.0.0.0", port: 0 } } });
     expect((await sendRaw(open.port, rawRequest("GET /api/v1/status", { Host: "files.example.com" }))).status).toBe(
       200,
     );
@@ -81,7 +81,7 @@ describe("off loopback", () => {
   });
 
   test("a page is not the venue's own because Host says so", async () => {
-    const open = await serve({ read: () => 1 }, { http: { hostname: "0.0.0.0" } });
+    const open = await serve({ read: () => 1 }, { http: { listen: { hostname: "0.0.0.0", port: 0 } } });
     const headers = { Host: "evil.example", Origin: "http://evil.example" };
     expect((await sendRaw(open.port, rawRequest("GET /api/v1/status", headers))).status).toBe(403);
     const own = { Host: "files.example.com", Origin: open.url };
@@ -91,7 +91,9 @@ describe("off loopback", () => {
 
 describe("Origin", () => {
   test("of the venue's own URL is accepted", async () => {
-    expect((await status({ Origin: served.url })).status).toBe(200);
+    expect((await status({ Origin: "https://files.example" })).status).toBe(200);
+    const plain = await serve({ read: () => 1 });
+    expect((await sendRaw(plain.port, rawRequest("GET /api/v1/status", { Origin: plain.url }))).status).toBe(200);
   });
 
   test("of the loopback name the request was sent to is accepted", async () => {
@@ -177,7 +179,7 @@ describe("without public access", () => {
     expect(await outcome(fetch(`${closed.url}/api/v1/status`))).toMatchObject({ status: 200, body: { did: DID } });
   });
 
-  test.each(["/", "/nope", "/.well-known/did.json"])("%s is not found", async (path) => {
+  test.each(["/", "/nope", "/.well-known/nope"])("%s is not found", async (path) => {
     expect((await fetch(closed.url + path)).status).toBe(404);
   });
 

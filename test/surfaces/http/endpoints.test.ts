@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { gate } from "../../venue/fake-adapter.js";
-import { closeAll, DID, outcome, postInvoke, type Served, serve } from "./fixture.js";
+import { ALICE, as, closeAll, DID, outcome, postInvoke, type Served, serve } from "./fixture.js";
 
 const NOW = 1_790_000_000_000;
 let served: Served;
@@ -24,7 +24,7 @@ test("status tells who the venue is and what it can do", async () => {
       name: "test venue",
       version: "0.9.0",
       url: served.url,
-      stats: { assets: 0, users: 0, ops: 2, jobs: 0 },
+      stats: { assets: 2, users: 0, ops: 2, jobs: 0 },
     },
   });
 });
@@ -32,6 +32,7 @@ test("status tells who the venue is and what it can do", async () => {
 describe("operations", () => {
   const read = {
     name: "v/ops/file/read",
+    asset: expect.stringMatching(/^[0-9a-f]{64}$/),
     description: "Does read",
     input: { type: "object", title: "read" },
     output: { type: "object" },
@@ -51,6 +52,43 @@ describe("operations", () => {
     expect(await get("/api/v1/operations/v/ops/file/nope")).toEqual({
       status: 404,
       body: { error: "Operation not found: v/ops/file/nope" },
+    });
+  });
+});
+
+describe("what everybody may know", () => {
+  test("is the DID document, in its own type", async () => {
+    const response = await fetch(`${served.url}/.well-known/did.json`);
+    expect(response.headers.get("content-type")).toBe("application/did+json");
+    expect(await outcome(response)).toEqual({
+      status: 200,
+      body: { id: DID, service: [{ type: "Covia.API.v1", serviceEndpoint: `${served.url}/api/v1` }] },
+    });
+  });
+
+  test("is where MCP is", async () => {
+    const { url } = await serve({ read: () => 1 }, { mcp: async () => async () => new Response("mcp") });
+    expect(await outcome(fetch(`${url}/.well-known/mcp`))).toEqual({
+      status: 200,
+      body: {
+        mcp_version: "1.0",
+        server_url: `${url}/mcp`,
+        description: expect.stringContaining("test venue"),
+        endpoint: { path: "/mcp", transport: "streamable-http" },
+      },
+    });
+  });
+
+  test("is told under the base URL the venue is known by", async () => {
+    const baseUrl = "https://files.example/venue";
+    const { url } = await serve(
+      { read: () => 1 },
+      { http: { baseUrl }, mcp: async () => async () => new Response("mcp") },
+    );
+    expect(await outcome(fetch(`${url}/api/v1/status`))).toMatchObject({ body: { url: baseUrl } });
+    expect(await outcome(fetch(`${url}/.well-known/mcp`))).toMatchObject({ body: { server_url: `${baseUrl}/mcp` } });
+    expect(await outcome(fetch(`${url}/.well-known/did.json`))).toMatchObject({
+      body: { service: [{ serviceEndpoint: `${baseUrl}/api/v1` }] },
     });
   });
 });
@@ -86,19 +124,15 @@ describe("a job", () => {
   );
 
   test("of somebody else is 403, and stays known to its owner", async () => {
-    const job = served.venue.submit({
-      operation: "file:read",
-      input: {},
-      caller: "did:key:zAlice",
-      context: {},
-      private: true,
-    });
+    const job = served.venue.submit({ operation: "file:read", input: {}, caller: ALICE, context: {}, private: true });
     await job.result;
-    expect(await get(`/api/v1/jobs/0x${job.id.toUpperCase()}`)).toEqual({
-      status: 403,
-      body: { error: `Access denied to job: ${job.id}` },
+    const path = `/api/v1/jobs/0x${job.id.toUpperCase()}`;
+    expect(await get(path)).toEqual({ status: 403, body: { error: `Access denied to job: ${job.id}` } });
+    expect(await outcome(fetch(served.url + path, { headers: as("bob") }))).toMatchObject({ status: 403 });
+    expect(await outcome(fetch(served.url + path, { headers: as("alice") }))).toMatchObject({
+      status: 200,
+      body: { status: "COMPLETE" },
     });
-    expect(served.venue.job(job.id)?.status).toBe("COMPLETE");
   });
 
   test("that is private is forgotten once its owner has read its end", async () => {

@@ -1,4 +1,9 @@
 import { connect, type Socket } from "node:net";
+import type { AuthenticationResult } from "../../../src/core/caller.js";
+import { systemClock } from "../../../src/core/clock.js";
+import { silentLog } from "../../../src/core/log.js";
+import { createAssetMemory } from "../../../src/venue/asset-memory.js";
+import { createAssets, type VenueAssets } from "../../../src/venue/assets.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../../src/venue/venue.js";
 import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../../venue/fake-adapter.js";
 
@@ -16,7 +21,43 @@ export interface Served {
 type Overrides = Partial<Omit<VenueHostOptions, "http" | "jobs">> & {
   http?: Partial<VenueHostOptions["http"]>;
   jobs?: Partial<VenueHostOptions["jobs"]>;
+  /** Who may register assets, and how much. */
+  assetRules?: { write?: "public" | "operator"; maxTotalBytes?: number };
 };
+
+/** Tokens that {@link serve} knows: the operator's, and those of two callers. */
+export const TOKENS = {
+  operator: "operator-token-operator-token-operator",
+  alice: "alice-token-alice-token-alice-token-alice",
+  bob: "bob-token-bob-token-bob-token-bob-token",
+} as const;
+export const ALICE = "did:key:z6MkAlice";
+export const BOB = "did:key:z6MkBob";
+
+function authenticate(authorization: string): AuthenticationResult {
+  const [scheme, token] = authorization.split(" ");
+  if (scheme?.toLowerCase() !== "bearer") return { refused: "unsupported_scheme" };
+  if (token === TOKENS.operator) return { caller: { did: DID, authentication: "local-token", isOperator: true } };
+  const did = token === TOKENS.alice ? ALICE : token === TOKENS.bob ? BOB : undefined;
+  if (did === undefined) return { refused: "invalid_token" };
+  return { caller: { did, authentication: "identity", isOperator: false } };
+}
+
+/** Headers of a known caller. */
+export const as = (who: keyof typeof TOKENS): { authorization: string } => ({ authorization: `Bearer ${TOKENS[who]}` });
+
+/** Assets in memory, of a venue with {@link DID}. */
+export function memoryAssets(rules: Overrides["assetRules"] = {}): Promise<VenueAssets> {
+  return createAssets({
+    did: DID,
+    store: createAssetMemory(),
+    write: rules.write ?? "public",
+    maxTotalBytes: rules.maxTotalBytes ?? 10_000_000,
+    maxContentSize: 1_000_000,
+    clock: systemClock,
+    log: silentLog,
+  });
+}
 
 const open: VenueHost[] = [];
 
@@ -24,17 +65,31 @@ const open: VenueHost[] = [];
 export async function serve(operations: Record<string, FakeOperation>, overrides: Overrides = {}): Promise<Served> {
   const adapter = fakeAdapter(operations);
   const logged: Served["logged"] = [];
+  const { http, jobs, assetRules, ...others } = overrides;
   const venue = createVenueHost({
     name: "test venue",
     did: DID,
     adapters: [adapter],
+    assets: await memoryAssets(assetRules),
+    authenticate,
+    didDocument: (baseUrl) => ({ id: DID, service: [{ type: "Covia.API.v1", serviceEndpoint: `${baseUrl}/api/v1` }] }),
     logInternal: (error, requestId) => logged.push({ error, requestId }),
-    ...overrides,
-    jobs: { inlineWaitMs: 2000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000, ...overrides.jobs },
-    http: { hostname: "127.0.0.1", port: 0, publicAccess: true, maxRequestBytes: 1_000_000, ...overrides.http },
+    ...others,
+    jobs: {
+      ...{ inlineWaitMs: 2000, maxWaitMs: 5000, max: 100, maxBytes: 1_000_000, ttlMs: 60_000 },
+      ...{ listsAnonymous: true, graceMs: 1000 },
+      ...jobs,
+    },
+    http: {
+      listen: { hostname: "127.0.0.1", port: 0 },
+      publicAccess: true,
+      ...{ maxRequestBytes: 1_000_000, maxContentSize: 1_000_000 },
+      ...http,
+    },
   });
   open.push(venue);
-  const { port, url } = await venue.listen();
+  const { port = 0, url: known } = await venue.listen();
+  const url = http?.baseUrl === undefined ? known : `http://127.0.0.1:${port}`;
   return { venue, adapter, port, url, logged };
 }
 

@@ -1,14 +1,17 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Caller } from "../../../src/core/caller.js";
 import { aborted, notFound } from "../../../src/core/texts.js";
 import { gate } from "../../venue/fake-adapter.js";
-import { closeAll, DID, outcome, postInvoke, rawRequest, type Served, serve } from "./fixture.js";
+import { ALICE, ANYONE, OP_ASSET, OPERATOR } from "../../venue/job-store.js";
+import { outcome, rawRequest } from "./fixture.js";
+import { closeAll, type JobServer, OTHER_ASSET, serveJobs } from "./job-server.js";
 
-const ANYONE = `${DID}:public`;
-let served: Served;
+const DID = OPERATOR.did;
+let served: JobServer;
 beforeAll(async () => {
-  served = await serve({
+  served = await serveJobs({
     read: (input) => input,
     write: () => ({ written: 3, created: true }),
     missing: () => {
@@ -20,6 +23,12 @@ beforeAll(async () => {
   });
 });
 afterAll(closeAll);
+
+function postInvoke(server: JobServer, body: unknown, query = "", caller: Caller = ANYONE): Promise<Response> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const headers = { "content-type": "application/json" };
+  return server.request(`/api/v1/invoke${query}`, caller, { method: "POST", headers, body: text });
+}
 
 const invoke = (body: unknown, query = "") => outcome(postInvoke(served, body, query));
 const lastCall = () => served.adapter.calls.at(-1);
@@ -33,16 +42,17 @@ describe("invoke answers 201 with the record", () => {
     const record = await response.json();
     expect(record).toEqual({
       id: `0x${location?.slice(-32)}`,
+      op: OP_ASSET,
       name: "Fake read",
       operation: "v/ops/file/read",
       status: "COMPLETE",
       created: expect.any(Number),
       updated: expect.any(Number),
-      caller: ANYONE,
+      caller: ANYONE.did,
       input: { root: "docs", path: "a" },
       output: { root: "docs", path: "a" },
     });
-    expect(await outcome(fetch(served.url + location))).toEqual({ status: 200, body: record });
+    expect(await outcome(served.request(location ?? ""))).toEqual({ status: 200, body: record });
   });
 
   test("of a failed job", async () => {
@@ -73,8 +83,14 @@ describe("invoke answers 201 with the record", () => {
     expect(lastCall()?.input).toEqual({ root: "r", path: "p", content: "secret" });
   });
 
-  test("with an empty input when none is given", async () => {
-    expect((await invoke({ operation: "file:read" })).body).toMatchObject({ input: {}, output: {} });
+  test.each([{}, { input: null }])("with an empty input when there is none: %j", async (fields) => {
+    expect((await invoke({ operation: "file:read", ...fields })).body).toMatchObject({ input: {}, output: {} });
+    expect(lastCall()?.input).toEqual({});
+  });
+
+  test("under the asset by which the operation was named", async () => {
+    const { body } = await invoke({ operation: OTHER_ASSET });
+    expect(body).toMatchObject({ op: OTHER_ASSET, operation: "v/ops/file/read", status: "COMPLETE" });
   });
 
   test.each(["v/ops/file/read", "/v/ops/file/read", "file:read", `${DID}/v/ops/file/read`, `/${DID}/v/ops/file/read`])(
@@ -87,10 +103,34 @@ describe("invoke answers 201 with the record", () => {
 });
 
 describe("invoke hands the adapter", () => {
-  test("an anonymous caller and the id of the job", async () => {
+  test("the caller, what it may look assets up with, and the id of the job", async () => {
     const { body } = await invoke({ operation: "file:read" });
-    const id = (body as { id: string }).id.slice(2);
-    expect(lastCall()?.context).toEqual({ callerDID: ANYONE, jobId: id });
+    expect(lastCall()?.context).toEqual({
+      callerDID: ANYONE.did,
+      authentication: "public",
+      resolveAsset: served.resolveAsset,
+      signal: expect.objectContaining({}),
+      jobId: (body as { id: string }).id.slice(2),
+    });
+  });
+
+  test("what the caller's token gives", async () => {
+    const tokenCaps = [{ with: "file://docs/", can: "crud/read" }];
+    const caller: Caller = { ...ALICE, authentication: "static-token", tokenCaps };
+    const { body } = await outcome(postInvoke(served, { operation: "file:read" }, "", caller));
+    expect(body).toMatchObject({ status: "COMPLETE", caller: ALICE.did });
+    expect(lastCall()?.context).toMatchObject({ callerDID: ALICE.did, authentication: "static-token", tokenCaps });
+  });
+
+  test("the tokens of the call, as they are", async () => {
+    const ucans = ["a.b.c", "", "x".repeat(8192)];
+    expect((await invoke({ operation: "file:read", ucans })).body).toMatchObject({ status: "COMPLETE" });
+    expect(lastCall()?.context?.ucans).toEqual(ucans);
+  });
+
+  test.each([{}, { ucans: [] }])("no tokens when there are none: %j", async (fields) => {
+    await invoke({ operation: "file:read", ...fields });
+    expect(lastCall()?.context).not.toHaveProperty("ucans");
   });
 
   test.each<[string, unknown]>([
@@ -107,8 +147,8 @@ describe("invoke hands the adapter", () => {
   });
 
   test("nothing of ucans, caps and wait in the record", async () => {
-    const { body } = await invoke({ operation: "file:read", caps: [], ucans: [], wait: true });
-    expect(Object.keys(body as object)).toEqual(expect.not.arrayContaining(["ucans", "caps", "wait", "private"]));
+    const { body } = await invoke({ operation: "file:read", caps: [{ can: "secret" }], ucans: ["secret"], wait: true });
+    expect(JSON.stringify(body)).not.toMatch(/secret|ucans|caps|wait|private/);
   });
 });
 
@@ -130,12 +170,7 @@ describe("invoke refuses with 400 and starts nothing:", () => {
     ],
     ["a huge operation", { operation: "x".repeat(100_000) }, `Cannot resolve operation: ${"x".repeat(512)}…`],
     ["an input that is a list", { operation: "file:read", input: [] }, "'input' must be an object"],
-    ["an input that is null", { operation: "file:read", input: null }, "'input' must be an object"],
     ["an input that is a text", { operation: "file:read", input: "{}" }, "'input' must be an object"],
-    ["tokens", { operation: "file:read", ucans: ["a.b.c"] }, "not supported yet: 'ucans'"],
-    ["tokens of a wrong type", { operation: "file:read", ucans: "a.b.c" }, "'ucans' must be an array of strings"],
-    ["no list of tokens", { operation: "file:read", ucans: null }, "'ucans' must be an array of strings"],
-    ["tokens that are no texts", { operation: "file:read", ucans: [1] }, "'ucans' must be an array of strings"],
     ["private as a text", { operation: "file:read", private: "true" }, "'private' must be a boolean"],
   ])("%s", async (_name, body, error) => {
     const before = served.adapter.calls.length;
@@ -144,16 +179,64 @@ describe("invoke refuses with 400 and starts nothing:", () => {
   });
 });
 
+describe("invoke answers 201 with a failed job, and runs nothing, for", () => {
+  const notTexts = "'ucans' must be an array of strings";
+  const tooLarge = "'ucans' is too_large: at most 8 tokens, 8192 bytes each and 32768 together";
+  test.each<[string, unknown, string]>([
+    ["a token instead of a list", "a.b.c", notTexts],
+    ["null", null, notTexts],
+    ["an object", { length: 0 }, notTexts],
+    ["something else among the tokens", ["a.b.c", 1], notTexts],
+    ["nine tokens", Array(9).fill("a"), tooLarge],
+    ["a long token", ["x".repeat(8193)], tooLarge],
+    ["a token of many bytes", ["é".repeat(4097)], tooLarge],
+    ["much in all", Array(8).fill("x".repeat(4097)), tooLarge],
+  ])("%s", async (_name, ucans, error) => {
+    const before = served.adapter.calls.length;
+    const reply = await postInvoke(served, { operation: "file:read", ucans, input: { root: "docs" } });
+    expect(reply.status).toBe(201);
+    const record = await reply.json();
+    expect(record).toMatchObject({
+      status: "FAILED",
+      input: { root: "docs" },
+      error,
+      errorCode: "INVALID_INPUT",
+      errorData: { pointer: "/ucans", expected: expect.any(String) },
+    });
+    const found = await served.request(reply.headers.get("location") ?? "");
+    expect(await outcome(found)).toEqual({ status: 200, body: record });
+    expect(served.adapter.calls.length).toBe(before);
+  });
+
+  test("no tokens that are within the limits", async () => {
+    const ucans = Array(8).fill("x".repeat(4096));
+    expect((await invoke({ operation: "file:read", ucans })).body).toMatchObject({ status: "COMPLETE" });
+  });
+});
+
+test("invoke is refused with the time to wait while too much runs, and has no effect", async () => {
+  const slow = gate();
+  const busy = await serveJobs({ slow: () => slow.promise }, { max: 1, inlineWaitMs: 1 });
+  for (let i = 0; i < 64; i += 1) expect((await postInvoke(busy, { operation: "file:slow" })).status).toBe(201);
+  const refused = await postInvoke(busy, { operation: "file:slow" });
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+  expect(await refused.json()).toEqual({ error: expect.any(String) });
+  expect(busy.adapter.calls).toHaveLength(64);
+  slow.open(1);
+  await slow.promise;
+  expect((await postInvoke(busy, { operation: "file:slow" })).status).toBe(201);
+});
+
 describe("the reply to invoke", () => {
   test("comes before a long job ends, which goes on", async () => {
     const slow = gate();
-    const quick = await serve({ slow: () => slow.promise }, { jobs: { inlineWaitMs: 5, maxWaitMs: 60_000 } });
+    const quick = await serveJobs({ slow: () => slow.promise }, { inlineWaitMs: 5, maxWaitMs: 60_000 });
     const reply = await postInvoke(quick, { operation: "file:slow" });
     expect(reply.status).toBe(201);
     expect(await reply.json()).toMatchObject({ status: "STARTED" });
     slow.open({ size: 1 });
     await slow.promise;
-    const record = await outcome(fetch(quick.url + reply.headers.get("location")));
+    const record = await outcome(quick.request(reply.headers.get("location") ?? ""));
     expect(record).toMatchObject({ status: 200, body: { status: "COMPLETE", output: { size: 1 } } });
   });
 
@@ -163,7 +246,7 @@ describe("the reply to invoke", () => {
     ["?wait=true", {}, "?wait=true"],
   ])("waits for a long job with %s", async (_name, fields, query) => {
     const slow = gate();
-    const quick = await serve({ slow: () => slow.promise }, { jobs: { inlineWaitMs: 1, maxWaitMs: 60_000 } });
+    const quick = await serveJobs({ slow: () => slow.promise }, { inlineWaitMs: 1, maxWaitMs: 60_000 });
     const reply = outcome(postInvoke(quick, { operation: "file:slow", ...fields }, query));
     setTimeout(() => slow.open("done"), 60);
     expect(await reply).toMatchObject({ status: 201, body: { status: "COMPLETE", output: "done" } });
@@ -176,13 +259,13 @@ describe("the reply to invoke", () => {
     ["?wait=false", {}, "?wait=false"],
     ["?wait", {}, "?wait"],
   ])("does not wait for a long job with %s", async (_name, fields, query) => {
-    const quick = await serve({ slow: () => gate().promise }, { jobs: { inlineWaitMs: 1, maxWaitMs: 60_000 } });
+    const quick = await serveJobs({ slow: () => gate().promise }, { inlineWaitMs: 1, maxWaitMs: 60_000 });
     const reply = outcome(postInvoke(quick, { operation: "file:slow", ...fields }, query));
     expect(await reply).toMatchObject({ status: 201, body: { status: "STARTED" } });
   });
 
   test("with wait comes at maxWaitMs all the same", async () => {
-    const quick = await serve({ slow: () => gate().promise }, { jobs: { inlineWaitMs: 60_000, maxWaitMs: 5 } });
+    const quick = await serveJobs({ slow: () => gate().promise }, { inlineWaitMs: 60_000, maxWaitMs: 5 });
     expect(await outcome(postInvoke(quick, { operation: "file:slow", wait: true }))).toMatchObject({
       status: 201,
       body: { status: "STARTED" },
@@ -192,32 +275,48 @@ describe("the reply to invoke", () => {
   test("to a private call is the only place its end is ever shown", async () => {
     const reply = await postInvoke(served, { operation: "file:read", private: true });
     expect(await reply.json()).toMatchObject({ status: "COMPLETE" });
-    expect((await fetch(served.url + reply.headers.get("location"))).status).toBe(404);
+    expect((await served.request(reply.headers.get("location") ?? "")).status).toBe(404);
   });
 });
 
-test("a client that hangs up during invoke does not cancel the job", async () => {
-  const started = gate<AbortSignal | undefined>();
-  const slow = gate();
-  const quick = await serve({
-    slow: (_input, context) => {
-      started.open(context.signal);
-      return slow.promise;
-    },
+describe("a client that hangs up during invoke", () => {
+  /** Calls a slow operation, and hangs up once it runs. */
+  async function hangUp(fields: object) {
+    const started = gate<AbortSignal | undefined>();
+    const slow = gate();
+    const server = await serveJobs({
+      slow: (_input, context) => {
+        started.open(context.signal);
+        return slow.promise;
+      },
+    });
+    const socket = connect(server.port, "127.0.0.1");
+    const body = JSON.stringify({ operation: "file:slow", wait: true, ...fields });
+    socket.write(rawRequest("POST /api/v1/invoke", { "Content-Type": "application/json" }, body));
+    const signal = await started.promise;
+    socket.destroy();
+    await once(socket, "close");
+    // The server has seen the end of that connection once it answers on another.
+    expect((await server.request("/api/v1/jobs")).status).toBe(200);
+    const id = server.adapter.calls[0]?.context?.jobId ?? "";
+    return { server, signal, slow, path: `/api/v1/jobs/${id}` };
+  }
+
+  test("does not cancel the job", async () => {
+    const { server, signal, slow, path } = await hangUp({});
+    expect(signal?.aborted).toBe(false);
+    slow.open("done");
+    await slow.promise;
+    const record = await outcome(server.request(path));
+    expect(record).toMatchObject({ status: 200, body: { status: "COMPLETE", output: "done" } });
+    expect(server.logged).toEqual([]);
   });
-  const socket = connect(quick.port, "127.0.0.1");
-  const body = '{"operation":"file:slow","wait":true}';
-  socket.write(rawRequest("POST /api/v1/invoke", { "Content-Type": "application/json" }, body));
-  const signal = await started.promise;
-  socket.destroy();
-  await once(socket, "close");
-  const id = quick.adapter.calls[0]?.context?.jobId ?? "";
-  // The server has seen the end of that connection once it answers on another.
-  expect((await fetch(`${quick.url}/api/v1/status`)).status).toBe(200);
-  expect(signal?.aborted ?? false).toBe(false);
-  slow.open("done");
-  await slow.promise;
-  const record = await outcome(fetch(`${quick.url}/api/v1/jobs/${id}`));
-  expect(record).toMatchObject({ status: 200, body: { status: "COMPLETE", output: "done" } });
-  expect(quick.logged).toEqual([]);
+
+  test("has not seen the end of a private job, which can be asked for once", async () => {
+    const { server, slow, path } = await hangUp({ private: true });
+    slow.open("done");
+    await slow.promise;
+    expect(await outcome(server.request(path))).toMatchObject({ status: 200, body: { output: "done" } });
+    expect((await server.request(path)).status).toBe(404);
+  });
 });

@@ -8,6 +8,8 @@ afterAll(closeAll);
 
 const serveMcp = (handler: McpHandler): Promise<Served> => serve({ read: () => 1 }, { mcp: async () => handler });
 
+const ANYBODY = { did: `${DID}:public`, authentication: "public", isOperator: false };
+
 describe("/mcp hands over", () => {
   interface Seen {
     method: string;
@@ -42,12 +44,12 @@ describe("/mcp hands over", () => {
     expect(request.headers.get("mcp-session-id")).toBe("s1");
     expect(request.headers.get("accept")).toBe("text/event-stream");
     for (const name of ["connection", "content-length"]) expect(request.headers.has(name)).toBe(false);
-    expect(request.context).toEqual({ caller: `${DID}:public`, parsedBody: { jsonrpc: "2.0", id: 1, method: "ä" } });
+    expect(request.context).toEqual({ caller: ANYBODY, parsedBody: { jsonrpc: "2.0", id: 1, method: "ä" } });
   });
 
   test.each(["GET", "DELETE"])("%s without a body", async (method) => {
     const request = await seen((served) => fetch(`${served.url}/mcp`, { method }));
-    expect(request).toMatchObject({ method, text: "", context: { caller: `${DID}:public` } });
+    expect(request).toMatchObject({ method, text: "", context: { caller: ANYBODY } });
     expect(request.context).not.toHaveProperty("parsedBody");
   });
 });

@@ -16,6 +16,7 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
+import { type Log, silentLog } from "../../../src/core/log.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/open-venue.js";
 import { rawRequest, serve as serveFake } from "./fixture.js";
 
@@ -56,8 +57,9 @@ afterAll(async () => {
 async function serve(config: VenueConfigInput = {}): Promise<Venue> {
   const logged: unknown[] = [];
   const file = { roots: { docs: "docs", tmp: { temp: true as const } }, ...config.file };
-  const checked = parseConfig({ port: 0, ...config, file }, { baseDir: base });
-  const venue = await openVenue(checked, { listens: true, logInternal: (error) => logged.push(error) });
+  const checked = parseConfig({ port: 0, stateDir: "state", ...config, file }, { baseDir: base });
+  const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
+  const venue = await openVenue(checked, { listens: true, env: {}, log });
   open.push(venue);
   const { port } = await venue.host.listen();
   const url = `http://127.0.0.1:${port}`;
@@ -259,7 +261,7 @@ test("a client that hangs up during invoke does not lose its write", async () =>
 });
 
 test("closing does not wait for a connection on which nothing was ever asked", async () => {
-  const { venue, port } = await serveFake({}, { http: { hostname: "localhost", timeouts: { closeMs: 600_000 } } });
+  const { venue, port } = await serveFake({}, { http: { listen: { hostname: "localhost", port: 0 }, timeouts: { closeMs: 600_000 } } });
   for (const address of ["127.0.0.1", "::1"]) {
     const socket = connect(port, address).on("error", () => {});
     await once(socket, "connect");

@@ -19,17 +19,20 @@ describe("an unmapped route", () => {
     "GET /api/v1/status/",
     "GET /api/v1//status",
     "GET /API/v1/status",
-    "GET /api/v1/jobs",
-    "POST /api/v1/jobs",
     "GET /api/v1/jobs/",
-    "GET /api/v1/jobs/00/sse",
-    "PUT /api/v1/jobs/00/cancel",
-    "PUT /api/v1/jobs/00%2Fdelete",
-    "GET /api/v1/values/slice",
-    "POST /api/v1/assets",
-    "GET /api/v1/assets/00/content",
-    "GET /.well-known/did.json",
-    "GET /.well-known/mcp",
+    "GET /api/v1/jobs/00/content",
+    "GET /api/v1/jobs/00%2Fcontent",
+    "GET /api/v1/jobs//sse",
+    "GET /api/v1/assets/",
+    "GET /api/v1/assets/00/sse",
+    "GET /api/v1/assets//content",
+    "GET /api/v1/values",
+    "GET /api/v1/values/nope",
+    "GET /.well-known/",
+    "GET /.well-known/nope",
+    "GET /api/v1/agents",
+    "GET /api/v1/secrets",
+    "GET /metrics",
     "GET /healthz",
     "PROPFIND /",
     "OPTIONS *",
@@ -54,11 +57,15 @@ describe("an unmapped route", () => {
     expect([response.status, await response.text()]).toEqual([404, ""]);
   });
 
-  test("/mcp is one when the venue has none", async () => {
+  test("/mcp and its discovery are some when the venue has none", async () => {
     const without = await serve({ read: () => 1 });
     expect(await outcome(postText(without, "/mcp", "{}"))).toEqual({
       status: 404,
       body: { error: "Endpoint POST /mcp not found" },
+    });
+    expect(await outcome(fetch(`${without.url}/.well-known/mcp`))).toEqual({
+      status: 404,
+      body: { error: "Endpoint GET /.well-known/mcp not found" },
     });
   });
 });
@@ -73,8 +80,18 @@ describe("a wrong method on a mapped route", () => {
     ["OPTIONS /api/v1/invoke", "POST"],
     ["PUT /api/v1/operations", "GET"],
     ["DELETE /api/v1/operations/file/read", "GET"],
-    ["POST /api/v1/jobs/00", "GET"],
-    ["HEAD /api/v1/jobs/00", "GET"],
+    ["POST /api/v1/jobs", "GET"],
+    ["PUT /api/v1/jobs/00", "GET, POST"],
+    ["HEAD /api/v1/jobs/00", "GET, POST"],
+    ["POST /api/v1/jobs/00/sse", "GET"],
+    ["GET /api/v1/jobs/00/cancel", "PUT"],
+    ["POST /api/v1/jobs/00%2Fdelete", "PUT"],
+    ["PUT /api/v1/assets", "GET, POST"],
+    ["DELETE /api/v1/assets/00", "GET"],
+    ["POST /api/v1/assets/00/content", "GET, PUT"],
+    ["POST /api/v1/values/read", "GET"],
+    ["POST /.well-known/did.json", "GET"],
+    ["POST /openapi.json", "GET"],
     ["PUT /mcp", "POST, GET, DELETE"],
     ["HEAD /mcp", "POST, GET, DELETE"],
   ])("%s is 405, allowing %s", async (line, allow) => {

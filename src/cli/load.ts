@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename } from "node:path";
+import { parseGrant } from "../authz/grant.js";
+import { ConfigError } from "../config/errors.js";
+import { loadConfigFile, parseConfig } from "../config/load.js";
+import { parseRootArguments } from "../config/root-argument.js";
+import type { VenueConfig } from "../config/types.js";
+import { escapeText } from "../core/texts.js";
+import type { ConfigSource } from "../surfaces/cli/arguments.js";
+import { codeOf, EXIT } from "./context.js";
+
+/** Reads the configuration a command line names: one venue or several. @throws ConfigError */
+export function loadConfigs({ file, roots }: ConfigSource, cwd: string): readonly VenueConfig[] {
+  const options = {
+    extraRoots: parseRootArguments(roots, cwd),
+    isGrant: (value: unknown) => parseGrant(value) !== undefined,
+  };
+  return file === undefined ? [parseConfig({}, { ...options, baseDir: cwd })] : loadConfigFile(file, options);
+}
+
+/** The same for a command that can have only one venue. @throws ConfigError */
+export function loadOneConfig(source: ConfigSource, cwd: string): VenueConfig {
+  const [config, ...others] = loadConfigs(source, cwd);
+  if (config !== undefined && others.length === 0) return config;
+  throw new ConfigError(["This command needs a configuration with one venue, not several"], EXIT.config);
+}
+
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  ENOTDIR: "no such file",
+  EISDIR: "it is a directory",
+  EACCES: "permission denied",
+};
+
+/** A list that narrows every call. A file that is no list would deny everything, so it is refused here. */
+export function loadCaps(file: string | undefined): readonly unknown[] | undefined {
+  if (file === undefined) return undefined;
+  const name = `"${escapeText(basename(file))}"`;
+  let caps: unknown;
+  try {
+    caps = parseJson5(readFileSync(file, "utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new ConfigError([`Cannot read ${name}: not valid JSON5`], EXIT.config);
+    const code = codeOf(error);
+    throw new ConfigError([`Cannot read ${name}: ${READ_FAILURES[code] ?? code}`], EXIT.noInput);
+  }
+  if (Array.isArray(caps)) return caps;
+  throw new ConfigError([`${name} must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`], EXIT.config);
+}
+
+function parseJson5(text: string): unknown {
+  // Loaded only where it is needed, as in the configuration.
+  const JSON5: typeof import("json5") = createRequire(import.meta.url)("json5");
+  return JSON5.parse(text);
+}

@@ -1,0 +1,40 @@
+import { ConfigError } from "../config/errors.js";
+import { escapeText } from "../core/texts.js";
+import type { Command } from "../surfaces/cli/arguments.js";
+import { openLog } from "../venue/log.js";
+import { type CommandContext, EXIT } from "./context.js";
+import { loadCaps, loadOneConfig } from "./load.js";
+import { warn } from "./warn.js";
+
+/** JSON text may need up to six characters for one of a body, and a message has some more around it. */
+const MESSAGE_FACTOR = 6;
+const MESSAGE_EXTRA_BYTES = 1_048_576;
+
+/** `venue-files mcp`: serves MCP on standard input and output until the client goes. */
+export async function mcp(command: Extract<Command, { name: "mcp" }>, context: CommandContext): Promise<number> {
+  const { stdin, stdout, stderr, env } = context;
+  const config = loadOneConfig(command.source, context.cwd);
+  if (config.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
+  const caps = loadCaps(command.capsFile);
+  const stopped = context.untilStopped();
+  const log = openLog(config.log, { stderr });
+  const [venue, { serveMcpStdio }] = await Promise.all([
+    import("../venue/open-venue.js").then(({ openVenue }) => openVenue(config, { listens: false, env, log })),
+    import("../surfaces/mcp/stdio.js"),
+  ]);
+  warn(venue, context);
+  if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
+  const maxMessageBytes = config.file.limits.maxWriteBytes * MESSAGE_FACTOR + MESSAGE_EXTRA_BYTES;
+  const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
+  try {
+    const served = serveMcpStdio(venue.mcpHost(caps), { input: stdin, output: stdout, maxMessageBytes, onError });
+    await Promise.race([served, stopped]);
+    return EXIT.ok;
+  } finally {
+    await venue.close();
+  }
+}
+
+/** One line for a fault of the connection; of a message that is no JSON-RPC the SDK gives pages of reasons. */
+const reasonOf = (message: string): string =>
+  message.startsWith("[") ? "a message was ignored, it is not JSON-RPC" : escapeText(message);

@@ -1,0 +1,130 @@
+import { ConfigError } from "../config/errors.js";
+import { checkListener } from "../config/loopback.js";
+import type { VenueConfig } from "../config/types.js";
+import { silentLog } from "../core/log.js";
+import { banner } from "../surfaces/cli/banner.js";
+import type { Command } from "../surfaces/cli/arguments.js";
+import { type OpenLog, openLog } from "../venue/log.js";
+import { type OpenVenue, openVenue } from "../venue/open-venue.js";
+import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
+import { packageVersion } from "../version.js";
+import { type CommandContext, codeOf, EXIT, Unavailable } from "./context.js";
+import { loadConfigs } from "./load.js";
+import { listenOnSocket } from "./socket-file.js";
+import { warn } from "./warn.js";
+
+type Serve = Extract<Command, { name: "serve" }>;
+
+/** `venue-files serve`: serves every venue of the configuration until stopped. None starts unless all of them can. */
+export async function serve(command: Serve, context: CommandContext): Promise<number> {
+  const configs = configsOf(command, context.cwd);
+  const stopped = context.untilStopped();
+  const logs = configs.map((config) => openLog(config.log, { stderr: context.stderr }));
+  const venues = await openAll(configs, logs, context);
+  try {
+    for (const venue of venues) warn(venue, context);
+    for (const venue of venues) await listen(venue);
+    for (const venue of venues) context.stdout.write(`${bannerOf(venue)}\n`);
+    context.stdout.write("Stop with Ctrl-C.\n");
+    context.onReload(() => {
+      // Whoever renames log files sends this signal too.
+      for (const log of logs) log.reopen();
+      void reload(venues, command, context);
+    });
+    await stopped;
+    return EXIT.ok;
+  } finally {
+    await Promise.all(venues.map((venue) => venue.close()));
+    for (const log of logs) log.close();
+  }
+}
+
+function configsOf(command: Serve, cwd: string): readonly VenueConfig[] {
+  const loaded = loadConfigs(command.source, cwd);
+  const { port } = command;
+  if (port !== undefined && loaded.length > 1) throw new ConfigError(["--port needs a configuration with one venue"], 78);
+  const configs = port === undefined ? loaded : loaded.map(({ listen: _, ...config }) => ({ ...config, port }));
+  const refusals = configs.map(checkListener).filter((refusal) => refusal !== undefined);
+  if (refusals.length > 0) throw new ConfigError(refusals, EXIT.config);
+  return configs;
+}
+
+async function openAll(
+  configs: readonly VenueConfig[],
+  logs: readonly OpenLog[],
+  { env }: CommandContext,
+): Promise<OpenVenue[]> {
+  const venues: OpenVenue[] = [];
+  try {
+    for (const [index, config] of configs.entries()) {
+      venues.push(await openVenue(config, { listens: true, env, log: logs[index] ?? silentLog }));
+    }
+    return venues;
+  } catch (error) {
+    await Promise.all(venues.map((venue) => venue.close()));
+    throw error;
+  }
+}
+
+async function listen({ config, host }: OpenVenue): Promise<void> {
+  try {
+    if (config.listen === undefined) await host.listen();
+    else await listenOnSocket(config.listen.socket, () => host.listen());
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new Unavailable(listenFailure(config, codeOf(error)));
+  }
+}
+
+const LISTEN_FAILURES: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the port is in use. Choose another with --port",
+  EACCES: "the port needs more rights. Choose another with --port",
+  EADDRNOTAVAIL: "this machine has no such address",
+  ENOTFOUND: "no such host name",
+  EAI_AGAIN: "the host name cannot be looked up",
+};
+
+const SOCKET_FAILURES: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the socket is in use",
+  EACCES: "permission denied",
+  ENOENT: "its folder does not exist",
+  EINVAL: "the path is too long for a socket",
+};
+
+function listenFailure({ listen, hostname, port }: VenueConfig, code: string): string {
+  if (listen !== undefined) return `Cannot listen on ${listen.socket}: ${SOCKET_FAILURES[code] ?? code}`;
+  return `Cannot listen on ${hostname}:${port}: ${LISTEN_FAILURES[code] ?? code}`;
+}
+
+function bannerOf({ config, host, access }: OpenVenue): string {
+  return banner({
+    name: config.name,
+    version: packageVersion(),
+    url: host.url,
+    did: host.did,
+    roots: Object.entries(config.file.roots).map(([name, root]) => ({ name, ...root })),
+    publicCaps: publicCapsOf(config),
+    publicAccess: servesPublic(config),
+    mcp: config.mcp !== false,
+    tokens: access.staticTokens.length,
+    ...(config.listen === undefined ? {} : { socket: config.listen.socket }),
+    ...(access.localToken === undefined ? {} : { localToken: access.localToken }),
+  });
+}
+
+/** Applies what has changed in the file, in all venues or, when anything in it is wrong, in none. */
+async function reload(venues: readonly OpenVenue[], command: Serve, context: CommandContext): Promise<void> {
+  const [first] = venues;
+  try {
+    const configs = configsOf(command, context.cwd);
+    if (configs.length !== venues.length) throw new ConfigError(["venues cannot come or go without a new start"], 78);
+    for (const [index, venue] of venues.entries()) {
+      const config = configs[index];
+      const unapplied = config === undefined ? [] : await venue.reload(config);
+      venue.log.info({ roots: venue.adapter.roots.map(({ name }) => name) }, "configuration reloaded");
+      if (unapplied.length > 0) venue.log.warn({ keys: unapplied }, "changed keys that need a new start");
+    }
+  } catch (err) {
+    first?.log.error({ err }, "configuration not reloaded: the old one stays in force");
+  }
+}

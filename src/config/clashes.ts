@@ -1,0 +1,49 @@
+import { escapeText } from "../core/texts.js";
+import { below, quoted } from "./check-schema.js";
+import type { DraftVenue } from "./checked-venue.js";
+import { bareHost } from "./loopback.js";
+import type { ReadVenue } from "./parse-venue.js";
+
+/** What of a venue only one server can have, as text. */
+type Holding = (draft: DraftVenue) => string | undefined;
+
+/** Paths of which two servers would overwrite each other's files. */
+const OWN_PATHS: readonly { readonly keys: readonly string[]; readonly holding: Holding }[] = [
+  { keys: ["listen", "socket"], holding: ({ listen }) => listen?.socket },
+  { keys: ["storage", "path"], holding: ({ storage }) => storage?.path },
+  { keys: ["audit", "file"], holding: ({ audit }) => audit?.file },
+];
+
+/** Reports what two venues of one process cannot both have. */
+export function checkClashes(venues: readonly ReadVenue[], problems: string[]): void {
+  for (const { first, second, held } of clashes(venues, addressOf)) {
+    problems.push(`${quoted(first.place)} and ${quoted(second.place)} both listen on ${escapeText(held)}`);
+  }
+  for (const { keys, holding } of OWN_PATHS) {
+    for (const clash of clashes(venues, holding)) {
+      const [first, second] = [clash.first, clash.second].map(({ place }) => quoted(keys.reduce(below, place)));
+      problems.push(`${first} and ${second} are the same path`);
+    }
+  }
+}
+
+const addressOf: Holding = ({ listen, hostname, port }) => {
+  // Port 0 is another one each time.
+  if (listen !== undefined || hostname === undefined || port === undefined || port === 0) return undefined;
+  const host = bareHost(hostname).toLowerCase();
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+};
+
+function* clashes(
+  venues: readonly ReadVenue[],
+  holding: Holding,
+): Generator<{ readonly first: ReadVenue; readonly second: ReadVenue; readonly held: string }> {
+  const holders = new Map<string, ReadVenue>();
+  for (const second of venues) {
+    const held = holding(second.draft);
+    if (held === undefined) continue;
+    const first = holders.get(held);
+    if (first === undefined) holders.set(held, second);
+    else yield { first, second, held };
+  }
+}

@@ -1,0 +1,118 @@
+import type { Capability } from "../core/capability.js";
+import { below, type Place, quoted } from "./check-schema.js";
+import type { Draft, DraftVenue } from "./checked-venue.js";
+import { isLoopbackListener } from "./loopback.js";
+import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
+
+/** Whether a capability grants anything, as the authorisation will parse it. */
+export type IsGrant = (capability: unknown) => boolean;
+
+/** Longest path of a Unix socket: the system has so many bytes for it, with the zero at its end. */
+const MAX_SOCKET_BYTES = process.platform === "linux" ? 107 : 103;
+
+/**
+ * Checks what the schema cannot: keys against one another, and texts that only a parser can judge. Parts that are missing
+ * have been reported already, so nothing is said of them.
+ */
+export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+  checkSocket(at(venue, "listen", "socket"), draft);
+  checkBaseUrl(at(venue, "baseUrl"), draft);
+  checkIdentity(venue, draft);
+  checkCaps(at(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
+  checkTokens(at(venue, "auth", "tokens"), draft, isGrant);
+  checkOrigins(at(venue, "corsOrigins"), venue, draft);
+  checkStorage(at(venue, "storage", "path"), draft);
+}
+
+/** A place some keys further down. */
+const at = (place: Place, ...keys: readonly (string | number)[]): Place => keys.reduce(below, place);
+
+const report = (place: Place, text: string): void => {
+  place.check.problems.push(`${quoted(place)} ${text}`);
+};
+
+function checkSocket(place: Place, { listen }: DraftVenue): void {
+  if (listen?.socket === undefined || Buffer.byteLength(listen.socket) <= MAX_SOCKET_BYTES) return;
+  report(place, `is too long for a socket: at most ${MAX_SOCKET_BYTES} bytes as an absolute path`);
+}
+
+function checkBaseUrl(place: Place, { baseUrl }: DraftVenue): void {
+  if (baseUrl === undefined || normaliseBaseUrl(baseUrl) !== undefined) return;
+  report(place, "must be a URL with a host that can exist");
+}
+
+function checkIdentity(venue: Place, { did, seed, seedFile, operator }: DraftVenue): void {
+  if (did?.startsWith("did:key:") === true && seed === undefined && seedFile === undefined) {
+    const [given, inFile] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
+    report(at(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
+  }
+  if (did !== undefined && operator === publicDid(did)) {
+    report(at(venue, "operator"), PUBLIC_DID);
+  }
+}
+
+const PUBLIC_DID = "must not be the DID of callers without credentials";
+const publicDid = (did: string): string => `${did}:public`;
+
+function checkCaps(place: Place, caps: Draft<readonly Capability[]> | undefined, isGrant: IsGrant | undefined): void {
+  if (isGrant === undefined) return;
+  for (const [index, capability] of (caps ?? []).entries()) {
+    // Where a member is missing or no string, that has been said already.
+    const isComplete = capability?.with !== undefined && capability.can !== undefined;
+    if (!isComplete || isGrant(capability)) continue;
+    const expected = `expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`;
+    place.check.problems.push(`${quoted(below(place, index))} grants nothing: ${expected}`);
+  }
+}
+
+function checkTokens(place: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+  const firstOf = new Map<string, Place>();
+  for (const [index, token] of (draft.auth?.tokens ?? []).entries()) {
+    if (token === undefined) continue;
+    const name = at(place, index, "name");
+    const first = token.name === undefined ? undefined : firstOf.get(token.name);
+    if (first !== undefined) place.check.problems.push(`${quoted(first)} and ${quoted(name)} are the same`);
+    else if (token.name !== undefined) firstOf.set(token.name, name);
+    checkBearer(at(place, index, "did"), token.did, draft);
+    checkCaps(at(place, index, "caps"), token.caps, isGrant);
+  }
+}
+
+function checkBearer(place: Place, bearer: string | undefined, { did, operator }: DraftVenue): void {
+  // Without either the operator has the DID of the key, which only the venue knows.
+  if (bearer !== undefined && bearer === (operator ?? did)) report(place, "must not be the operator of the venue");
+  else if (did !== undefined && bearer === publicDid(did)) report(place, PUBLIC_DID);
+}
+
+function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {
+  const { corsOrigins } = draft;
+  if (corsOrigins === "*") {
+    if (!servesStrangersByDefault(draft)) return;
+    const caps = quoted(at(venue, "auth", "public", "caps"));
+    report(place, `must not be "*" where callers without credentials are served, unless ${caps} says what they may do`);
+    return;
+  }
+  for (const [index, origin] of (corsOrigins ?? []).entries()) {
+    if (origin === undefined || normaliseOrigin(origin) !== undefined) continue;
+    report(below(place, index), "must be an origin with a host that can exist");
+  }
+}
+
+/** Whether callers without credentials are served and may do what nobody wrote down. */
+function servesStrangersByDefault(draft: DraftVenue): boolean {
+  const { hostname, trustProxy, listen, baseUrl, auth } = draft;
+  if (auth?.public === undefined || auth.public.caps !== undefined) return false;
+  if (auth.public.enabled !== undefined) return auth.public.enabled;
+  // With any of these wrong, where the venue listens is not known; and off loopback it does not start without a word.
+  if (hostname === undefined || trustProxy === undefined) return false;
+  const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
+  const socket = listen?.socket === undefined ? {} : { listen: { socket: listen.socket } };
+  return isLoopbackListener({ hostname, trustProxy, ...socket, ...(url === undefined ? {} : { baseUrl: url }) });
+}
+
+function checkStorage(place: Place, { storage }: DraftVenue): void {
+  if (storage?.content === "memory" && storage.path !== undefined) report(place, 'is only allowed with content "file"');
+  // A path that is there, but wrong, has been reported.
+  if (storage?.content === "file" && !Object.hasOwn(storage, "path"))
+    report(place, 'is missing: content "file" needs it');
+}

@@ -1,0 +1,32 @@
+import { below, type Place, quoted } from "./check-schema.js";
+import type { DraftVenue } from "./checked-venue.js";
+import { isObject } from "./json-schema.js";
+
+/**
+ * Holds the read sizes of MCP within the limits they depend on: one that was set too large is a problem, a default
+ * gives way to a limit that was set lower.
+ *
+ * @param written the venue as its author wrote it, so without defaults
+ */
+export function fitMcp(venue: Place, { mcp, file }: DraftVenue, written: unknown): DraftVenue["mcp"] {
+  if (mcp === undefined || mcp === false) return mcp;
+  const place = below(venue, "mcp");
+  const own = writtenMcp(written);
+  const within = (key: "maxReadBytes" | "defaultReadBytes", limit: number | undefined, limitPlace: Place) => {
+    const value = mcp[key];
+    if (value === undefined || limit === undefined || value <= limit) return value;
+    if (own[key] === undefined) return limit;
+    const most = `at most ${quoted(limitPlace)} (${limit}), not ${value}`;
+    place.check.problems.push(`${quoted(below(place, key))} must be ${most}`);
+    return undefined;
+  };
+  const limitPlace = below(below(below(venue, "file"), "limits"), "maxReadBytes");
+  const maxReadBytes = within("maxReadBytes", file?.limits?.maxReadBytes, limitPlace);
+  const defaultReadBytes = within("defaultReadBytes", maxReadBytes, below(place, "maxReadBytes"));
+  return { ...mcp, maxReadBytes, defaultReadBytes };
+}
+
+function writtenMcp(venue: unknown): Readonly<Record<string, unknown>> {
+  const { mcp } = isObject(venue) ? venue : {};
+  return isObject(mcp) ? mcp : {};
+}

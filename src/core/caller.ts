@@ -1,0 +1,27 @@
+import type { Capability } from "./capability.js";
+
+/** How a caller proved who it is; `public`: not at all. */
+export type Authentication = "public" | "local-token" | "static-token" | "identity";
+
+/** Who makes a request, as authentication found it. */
+export interface Caller {
+  /** The DID; of a caller without credentials `<venueDID>:public`. */
+  readonly did: string;
+  readonly authentication: Authentication;
+  /** Whether this is the operator of the venue. */
+  readonly isOperator: boolean;
+  /** What its static token gives beyond what its DID has. */
+  readonly tokenCaps?: readonly Capability[];
+}
+
+/** What an `Authorization` header leads to. It never makes its bearer an anonymous caller. */
+export type AuthenticationResult =
+  | { readonly caller: Caller }
+  | {
+      readonly refused: "unsupported_scheme" | "invalid_token";
+      /** The token is a delegation to this DID, so it is no credential but a proof. */
+      readonly delegatedTo?: string;
+    };
+
+/** Judges the value of an `Authorization` header. Synchronous, without network access. */
+export type Authenticate = (authorization: string) => AuthenticationResult;

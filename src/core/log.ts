@@ -1,0 +1,12 @@
+/** Structured log of a venue. Lines hold no contents, tokens or host paths. */
+export interface Log {
+  debug(fields: LogFields, text: string): void;
+  info(fields: LogFields, text: string): void;
+  warn(fields: LogFields, text: string): void;
+  error(fields: LogFields, text: string): void;
+}
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** For hosts that want no log. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,0 +1,26 @@
+import { covers, type Grant, wordsOf } from "../../authz/grant.js";
+import type { Ability } from "../../core/capability.js";
+
+const VERBS: Readonly<Record<string, Ability>> = { read: "crud/read", write: "crud/write", delete: "crud/delete" };
+
+/** Whether a grant gives an ability in a whole root. */
+export const coversRoot = (grant: Grant, root: string, ability: Ability): boolean =>
+  covers(grant, { segments: [root], words: wordsOf(ability) });
+
+/** Whether a grant gives an ability somewhere in a root. */
+export const reachesInto = (grant: Grant, root: string, ability: Ability): boolean =>
+  coversRoot({ ...grant, segments: grant.segments.slice(0, 1) }, root, ability);
+
+/** What a holder of grants may do in a root, in words. */
+export function verbsIn(
+  root: { readonly name: string; readonly readOnly: boolean },
+  grants: readonly Grant[],
+): readonly string[] {
+  const verbs: string[] = [];
+  for (const [verb, ability] of Object.entries(VERBS)) {
+    if (root.readOnly && ability !== "crud/read") continue;
+    if (grants.some((grant) => coversRoot(grant, root.name, ability))) verbs.push(verb);
+    else if (grants.some((grant) => reachesInto(grant, root.name, ability))) verbs.push(`${verb} in parts`);
+  }
+  return verbs;
+}

@@ -1,0 +1,137 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../../core/caller.js";
+import { refuse } from "./admission.js";
+import { COMMON_HEADERS } from "./answer.js";
+import { corsHeaders, isPreflight, preflightHeaders } from "./cors.js";
+import type { HttpHost } from "./host.js";
+import {
+  authenticationRequired,
+  HttpError,
+  invalidToken,
+  tooManyRequests,
+  unsupportedMediaType,
+  unsupportedScheme,
+} from "./http-error.js";
+import type { InFlight } from "./in-flight.js";
+import { needsCaller, unmapped } from "./routes.js";
+
+/** What a client is told to wait when memory is short: calls end quickly. */
+const BUSY_RETRY_MS = 1000;
+/** Answers below this size are not worth counting. */
+const SMALL_ANSWER_BYTES = 16_384;
+
+/** Everything that is decided about a request before its endpoint sees it, and before its body is read. */
+export class Admission {
+  readonly #host: HttpHost;
+  readonly #inFlight: InFlight;
+  /** Until it is known where the surface listens, the stricter rules hold. */
+  loopback = true;
+
+  constructor(host: HttpHost, inFlight: InFlight) {
+    this.#host = host;
+    this.#inFlight = inFlight;
+  }
+
+  mount(app: FastifyInstance): void {
+    app.addHook("onRequest", (request, reply, next) => {
+      const admitted = this.#admit(request, reply);
+      if (admitted === true) next();
+      else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
+    });
+    app.addHook("onSend", (_request, reply, payload, next) => {
+      if (Buffer.isBuffer(payload) && payload.length >= SMALL_ANSWER_BYTES) this.#hold(reply, payload.length);
+      next(null, payload);
+    });
+    app.addHook("onResponse", (request, reply, next) => {
+      this.#host.log.debug(
+        {
+          requestId: request.id,
+          method: request.method,
+          route: request.routeOptions.url,
+          status: reply.statusCode,
+          ms: Math.round(reply.elapsedTime * 1000) / 1000,
+        },
+        "request",
+      );
+      next();
+    });
+  }
+
+  /** Why a request is refused by where it was sent to, or from. */
+  refusal(raw: IncomingMessage): HttpError | undefined {
+    const { allowedHosts, corsOrigins } = this.#host;
+    const ownOrigin = () => new URL(this.#host.url()).origin;
+    return refuse(raw, { loopback: this.loopback, allowedHosts, corsOrigins, ownOrigin });
+  }
+
+  /** @returns whether the request goes on; `false`: it has been answered. A promise only where there is something to wait for. */
+  #admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | boolean {
+    const host = this.#host;
+    reply.header("x-request-id", request.id);
+    const cors = corsHeaders(request.raw, host.corsOrigins);
+    if (cors !== undefined) reply.headers(cors);
+    const refusal = this.refusal(request.raw);
+    if (refusal !== undefined) throw refusal;
+    const known = this.#identify(request);
+    if (host.rateLimit === undefined) return this.#accept(known, request, reply);
+    const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
+    const sender = isKnown ? known.did : `ip:${request.ip}`;
+    return host.rateLimit(sender).then((waitMs) => {
+      if (waitMs > 0) throw tooManyRequests(waitMs);
+      return this.#accept(known, request, reply);
+    });
+  }
+
+  /** Who calls, or why nobody may be taken for the caller. A bad token never makes anybody anonymous. */
+  #identify(request: FastifyRequest): Caller | HttpError {
+    const { authorization } = request.headers;
+    if (authorization === undefined) return this.#host.publicCaller;
+    // Node keeps the first of several; a proxy in front may have looked at another.
+    if (count(request.raw.rawHeaders, "authorization") > 1) return invalidToken();
+    const result = this.#host.authenticate(authorization);
+    if ("caller" in result) return result.caller;
+    return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result.delegatedTo);
+  }
+
+  #accept(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): boolean {
+    if (known instanceof HttpError) throw known;
+    // At once, without reading a body that nobody takes.
+    const isKnown = !request.is404;
+    if (isKnown && isPreflight(request.raw)) {
+      reply.code(204).headers(COMMON_HEADERS).headers(preflightHeaders(request.raw, this.#host.corsOrigins)).send();
+      return false;
+    }
+    if (known.authentication === "public" && !this.#host.publicAccess && needsCaller(request)) {
+      throw authenticationRequired();
+    }
+    if (!isKnown) throw unmapped(request);
+    const encoding = request.headers["content-encoding"];
+    if (encoding !== undefined && encoding.toLowerCase() !== "identity") throw unsupportedMediaType();
+    const bytes = this.#bodyBytes(request);
+    if (!this.#inFlight.admits(bytes)) throw tooManyRequests(BUSY_RETRY_MS);
+    if (bytes > 0) this.#hold(reply, bytes);
+    request.setDecorator("caller", known);
+    return true;
+  }
+
+  /** Most bytes of the body that will be held in memory. Endpoints that read theirs as a stream hold none. */
+  #bodyBytes({ headers, method }: FastifyRequest): number {
+    if (method === "PUT") return 0;
+    const { maxRequestBytes } = this.#host.limits;
+    if (headers["transfer-encoding"] !== undefined) return maxRequestBytes;
+    return Math.min(Number(headers["content-length"] ?? 0), maxRequestBytes);
+  }
+
+  #hold(reply: FastifyReply, bytes: number): void {
+    reply.raw.once("close", this.#inFlight.hold(bytes));
+  }
+}
+
+function count(rawHeaders: readonly string[], name: string): number {
+  let found = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === name) found += 1;
+  }
+  return found;
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { AssetError } from "../../core/asset.js";
+import { COMMON_HEADERS, errorJson, sendJson } from "./answer.js";
+import { askAssets } from "./asset-answer.js";
+import { cachingHeaders, contentHeaders, isKnown, rangeOf } from "./content-headers.js";
+import type { Exchange } from "./exchange.js";
+import type { HttpHost } from "./host.js";
+import { HttpError } from "./http-error.js";
+
+/** How long a client may take no bytes of a download. */
+const STALL_MS = 60_000;
+/** How much of an unwanted body is still read after the answer, so that its sender sees the answer. */
+const LINGER = { ms: 1000, bytes: 1_048_576 };
+
+/**
+ * `PUT /api/v1/assets/<ref>/content`: streams the request into the storage. The body must not have been touched. After
+ * a refusal the rest of it is not waited for: the connection is closed.
+ */
+export async function putContent(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply, target, caller } = exchange;
+  const body = bodyOf(request.raw, host.limits.maxContentSize);
+  try {
+    const sha256 = await askAssets(target, () => host.assets.putContent(target, body, caller));
+    return sendJson(reply, 200, JSON.stringify(`0x${sha256}`));
+  } catch (error) {
+    if (request.raw.complete || request.raw.destroyed) throw error;
+    reply.header("connection", "close");
+    if (!(error instanceof HttpError)) throw error;
+    return refuseRest(error, exchange);
+  }
+}
+
+/** `GET /api/v1/assets/<ref>/content`: streams stored content, or the one range of it that is asked for. */
+export async function getContent(
+  host: HttpHost,
+  { request, reply, target }: Exchange,
+  { stallMs } = { stallMs: STALL_MS },
+): Promise<FastifyReply> {
+  const content = await askAssets(target, () => host.assets.content(target));
+  if (isKnown(request.headers, content)) return reply.code(304).headers(cachingHeaders(content)).send();
+  const { size } = content;
+  const range = rangeOf(request.headers, content);
+  if (range === "unsatisfiable") {
+    throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
+  }
+  const { start, end } = range ?? { start: 0, end: size };
+  const report = (error: unknown) => host.logInternal(error, request.id);
+  const body = await started(content.open({ start, end }), report);
+  reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
+  return reply
+    .code(range === undefined ? 200 : 206)
+    .headers({ ...contentHeaders(content, asksInline(request.query)), ...cachingHeaders(content) })
+    .headers(range === undefined ? {} : { "content-range": `bytes ${start}-${end - 1}/${size}` })
+    .header("content-length", `${end - start}`)
+    .send(Readable.from(body));
+}
+
+/** The body, without closing the connection when it is not read to the end: the answer still has to go through it. */
+async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint8Array> {
+  // An announced length is judged before anything is read, but after everything else about the request.
+  if (Number(raw.headers["content-length"]) > limit) throw new AssetError("too_large", { limit });
+  yield* raw.iterator({ destroyOnReturn: false });
+}
+
+/** Answers in the middle of a request. Closing at once could make the client lose the answer with the connection. */
+function refuseRest(error: HttpError, { request, reply }: Exchange): FastifyReply {
+  const json = Buffer.from(errorJson(error));
+  return reply
+    .code(error.status)
+    .headers({ ...COMMON_HEADERS, ...error.headers, "content-type": "application/json" })
+    .header("content-length", `${json.length}`)
+    .send(Readable.from(thenDiscard(json, request.raw)));
+}
+
+async function* thenDiscard(answer: Buffer, rest: IncomingMessage): AsyncGenerator<Buffer> {
+  yield answer;
+  await new Promise<void>((resolve) => {
+    let bytes = 0;
+    const timer = setTimeout(resolve, LINGER.ms);
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    rest.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > LINGER.bytes) end();
+    });
+    rest.once("close", end).once("end", end).resume();
+  });
+  rest.pause();
+}
+
+/**
+ * Waits for the first chunk, so that content that cannot be read is still an error with a status and no broken answer.
+ *
+ * @param report told of a failure after that, of which the client only sees the connection break
+ */
+async function started(
+  content: AsyncIterable<Uint8Array>,
+  report: (error: unknown) => void,
+): Promise<AsyncIterable<Uint8Array>> {
+  const source = content[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await source.next();
+  // An object and not a generator: of one that was never started, `return` would not reach the source.
+  const rest: AsyncIterator<Uint8Array> = {
+    next: async () => {
+      const step = first;
+      first = undefined;
+      try {
+        return step ?? (await source.next());
+      } catch (error) {
+        report(error);
+        throw error;
+      }
+    },
+    return: async () => {
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => rest };
+}
+
+function asksInline(query: unknown): boolean {
+  const { inline }: { inline?: unknown } = typeof query === "object" && query !== null ? query : {};
+  return inline !== undefined && inline !== "false";
+}

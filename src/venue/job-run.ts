@@ -1,0 +1,35 @@
+import type { KeptJob } from "./job-kept.js";
+
+/** A run of an operation. It can be stopped by the venue, and by whoever submitted it. */
+export class JobRun {
+  readonly id: string;
+  /** What its input keeps in memory until it ends, in bytes. */
+  readonly inputBytes: number;
+  /** The job with its record, if there is one; it may have been deleted. */
+  job: KeptJob | undefined;
+  readonly #controller = new AbortController();
+  readonly #submitter: AbortSignal | undefined;
+  readonly #onAbort = () => this.#controller.abort();
+
+  constructor(id: string, inputBytes: number, submitter: AbortSignal | undefined) {
+    this.id = id;
+    this.inputBytes = inputBytes;
+    this.#submitter = submitter;
+    if (submitter?.aborted === true) this.#controller.abort();
+    else submitter?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Stops it before its next side effect. */
+  abort(): void {
+    this.#controller.abort();
+  }
+
+  /** Lets go of the submitter's signal, which may live much longer. */
+  end(): void {
+    this.#submitter?.removeEventListener("abort", this.#onAbort);
+  }
+}

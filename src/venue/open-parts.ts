@@ -1,0 +1,60 @@
+import type { AuditFile } from "../audit/file-sink.js";
+import { ConfigError } from "../config/errors.js";
+import { isLoopbackListener } from "../config/loopback.js";
+import type { VenueConfig } from "../config/types.js";
+import { systemClock } from "../core/clock.js";
+import type { Log } from "../core/log.js";
+import type { AssetStore } from "./asset-store.js";
+import { createAssets, type VenueAssets } from "./assets.js";
+
+const FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "its folder does not exist",
+  ENOTDIR: "its folder does not exist",
+  EISDIR: "it is a directory",
+  EEXIST: "it is not a directory",
+  EACCES: "permission denied",
+  EROFS: "the file system is read-only",
+};
+
+/** Opens the audit file, if there is to be one. @throws ConfigError */
+export async function openAudit({ audit }: VenueConfig, log: Log): Promise<AuditFile | undefined> {
+  const { file, maxBytes, keep } = audit;
+  if (file === undefined) return undefined;
+  const { openAuditFile } = await import("../audit/file-sink.js");
+  const onError = (err: unknown) => log.error({ err }, "audit records are lost");
+  return opening("audit.file", file, () => openAuditFile(file, onError, { maxBytes, keep }));
+}
+
+/** Opens the assets. @throws ConfigError */
+export async function openAssets(
+  config: VenueConfig,
+  { did, log }: { readonly did: string; readonly log: Log },
+): Promise<VenueAssets> {
+  return createAssets({
+    did,
+    log,
+    store: await openStore(config, log),
+    write: config.assets.write ?? (isLoopbackListener(config) ? "public" : "operator"),
+    maxTotalBytes: config.assets.maxTotalBytes,
+    maxContentSize: config.maxContentSize,
+    clock: systemClock,
+  });
+}
+
+async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore> {
+  if (storage.content === "memory") return (await import("./asset-memory.js")).createAssetMemory();
+  const { path } = storage;
+  const { openAssetFiles } = await import("./asset-files.js");
+  return opening("storage.path", path, () => openAssetFiles({ path, log }));
+}
+
+/** Like a root's, the path is for the operator, who wrote it. */
+async function opening<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+    if (typeof code !== "string") throw error;
+    throw new ConfigError([`'${key}' cannot be opened: ${FAILURES[code] ?? code}: ${path}`], 78);
+  }
+}

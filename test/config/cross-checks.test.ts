@@ -1,0 +1,191 @@
+import { describe, expect, test } from "@jest/globals";
+import type { VenueConfigInput } from "../../src/config/types.js";
+import { venueProblems } from "./problems.js";
+
+const SEED = "0a".repeat(32);
+
+/** Each case is right but for what its problems name. */
+const refuses = (cases: readonly (readonly [unknown, ...string[]])[]): void => {
+  test.each(cases.map(([value, ...problems]) => [value, problems] as const))("refused: %j", (value, problems) => {
+    expect(venueProblems(value)).toEqual(problems);
+  });
+};
+
+const accepts = (...cases: readonly VenueConfigInput[]): void => {
+  test.each(cases.map((value) => [value]))("accepted: %j", (value) => {
+    expect(venueProblems(value)).toEqual([]);
+  });
+};
+
+describe("keys that exclude one another", () => {
+  refuses([
+    [{ seed: SEED, seedFile: "seed" }, "'seed' and 'seedFile' cannot both be set"],
+    [{ listen: { socket: "s" }, hostname: "localhost" }, "'listen' and 'hostname' cannot both be set"],
+    [{ listen: { socket: "s" }, port: 8080 }, "'listen' and 'port' cannot both be set"],
+    [
+      { listen: { socket: "s" }, hostname: "::1", port: 0 },
+      "'listen' and 'hostname' cannot both be set",
+      "'listen' and 'port' cannot both be set",
+    ],
+  ]);
+  accepts({ seed: SEED }, { seedFile: "seed" }, { listen: { socket: "s" } });
+});
+
+describe("a Unix socket", () => {
+  // In bytes, from the top of the file system; "/base/" is part of it.
+  const longest = process.platform === "linux" ? 107 : 103;
+  const tooLong = `'listen.socket' is too long for a socket: at most ${longest} bytes as an absolute path`;
+  refuses([
+    [{ listen: {} }, "'listen.socket' is missing: expected a path that is not empty"],
+    [{ listen: { socket: `/${"s".repeat(longest)}` } }, tooLong],
+    [{ listen: { socket: "s".repeat(longest - 5) } }, tooLong],
+    [{ listen: { socket: `/${"é".repeat(54)}` } }, tooLong],
+  ]);
+  accepts({ listen: { socket: `/${"s".repeat(longest - 1)}` } }, { listen: { socket: "s".repeat(longest - 6) } });
+});
+
+describe("URLs that only look like one", () => {
+  const host = "must be a URL with a host that can exist";
+  const origin = "must be an origin with a host that can exist";
+  const exact = "must be an exact origin such as https://app.example.com, without a path";
+  refuses([
+    [{ baseUrl: "https://a.example:99999" }, `'baseUrl' ${host}`],
+    [{ baseUrl: "https://a b.example".replace(" ", "%20") }, `'baseUrl' ${host}`],
+    [{ corsOrigins: ["https://a.example", "https://[::1"] }, `'corsOrigins[1]' ${origin}`],
+    [{ corsOrigins: ["https://a.example:port"] }, `'corsOrigins[0]' ${origin}`],
+    [{ corsOrigins: ["https://a.example/"] }, `'corsOrigins[0]' ${exact}`],
+    [{ corsOrigins: ["https://a.example/b"] }, `'corsOrigins[0]' ${exact}`],
+    [{ corsOrigins: ["https://user@a.example"] }, `'corsOrigins[0]' ${exact}`],
+    [{ corsOrigins: ["a.example", "null", "*"] }, ...[0, 1, 2].map((index) => `'corsOrigins[${index}]' ${exact}`)],
+    [{ corsOrigins: [5] }, `'corsOrigins[0]' ${exact}, not 5`],
+  ]);
+});
+
+describe('corsOrigins "*"', () => {
+  const problem =
+    "'corsOrigins' must not be \"*\" where callers without credentials are served, unless 'auth.public.caps' says what they may do";
+  const caps = [{ with: "file://", can: "crud/read" }];
+  refuses([
+    [{ corsOrigins: "*" }, problem],
+    [{ corsOrigins: "*", listen: { socket: "s" } }, problem],
+    [{ corsOrigins: "*", baseUrl: "http://localhost:8080" }, problem],
+    [{ corsOrigins: "*", auth: { public: { enabled: true } } }, problem],
+    [{ corsOrigins: "*", auth: { public: { enabled: true } }, hostname: "0.0.0.0" }, problem],
+    // What is wrong itself says nothing about who is served.
+    [{ corsOrigins: "*", hostname: 5 }, "'hostname' must be a host name or an IP address, not 5"],
+    [{ corsOrigins: "*", auth: 5 }, "'auth' must be an object, not 5"],
+  ]);
+  accepts(
+    { corsOrigins: "*", auth: { public: { enabled: false } } },
+    { corsOrigins: "*", auth: { public: { caps } } },
+    { corsOrigins: "*", auth: { public: { caps: [] } } },
+    { corsOrigins: "*", auth: { public: { enabled: true, caps } }, hostname: "0.0.0.0" },
+    // These do not start until auth.public.enabled is set.
+    { corsOrigins: "*", hostname: "0.0.0.0" },
+    { corsOrigins: "*", trustProxy: true },
+    { corsOrigins: "*", baseUrl: "https://a.example" },
+  );
+});
+
+describe("the identity of a venue", () => {
+  const stranger = "must not be the DID of callers without credentials";
+  refuses([
+    [{ did: "did:key:z6Mkx" }, "'did' is a did:key, so its key must be known: set 'seed' or 'seedFile'"],
+    [{ did: "did:web:a", operator: "did:web:a:public" }, `'operator' ${stranger}`],
+  ]);
+  accepts(
+    { did: "did:web:a" },
+    { did: "did:key:z6Mkx", seed: SEED },
+    { did: "did:key:z6Mkx", seedFile: "seed" },
+    { did: "did:web:a", operator: "did:web:a" },
+    { did: "did:web:a", operator: "did:web:b:public" },
+  );
+});
+
+describe("static tokens", () => {
+  const token = (name: unknown, others: object = {}) => ({ name, token: { env: "TOKEN" }, caps: [], ...others });
+  const tokens = (...all: unknown[]) => ({ auth: { tokens: all } });
+  const where = "'auth.tokens[0].token'";
+  const oneOf = `${where} must have exactly one of 'env', 'file' and 'sha256'`;
+  const rootName = "a letter or digit, then at most 62 letters, digits, '.', '_' or '-'";
+  const did = "a DID such as did:key:z6Mk… or did:web:example.com";
+  const operator = "'auth.tokens[0].did' must not be the operator of the venue";
+  refuses([
+    [tokens({}), ...missing("name", rootName), ...missing("token", "an object"), ...missing("caps", "an array")],
+    [tokens(5), "'auth.tokens[0]' must be an object, not a number"],
+    [tokens(token("a b")), `'auth.tokens[0].name' must be ${rootName}`],
+    [tokens(token("x".repeat(64))), `'auth.tokens[0].name' must be ${rootName}`],
+    [tokens(token("__proto__")), `'auth.tokens[0].name' must be ${rootName}`],
+    [tokens(token("a"), token("A"), token("a")), "'auth.tokens[0].name' and 'auth.tokens[2].name' are the same"],
+    [tokens(token("a", { token: {} })), oneOf],
+    [tokens(token("a", { token: { env: "A", file: "b" } })), oneOf],
+    [tokens(token("a", { token: { env: "A", sha256: SEED } })), oneOf],
+    [tokens(token("a", { token: "s3cr3t" })), `${where} must be an object, not a string`],
+    [tokens(token("a", { token: 1234 })), `${where} must be an object, not a number`],
+    [tokens(token("a", { token: { env: "MY TOKEN" } })), envName("")],
+    [tokens(token("a", { token: { env: 5 } })), envName(", not a number")],
+    [tokens(token("a", { token: { env: "" } })), envName("")],
+    [tokens(token("a", { token: { file: "" } })), "'auth.tokens[0].token.file' must be a path that is not empty"],
+    [tokens(token("a", { token: { sha256: "ab" } })), "'auth.tokens[0].token.sha256' must be 64 hex digits"],
+    [
+      tokens(token("a", { token: { sha: "ab" } })),
+      "Unknown config key 'auth.tokens[0].token.sha' - did you mean 'sha256'?",
+    ],
+    [tokens(token("a", { did: "me" })), `'auth.tokens[0].did' must be ${did}`],
+    [tokens(token("a", { caps: "crud" })), "'auth.tokens[0].caps' must be an array, not a string"],
+    [{ ...tokens(token("a", { did: "did:web:op" })), operator: "did:web:op" }, operator],
+    [{ ...tokens(token("a", { did: "did:web:v" })), did: "did:web:v" }, operator],
+    [
+      { ...tokens(token("a", { did: "did:web:v:public" })), did: "did:web:v" },
+      "'auth.tokens[0].did' must not be the DID of callers without credentials",
+    ],
+  ]);
+  test("accepted: several with names of their own, and DIDs that are no operator's", () => {
+    const value = {
+      ...tokens(token("a"), token("A"), token("a.b", { did: "did:web:v" }), token("c", { did: "did:web:v" })),
+      operator: "did:web:op",
+      did: "did:web:v",
+    };
+    expect(venueProblems(value)).toEqual([]);
+  });
+
+  function missing(key: string, expected: string): string[] {
+    return [`'auth.tokens[0].${key}' is missing: expected ${expected}`];
+  }
+  function envName(found: string): string {
+    return `'auth.tokens[0].token.env' must be the name of an environment variable${found}`;
+  }
+});
+
+describe("where assets are stored", () => {
+  refuses([
+    [{ storage: { content: "file" } }, `'storage.path' is missing: content "file" needs it`],
+    [{ storage: { content: "file", path: "" } }, "'storage.path' must be a path that is not empty"],
+    [{ storage: { content: "memory", path: "a" } }, `'storage.path' is only allowed with content "file"`],
+    [{ storage: { path: "a" } }, `'storage.path' is only allowed with content "file"`],
+  ]);
+  accepts({ storage: {} }, { storage: { content: "file", path: "a" } });
+});
+
+describe("a message", () => {
+  const SECRET = "s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t";
+  test.each([
+    { seed: SECRET },
+    { seed: [SECRET] },
+    { seed: { value: 5 } },
+    { seed: 3735928559 },
+    { baseUrl: `https://me:${SECRET}@a.example` },
+    { auth: { tokens: [SECRET] } },
+    { auth: { tokens: [3735928559] } },
+    { auth: { tokens: [{ name: "a", token: SECRET, caps: [] }] } },
+    { auth: { tokens: [{ name: "a", token: 3735928559, caps: [] }] } },
+    { auth: { tokens: [{ name: "a", token: { env: SECRET }, caps: [] }] } },
+    { auth: { tokens: [{ name: "a", token: { sha256: 3735928559 }, caps: [] }] } },
+    { auth: { tokens: [{ name: "a", token: { valeu: SECRET }, caps: [] }] } },
+    { operator: SECRET },
+  ])("shows no value that may be a secret: %j", (value) => {
+    const problems = venueProblems(value);
+    expect(problems.length).toBeGreaterThan(0);
+    expect(problems.join()).not.toMatch(/s3cr3t|3735928559/);
+  });
+});
