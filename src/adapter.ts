@@ -12,6 +12,7 @@ import { type OpenRoots, openRoots } from "./roots/open.js";
 import { loadOperationSchema } from "./schema/load.js";
 import type { FileInputs, FileOutputs } from "./schema/types.js";
 import { InputValidator } from "./schema/validate.js";
+import { carriesCapabilities } from "./ucan/capability-list.js";
 
 export type FileOperationName = keyof FileInputs & keyof FileOutputs;
 
@@ -139,7 +140,7 @@ function authorityOf(
 ): readonly Grant[] {
   // A call that brings proofs is judged by them alone, and none is understood yet: falling back to what everybody may
   // do would hide that from its sender.
-  const common = ucans.length === 0 ? publicGrants : [];
+  const common = ucans.some(carriesCapabilities) ? [] : publicGrants;
   return tokenCaps === undefined ? common : [...common, ...grantsOf(tokenCaps)];
 }
 

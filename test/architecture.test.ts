@@ -30,7 +30,7 @@ const MAY_USE_FILES = [
   /^backend\/(host|temp)[^/]*$/,
   /^(config|schema)\/load\.ts$/,
   /^audit\/file-sink\.ts$/,
-  /^venue\/(asset-files|identity|state-dir|static-tokens|log)\.ts$/,
+  /^venue\/(asset-files|state-dir|secrets|log)\.ts$/,
   /^cli\/(load|check|socket-file)\.ts$/,
   /^(version|cli)\.ts$/,
 ];

@@ -7,6 +7,7 @@ import { RootsError, openRoots } from "../roots/open.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { describeVenue, type VenueFacts } from "../surfaces/cli/describe-venue.js";
 import { openIdentity } from "../venue/identity.js";
+import { checkSecretsOutside } from "../venue/secrets.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
 import { defaultStateDir } from "../venue/state-dir.js";
 import { resolveStaticTokens, type StaticToken } from "../venue/static-tokens.js";
@@ -37,6 +38,7 @@ export async function check(command: Extract<Command, { name: "check" }>, contex
 /** Opens what can be opened without leaving anything behind: roots, and an identity that exists already. */
 async function factsOf(config: VenueConfig, { env }: CommandContext): Promise<VenueFacts> {
   const { seed, seedFile } = config;
+  checkSecretsOutside(config, env);
   const exists = seed !== undefined || (seedFile !== undefined && existsSync(seedFile));
   const identity = exists ? openIdentity({ seed, seedFile, did: config.did }) : undefined;
   const opened = openRoots(config.file);

@@ -27,6 +27,9 @@ export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | u
 /** A place some keys further down. */
 const at = (place: Place, ...keys: readonly (string | number)[]): Place => keys.reduce(below, place);
 
+/** Whether a key without default is there; when its value is missing, that was wrong and has been reported. */
+const isGiven = <T extends object>(part: T, key: keyof T): boolean => Object.hasOwn(part, key);
+
 const report = (place: Place, text: string): void => {
   place.check.problems.push(`${quoted(place)} ${text}`);
 };
@@ -41,14 +44,13 @@ function checkBaseUrl(place: Place, { baseUrl }: DraftVenue): void {
   report(place, "must be a URL with a host that can exist");
 }
 
-function checkIdentity(venue: Place, { did, seed, seedFile, operator }: DraftVenue): void {
-  if (did?.startsWith("did:key:") === true && seed === undefined && seedFile === undefined) {
+function checkIdentity(venue: Place, draft: DraftVenue): void {
+  const { did, operator } = draft;
+  if (did?.startsWith("did:key:") === true && !isGiven(draft, "seed") && !isGiven(draft, "seedFile")) {
     const [given, inFile] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
     report(at(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
   }
-  if (did !== undefined && operator === publicDid(did)) {
-    report(at(venue, "operator"), PUBLIC_DID);
-  }
+  if (did !== undefined && operator === publicDid(did)) report(at(venue, "operator"), PUBLIC_DID);
 }
 
 const PUBLIC_DID = "must not be the DID of callers without credentials";
@@ -101,18 +103,16 @@ function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {
 /** Whether callers without credentials are served and may do what nobody wrote down. */
 function servesStrangersByDefault(draft: DraftVenue): boolean {
   const { hostname, trustProxy, listen, baseUrl, auth } = draft;
-  if (auth?.public === undefined || auth.public.caps !== undefined) return false;
-  if (auth.public.enabled !== undefined) return auth.public.enabled;
+  if (auth?.public === undefined || isGiven(auth.public, "caps")) return false;
+  if (isGiven(auth.public, "enabled")) return auth.public.enabled === true;
   // With any of these wrong, where the venue listens is not known; and off loopback it does not start without a word.
   if (hostname === undefined || trustProxy === undefined) return false;
   const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
-  const socket = listen?.socket === undefined ? {} : { listen: { socket: listen.socket } };
-  return isLoopbackListener({ hostname, trustProxy, ...socket, ...(url === undefined ? {} : { baseUrl: url }) });
+  if (isGiven(draft, "baseUrl") && url === undefined) return false;
+  return isLoopbackListener({ hostname, trustProxy, listen, baseUrl: url });
 }
 
 function checkStorage(place: Place, { storage }: DraftVenue): void {
   if (storage?.content === "memory" && storage.path !== undefined) report(place, 'is only allowed with content "file"');
-  // A path that is there, but wrong, has been reported.
-  if (storage?.content === "file" && !Object.hasOwn(storage, "path"))
-    report(place, 'is missing: content "file" needs it');
+  if (storage?.content === "file" && !isGiven(storage, "path")) report(place, 'is missing: content "file" needs it');
 }

@@ -25,7 +25,13 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /** The part of a config that says from where a venue can be reached. */
-export type Reach = Pick<VenueConfig, "hostname" | "listen" | "baseUrl" | "trustProxy">;
+export interface Reach {
+  readonly hostname: string;
+  /** In place of `hostname`. */
+  readonly listen?: object | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly trustProxy: boolean;
+}
 
 /**
  * Whether only this machine can reach a venue: it listens on a loopback address or a Unix socket, and nothing says that a

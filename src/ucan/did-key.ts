@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from "node:crypto";
 import { base58 } from "@scure/base";
 
 /** Multicodec prefix of an Ed25519 public key. */
@@ -76,16 +75,4 @@ function isWeak(key: Uint8Array): boolean {
   unsigned[KEY_BYTES - 1] = (unsigned[KEY_BYTES - 1] ?? 0) & 0x7f;
   const hex = unsigned.toString("hex");
   return SMALL_ORDER.has(hex) || NOT_REDUCED.test(hex);
-}
-
-/**
- * An identity for one run of a venue that has no seed. The private key is dropped at once: nothing is signed with it.
- *
- * @returns the DID of a fresh key
- */
-export function createEphemeralIdentity(): { did: string } {
-  const { publicKey } = generateKeyPairSync("ed25519");
-  // The key is the tail of its SubjectPublicKeyInfo, after a fixed header.
-  const spki = publicKey.export({ format: "der", type: "spki" });
-  return { did: didKeyFromPublicKey(spki.subarray(-KEY_BYTES)) };
 }

@@ -68,6 +68,9 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     adapters,
     add(adapter) {
       if (adapters.some(({ name }) => name === adapter.name)) throw cannotHost(adapter.name, "registered twice");
+      if (!ADAPTER_NAME.test(adapter.name)) {
+        throw cannotHost(adapter.name, "names are lower-case letters, digits, _ and -");
+      }
       const added = adapter.operations.map((metadata) => host(adapter, metadata, options));
       for (const [index, { metadata, path }] of added.entries()) {
         const twice = added.findIndex((other) => other.path === path) !== index;
@@ -104,7 +107,6 @@ const OPERATION_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 function host(adapter: Adapter, metadata: OperationMetadata, options: CatalogueOptions): HostedOperation {
   const prefix = `${adapter.name}:`;
   const name = metadata.name.slice(prefix.length);
-  if (!ADAPTER_NAME.test(adapter.name)) throw cannotHost(adapter.name, "names are lower-case letters, digits, _ and -");
   if (!metadata.name.startsWith(prefix)) throw cannotHost(metadata.name, `the name must start with "${prefix}"`);
   if (!OPERATION_NAME.test(name)) throw cannotHost(metadata.name, "names are letters, digits, _ and -");
   const path = `v/ops/${adapter.name}/${name}`;

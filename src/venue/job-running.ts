@@ -25,8 +25,9 @@ export class RunningJobs {
 
   /** @throws Overloaded */
   start(id: string, input: unknown, submitter: AbortSignal | undefined): JobRun {
+    // Cut off, so that one with more can run when nothing else does.
     const inputBytes = Math.min(estimateBytes(input), MOST_INPUT_BYTES);
-    const isHeavy = this.#runs.size > 0 && this.#inputBytes + inputBytes > MOST_INPUT_BYTES;
+    const isHeavy = this.#inputBytes + inputBytes > MOST_INPUT_BYTES;
     if (isHeavy || this.#runs.size >= this.#most) throw new Overloaded("Too many jobs are running", RETRY_MS);
     const run = new JobRun(id, inputBytes, submitter);
     this.#runs.set(id, run);

@@ -9,6 +9,8 @@ import { canonicalDid, openIdentity } from "./identity.js";
 import { defaultStateDir, openLocalToken, openStateDir } from "./state-dir.js";
 import { resolveStaticTokens } from "./static-tokens.js";
 
+export { checkSecretsOutside } from "./secrets.js";
+
 export interface AccessOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;

@@ -4,7 +4,7 @@ import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
-import type { AssetStore } from "./asset-store.js";
+import { AssetStorageError, type AssetStore } from "./asset-store.js";
 import { createAssets, type VenueAssets } from "./assets.js";
 
 const FAILURES: Readonly<Record<string, string>> = {
@@ -50,11 +50,13 @@ async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore
 
 /** Like a root's, the path is for the operator, who wrote it. */
 async function opening<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
+  const cannotOpen = (reason: string) => new ConfigError([`'${key}' cannot be opened: ${reason}: ${path}`], 78);
   try {
     return await open();
   } catch (error) {
+    if (error instanceof AssetStorageError) throw cannotOpen(error.message);
     const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
     if (typeof code !== "string") throw error;
-    throw new ConfigError([`'${key}' cannot be opened: ${FAILURES[code] ?? code}: ${path}`], 78);
+    throw cannotOpen(FAILURES[code] ?? code);
   }
 }

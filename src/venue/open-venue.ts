@@ -115,7 +115,8 @@ class VenueOpener {
   /** Other commands need neither a key nor tokens, so they do not load what makes them. */
   async #openAccess(): Promise<Access> {
     if (!this.#options.listens) return closedAccess;
-    const { openAccess } = await import("./open-access.js");
+    const { checkSecretsOutside, openAccess } = await import("./open-access.js");
+    checkSecretsOutside(this.#config, this.#options.env);
     return openAccess(this.#config, this.#options);
   }
 
@@ -183,6 +184,7 @@ class VenueOpener {
   }): OpenVenue {
     const { access, adapter, host, sink, assets } = parts;
     const opened = this.#opened;
+    const { env } = this.#options;
     let config = this.#config;
     let closing: Promise<void> | undefined;
     return {
@@ -207,6 +209,7 @@ class VenueOpener {
       },
       async reload(next) {
         const merged = applyReload(config, next);
+        (await import("./open-access.js")).checkSecretsOutside(merged, env);
         const putIntoForce = access.prepareTokens(merged);
         try {
           await adapter.reconfigure(merged.file, publicCapsOf(merged));

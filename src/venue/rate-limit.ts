@@ -10,30 +10,40 @@ const MOST_SENDERS = 65_536;
 /** Longer names of senders are kept as their hash: a DID may be as long as a header. */
 const MOST_SENDER_CHARS = 64;
 
+/** The longest a timer of the system runs. */
+const LONGEST_WINDOW_SECONDS = 2_147_483;
+
 const NO_WAIT = { msBeforeNext: 0 };
 
 /**
  * Creates a limit on the requests of each sender: `burst` of them in every `burst / perSecond` seconds, counted from the
  * first. So the mean rate is `perSecond`, and up to `burst` may come at once.
  *
- * Memory is bounded by {@link MOST_SENDERS}: beyond, the sender that was silent longest is forgotten and may begin anew,
- * so that a flood of senders never keeps others out.
+ * Memory is bounded: when too many senders have come, those that were silent longest are forgotten and may begin anew, so
+ * that a flood of senders never keeps others out.
  *
+ * @param mostSenders that are remembered at once
  * @returns for each request the milliseconds to wait; those that must wait count too
  */
 export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MOST_SENDERS): RateLimit {
   const library: typeof import("rate-limiter-flexible") = createRequire(import.meta.url)("rate-limiter-flexible");
-  const limiter = new library.RateLimiterMemory({ points: burst, duration: burst / perSecond, keyPrefix: "" });
-  // By their last request, the oldest first.
-  const senders = new Set<string>();
+  const duration = Math.min(burst / perSecond, LONGEST_WINDOW_SECONDS);
+  const limiter = new library.RateLimiterMemory({ points: burst, duration, keyPrefix: "" });
+  // Two generations in place of an exact order, which would cost more than the limit itself.
+  let recent = new Set<string>();
+  let older = new Set<string>();
+  const remember = (key: string): void => {
+    if (recent.has(key)) return;
+    recent.add(key);
+    older.delete(key);
+    if (recent.size < mostSenders / 2) return;
+    for (const forgotten of older) void limiter.delete(forgotten);
+    older = recent;
+    recent = new Set();
+  };
   return async (sender) => {
     const key = sender.length > MOST_SENDER_CHARS ? hashOf(sender) : sender;
-    if (!senders.delete(key) && senders.size >= mostSenders) {
-      const [oldest = ""] = senders;
-      senders.delete(oldest);
-      await limiter.delete(oldest);
-    }
-    senders.add(key);
+    remember(key);
     const { msBeforeNext } = await limiter.consume(key).then(() => NO_WAIT, parseRefusal);
     return msBeforeNext;
   };

@@ -86,11 +86,27 @@ export function openSecretFile(
 export const isOpenToOthers = (stat: Stats, to: "read" | "write"): boolean =>
   process.platform !== "win32" && (stat.mode & (to === "read" ? READABLE_BY_OTHERS : WRITABLE_BY_OTHERS)) !== 0;
 
-/** The state directory of a user: `venue-files` below `XDG_STATE_HOME`, which counts only as an absolute path. */
-export function defaultStateDir(env: Readonly<Record<string, string | undefined>>): string {
+/**
+ * The state directory of a user: `venue-files` below `XDG_STATE_HOME`, which counts only as an absolute path.
+ *
+ * @param systemHome the home directory as the system knows it, asked when `env` has none
+ * @throws ConfigError when nobody knows a home directory
+ */
+export function defaultStateDir(
+  env: Readonly<Record<string, string | undefined>>,
+  systemHome: () => string = homedir,
+): string {
   const { XDG_STATE_HOME: stateHome, HOME: home } = env;
   if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, "venue-files");
-  return join(home !== undefined && isAbsolute(home) ? home : homedir(), ".local", "state", "venue-files");
+  return join(home !== undefined && isAbsolute(home) ? home : homeOf(systemHome), ".local", "state", "venue-files");
+}
+
+function homeOf(systemHome: () => string): string {
+  try {
+    return systemHome();
+  } catch {
+    throw new ConfigError(["'stateDir' must be set: this user has no home directory"], 78);
+  }
 }
 
 /**

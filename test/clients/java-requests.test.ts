@@ -154,8 +154,7 @@ describe("assets", () => {
   const sha256 = createHash("sha256").update(content).digest("hex");
   const metadata = { name: "from Java", content: { sha256 } };
   let id: string;
-
-  test("are registered with 201 and a JSON string that is a hash", async () => {
+  beforeAll(async () => {
     const pretty = JSON.stringify(metadata, undefined, "  ");
     const { status, body } = await send("assets", { method: "POST", headers: JSON_BODY, body: pretty });
     expect(status).toBe(201);
@@ -163,17 +162,17 @@ describe("assets", () => {
     id = JSON.parse(body).replace(/^0x/, "");
   });
 
-  test("take content and answer its hash as a JSON string", async () => {
+  test("take content, answer its hash as a JSON string, and give it back", async () => {
     const { status, body } = await send(`assets/${id}/content`, {
       method: "PUT",
       headers: { "Content-Type": "application/octet-stream" },
       body: content,
     });
     expect({ status, body: JSON.parse(body) }).toEqual({ status: 200, body: `0x${sha256}` });
+    expect(await send(`assets/${id}/content`)).toMatchObject({ status: 200, body: content.toString() });
   });
 
-  test("give back content and metadata by their bare hash", async () => {
-    expect(await send(`assets/${id}/content`)).toMatchObject({ status: 200, body: content.toString() });
+  test("are registered under a JSON string, by which their metadata is found", async () => {
     const { status, body } = await send(`assets/${id}`);
     expect({ status, body: JSON.parse(body) }).toEqual({ status: 200, body: metadata });
   });

@@ -200,11 +200,13 @@ describe("assets", () => {
   const sha256 = createHash("sha256").update(content).digest("hex");
   const metadata = { name: "a report", type: "dataset", description: "of a run", content: { sha256 } };
   let id: string;
-
-  test("are registered: a JSON string, good for a lookup", async () => {
+  beforeAll(async () => {
     const { status, text } = await owner("/api/v1/assets", { method: "POST", json: metadata });
     expect(status).toBe(201);
     id = JSON.parse(text).replace(/^0x/, "");
+  });
+
+  test("are registered under a JSON string, good for a lookup in every form", async () => {
     for (const reference of [id, `0x${id}`, `a/${id}`, `${opened.venue.did}/a/${id}`]) {
       expect(await owner(`/api/v1/assets/${reference}`)).toMatchObject({ status: 200, body: metadata });
     }

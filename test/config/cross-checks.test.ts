@@ -74,6 +74,15 @@ describe('corsOrigins "*"', () => {
     // What is wrong itself says nothing about who is served.
     [{ corsOrigins: "*", hostname: 5 }, "'hostname' must be a host name or an IP address, not 5"],
     [{ corsOrigins: "*", auth: 5 }, "'auth' must be an object, not 5"],
+    [
+      { corsOrigins: "*", auth: { public: { enabled: "no" } } },
+      "'auth.public.enabled' must be true or false, not a string",
+    ],
+    [{ corsOrigins: "*", auth: { public: { caps: 5 } } }, "'auth.public.caps' must be an array, not 5"],
+    [
+      { corsOrigins: "*", baseUrl: "a.example" },
+      "'baseUrl' must be an http or https URL without credentials, query or fragment",
+    ],
   ]);
   accepts(
     { corsOrigins: "*", auth: { public: { enabled: false } } },
@@ -91,6 +100,8 @@ describe("the identity of a venue", () => {
   const stranger = "must not be the DID of callers without credentials";
   refuses([
     [{ did: "did:key:z6Mkx" }, "'did' is a did:key, so its key must be known: set 'seed' or 'seedFile'"],
+    [{ did: "did:key:z6Mkx", seed: "00" }, "'seed' must be 64 hex digits"],
+    [{ did: "did:key:z6Mkx", seedFile: "" }, "'seedFile' must be a path that is not empty"],
     [{ did: "did:web:a", operator: "did:web:a:public" }, `'operator' ${stranger}`],
   ]);
   accepts(

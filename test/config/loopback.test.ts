@@ -26,6 +26,10 @@ describe("a loopback listener", () => {
     ...bases.flatMap((baseUrl) => [{ baseUrl }, { ...socket, baseUrl }]),
   ])("is %j", (value) => expect(isLoopback(value)).toBe(true));
 
+  test("is one on a socket, whatever the host name", () => {
+    expect(isLoopbackListener({ hostname: "0.0.0.0", listen: { socket: "/s" }, trustProxy: false })).toBe(true);
+  });
+
   const outside = ["http://files.example.com", "https://localhost.example.com", "http://192.168.0.1", "http://[::2]"];
   test.each<VenueConfigInput>([
     { hostname: "0.0.0.0" },

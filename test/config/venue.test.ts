@@ -52,7 +52,6 @@ describe("an empty config", () => {
 });
 
 describe("a full config", () => {
-  const unset = { hostname: undefined, port: undefined };
   const given = {
     name: "mine",
     hostname: "0.0.0.0",
@@ -120,7 +119,8 @@ describe("a full config", () => {
   });
 
   test("is frozen all through, and leaves what was given alone", () => {
-    const config = parse({ ...given, listen: { socket: "s" }, ...unset, file: { roots: { docs: { path: "docs" } } } });
+    const { hostname, port, ...others } = given;
+    const config = parse({ ...others, listen: { socket: "s" }, file: { roots: { docs: { path: "docs" } } } });
     const thawed = [
       config,
       config.auth,

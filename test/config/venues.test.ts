@@ -35,6 +35,7 @@ describe("a list of venues is refused", () => {
     [{ venues: [{}], store: {} }, "Unknown config key 'store'"],
     [{ venues: [{ venues: [] }] }, "Unknown config key 'venues[0].venues'"],
     [{ venue: [{}] }, "Unknown config key 'venue' - did you mean 'venues'?"],
+    [{ file: { venue: {} } }, "Unknown config key 'file.venue'"],
     [[{}], "Config must be an object, not an array"],
   ])("%j", (value, ...problems) => {
     expect(configProblems(value)).toEqual(problems);

@@ -45,7 +45,7 @@ describe("the library, built, under plain Node", () => {
       console.log(JSON.stringify([Object.keys(library).sort(), manifest.version]));
     `).catch((error: unknown) => error);
     expect(names).toEqual([
-      ["ConfigError", "ERROR_CODES", "FileAdapterError", "RootsError", "createFileAdapter"],
+      ["ConfigError", "ERROR_CODES", "FileAdapterError", "RootsError", "createFileAdapter", "createVenue"],
       manifest.version,
     ]);
   });

@@ -1,12 +1,7 @@
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import {
-  createEphemeralIdentity,
-  didKeyFromPublicKey,
-  multikeyFromPublicKey,
-  publicKeyFromDidKey,
-} from "../../src/ucan/did-key.js";
+import { didKeyFromPublicKey, multikeyFromPublicKey, publicKeyFromDidKey } from "../../src/ucan/did-key.js";
 import { smallOrderKeys } from "./weak-keys.js";
 
 // Public keys and DIDs of https://w3c-ccg.github.io/did-key-spec/ and of RFC 8032 §7.1, tests 1 and 2.
@@ -106,10 +101,4 @@ describe("a key with which anybody can sign", () => {
     const raw = Uint8Array.of(0xeb, ...Array<number>(30).fill(0xff), 0x7f);
     expect(publicKeyFromDidKey(didKeyFromPublicKey(raw))).toEqual(raw);
   });
-});
-
-test("an ephemeral identity is a did:key, and another one each time", () => {
-  const dids = [createEphemeralIdentity().did, createEphemeralIdentity().did];
-  for (const did of dids) expect(did).toMatch(/^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/);
-  expect(dids[0]).not.toBe(dids[1]);
 });

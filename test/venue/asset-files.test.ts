@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Log, silentLog } from "../../src/core/log.js";
 import { openAssetFiles } from "../../src/venue/asset-files.js";
 import { parseMetadata } from "../../src/venue/asset-metadata.js";
-import type { AssetRecord, AssetStore } from "../../src/venue/asset-store.js";
+import { type AssetRecord, AssetStorageError, type AssetStore } from "../../src/venue/asset-store.js";
 import { body, broken, freshPath, removePaths, sha256, whole } from "./asset-fixture.js";
 import { describeAssetStore } from "./asset-store-suite.js";
 
@@ -78,7 +78,9 @@ describe("the directory", () => {
     await mkdir(path);
     await chmod(path, 0o755);
     await writeFile(join(path, "index.html"), "");
-    await expect(open(path)).rejects.toThrow("open to other users and not empty");
+    await expect(open(path)).rejects.toThrow(
+      new AssetStorageError("the directory is open to other users and not empty"),
+    );
     expect((await stat(path)).mode & 0o777).toBe(0o755);
   });
 
@@ -179,7 +181,10 @@ describe("after a restart", () => {
     const hash = sha256("y");
     await mkdir(join(path, "content", hash.slice(0, 2)), { recursive: true });
     await symlink(secret, join(path, "content", hash.slice(0, 2), hash));
-    await symlink(dirname(path), join(path, "content", "00"));
+    const elsewhere = join(dirname(path), "elsewhere");
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, "0".repeat(64)), "elsewhere");
+    await symlink(elsewhere, join(path, "content", "00"));
     await writeFile(join(path, "content", "note"), "");
     await writeFile(join(path, "metadata", record("a").id.slice(0, 2), "note.json"), "{}");
     const again = await reopen(path);

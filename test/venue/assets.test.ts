@@ -138,7 +138,9 @@ describe("operation assets", () => {
     const bytes = before.totalBytes;
     const id = before.registerOperation(operation);
     expect(before.totalBytes).toBeLessThan(bytes);
+    const taken = before.totalBytes;
     expect(await before.register(operation, BOB)).toBe(id);
+    expect(before.totalBytes).toBe(taken);
     expect(before.list(PAGE)).toMatchObject({ total: 2, items: [expect.any(String), id] });
     for (const caller of [ALICE, BOB]) expect(JSON.stringify(before.listOwn(PAGE, caller))).not.toContain(id);
     expect(before.listOwn(PAGE, ALICE).total).toBe(1);
@@ -365,6 +367,7 @@ describe("assets opened again", () => {
     expect(again.totalBytes).toBe(first.totalBytes);
     const d = await again.register({ name: "d" }, ALICE);
     expect(again.list(PAGE).items[0]).toBe(d);
+    expect((await assetsOf({ store })).list(PAGE).items).toEqual([d, c, b, a]);
   });
 
   test("over a limit that was lowered stay, and nothing is added", async () => {

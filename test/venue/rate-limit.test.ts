@@ -53,6 +53,13 @@ describe("the rate limit", () => {
     }
   });
 
+  test("holds when a burst is worth more than a timer can wait", async () => {
+    const limit = createRateLimit({ perSecond: 1, burst: 10_000_000 });
+    await limit("a");
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(jest.getTimerCount()).toBe(1);
+  });
+
   test("counts each sender alone, also those whose names are long and nearly the same", async () => {
     const limit = createRateLimit({ perSecond: 1, burst: 2 });
     const long = "did:web:".padEnd(10_000, "x");
@@ -74,7 +81,7 @@ describe("the rate limit", () => {
       expect((await limit("busy")) === 0).toBe(sender === 0);
     }
     // The library has a timer for each sender it knows.
-    expect(jest.getTimerCount() - timers).toBe(100);
+    expect(jest.getTimerCount() - timers).toBeLessThanOrEqual(100);
     expect(await limit("s4999")).toBeGreaterThan(0);
     expect(await limit("s0")).toBe(0);
   });

@@ -52,6 +52,17 @@ describe("the state directory of a user", () => {
   ])("is %s", (_where, env, path) => {
     expect(defaultStateDir(env)).toBe(path);
   });
+
+  test("has to be named for a user without a home", () => {
+    const homeless = () => {
+      throw new Error("no entry");
+    };
+    expect(failureOf(() => defaultStateDir({}, homeless))).toEqual({
+      exitStatus: 78,
+      problems: ["'stateDir' must be set: this user has no home directory"],
+    });
+    expect(defaultStateDir({ HOME: "/h" }, homeless)).toBe("/h/.local/state/venue-files");
+  });
 });
 
 describe("a state directory", () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import { AssetError } from "../../core/asset.js";
 import { COMMON_HEADERS, errorJson, sendJson } from "./answer.js";
@@ -25,6 +26,8 @@ export async function putContent(host: HttpHost, exchange: Exchange): Promise<Fa
     const sha256 = await askAssets(target, () => host.assets.putContent(target, body, caller));
     return sendJson(reply, 200, JSON.stringify(`0x${sha256}`));
   } catch (error) {
+    // What came together with the head of the request is still being parsed.
+    await setImmediate();
     if (request.raw.complete || request.raw.destroyed) throw error;
     reply.header("connection", "close");
     if (!(error instanceof HttpError)) throw error;

@@ -65,6 +65,8 @@ const ROUTES: readonly Route[] = [
     methods: { GET: getAsset },
     suffixes: { content: { GET: getContent, PUT: putContent } },
   },
+  // Where later clients look for the same content.
+  { url: "/api/v1/content/*", methods: { GET: getContent } },
   { url: "/.well-known/did.json", methods: { GET: didDocument } },
   { url: "/openapi.json", methods: { GET: openApi } },
 ];
@@ -82,6 +84,11 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
     // Bodies here are ignored, whatever they claim to be, or are streams of any size.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
+    scope.addHook("onRequest", (request, _reply, next) => {
+      // The framework would refuse one that is not well-formed.
+      delete request.raw.headers["content-type"];
+      next();
+    });
     for (const route of routes) if (route.suffixes !== undefined) mount(scope, host, route);
     done();
   });

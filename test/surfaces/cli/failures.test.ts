@@ -11,8 +11,7 @@ const folder = makeFolder({
   "mistakes.json5": `{
     port: "80",
     nme: "x",
-    did: "did:key:z",
-    auth: { public: { caps: [{ with: "docs", can: "read" }] } },
+    auth: { grants: [], public: { caps: [{ with: "docs", can: "read" }] } },
     file: { rootz: {}, roots: { "bad name": "." } },
   }`,
   "open.json5": `{ hostname: "0.0.0.0" }`,
@@ -80,7 +79,7 @@ describe("78, an invalid configuration:", () => {
     expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
     for (const mistake of [
       "Unknown config key 'nme' - did you mean 'name'?",
-      "not supported yet: 'did'",
+      "not supported yet: 'auth.grants'",
       "'port' must be an integer from 0 to 65535, not a string",
       "Unknown config key 'file.rootz' - did you mean 'roots'?",
       "'auth.public.caps[0]' grants nothing",

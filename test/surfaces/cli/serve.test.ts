@@ -15,7 +15,7 @@ const lineToPaste = (served: Running): string => /Try it\n {2}(.*)\n/.exec(serve
 const paste = (line: string): unknown => JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" }));
 
 function mcpUrl(served: Running): string {
-  const text = /MCP client configuration\n([\s\S]*?)\n\n/.exec(served.stdout())?.[1] ?? "";
+  const text = /MCP client configuration\n([\s\S]*?)\n\nStop/.exec(served.stdout())?.[1] ?? "";
   const { mcpServers } = JSON.parse(text) as { mcpServers: Record<string, { type: string; url: string }> };
   const [configured] = Object.values(mcpServers);
   expect(configured?.type).toBe("http");
@@ -45,6 +45,15 @@ describe("serve without any configuration", () => {
       status: "COMPLETE",
       output: { written: 5, created: true },
     });
+  });
+
+  test("prints a token that acts as the operator, and stays the same", async () => {
+    const [, token] = /Authorization: Bearer (\S+)'/.exec(lineToPaste(served)) ?? [];
+    expect(readFileSync(join(served.tmp, ".local/state/venue-files/local-token"), "utf8")).toBe(`${token}\n`);
+    const again = await serve([], { tmp: served.tmp });
+    expect(lineToPaste(again)).toContain(`Bearer ${token}'`);
+    expect(again.stderr()).not.toContain(token);
+    await again.stop();
   });
 
   test("prints a client configuration that a real MCP client can use", async () => {
@@ -79,7 +88,8 @@ describe("serve with a host root", () => {
   testWithCurl("of which only parts may be read prints a line that works", async () => {
     const folder = makeFolder({
       "docs/pub/a.txt": "a",
-      "c.json5": `{ auth: { public: { caps: [{ with: "file://docs/pub/", can: "crud/read" }] } }, file: { roots: { docs: "docs" } } }`,
+      "c.json5": `{ auth: { localToken: false, public: { caps: [{ with: "file://docs/pub/", can: "crud/read" }] } },
+        file: { roots: { docs: "docs" } } }`,
     });
     const served = await serve(["--config", "c.json5"], { cwd: folder });
     expect(paste(lineToPaste(served))).toMatchObject({ status: "COMPLETE", output: { roots: [{ name: "docs" }] } });
@@ -95,11 +105,14 @@ describe("serve with a host root", () => {
 });
 
 describe("serve where nobody is served", () => {
-  testWithCurl("still prints a line that works", async () => {
-    const folder = makeFolder({ "c.json5": "{ auth: { public: { enabled: false } } }" });
+  testWithCurl.each([
+    ["without a local token looks at the status", "localToken: false,", { status: "OK" }],
+    ["with one acts as the operator", "", { status: "COMPLETE", output: { created: true } }],
+  ])("the line %s", async (_what, token, answer) => {
+    const folder = makeFolder({ "c.json5": `{ auth: { ${token} public: { enabled: false } } }` });
     const served = await serve(["--config", "c.json5"], { cwd: folder });
     expect(served.stdout()).toContain("anonymous callers: refused\n");
-    expect(paste(lineToPaste(served))).toMatchObject({ status: "OK" });
+    expect(paste(lineToPaste(served))).toMatchObject(answer);
     expect((await fetch(`${served.url}/api/v1/operations`)).status).toBe(401);
     await served.stop();
   });

@@ -193,9 +193,28 @@ describe("a refused upload that goes on", () => {
     socket.destroy();
   });
 
-  test("does not cost its sender the answer, however fast it sends", async () => {
+  test("is still taken for a while, so that its sender sees the answer and no broken connection", async () => {
     const id = await register({ name: "no content" });
-    for (let i = 0; i < 10; i += 1) expect((await put(id, Buffer.alloc(900_000))).status).toBe(404);
+    const socket = connect(served.port, "127.0.0.1");
+    const errors: unknown[] = [];
+    socket.on("error", (error) => errors.push(error));
+    socket.write(rawRequest(`PUT ${pathOf(id)}`, { "Content-Length": "900000" }));
+    expect((await readAnswer(socket)).status).toBe(404);
+    socket.write(Buffer.alloc(900_000));
+    await once(socket, "close");
+    expect(errors).toEqual([]);
+  });
+
+  test("does not end the connection when it came whole", async () => {
+    const id = await register({ name: "no content" });
+    const socket = connect(served.port, "127.0.0.1");
+    for (let again = 0; again < 2; again += 1) {
+      socket.write(rawRequest(`PUT ${pathOf(id)}`, {}, "small"));
+      const answer = await readAnswer(socket);
+      expect([answer.status, answer.headers.get("connection")]).toEqual([404, "keep-alive"]);
+      socket.removeAllListeners("data");
+    }
+    socket.destroy();
   });
 });
 

@@ -4,14 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Caller } from "../../../src/core/caller.js";
 import { aborted, notFound } from "../../../src/core/texts.js";
 import { gate } from "../../venue/fake-adapter.js";
-import { ALICE, ANYONE, OP_ASSET, OPERATOR } from "../../venue/job-store.js";
-import { outcome, rawRequest } from "./fixture.js";
-import { closeAll, type JobServer, OTHER_ASSET, serveJobs } from "./job-server.js";
+import { closeAll, DID, outcome, postInvoke, postText, rawRequest, type Served, serve } from "./fixture.js";
 
-const DID = OPERATOR.did;
-let served: JobServer;
+const ANYONE = `${DID}:public`;
+let served: Served;
 beforeAll(async () => {
-  served = await serveJobs({
+  served = await serve({
     read: (input) => input,
     write: () => ({ written: 3, created: true }),
     missing: () => {
@@ -23,12 +21,6 @@ beforeAll(async () => {
   });
 });
 afterAll(closeAll);
-
-function postInvoke(server: JobServer, body: unknown, query = "", caller: Caller = ANYONE): Promise<Response> {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  const headers = { "content-type": "application/json" };
-  return server.request(`/api/v1/invoke${query}`, caller, { method: "POST", headers, body: text });
-}
 
 const invoke = (body: unknown, query = "") => outcome(postInvoke(served, body, query));
 const lastCall = () => served.adapter.calls.at(-1);
@@ -42,17 +34,17 @@ describe("invoke answers 201 with the record", () => {
     const record = await response.json();
     expect(record).toEqual({
       id: `0x${location?.slice(-32)}`,
-      op: OP_ASSET,
+      op: expect.stringMatching(/^[0-9a-f]{64}$/),
       name: "Fake read",
       operation: "v/ops/file/read",
       status: "COMPLETE",
       created: expect.any(Number),
       updated: expect.any(Number),
-      caller: ANYONE.did,
+      caller: ANYONE,
       input: { root: "docs", path: "a" },
       output: { root: "docs", path: "a" },
     });
-    expect(await outcome(served.request(location ?? ""))).toEqual({ status: 200, body: record });
+    expect(await outcome(fetch(served.url + location))).toEqual({ status: 200, body: record });
   });
 
   test("of a failed job", async () => {
@@ -89,37 +81,39 @@ describe("invoke answers 201 with the record", () => {
   });
 
   test("under the asset by which the operation was named", async () => {
-    const { body } = await invoke({ operation: OTHER_ASSET });
-    expect(body).toMatchObject({ op: OTHER_ASSET, operation: "v/ops/file/read", status: "COMPLETE" });
+    const metadata = { name: "Reads too", operation: { adapter: "file:read" } };
+    const asset: unknown = await (await postText(served, "/api/v1/assets", JSON.stringify(metadata))).json();
+    const { body } = await invoke({ operation: `a/${asset}` });
+    expect(body).toMatchObject({ op: asset, operation: "v/ops/file/read", status: "COMPLETE" });
+    const own = await (await fetch(`${served.url}/api/v1/operations/v/ops/file/read`)).json();
+    expect((await invoke({ operation: "file:read" })).body).toMatchObject({ op: (own as { asset: string }).asset });
   });
-
-  test.each(["v/ops/file/read", "/v/ops/file/read", "file:read", `${DID}/v/ops/file/read`, `/${DID}/v/ops/file/read`])(
-    "for the operation %s, under its catalogue path",
-    async (operation) => {
-      expect(await invoke({ operation })).toMatchObject({ status: 201, body: { operation: "v/ops/file/read" } });
-      expect(lastCall()?.operation).toBe("file:read");
-    },
-  );
 });
 
 describe("invoke hands the adapter", () => {
   test("the caller, what it may look assets up with, and the id of the job", async () => {
     const { body } = await invoke({ operation: "file:read" });
     expect(lastCall()?.context).toEqual({
-      callerDID: ANYONE.did,
+      callerDID: ANYONE,
       authentication: "public",
-      resolveAsset: served.resolveAsset,
+      resolveAsset: expect.any(Function),
       signal: expect.objectContaining({}),
       jobId: (body as { id: string }).id.slice(2),
     });
   });
 
-  test("what the caller's token gives", async () => {
+  test("what the caller's token gives, and what leads to an asset", async () => {
     const tokenCaps = [{ with: "file://docs/", can: "crud/read" }];
-    const caller: Caller = { ...ALICE, authentication: "static-token", tokenCaps };
-    const { body } = await outcome(postInvoke(served, { operation: "file:read" }, "", caller));
-    expect(body).toMatchObject({ status: "COMPLETE", caller: ALICE.did });
-    expect(lastCall()?.context).toMatchObject({ callerDID: ALICE.did, authentication: "static-token", tokenCaps });
+    const caller: Caller = { did: "did:key:zToken", authentication: "static-token", isOperator: false, tokenCaps };
+    const known = await serve({ read: () => 1 }, { authenticate: () => ({ caller }) });
+    const headers = { "content-type": "application/json", authorization: "Bearer x" };
+    const call = { method: "POST", headers, body: '{"operation":"file:read"}' };
+    const { body } = await outcome(fetch(`${known.url}/api/v1/invoke`, call));
+    expect(body).toMatchObject({ status: "COMPLETE", caller: caller.did });
+    const context = known.adapter.calls[0]?.context;
+    expect(context).toMatchObject({ callerDID: caller.did, authentication: "static-token", tokenCaps });
+    const asset = (body as { op: string }).op;
+    expect(await context?.resolveAsset?.(asset)).toMatchObject({ content: null });
   });
 
   test("the tokens of the call, as they are", async () => {
@@ -203,7 +197,7 @@ describe("invoke answers 201 with a failed job, and runs nothing, for", () => {
       errorCode: "INVALID_INPUT",
       errorData: { pointer: "/ucans", expected: expect.any(String) },
     });
-    const found = await served.request(reply.headers.get("location") ?? "");
+    const found = await fetch(served.url + reply.headers.get("location"));
     expect(await outcome(found)).toEqual({ status: 200, body: record });
     expect(served.adapter.calls.length).toBe(before);
   });
@@ -216,7 +210,7 @@ describe("invoke answers 201 with a failed job, and runs nothing, for", () => {
 
 test("invoke is refused with the time to wait while too much runs, and has no effect", async () => {
   const slow = gate();
-  const busy = await serveJobs({ slow: () => slow.promise }, { max: 1, inlineWaitMs: 1 });
+  const busy = await serve({ slow: () => slow.promise }, { jobs: { max: 1, inlineWaitMs: 1 } });
   for (let i = 0; i < 64; i += 1) expect((await postInvoke(busy, { operation: "file:slow" })).status).toBe(201);
   const refused = await postInvoke(busy, { operation: "file:slow" });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
@@ -230,13 +224,13 @@ test("invoke is refused with the time to wait while too much runs, and has no ef
 describe("the reply to invoke", () => {
   test("comes before a long job ends, which goes on", async () => {
     const slow = gate();
-    const quick = await serveJobs({ slow: () => slow.promise }, { inlineWaitMs: 5, maxWaitMs: 60_000 });
+    const quick = await serve({ slow: () => slow.promise }, { jobs: { inlineWaitMs: 5, maxWaitMs: 60_000 } });
     const reply = await postInvoke(quick, { operation: "file:slow" });
     expect(reply.status).toBe(201);
     expect(await reply.json()).toMatchObject({ status: "STARTED" });
     slow.open({ size: 1 });
     await slow.promise;
-    const record = await outcome(quick.request(reply.headers.get("location") ?? ""));
+    const record = await outcome(fetch(quick.url + reply.headers.get("location")));
     expect(record).toMatchObject({ status: 200, body: { status: "COMPLETE", output: { size: 1 } } });
   });
 
@@ -246,7 +240,7 @@ describe("the reply to invoke", () => {
     ["?wait=true", {}, "?wait=true"],
   ])("waits for a long job with %s", async (_name, fields, query) => {
     const slow = gate();
-    const quick = await serveJobs({ slow: () => slow.promise }, { inlineWaitMs: 1, maxWaitMs: 60_000 });
+    const quick = await serve({ slow: () => slow.promise }, { jobs: { inlineWaitMs: 1, maxWaitMs: 60_000 } });
     const reply = outcome(postInvoke(quick, { operation: "file:slow", ...fields }, query));
     setTimeout(() => slow.open("done"), 60);
     expect(await reply).toMatchObject({ status: 201, body: { status: "COMPLETE", output: "done" } });
@@ -259,13 +253,13 @@ describe("the reply to invoke", () => {
     ["?wait=false", {}, "?wait=false"],
     ["?wait", {}, "?wait"],
   ])("does not wait for a long job with %s", async (_name, fields, query) => {
-    const quick = await serveJobs({ slow: () => gate().promise }, { inlineWaitMs: 1, maxWaitMs: 60_000 });
+    const quick = await serve({ slow: () => gate().promise }, { jobs: { inlineWaitMs: 1, maxWaitMs: 60_000 } });
     const reply = outcome(postInvoke(quick, { operation: "file:slow", ...fields }, query));
     expect(await reply).toMatchObject({ status: 201, body: { status: "STARTED" } });
   });
 
   test("with wait comes at maxWaitMs all the same", async () => {
-    const quick = await serveJobs({ slow: () => gate().promise }, { inlineWaitMs: 60_000, maxWaitMs: 5 });
+    const quick = await serve({ slow: () => gate().promise }, { jobs: { inlineWaitMs: 60_000, maxWaitMs: 5 } });
     expect(await outcome(postInvoke(quick, { operation: "file:slow", wait: true }))).toMatchObject({
       status: 201,
       body: { status: "STARTED" },
@@ -275,7 +269,7 @@ describe("the reply to invoke", () => {
   test("to a private call is the only place its end is ever shown", async () => {
     const reply = await postInvoke(served, { operation: "file:read", private: true });
     expect(await reply.json()).toMatchObject({ status: "COMPLETE" });
-    expect((await served.request(reply.headers.get("location") ?? "")).status).toBe(404);
+    expect((await fetch(served.url + reply.headers.get("location"))).status).toBe(404);
   });
 });
 
@@ -284,7 +278,7 @@ describe("a client that hangs up during invoke", () => {
   async function hangUp(fields: object) {
     const started = gate<AbortSignal | undefined>();
     const slow = gate();
-    const server = await serveJobs({
+    const server = await serve({
       slow: (_input, context) => {
         started.open(context.signal);
         return slow.promise;
@@ -297,9 +291,9 @@ describe("a client that hangs up during invoke", () => {
     socket.destroy();
     await once(socket, "close");
     // The server has seen the end of that connection once it answers on another.
-    expect((await server.request("/api/v1/jobs")).status).toBe(200);
+    expect((await fetch(`${server.url}/api/v1/status`)).status).toBe(200);
     const id = server.adapter.calls[0]?.context?.jobId ?? "";
-    return { server, signal, slow, path: `/api/v1/jobs/${id}` };
+    return { server, signal, slow, path: `${server.url}/api/v1/jobs/${id}` };
   }
 
   test("does not cancel the job", async () => {
@@ -307,7 +301,7 @@ describe("a client that hangs up during invoke", () => {
     expect(signal?.aborted).toBe(false);
     slow.open("done");
     await slow.promise;
-    const record = await outcome(server.request(path));
+    const record = await outcome(fetch(path));
     expect(record).toMatchObject({ status: 200, body: { status: "COMPLETE", output: "done" } });
     expect(server.logged).toEqual([]);
   });
@@ -316,7 +310,7 @@ describe("a client that hangs up during invoke", () => {
     const { server, slow, path } = await hangUp({ private: true });
     slow.open("done");
     await slow.promise;
-    expect(await outcome(server.request(path))).toMatchObject({ status: 200, body: { output: "done" } });
-    expect((await server.request(path)).status).toBe(404);
+    expect(await outcome(fetch(path))).toMatchObject({ status: 200, body: { output: "done" } });
+    expect((await fetch(path)).status).toBe(404);
   });
 });

@@ -2,20 +2,31 @@ import { EventEmitter, once } from "node:events";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { afterAll, afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { FastifyReply } from "fastify";
-import type { CallerJobs, JobListener, JobRecord } from "../../../src/core/job.js";
+import type { CallerJobs, JobListener, JobRecord, RecordedJob, Submission } from "../../../src/core/job.js";
 import type { Exchange } from "../../../src/surfaces/http/exchange.js";
 import type { HttpHost } from "../../../src/surfaces/http/host.js";
 import { streamJob } from "../../../src/surfaces/http/sse.js";
-import { gate } from "../../venue/fake-adapter.js";
-import { ALICE, call } from "../../venue/job-store.js";
-import { closeAll, type JobServer, serveJobs } from "./job-server.js";
+import { type FakeOperation, gate } from "../../venue/fake-adapter.js";
+import { ALICE as CALLER } from "../../venue/job-store.js";
+import { ALICE, as, closeAll, outcome, type Served, serve } from "./fixture.js";
 
 afterAll(closeAll);
 
-/** Opens a stream of one of Alice's jobs. */
-async function openStream(server: JobServer, id: string): Promise<IncomingMessage> {
-  const headers = { caller: JSON.stringify(ALICE) };
-  const request = httpGet(`${server.url}/api/v1/jobs/${id}/sse`, { headers });
+const ORIGIN = "https://app.example";
+
+/** Serves an operation, and starts a job of Alice with it. */
+async function serveJob(slow: FakeOperation, more: Partial<Submission> = {}): Promise<Served & { job: RecordedJob }> {
+  const limits = { maxBytes: 100_000_000 };
+  const served = await serve({ slow }, { http: { corsOrigins: [ORIGIN] }, jobs: limits });
+  const submission = { operation: "file:slow", input: { root: "docs" }, caller: ALICE, context: {}, ...more };
+  return { ...served, job: served.venue.submit(submission) };
+}
+
+const pathOf = ({ url, job }: { url: string; job: RecordedJob }): string => `${url}/api/v1/jobs/${job.id}/sse`;
+
+/** Opens a stream of a job. */
+async function openStream(served: { url: string; job: RecordedJob }): Promise<IncomingMessage> {
+  const request = httpGet(pathOf(served), { headers: { ...as("alice"), origin: ORIGIN } });
   request.on("error", () => {});
   const [response] = (await once(request, "response")) as [IncomingMessage];
   return response.setEncoding("utf8");
@@ -44,17 +55,16 @@ const HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   "x-accel-buffering": "no",
-  "access-control-allow-origin": "https://app.example",
+  "access-control-allow-origin": ORIGIN,
   vary: "Origin",
 };
-const fromBefore = { "access-control-allow-origin": "https://app.example", vary: "Origin" };
 
 describe("a stream of a job", () => {
   test("that runs begins with its state, and ends right after its end", async () => {
     const slow = gate();
-    const server = await serveJobs({ slow: () => slow.promise }, { headers: fromBefore });
-    const job = server.jobs.submit(call("file:slow", { root: "docs" }));
-    const stream = await openStream(server, job.id);
+    const served = await serveJob(() => slow.promise);
+    const { job } = served;
+    const stream = await openStream(served);
     expect(stream.statusCode).toBe(200);
     expect(stream.headers).toMatchObject({ ...HEADERS, connection: "close" });
     const started = await readUntil(stream, "\n\n");
@@ -68,13 +78,12 @@ describe("a stream of a job", () => {
   });
 
   test("that has ended is one event", async () => {
-    const server = await serveJobs({ read: () => "text" }, { headers: fromBefore });
-    const job = server.jobs.submit(call("file:read"));
-    await job.result;
-    const stream = await openStream(server, job.id);
+    const served = await serveJob(() => "text");
+    await served.job.result;
+    const stream = await openStream(served);
     expect(stream.statusCode).toBe(200);
     expect(stream.headers).toMatchObject(HEADERS);
-    expect(await readAll(stream)).toBe(eventOf(job.record()));
+    expect(await readAll(stream)).toBe(eventOf(served.job.record()));
   });
 
   test.each([
@@ -82,34 +91,22 @@ describe("a stream of a job", () => {
     ["ends", false],
   ])("that is private delivers it when it %s", async (_when, before) => {
     const slow = gate();
-    const server = await serveJobs({ slow: () => slow.promise });
-    const job = server.jobs.submit(call("file:slow", {}, { private: true }));
-    if (before) slow.open(1);
-    if (before) await job.result;
-    const stream = await openStream(server, job.id);
+    const served = await serveJob(() => slow.promise, { private: true });
+    if (before) {
+      slow.open(1);
+      await served.job.result;
+    }
+    const stream = await openStream(served);
     slow.open(1);
     expect(await readAll(stream)).toContain('"status":"COMPLETE"');
-    expect(server.jobs.size).toBe(0);
-  });
-
-  test("is never silent for long", async () => {
-    const slow = gate();
-    const server = await serveJobs({ slow: () => slow.promise }, { heartbeatMs: 5 });
-    const job = server.jobs.submit(call("file:slow"));
-    const stream = await openStream(server, job.id);
-    const first = eventOf(job.record());
-    const read = await readUntil(stream, ":\n:\n:\n");
-    expect(read.slice(0, first.length)).toBe(first);
-    expect(read.slice(first.length)).toMatch(/^(?::\n)+$/);
-    slow.open(1);
-    expect((await readAll(stream)).replace(/^(?::\n)+/, "")).toBe(eventOf(job.record()));
+    expect(served.venue.jobs.size).toBe(0);
   });
 
   test("reaches a client that reads late, whole", async () => {
     const slow = gate();
-    const server = await serveJobs({ slow: () => slow.promise });
-    const job = server.jobs.submit(call("file:slow", { note: "é".repeat(3_000_000) }));
-    const stream = await openStream(server, job.id);
+    const served = await serveJob(() => slow.promise, { input: { note: "é".repeat(3_000_000) } });
+    const { job } = served;
+    const stream = await openStream(served);
     const started = eventOf(job.record());
     slow.open("x".repeat(3_000_000));
     await job.result;
@@ -117,18 +114,17 @@ describe("a stream of a job", () => {
   });
 
   test("beyond 32 is refused with the time to wait, until another hangs up", async () => {
-    const server = await serveJobs({ slow: () => gate().promise });
-    const { id } = server.jobs.submit(call("file:slow"));
-    const streams = await Promise.all(Array.from({ length: 32 }, () => openStream(server, id)));
+    const served = await serveJob(() => gate().promise);
+    const streams = await Promise.all(Array.from({ length: 32 }, () => openStream(served)));
     expect(streams.map(({ statusCode }) => statusCode)).toEqual(streams.map(() => 200));
-    const refused = await server.request(`/api/v1/jobs/${id}/sse`, ALICE);
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
-    expect(await refused.json()).toEqual({ error: expect.any(String) });
+    const refused = await fetch(pathOf(served), { headers: as("alice") });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(await outcome(refused)).toEqual({ status: 429, body: { error: expect.any(String) } });
     streams[0]?.destroy();
     let status: number | undefined = 429;
     // Its end takes a moment to get there.
     for (let tries = 0; status === 429 && tries < 1000; tries += 1) {
-      const stream = await openStream(server, id);
+      const stream = await openStream(served);
       status = stream.statusCode;
       stream.resume();
     }
@@ -137,16 +133,15 @@ describe("a stream of a job", () => {
   });
 
   test("ends when the venue closes, and does not keep it from closing", async () => {
-    const server = await serveJobs({ slow: () => gate().promise });
-    const job = server.jobs.submit(call("file:slow"));
-    const stream = await openStream(server, job.id);
+    const served = await serveJob(() => gate().promise);
+    const stream = await openStream(served);
     const reading = readAll(stream);
-    await server.close();
-    expect(await reading).toBe(eventOf(job.record()));
+    await served.venue.close();
+    expect(await reading).toBe(eventOf(served.job.record()));
   });
 });
 
-describe("to a client that does not read", () => {
+describe("a stream", () => {
   afterEach(() => {
     jest.useRealTimers();
   });
@@ -171,7 +166,7 @@ describe("to a client that does not read", () => {
   const record = (status: JobRecord["status"], updated: number) => ({ status, updated }) as JobRecord;
 
   /** A stream of a job whose states the test makes up. */
-  function stream() {
+  function stream(options?: { heartbeatMs: number }) {
     const raw = new FakeResponse();
     const stop = jest.fn();
     let update: JobListener = () => {};
@@ -181,14 +176,25 @@ describe("to a client that does not read", () => {
     };
     const host = { jobs: { watch } } as unknown as HttpHost;
     const reply = { raw, hijack: () => {}, getHeaders: () => ({}) } as unknown as FastifyReply;
-    streamJob(host, { reply, caller: ALICE, target: "ab" } as Exchange, { heartbeatMs: 10 });
+    streamJob(host, { reply, caller: CALLER, target: "ab" } as Exchange, options);
     return { raw, stop, update: (next: JobRecord | undefined) => update(next) };
   }
   const started = eventOf(record("STARTED", 0));
 
-  test("nothing is written, and of the states it missed it gets the last", () => {
+  test("is never silent for 15 seconds, and then says nothing of meaning", () => {
     jest.useFakeTimers();
-    const { raw, update } = stream();
+    const { raw } = stream();
+    for (let beats = 1; beats < 5; beats += 1) {
+      jest.advanceTimersByTime(14_500);
+      expect(raw.sent).toEqual([started, ...Array(beats).fill(":\n")]);
+    }
+    raw.emit("close");
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test("writes nothing to a client that does not read, which gets the last of the states it missed", () => {
+    jest.useFakeTimers();
+    const { raw, update } = stream({ heartbeatMs: 10 });
     raw.writableNeedDrain = true;
     jest.advanceTimersByTime(1000);
     for (let i = 1; i < 100; i += 1) update(record("STARTED", i));
@@ -201,9 +207,9 @@ describe("to a client that does not read", () => {
     raw.emit("close");
   });
 
-  test("the end is written once it reads again, and then nothing more", () => {
+  test("writes the end once its client reads again, and then nothing more", () => {
     jest.useFakeTimers();
-    const { raw, update, stop } = stream();
+    const { raw, update, stop } = stream({ heartbeatMs: 10 });
     raw.writableNeedDrain = true;
     update(record("COMPLETE", 5));
     expect(raw.sent).toEqual([started]);
@@ -219,7 +225,7 @@ describe("to a client that does not read", () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test("nothing is written once it has gone", () => {
+  test("writes nothing to a client that has gone", () => {
     const { raw, update, stop } = stream();
     raw.destroyed = true;
     update(record("COMPLETE", 5));

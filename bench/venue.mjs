@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+// The venue over HTTP: throughput beside the bare framework, start, and memory while streaming.
+import { parseArgs } from "node:util";
+import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
+import { describeMachine } from "./machine.mjs";
+import { measureStart } from "./venue/start.mjs";
+import { measureStreaming } from "./venue/streaming.mjs";
+import { measureThroughput } from "./venue/throughput.mjs";
+
+const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+const size = values.quick
+  ? { rounds: 1, seconds: 2, bytes: 128 * 1024 * 1024 }
+  : { rounds: 5, seconds: 5, bytes: 1024 * 1024 * 1024 };
+
+const verdict = (met) => (met ? "met" : "**missed**");
+
+async function main() {
+  cleanUpWhateverHappens();
+  const machine = describeMachine(temporaryDirectory());
+  const start = await measureStart(temporaryDirectory(), { rounds: values.quick ? 1 : 5 });
+  const throughput = await measureThroughput(temporaryDirectory(), size);
+  const streaming = await measureStreaming(temporaryDirectory(), size);
+  const { ours, bare, ratio, connections } = throughput;
+  const spread = ours.p99Ms / ours.p50Ms;
+  const growthMB = streaming.growth / 1e6;
+  const rows = [
+    [
+      "`file:stat` by invoke, requests a second",
+      `${Math.round(ours.perSecond)}`,
+      `bare framework ${Math.round(bare.perSecond)}: ${ratio.toFixed(2)}x`,
+      "at least 0.4x",
+      verdict(ratio >= 0.4),
+    ],
+    [
+      `p99 under ${connections} connections`,
+      `${ours.p99Ms} ms`,
+      `median ${ours.p50Ms} ms: ${spread.toFixed(1)}x`,
+      "at most 5x the median",
+      verdict(spread <= 5),
+    ],
+    [
+      `${streaming.bytes / 2 ** 20} MiB up, into a root, back by ranges: growth of memory`,
+      `${growthMB.toFixed(0)} MB`,
+      Object.entries(streaming.seconds)
+        .map(([name, s]) => `${name} ${s.toFixed(1)} s`)
+        .join(", "),
+      "under 100 MB",
+      verdict(growthMB < 100),
+    ],
+    [
+      "start to first answer",
+      `${Math.round(start.statusMs)} ms`,
+      `first operation ${Math.round(start.operationMs)} ms`,
+      "under 400 ms",
+      verdict(start.statusMs < 400),
+    ],
+  ];
+  const lines = [
+    `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}, ${machine.fileSystem}; load ${machine.load.toFixed(1)} before.`,
+    "",
+    "| what | venue | beside | target | |",
+    "|---|---|---|---|---|",
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+main().then(
+  () => {
+    cleanUp();
+    process.exit(0);
+  },
+  (error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+  },
+);

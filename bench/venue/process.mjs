@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import { adopt, disown } from "../lifetime.mjs";
+
+const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const BARE = fileURLToPath(new URL("../servers/bare-fastify.mjs", import.meta.url));
+
+/** Starts `venue-files serve` with a configuration. @returns `{ url, token, startMs, rssBytes(), stop() }` */
+export async function startVenue(folder, config) {
+  const file = join(folder, "venue.json5");
+  writeFileSync(file, JSON.stringify({ port: 0, stateDir: join(folder, "state"), ...config }));
+  const running = await start([CLI, "serve", "--config", file], folder, /listens on (http\S+)\n/);
+  const token = readFileSync(join(folder, "state/local-token"), "utf8").trim();
+  return { ...running, token };
+}
+
+/** Starts the bare framework, which answers every POST with the same bytes. */
+export function startBare(folder, answer) {
+  const file = join(folder, "answer.json");
+  writeFileSync(file, JSON.stringify(answer));
+  return start([BARE, file], folder, /listens on (http\S+)\n/);
+}
+
+async function start(args, cwd, pattern) {
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+  adopt(child.pid);
+  let written = "";
+  child.stdout.setEncoding("utf8");
+  const url = await new Promise((resolve, reject) => {
+    child.stdout.on("data", (chunk) => {
+      written += chunk;
+      const match = pattern.exec(written);
+      if (match !== null) resolve(match[1]);
+    });
+    child.once("exit", (code) => reject(new Error(`The server ended with ${code}: ${written}`)));
+  });
+  return {
+    url,
+    startedMs,
+    /** Resident memory now, in bytes; Linux only. */
+    rssBytes: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024,
+    async stop() {
+      child.kill("SIGTERM");
+      await once(child, "exit");
+      disown(child.pid);
+    },
+  };
+}
