@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import autocannon from "autocannon";
 import { startBare, startVenue } from "./process.mjs";
@@ -12,8 +12,10 @@ const HEADERS = { "content-type": "application/json" };
  * both alternate, so that whatever else the machine does hits both.
  */
 export async function measureThroughput(folder, { rounds, seconds }) {
-  writeFileSync(join(folder, "a.txt"), "alpha");
-  const venue = await startVenue(folder, { file: { roots: { docs: folder } } });
+  const docs = join(folder, "docs");
+  mkdirSync(docs);
+  writeFileSync(join(docs, "a.txt"), "alpha");
+  const venue = await startVenue(folder, { file: { roots: { docs } } });
   const answer = await fetch(`${venue.url}/api/v1/invoke`, { method: "POST", headers: HEADERS, body: REQUEST });
   const body = await answer.text();
   if (JSON.parse(body).output?.size !== 5) throw new Error(`Wrong answer: ${body}`);

@@ -1,6 +1,5 @@
 import type { SurfaceContext } from "./adapter.js";
 import type { Caller } from "./caller.js";
-import type { FileAdapterError } from "./errors.js";
 import type { Page, Paged } from "./page.js";
 
 export type JobStatus = "PENDING" | "STARTED" | "COMPLETE" | "FAILED" | "CANCELLED";
@@ -40,8 +39,6 @@ export interface Submission {
   readonly context: SurfaceContext;
   /** Never listed, and forgotten once its terminal state has been delivered. */
   readonly private?: boolean;
-  /** What is wrong with the call around its input: the job fails with it, and the adapter is not asked. */
-  readonly fault?: FileAdapterError;
 }
 
 /** A job that has been started. */

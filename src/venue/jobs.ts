@@ -15,6 +15,7 @@ import type {
 import { Overloaded } from "../core/overload.js";
 import type { Page, Paged } from "../core/page.js";
 import { internalError, unknownOperation } from "../core/texts.js";
+import { parseUcans } from "../core/ucans.js";
 import type { Catalogue, HostedOperation } from "./catalogue.js";
 import { JobCallers } from "./job-callers.js";
 import { createJobIds } from "./job-id.js";
@@ -222,7 +223,7 @@ class JobStore implements Jobs {
   async #perform(run: JobRun, operation: HostedOperation, submission: Submission): Promise<unknown> {
     let output: unknown;
     try {
-      if (submission.fault !== undefined) throw submission.fault;
+      if (submission.context.ucans !== undefined) parseUcans(submission.context.ucans);
       const context = { ...submission.context, signal: run.signal, jobId: run.id };
       output = await operation.adapter.invoke(submission.operation, submission.input, context);
     } catch (error) {

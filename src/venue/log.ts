@@ -96,7 +96,7 @@ function createLogger(level: LogLevel, destination: { write(line: string): unkno
     {
       level,
       // Neither process nor host: the line is this venue's, and whoever collects it knows where.
-      base: undefined,
+      base: null,
       timestamp: () => `,"time":${clock.nowMs()}`,
       formatters: { level: (label) => ({ level: label }), log: shortened },
       serializers: { err: describeError, error: describeError },

@@ -148,12 +148,12 @@ describe("a job", () => {
     expect(adapter.calls[0]?.context?.signal?.aborted).toBe(false);
   });
 
-  test("with a fault fails with it, and the adapter is not asked", async () => {
+  test("with tokens that are none fails, and the adapter is not asked", async () => {
     const { jobs, adapter } = store({ read: () => 1 });
-    const fault = invalidInput("'ucans' must be an array of strings", "/ucans", "array of strings");
-    const job = jobs.submit(call("file:read", {}, { fault }));
-    await expect(job.result).rejects.toBe(fault);
-    expect(jobs.record(job.id)).toMatchObject({ status: "FAILED", error: fault.message, errorCode: "INVALID_INPUT" });
+    const job = jobs.submit(call("file:read", {}, { context: { ucans: "token" } }));
+    const error = "'ucans' must be an array of strings";
+    await expect(job.result).rejects.toMatchObject({ code: "INVALID_INPUT", message: error });
+    expect(jobs.record(job.id)).toMatchObject({ status: "FAILED", error, errorCode: "INVALID_INPUT" });
     expect(adapter.calls).toEqual([]);
     expect(jobs.running).toBe(0);
   });

@@ -43,3 +43,8 @@ export function recordJson(record: JobRecord, host: HttpHost): string {
     return JSON.stringify({ id, op, name, operation, created, updated, caller, ...failure });
   }
 }
+
+/** The JSON text of a finished job's output. @throws what makes it impossible to write */
+export function outputJson(record: JobRecord): string {
+  return JSON.stringify(record.output ?? null);
+}

@@ -8,6 +8,9 @@ import { badRequest } from "./http-error.js";
 import { parseJson } from "./json-body.js";
 import { parsePage } from "./page.js";
 
+/** Most metadata in one list; a piece alone may be a mebibyte. */
+const MOST_EXPANDED_BYTES = 8 * 1024 * 1024;
+
 export { getContent, putContent } from "./content.js";
 
 /** `POST /api/v1/assets`: registers metadata; the same metadata again gives the same id. */
@@ -18,12 +21,32 @@ export async function registerAsset(host: HttpHost, { request, reply, caller }: 
   return sendJson(reply.header("location", `/api/v1/assets/${id}`), 201, JSON.stringify(id));
 }
 
-/** `GET /api/v1/assets`: ids, newest first; with `scope=own` what the caller registered, with name, type and description. */
+/**
+ * `GET /api/v1/assets`: ids, newest first; with `scope=own` what the caller registered, with name, type and description;
+ * with `expand=metadata` ids with their metadata, fewer than asked for when they would not fit one answer.
+ */
 export function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
   const page = parsePage(request.query);
-  const listed = ownOnly(request.query) ? host.assets.listOwn(page, caller) : host.assets.list(page);
-  const { items, total, offset, limit } = listed;
-  return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
+  if (single(request.query, "scope") === "own") {
+    const { items, total, offset, limit } = host.assets.listOwn(page, caller);
+    return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
+  }
+  const { items, total, offset, limit } = host.assets.list(page);
+  const expanded = single(request.query, "expand") === "metadata";
+  const shown = expanded ? expand(host, items) : items;
+  return sendJson(reply, 200, JSON.stringify({ items: shown, total, offset, limit }));
+}
+
+function expand(host: HttpHost, ids: readonly string[]): { id: string; metadata: JsonObject }[] {
+  const shown: { id: string; metadata: JsonObject }[] = [];
+  let bytes = 0;
+  for (const id of ids) {
+    const metadata = host.assets.metadata(id);
+    bytes += JSON.stringify(metadata).length;
+    if (bytes > MOST_EXPANDED_BYTES && shown.length > 0) break;
+    shown.push({ id, metadata });
+  }
+  return shown;
 }
 
 /** `GET /api/v1/assets/<ref>`: the metadata as registered. */
@@ -31,11 +54,11 @@ export async function getAsset(host: HttpHost, { reply, target }: Exchange): Pro
   return sendJson(reply, 200, JSON.stringify(await askAssets(target, () => host.assets.metadata(target))));
 }
 
-/** Any other scope is that of the whole venue. */
-function ownOnly(query: unknown): boolean {
-  const { scope }: { scope?: unknown } = typeof query === "object" && query !== null ? query : {};
-  if (Array.isArray(scope)) throw badRequest("'scope' must be given once");
-  return scope === "own";
+/** A query key that may be given once. Other values than those an endpoint knows mean nothing to it. */
+function single(query: unknown, key: string): unknown {
+  const value: unknown = typeof query === "object" && query !== null ? Reflect.get(query, key) : undefined;
+  if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);
+  return value;
 }
 
 const isObject = (value: unknown): value is JsonObject =>

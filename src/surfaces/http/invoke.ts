@@ -1,11 +1,11 @@
 import type { FastifyReply } from "fastify";
 import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
-import { FileAdapterError } from "../../core/errors.js";
-import { parseUcans } from "../../core/ucans.js";
-import { recordJson, sendJson } from "./answer.js";
+import { ERROR_CODES } from "../../core/errors.js";
+import { isTerminal, type RecordedJob } from "../../core/job.js";
+import { outputJson, recordJson, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";
-import { badRequest, echo } from "./http-error.js";
+import { badRequest, echo, HttpError } from "./http-error.js";
 import { parseJson } from "./json-body.js";
 
 /** A checked request to run an operation. */
@@ -14,9 +14,8 @@ interface InvokeRequest {
   readonly input: JsonObject;
   /** As given by the caller, whatever it is: the adapter judges it, and refuses everything on nonsense. */
   readonly caps?: unknown;
-  readonly ucans?: readonly string[];
-  /** What is wrong with `ucans`: there is a job, which fails with it. */
-  readonly fault?: FileAdapterError;
+  /** As given; the adapter judges them, so that a fault of theirs is one of the job. */
+  readonly ucans?: unknown;
   readonly wait: boolean;
   readonly private: boolean;
 }
@@ -26,23 +25,46 @@ interface InvokeRequest {
  * not; the job goes on when the wait ends or the client hangs up.
  */
 export async function invoke(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
-  const { request, reply, caller } = exchange;
-  const call = parseInvoke(await parseJson(request.body, { json5: true }));
-  const operation = host.operation(call.operation);
-  if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
-  const job = host.submit({
-    operation: operation.name,
-    ...(operation.asset === undefined ? {} : { asset: operation.asset }),
-    input: call.input,
-    caller: caller.did,
-    context: contextOf(host, exchange, call),
-    private: call.private,
-    ...(call.fault === undefined ? {} : { fault: call.fault }),
-  });
+  const { request, reply } = exchange;
+  const call = await parseInvoke(exchange);
+  const job = submitCall(host, exchange, call);
   const wait = call.wait || asksToWait(request.query);
   const ms = wait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
   const record = await job.settled(ms, call.private ? hangUpOf(reply) : undefined);
   return sendJson(reply.header("location", `/api/v1/jobs/${job.id}`), 201, recordJson(record, host));
+}
+
+/**
+ * `POST /api/v1/run`: runs an operation and answers with its output alone, for clients that want no job. A failure is
+ * answered with its own status; a job that outlasts the wait goes on, and is named.
+ */
+export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { reply } = exchange;
+  const call = await parseInvoke(exchange);
+  const job = submitCall(host, exchange, call);
+  const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply) : undefined);
+  reply.header("location", `/api/v1/jobs/${job.id}`);
+  if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record));
+  if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see /api/v1/jobs/${job.id}`);
+  const { error, errorCode, errorData } = record;
+  return sendJson(reply, httpStatusOf(errorCode), JSON.stringify({ error, errorCode, errorData }));
+}
+
+const httpStatusOf = (code: string | undefined): number =>
+  Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
+
+/** @throws HttpError for an operation that cannot be resolved, Overloaded */
+function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): RecordedJob {
+  const operation = host.operation(call.operation);
+  if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
+  return host.submit({
+    operation: operation.name,
+    ...(operation.asset === undefined ? {} : { asset: operation.asset }),
+    input: call.input,
+    caller: exchange.caller.did,
+    context: contextOf(host, exchange, call),
+    private: call.private,
+  });
 }
 
 function contextOf(host: HttpHost, { caller }: Exchange, call: InvokeRequest): SurfaceContext {
@@ -56,33 +78,27 @@ function contextOf(host: HttpHost, { caller }: Exchange, call: InvokeRequest): S
   };
 }
 
-function parseInvoke(body: unknown): InvokeRequest {
+/** @throws HttpError 400 */
+async function parseInvoke({ request }: Exchange): Promise<InvokeRequest> {
+  const body = await parseJson(request.body, { json5: true });
   const fields = isObject(body) ? body : {};
   const { operation, input, wait, private: isPrivate } = fields;
   if (typeof operation !== "string") throw badRequest("Invoke request requires an 'operation' parameter as a String");
-  // Clients without an input send null.
-  if (input !== undefined && input !== null && !isObject(input)) throw badRequest("'input' must be an object");
+  if (isGiven(input) && !isObject(input)) throw badRequest("'input' must be an object");
   // Taking a misspelt wish for privacy as none would keep a record its owner believes forgotten.
-  if (isPrivate !== undefined && typeof isPrivate !== "boolean") throw badRequest("'private' must be a boolean");
+  if (isGiven(isPrivate) && typeof isPrivate !== "boolean") throw badRequest("'private' must be a boolean");
   return {
     operation,
-    input: input ?? {},
+    input: isObject(input) ? input : {},
     ...(Object.hasOwn(fields, "caps") ? { caps: fields["caps"] } : {}),
-    ...(Object.hasOwn(fields, "ucans") ? tokensOf(fields["ucans"]) : {}),
+    ...(isGiven(fields["ucans"]) ? { ucans: fields["ucans"] } : {}),
     wait: wait === true || wait === "true",
     private: isPrivate === true,
   };
 }
 
-function tokensOf(value: unknown): Pick<InvokeRequest, "ucans" | "fault"> {
-  try {
-    const ucans = parseUcans(value);
-    return ucans.length === 0 ? {} : { ucans };
-  } catch (error) {
-    if (error instanceof FileAdapterError) return { fault: error };
-    throw error;
-  }
-}
+/** Clients may send null for what they leave out. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** Aborted when the client goes away before it has been answered. */
 function hangUpOf({ raw }: FastifyReply): AbortSignal {

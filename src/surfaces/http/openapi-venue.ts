@@ -84,7 +84,8 @@ function mcpPaths(): JsonObject {
   const message = { type: ["object", "array"], description: "JSON-RPC 2.0, as the Model Context Protocol says" };
   const events = { "text/event-stream": { schema: text } };
   const spoken = { description: "Messages", content: { "application/json": { schema: message }, ...events } };
-  const errors = [404, 413] as const;
+  const refused = (description: string) => jsonAnswer(description, schemaRef("McpRefusal"));
+  const without = { 405: refused("There are no sessions here") };
   return {
     "/mcp": {
       post: {
@@ -92,19 +93,23 @@ function mcpPaths(): JsonObject {
         operationId: "sendMcp",
         summary: "Send messages of the Model Context Protocol",
         requestBody: { required: true, content: { "application/json": { schema: message } } },
-        responses: answers({ 200: spoken, 202: { description: "Taken; there is nothing to answer" } }, ...errors),
+        responses: {
+          ...answers({ 200: spoken, 202: { description: "Taken; there is nothing to answer" } }, 413),
+          400: refused("The message cannot be understood"),
+          406: refused("The client does not take what the protocol answers with"),
+        },
       },
       get: {
         tags: MCP,
         operationId: "receiveMcp",
         summary: "Receive messages, where there are sessions",
-        responses: answers({ 200: { description: "Messages", content: events }, 405: noSuchMethod() }, ...errors),
+        responses: answers({ 200: { description: "Messages", content: events }, ...without }),
       },
       delete: {
         tags: MCP,
         operationId: "endMcp",
         summary: "End a session, where there are sessions",
-        responses: answers({ 200: { description: "Ended" }, 405: noSuchMethod() }, ...errors),
+        responses: answers({ 200: { description: "Ended" }, ...without }),
       },
     },
     "/.well-known/mcp": {
@@ -118,9 +123,6 @@ function mcpPaths(): JsonObject {
     },
   };
 }
-
-/** Of `/mcp` this is an answer of the protocol, not of the router. */
-const noSuchMethod = (): JsonObject => ({ description: "There are no sessions here" });
 
 function metricsPaths(readers: "operator" | "public"): JsonObject {
   const security = readers === "public" ? [{}, { bearer: [] }] : [{ bearer: [] }];
@@ -207,6 +209,13 @@ function schemas(): JsonObject {
         "capabilityInvocation",
       ],
     ),
+    // What the protocol refuses, it refuses in its own form.
+    McpRefusal: {
+      anyOf: [
+        schemaRef("Error"),
+        object({ jsonrpc: { const: "2.0" }, error: object({ code: { type: "integer" }, message: text }), id: {} }),
+      ],
+    },
     McpDiscovery: object({
       mcp_version: text,
       server_url: text,

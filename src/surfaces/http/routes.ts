@@ -6,7 +6,7 @@ import type { Exchange, Handler } from "./exchange.js";
 import { health, metrics } from "./health.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./http-error.js";
-import { invoke } from "./invoke.js";
+import { invoke, run } from "./invoke.js";
 import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./jobs.js";
 import { serveMcp } from "./mcp.js";
 import { openApi } from "./openapi.js";
@@ -38,6 +38,7 @@ const json = (make: (host: HttpHost) => unknown): Endpoint => {
 const ROUTES: readonly Route[] = [
   { url: STATUS_PATH, methods: { GET: json(statusOf) } },
   { url: "/api/v1/invoke", methods: { POST: invoke } },
+  { url: "/api/v1/run", methods: { POST: run } },
   { url: "/api/v1/operations", methods: { GET: json((host) => host.operations()) } },
   {
     url: "/api/v1/operations/*",

@@ -2,9 +2,10 @@ import { ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelconte
 import type { OperationMetadata } from "../../core/adapter.js";
 import { FileAdapterError } from "../../core/errors.js";
 import type { StartedJob } from "../../core/job.js";
+import { Overloaded } from "../../core/overload.js";
 import { escapeText, internalError, timedOut } from "../../core/texts.js";
 import { answer, failure } from "./answer.js";
-import type { McpHost } from "./host.js";
+import type { McpHost, ToolCall } from "./host.js";
 
 /** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
 export function createMcpServer(host: McpHost): Server {
@@ -20,7 +21,7 @@ export function createMcpServer(host: McpHost): Server {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${escapeText(params.name)}`);
     }
     const { input, ucans } = splitTokens(params.arguments ?? {});
-    const job = host.submit({ operation: tool.name, input, ucans }, context.mcpReq.signal);
+    const job = submit(host, { operation: tool.name, input, ucans }, context.mcpReq.signal);
     try {
       return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
     } catch (error) {
@@ -31,6 +32,16 @@ export function createMcpServer(host: McpHost): Server {
     }
   });
   return server;
+}
+
+/** @throws ProtocolError when there is too much to do already; nothing has been done then, and it can be tried again */
+function submit(host: McpHost, call: ToolCall, signal: AbortSignal): StartedJob {
+  try {
+    return host.submit(call, signal);
+  } catch (error) {
+    if (error instanceof Overloaded) throw new ProtocolError(ProtocolErrorCode.InternalError, error.message);
+    throw error;
+  }
 }
 
 /** Tokens travel among the arguments; no operation ever sees them. */

@@ -122,7 +122,7 @@ describe("invoke hands the adapter", () => {
     expect(lastCall()?.context?.ucans).toEqual(ucans);
   });
 
-  test.each([{}, { ucans: [] }])("no tokens when there are none: %j", async (fields) => {
+  test.each([{}, { ucans: null }])("no tokens when there are none: %j", async (fields) => {
     await invoke({ operation: "file:read", ...fields });
     expect(lastCall()?.context).not.toHaveProperty("ucans");
   });
@@ -130,7 +130,6 @@ describe("invoke hands the adapter", () => {
   test.each<[string, unknown]>([
     ["a list", [{ with: "file://docs/", can: "crud/read" }]],
     ["an empty list", []],
-    ["null", null],
     ["an object", { with: "file://" }],
     ["a text", "file://"],
     ["false", false],
@@ -178,7 +177,6 @@ describe("invoke answers 201 with a failed job, and runs nothing, for", () => {
   const tooLarge = "'ucans' is too_large: at most 8 tokens, 8192 bytes each and 32768 together";
   test.each<[string, unknown, string]>([
     ["a token instead of a list", "a.b.c", notTexts],
-    ["null", null, notTexts],
     ["an object", { length: 0 }, notTexts],
     ["something else among the tokens", ["a.b.c", 1], notTexts],
     ["nine tokens", Array(9).fill("a"), tooLarge],
@@ -307,7 +305,7 @@ describe("a client that hangs up during invoke", () => {
   });
 
   test("has not seen the end of a private job, which can be asked for once", async () => {
-    const { server, slow, path } = await hangUp({ private: true });
+    const { slow, path } = await hangUp({ private: true });
     slow.open("done");
     await slow.promise;
     expect(await outcome(fetch(path))).toMatchObject({ status: 200, body: { output: "done" } });

@@ -1,78 +1,20 @@
-import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import type { Adapter, JsonObject } from "../../../src/core/adapter.js";
-import { notFound } from "../../../src/core/texts.js";
-import { loadOperationSchema } from "../../../src/schema/load.js";
-import type { HttpMetrics } from "../../../src/surfaces/http/host.js";
-import { createMcpEndpoint } from "../../../src/surfaces/mcp/http.js";
-import type { VenueHost } from "../../../src/venue/venue.js";
-import { type FakeOperation, fakeAdapter, gate } from "../../venue/fake-adapter.js";
-import { as, closeAll, type Served, sendRaw, serve } from "./fixture.js";
-import { checkerOf, type OpenApiChecker } from "./openapi-checker.js";
+import { fakeAdapter } from "../../venue/fake-adapter.js";
+import { serve } from "./fixture.js";
+import { checkerOf } from "./openapi-checker.js";
+import { closeVenues, documentOf, fullVenue, STATISTICS } from "./openapi-fixture.js";
 
-const CONTENT = "some content";
-const SHA256 = createHash("sha256").update(CONTENT).digest("hex");
-const STATISTICS = { exists: true, type: "file", size: 1, modified: 2, readOnly: false, mime: "text/plain" };
+afterAll(closeVenues);
 
-/** Fakes under the schemas of the file operations, whose outputs the document promises. */
-function fileAdapter(operations: Record<string, FakeOperation>): Adapter {
-  const fake = fakeAdapter(operations);
-  const described = fake.operations.map((operation) => {
-    const { input, output } = loadOperationSchema(operation.name.slice("file:".length));
-    return { ...operation, input, output };
-  });
-  return { ...fake, operations: described };
+/** An answer with the record of a job. */
+function recordOf(operation: string, output: unknown): Response {
+  const record = {
+    ...{ id: `0x${"0".repeat(32)}`, op: "0".repeat(64), name: "A name", operation: `v/ops/${operation}` },
+    ...{ status: "COMPLETE", created: 1, updated: 1, caller: "did:key:z", input: {}, output },
+  };
+  return new Response(JSON.stringify(record), { headers: { "content-type": "application/json" } });
 }
-
-const metricsOf = (readers: HttpMetrics["readers"]): HttpMetrics => ({
-  readers,
-  text: async () => ({ contentType: "text/plain; version=0.0.4; charset=utf-8", body: "calls_total 1\n" }),
-});
-
-async function mcp(venue: VenueHost) {
-  const tools = venue.catalogue.list().map(({ metadata }) => metadata);
-  return createMcpEndpoint(
-    ({ did }) => ({
-      serverInfo: { name: "test", version: "1" },
-      instructions: "",
-      tools,
-      maxWaitMs: undefined,
-      submit: ({ operation, input }) => venue.submit({ operation, input, caller: did, context: { callerDID: did } }),
-      logInternal: () => {},
-    }),
-    () => {},
-  );
-}
-
-const running = gate();
-
-const fullVenue = (http: Parameters<typeof serve>[1] = {}): Promise<Served> =>
-  serve(
-    {},
-    {
-      adapters: [
-        fileAdapter({
-          stat: () => STATISTICS,
-          read: () => {
-            throw notFound({ root: "r", path: "a" });
-          },
-          mkdir: () => running.promise,
-        }),
-      ],
-      metrics: metricsOf("operator"),
-      mcp,
-      ...http,
-    },
-  );
-
-const documentOf = async (served: Served): Promise<JsonObject> =>
-  Object(await (await fetch(`${served.url}/openapi.json`)).json());
-
-afterAll(async () => {
-  running.open(undefined);
-  await closeAll();
-});
 
 describe("the document", () => {
   test.each([
@@ -122,39 +64,37 @@ describe("the document", () => {
     const served = await fullVenue();
     const before = await documentOf(served);
     expect(await documentOf(served)).toEqual(before);
-    const odd = fakeAdapter({ "send-it": () => ({}) }, "mail");
-    const input = { type: "object", properties: { to: { $ref: "#/$defs/to" } }, $defs: { to: { type: "string" } } };
-    served.venue.catalogue.add({ ...odd, operations: odd.operations.map((operation) => ({ ...operation, input })) });
+    const late = fakeAdapter({ "send-it": () => ({}) }, "mail");
+    const schema = { type: "object", properties: { to: { $ref: "#/$defs/to" } }, $defs: { to: { type: "string" } } };
+    const operations = late.operations.map((operation) => ({ ...operation, input: schema, output: schema }));
+    served.venue.catalogue.add({ ...late, operations });
     const document = await documentOf(served);
     expect(await new Validator().validate(document)).toEqual({ valid: true });
-    const { requestFaults } = checkerOf(document);
-    const request = (to: unknown) =>
-      requestFaults("POST", "/api/v1/invoke", { operation: "v/ops/mail/send-it", input: { to } });
-    expect(request("me")).toEqual([]);
-    // Input that is wrong is one that no variant but the last takes; the schema itself is what tells.
-    expect(Object(document["components"]).schemas["mail.send-it.input"].properties.to).toEqual({ $ref: "#/$defs/to" });
-    expect(
-      Object.keys(Object(Object(before["components"])["schemas"])).filter((name) => name.startsWith("mail")),
-    ).toEqual([]);
+    const { faultsOf, requestFaults } = checkerOf(document);
+    expect(requestFaults("POST", "/api/v1/invoke", { operation: "v/ops/mail/send-it", input: { to: "me" } })).toEqual(
+      [],
+    );
+    expect(await faultsOf("GET", "/api/v1/jobs/{id}", recordOf("mail/send-it", { to: "me" }))).toEqual([]);
+    expect(await faultsOf("GET", "/api/v1/jobs/{id}", recordOf("mail/send-it", { to: 1 }))).not.toEqual([]);
   });
 
   test("promises the output of each operation in the record of its job", async () => {
-    const document = await documentOf(await fullVenue());
-    const { faultsOf } = checkerOf(document);
-    const record = {
-      ...{
-        id: `0x${"0".repeat(32)}`,
-        op: "0".repeat(64),
-        name: "Stat",
-        operation: "v/ops/file/stat",
-        status: "COMPLETE",
-      },
-      ...{ created: 1, updated: 1, caller: "did:key:z", input: {} },
-    };
-    const answer = (output: unknown) =>
-      new Response(JSON.stringify({ ...record, output }), { headers: { "content-type": "application/json" } });
-    const path = "/api/v1/jobs/{id}";
-    expect(await faultsOf("GET", path, answer(STATISTICS))).toEqual([]);
-    expect(await faultsOf("GET", path, answer({ exists: 1 }))).not.toEqual([]);
+    const { faultsOf } = checkerOf(await documentOf(await fullVenue()));
+    expect(await faultsOf("GET", "/api/v1/jobs/{id}", recordOf("file/stat", STATISTICS))).toEqual([]);
+    expect(await faultsOf("GET", "/api/v1/jobs/{id}", recordOf("file/stat", { exists: 1 }))).not.toEqual([]);
+  });
+
+  const requests: readonly [string, unknown, boolean][] = [
+    ["an operation with its input", { operation: "v/ops/file/stat", input: { root: "r", path: "a" } }, true],
+    ["one by another name", { operation: "file:stat", input: { root: "r", path: "a" } }, true],
+    ["everything else", { operation: "x", input: null, ucans: ["a.b.c"], caps: [], wait: "true", private: true }, true],
+    ["no operation", { input: {} }, false],
+    ["an input that is a text", { operation: "v/ops/file/stat", input: "x" }, false],
+    ["tokens that are none", { operation: "x", ucans: [1] }, false],
+  ];
+  test.each(requests)("says of a call with %s what the venue says", async (_, body, right) => {
+    const served = await fullVenue();
+    const { requestFaults } = checkerOf(await documentOf(served));
+    expect(requestFaults("POST", "/api/v1/invoke", body).length === 0).toBe(right);
   });
 });
