@@ -1,7 +1,7 @@
 import { assembleAdapter, type FileAdapter } from "./adapter.js";
-import { parseGrant } from "./authz/grant.js";
 import { openAuditFile } from "./audit/file-sink.js";
 import type { AuditSink } from "./audit/record.js";
+import { parseGrant } from "./authz/grant.js";
 import { ConfigError } from "./config/errors.js";
 import { parseConfig, parseFileConfig } from "./config/load.js";
 import { checkListener } from "./config/loopback.js";
@@ -24,8 +24,8 @@ export type {
 export type { Authentication } from "./core/caller.js";
 export type { Capability } from "./core/capability.js";
 export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors.js";
-export { RootsError } from "./roots/open.js";
 export type { Log, LogFields } from "./core/log.js";
+export { RootsError } from "./roots/open.js";
 export type { FileInputs, FileOutputs } from "./schema/types.js";
 export type { PlugIn, PlugInOperation } from "./venue/plug-in.js";
 

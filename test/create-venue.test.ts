@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../src/index.js";
 import { aborted } from "../src/core/texts.js";
+import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../src/index.js";
 
 const SEED = "11".repeat(32);
 const folders: string[] = [];
@@ -112,7 +112,9 @@ describe("a venue in this process", () => {
       tokens: [{ name: "ci", token: { env: "CI_TOKEN" }, caps: [{ with: "file://tmp/", can: "crud/write" }] }],
       public: { caps: [] },
     };
-    await expect(open({ auth })).rejects.toThrow("'auth.tokens[0].token.env' names a variable that is not set: CI_TOKEN");
+    await expect(open({ auth })).rejects.toThrow(
+      "'auth.tokens[0].token.env' names a variable that is not set: CI_TOKEN",
+    );
     const token = "0123456789abcdef0123456789abcdef";
     const venue = await open({ auth }, { CI_TOKEN: token });
     expect(venue.localToken).toBeUndefined();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Log } from "../core/log.js";
 import { FileAdapterError } from "../core/errors.js";
+import type { Log } from "../core/log.js";
 import { internalError } from "../core/texts.js";
 import { type Command, UsageError } from "../surfaces/cli/arguments.js";
 import { openLog } from "../venue/log.js";

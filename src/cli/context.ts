@@ -23,5 +23,4 @@ export class Unavailable extends Error {
 }
 
 /** The code of a system error, else an empty text. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";
+export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");

@@ -2,8 +2,8 @@ import { ConfigError } from "../config/errors.js";
 import { checkListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { silentLog } from "../core/log.js";
-import { banner } from "../surfaces/cli/banner.js";
 import type { Command } from "../surfaces/cli/arguments.js";
+import { banner } from "../surfaces/cli/banner.js";
 import { type OpenLog, openLog } from "../venue/log.js";
 import { type OpenVenue, openVenue } from "../venue/open-venue.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
@@ -42,7 +42,8 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
 function configsOf(command: Serve, cwd: string): readonly VenueConfig[] {
   const loaded = loadConfigs(command.source, cwd);
   const { port } = command;
-  if (port !== undefined && loaded.length > 1) throw new ConfigError(["--port needs a configuration with one venue"], 78);
+  if (port !== undefined && loaded.length > 1)
+    throw new ConfigError(["--port needs a configuration with one venue"], 78);
   const configs = port === undefined ? loaded : loaded.map(({ listen: _, ...config }) => ({ ...config, port }));
   const refusals = configs.map(checkListener).filter((refusal) => refusal !== undefined);
   if (refusals.length > 0) throw new ConfigError(refusals, EXIT.config);

@@ -116,7 +116,8 @@ class RootSet implements OpenRoots {
 
   #openRoot(name: string, config: RootConfig, maxCopyBytes: number): Opened {
     const before = this.#opened.find(({ root }) => root.name === name);
-    if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config)) return before;
+    if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config))
+      return before;
     const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);

@@ -3,8 +3,7 @@ import type { VenueConfig } from "../config/types.js";
 import type { Capability } from "../core/capability.js";
 
 /** Whether callers without credentials are served at all. */
-export const servesPublic = (config: VenueConfig): boolean =>
-  config.auth.public.enabled ?? isLoopbackListener(config);
+export const servesPublic = (config: VenueConfig): boolean => config.auth.public.enabled ?? isLoopbackListener(config);
 
 /**
  * What callers without credentials may do; nothing when they are not served. Default: on a loopback listener everything

@@ -57,4 +57,5 @@ function realPath(path: string): string {
   }
 }
 
-const lies = (path: string, root: string): boolean => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+const lies = (path: string, root: string): boolean =>
+  path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);

@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -16,6 +27,11 @@ function open(level: LogLevel = "info", path?: string): OpenLog {
   const log = openLog(path === undefined ? { level } : { level, file: path }, { stderr, clock });
   opened.push(log);
   return log;
+}
+
+/** Limits how large this process may make a file; only while nothing else of it can run. */
+function limitFiles(bytes: string): void {
+  execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`]);
 }
 
 const parse = (lines: readonly string[]): unknown[] => lines.map((line) => JSON.parse(line));
@@ -144,6 +160,32 @@ describe("a log file", () => {
     log.info({}, "one");
     log.error({}, "two");
     expect(parse(printed)).toMatchObject([{ msg: "one" }, { msg: "two" }]);
+  });
+
+  const limits = spawnSync("prlimit", ["--version"]).status === 0 ? test : test.skip;
+  limits("that took half a line goes on with a line of its own", () => {
+    const log = open("info", file);
+    log.info({}, "one");
+    const whole = statSync(file).size;
+    limitFiles(String(whole + 10));
+    try {
+      log.info({}, "two");
+    } finally {
+      limitFiles("unlimited");
+    }
+    log.info({}, "three");
+    const [first, torn, third] = readFileSync(file, "utf8").split("\n");
+    expect(parse([first ?? "", third ?? ""])).toMatchObject([{ msg: "one" }, { msg: "three" }]);
+    expect(torn).toHaveLength(10);
+    expect(parse(printed)).toMatchObject([{ msg: "two" }]);
+  });
+
+  (existsSync("/proc/self/fd") ? test : test.skip)("that is opened anew is let go of", () => {
+    const log = open("info", file);
+    const before = readdirSync("/proc/self/fd").length;
+    for (let time = 0; time < 20; time++) log.reopen();
+    log.close();
+    expect(readdirSync("/proc/self/fd").length).toBeLessThan(before + 5);
   });
 
   test("that is closed leaves later lines to standard error", () => {

@@ -18,9 +18,12 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 const token = { name: "ci", caps: [] };
 const check = (config: VenueConfigInput, root = "docs") =>
-  checkSecretsOutside(parseConfig({ file: { roots: { r: root, tmp: { temp: true } } }, ...config }, { baseDir: base }), {
-    HOME: join(base, "home"),
-  });
+  checkSecretsOutside(
+    parseConfig({ file: { roots: { r: root, tmp: { temp: true } } }, ...config }, { baseDir: base }),
+    {
+      HOME: join(base, "home"),
+    },
+  );
 
 describe("a root with a secret of the venue in it is refused:", () => {
   test.each<[string, VenueConfigInput, string]>([

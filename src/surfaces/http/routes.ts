@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Caller } from "../../core/caller.js";
 import { COMMON_HEADERS, sendJson } from "./answer.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./assets.js";
-import type { Caller } from "../../core/caller.js";
 import type { Exchange, Handler } from "./exchange.js";
 import { health, metrics } from "./health.js";
 import type { HttpHost, OperationListing } from "./host.js";

@@ -79,7 +79,8 @@ class FastifySurface implements HttpSurface {
     const both = hostname.toLowerCase() === "localhost";
     await this.#app.listen({ host: both ? "127.0.0.1" : hostname, port });
     const address = this.address();
-    if (address === undefined || "socket" in address) throw new Error("Cannot listen: the surface was closed meanwhile");
+    if (address === undefined || "socket" in address)
+      throw new Error("Cannot listen: the surface was closed meanwhile");
     this.#admission.loopback = isLoopbackAddress(address.address);
     if (both) await this.#listenOnIpv6(address.port);
     return address;

@@ -9,10 +9,7 @@ import type { McpHost, ToolCall } from "./host.js";
 
 /** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
 export function createMcpServer(host: McpHost): Server {
-  const server = new Server(
-    host.serverInfo,
-    { capabilities: { tools: {} }, instructions: host.instructions },
-  );
+  const server = new Server(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
   server.setRequestHandler("tools/list", () => ({ tools: host.tools.map(advertise) }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {

@@ -25,9 +25,7 @@ const curlOf = (text: string) => /Try it\n {2}(.*)\n/.exec(text)?.[1];
 const operationOf = (text: string) => /"operation":"v\/ops\/file\/(\w+)"/.exec(text)?.[1];
 
 test("tells where it listens, and as whom", () => {
-  expect(bannerOf({})).toMatch(
-    /^venue-files 1\.2\.3 listens on http:\/\/localhost:8080\nDID did:key:zMe\n/,
-  );
+  expect(bannerOf({})).toMatch(/^venue-files 1\.2\.3 listens on http:\/\/localhost:8080\nDID did:key:zMe\n/);
 });
 
 test("shows the roots as a table", () => {

@@ -22,7 +22,9 @@ describe("check", () => {
     expect(stdout).toMatch(/^venue-files \S+: the configuration is valid\n/);
     expect(stdout).toContain("http://localhost:8080 (reachable from this machine only)");
     expect(stdout).toMatch(/\n {2}tmp {2}temp {2}read-write {2}(handle walk|real-path check)\n/);
-    expect(stdout).toMatch(/\n {2}operator +the venue itself, or whoever has the local token in \S+ +everything in every/);
+    expect(stdout).toMatch(
+      /\n {2}operator +the venue itself, or whoever has the local token in \S+ +everything in every/,
+    );
     expect(stdout).toMatch(/\n {2}anonymous +tmp: read, write, delete\n/);
   });
 
@@ -51,7 +53,8 @@ describe("check", () => {
     const { status, stdout, folder } = await check(config);
     expect(status).toBe(0);
     expect(stdout).toContain("a new key, to be kept in ");
-    for (const made of ["venue.seed", "state", "audit.jsonl", "assets"]) expect(existsSync(join(folder, made))).toBe(false);
+    for (const made of ["venue.seed", "state", "audit.jsonl", "assets"])
+      expect(existsSync(join(folder, made))).toBe(false);
     expect(readdirSync(join(folder, "docs"))).toEqual(["a.txt"]);
   });
 

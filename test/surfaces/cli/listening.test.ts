@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, run, type Running, start } from "./process.js";
+import { cleanUp, makeFolder, type Running, run, start } from "./process.js";
 
 afterAll(cleanUp);
 

@@ -51,10 +51,7 @@ describe("a token that is wrong", () => {
       [authorization, "Bearer x"],
       [authorization, authorization],
     ]) {
-      const answer = await sendRaw(
-        served.port,
-        `${line}Authorization: ${first}\r\nAuthorization: ${second}\r\n\r\n`,
-      );
+      const answer = await sendRaw(served.port, `${line}Authorization: ${first}\r\nAuthorization: ${second}\r\n\r\n`);
       expect([answer.status, answer.body]).toEqual([401, '{"error":"Invalid or expired token"}']);
     }
   });
@@ -123,11 +120,14 @@ describe("too many requests", () => {
 const ADDRESS = expect.stringContaining("127.0.0.1");
 
 test("every answer has an id of its own, by which its failure is found in the log", async () => {
-  const broken = await serve({}, {
-    didDocument: () => {
-      throw new Error("broken");
+  const broken = await serve(
+    {},
+    {
+      didDocument: () => {
+        throw new Error("broken");
+      },
     },
-  });
+  );
   const response = await fetch(`${broken.url}/.well-known/did.json`);
   const id = response.headers.get("x-request-id");
   expect(await response.json()).toEqual({ error: `Internal error (${id})` });

@@ -36,7 +36,10 @@ describe("a page of an allowed origin", () => {
   });
 
   test("may read why its token is refused", async () => {
-    const { status, headers } = await send(served, "GET /api/v1/operations", { Origin: APP, Authorization: "Bearer x" });
+    const { status, headers } = await send(served, "GET /api/v1/operations", {
+      Origin: APP,
+      Authorization: "Bearer x",
+    });
     expect([status, headers.get("access-control-allow-origin")]).toEqual([401, APP]);
   });
 

@@ -18,6 +18,7 @@ import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import { type Log, silentLog } from "../../../src/core/log.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/open-venue.js";
+import { newKeyPair } from "../../clients/key-pair.js";
 import { rawRequest, serve as serveFake } from "./fixture.js";
 
 interface Job {
@@ -201,6 +202,28 @@ test("caps of a call narrow it, and never widen it", async () => {
   });
 });
 
+describe("tokens sent with a call", () => {
+  const grant = [{ with: "file://docs/", can: "crud" }];
+
+  test("about capabilities switch off what everybody may do, until they are understood", async () => {
+    const { invoke } = await serve();
+    const keys = newKeyPair();
+    const denied = await invoke(
+      "file:read",
+      { root: "docs", path: "a.txt" },
+      { ucans: [keys.delegation("did:key:z", grant)] },
+    );
+    expect(denied).toMatchObject({ status: "FAILED", errorCode: "CAPABILITY_DENIED", errorData: { have: [] } });
+    expect(JSON.stringify(denied)).not.toContain("eyJ");
+  });
+
+  test("without capabilities change nothing", async () => {
+    const { invoke, venue } = await serve();
+    const ucans = [newKeyPair().identity(venue.host.did)];
+    expect(await invoke("file:read", { root: "docs", path: "a.txt" }, { ucans })).toMatchObject({ status: "COMPLETE" });
+  });
+});
+
 describe("the record of a job", () => {
   test.each<[string, object]>([
     ["content", { content: "top secret" }],
@@ -261,7 +284,10 @@ test("a client that hangs up during invoke does not lose its write", async () =>
 });
 
 test("closing does not wait for a connection on which nothing was ever asked", async () => {
-  const { venue, port } = await serveFake({}, { http: { listen: { hostname: "localhost", port: 0 }, timeouts: { closeMs: 600_000 } } });
+  const { venue, port } = await serveFake(
+    {},
+    { http: { listen: { hostname: "localhost", port: 0 }, timeouts: { closeMs: 600_000 } } },
+  );
   for (const address of ["127.0.0.1", "::1"]) {
     const socket = connect(port, address).on("error", () => {});
     await once(socket, "connect");

@@ -208,6 +208,8 @@ describe("a failure has text, code and data, and no structured content:", () => 
   });
 });
 
+const UNKNOWN_UCAN = "Unknown field 'ucan'. Known fields: root, path";
+
 describe("arguments are taken as they are:", () => {
   test.each<[string, string, Record<string, unknown>, string]>([
     [
@@ -218,13 +220,19 @@ describe("arguments are taken as they are:", () => {
     ],
     ["a number as text", "file_read", { root: "r", path: "text.txt", offset: "1" }, "'offset' must be a whole number"],
     [
-      "tokens, for now",
+      "tokens that are none",
       "file_stat",
-      { root: "r", path: "text.txt", ucans: [] },
-      "Unknown field 'ucans'. Known fields: root, path",
+      { root: "r", path: "text.txt", ucans: "token" },
+      "'ucans' must be an array of strings",
     ],
+    ["what looks like tokens", "file_stat", { root: "r", path: "text.txt", ucan: [] }, UNKNOWN_UCAN],
   ])("%s", async (_name, tool, args, text) => {
     expect(textOf(await call(tool, args))).toBe(text);
+  });
+
+  test("tokens are taken out before the operation sees its input", async () => {
+    const answer = await call("file_stat", { root: "r", path: "text.txt", ucans: ["a.b.c"] });
+    expect(answer.structuredContent).toMatchObject({ exists: true });
   });
 
   test("text that looks like JSON stays text", async () => {
