@@ -62,6 +62,9 @@ const context: CommandContext = {
   },
 };
 
+// Whoever reads the log may go away; that is no reason to stop serving.
+process.stderr.on("error", () => {});
+
 main(process.argv.slice(2), context).then(
   (status) => process.exit(status),
   (error) => process.exit(explain(error)),

@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import fastify from "fastify";
 
 const { headers, body } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const bytes = Buffer.from(body);
 const app = fastify();
-app.post("/api/v1/invoke", (_request, reply) => reply.code(201).headers(headers).send(bytes));
+app.post("/api/v1/invoke", (_request, reply) => reply.code(201).headers(headers).serializer(String).send(body));
 await app.listen({ host: "127.0.0.1", port: 0 });
 process.stdout.write(`listens on http://127.0.0.1:${app.server.address().port}\n`);

@@ -147,9 +147,8 @@ class RotatingFile implements AuditFile {
     // One turn later, so that what is written in this one goes together.
     await Promise.resolve();
     try {
-      for (;;) {
+      while (this.#sending !== undefined || this.#waiting.length > 0) {
         this.#sending ??= await this.#next();
-        if (this.#sending === undefined) break;
         await this.#send(this.#sending);
         this.#sending = undefined;
         this.#failing = false;
@@ -169,12 +168,11 @@ class RotatingFile implements AuditFile {
   }
 
   /** Takes the next batch, after making room for it. */
-  async #next(): Promise<Sending | undefined> {
-    const first = this.#waiting[0];
-    if (first === undefined) return undefined;
-    if (this.#settings.rotates && this.#size > 0 && this.#size + first.bytes > this.#fullAt) await this.#rotate();
-    const batch = this.#waiting.shift();
-    return batch && { rest: Buffer.from(batch.text), records: batch.records };
+  async #next(): Promise<Sending> {
+    const { bytes: most = 0 } = this.#waiting[0] ?? {};
+    if (this.#settings.rotates && this.#size > 0 && this.#size + most > this.#fullAt) await this.#rotate();
+    const { text = "", records = 0 } = this.#waiting.shift() ?? {};
+    return { rest: Buffer.from(text), records };
   }
 
   async #send(sending: Sending): Promise<void> {
@@ -192,11 +190,13 @@ class RotatingFile implements AuditFile {
     try {
       if (await this.#isStillNamed()) await shift(name, keep);
       const next = await open(name, "a", MODE);
-      const old = this.#handle;
+      const full = this.#handle;
       this.#handle = next;
-      this.#size = (await next.stat()).size;
+      this.#size = 0;
       this.#fullAt = maxBytes;
-      await old.close();
+      await full.close();
+      // Of another process, which was the first to rename.
+      this.#size = (await next.stat()).size;
     } catch (error) {
       this.#fullAt = this.#size + maxBytes;
       this.#tell(error);

@@ -54,7 +54,7 @@ export interface AuthConfig {
   readonly acceptUnboundIdentity?: boolean;
 }
 
-/** Tokens of a bucket: refilled so many a second, at most `burst` at once. */
+/** So many requests a second in the mean; `burst` at once, and never more than twice that within `burst / perSecond` seconds. */
 export interface RateLimitConfig {
   readonly perSecond: number;
   readonly burst: number;

@@ -1,6 +1,7 @@
 import type { Authentication } from "./caller.js";
 import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
+import type { Cancellation } from "./scope.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -34,6 +35,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly callCaps?: unknown;
   /** What the caller's static token gives beyond what its DID has. */
   readonly tokenCaps?: readonly Capability[];
+  /** In place of `signal`, where one is made only when it is needed. */
+  readonly cancellation?: Cancellation;
   /** Job the call belongs to, for the audit record. */
   readonly jobId?: string;
   /** Limits of a surface whose answers are read by a model. */

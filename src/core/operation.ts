@@ -4,6 +4,7 @@ import type { Ability } from "./capability.js";
 import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
+import type { Cancellation } from "./scope.js";
 
 /** A named tree the operator configured, opened. */
 export interface Root {
@@ -27,7 +28,7 @@ export interface Call {
   readonly limits: Limits;
   readonly budget: ReadBudget | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly cancellation: Cancellation | undefined;
 }
 
 /** The call of an operation on a path: resolved as far as text goes, and authorised. */

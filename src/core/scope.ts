@@ -7,6 +7,12 @@ const BREATH_MS = 10;
 /** Timers of Node fire at once when they are asked to wait longer than this. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
+/** How a call is stopped from outside. Its signal is made when it is asked for: most calls end without anybody listening. */
+export interface Cancellation {
+  readonly aborted: boolean;
+  readonly signal: AbortSignal;
+}
+
 /**
  * The life of one call: its deadline, its cancellation, and its share of the event loop.
  *
@@ -18,18 +24,18 @@ export class CallScope implements WaitScope {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #deadline: number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #cancellation: Cancellation | undefined;
   #breathedAt: number;
   #committed = false;
   /** What the caller has been answered while the work was still going on. */
   #answered: Error | undefined;
 
-  constructor(options: { clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined }) {
+  constructor(options: { clock: Clock; timeoutMs: number; cancellation?: Cancellation | undefined }) {
     this.#clock = options.clock;
     this.#timeoutMs = options.timeoutMs;
     this.#breathedAt = options.clock.monotonicMs();
     this.#deadline = this.#breathedAt + options.timeoutMs;
-    this.#signal = options.signal;
+    this.#cancellation = options.cancellation;
   }
 
   /** @throws ABORTED, TIMEOUT */
@@ -37,7 +43,7 @@ export class CallScope implements WaitScope {
     if (this.#committed) return;
     // A timer may be a little early: what the caller was told holds, whatever the clock says.
     if (this.#answered !== undefined) throw this.#answered;
-    if (this.#signal?.aborted === true) throw aborted();
+    if (this.#cancellation?.aborted === true) throw aborted();
     if (this.#clock.monotonicMs() > this.#deadline) throw timedOut(this.#timeoutMs);
   }
 
@@ -75,10 +81,11 @@ export class CallScope implements WaitScope {
   }
 
   race<T>(work: Promise<T>): Promise<T> {
+    const signal = this.#cancellation?.signal;
     return new Promise<T>((resolve, reject) => {
       const settle = () => {
         clearTimeout(timer);
-        this.#signal?.removeEventListener("abort", onAbort);
+        signal?.removeEventListener("abort", onAbort);
       };
       const stop = (error: Error) => {
         if (this.#committed) return;
@@ -88,8 +95,8 @@ export class CallScope implements WaitScope {
       };
       const onAbort = () => stop(aborted());
       const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.#timerMs());
-      this.#signal?.addEventListener("abort", onAbort, { once: true });
-      if (this.#signal?.aborted === true) onAbort();
+      signal?.addEventListener("abort", onAbort, { once: true });
+      if (signal?.aborted === true) onAbort();
       work.then(
         (value) => {
           settle();
@@ -108,3 +115,14 @@ export class CallScope implements WaitScope {
     return Math.min(this.remainingMs() + 1, LONGEST_TIMER_MS);
   }
 }
+
+/** What a signal means for a call. */
+export const cancelledBy = (signal: AbortSignal | undefined): Cancellation | undefined =>
+  signal === undefined
+    ? undefined
+    : {
+        get aborted() {
+          return signal.aborted;
+        },
+        signal,
+      };

@@ -11,7 +11,7 @@ import { type Awaitable, isPending } from "../core/io.js";
 import type { Limits } from "../core/limits.js";
 import type { AnyOperation, Root } from "../core/operation.js";
 import type { RelPath } from "../core/path.js";
-import { CallScope } from "../core/scope.js";
+import { CallScope, type Cancellation, cancelledBy } from "../core/scope.js";
 import {
   aborted,
   internalError,
@@ -142,17 +142,18 @@ export class Dispatcher {
     const given = parseInput(input);
     operation.check?.(given);
 
+    const cancellation = context.cancellation ?? cancelledBy(context.signal);
     const scope = new CallScope({
       clock: this.#options.clock,
       timeoutMs: this.#options.limits.timeoutMs,
-      signal: context.signal,
+      cancellation,
     });
     const authoriser = new Authoriser({
       operation: name,
       caps: [readCaps(context.caps), readCaps(context.callCaps)],
       authority: this.#options.authorityOf(context, parseUcans(context.ucans ?? [])),
     });
-    const work = this.#prepare(operation, { given, context, scope, authoriser, progress });
+    const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
     // Not everything that follows looks for itself: a list of roots needs no disk.
     scope.checkpoint();
     const waiting = this.#gate.enter(scope);
@@ -172,20 +173,21 @@ export class Dispatcher {
     state: {
       given: Record<string, unknown>;
       context: SurfaceContext;
+      cancellation: Cancellation | undefined;
       scope: CallScope;
       authoriser: Authoriser;
       progress: Progress;
     },
   ): () => Awaitable<unknown> {
-    const { given, authoriser, progress } = state;
+    const { given, cancellation, authoriser, progress } = state;
     const { limits } = this.#options;
-    const { budget, resolveAsset, signal } = state.context;
+    const { budget, resolveAsset } = state.context;
     if (operation.on === "roots") {
       progress.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);
       const visible = this.#visible(authoriser);
       const { discloseHostPaths } = this.#options;
-      return () => operation.run(given, { limits, budget, resolveAsset, signal, visible, discloseHostPaths });
+      return () => operation.run(given, { limits, budget, resolveAsset, cancellation, visible, discloseHostPaths });
     }
     const rootName = String(given["root"]);
     progress.resource = [rootName];
@@ -201,7 +203,7 @@ export class Dispatcher {
     if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
     const maxReadBytes = root.maxReadBytes ?? limits.maxReadBytes;
-    const call = { limits: { ...limits, maxReadBytes }, budget, resolveAsset, signal, root, path, access };
+    const call = { limits: { ...limits, maxReadBytes }, budget, resolveAsset, cancellation, root, path, access };
     return () => operation.run(given, call);
   }
 

@@ -76,7 +76,7 @@ function decodeBase64(text: string): Buffer {
 
 async function loadAsset(reference: string, call: PathCall): Promise<Buffer | AsyncIterable<Uint8Array>> {
   const { place } = call.access;
-  const found = await call.resolveAsset?.(reference, call.signal);
+  const found = await call.resolveAsset?.(reference, call.cancellation?.signal);
   if (found === undefined) throw assetNotFound(place, reference);
   if (found.content === null) throw assetNoContent(place, reference);
   return verified(found, found.content, call);

@@ -5,13 +5,15 @@ import type { Outcome } from "./job-record.js";
 /** Timers of Node fire at once when they are asked to wait longer than this. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
+const MOST_TURNS = 8;
+
 /** A job with its record, and those who wait for its end. */
 export class KeptJob implements RecordedJob {
   readonly id: string;
   readonly isPrivate: boolean;
   readonly #onDelivered: (job: KeptJob) => void;
-  /** Told once, when the job ends. */
-  readonly #waiting = new Set<JobListener>();
+  /** Told once, when the job ends. Most jobs end before anybody waits. */
+  #waiting: Set<JobListener> | undefined;
   #record: JobRecord;
   #result: Promise<unknown> = Promise.resolve();
   /** Estimated size of the finished record; 0 while it is not counted. */
@@ -45,7 +47,9 @@ export class KeptJob implements RecordedJob {
   }
 
   finish(outcome: Outcome, updated: number): JobRecord {
-    this.#record = { ...this.#record, ...outcome, updated };
+    const { id, op, name, operation, created, caller, input } = this.#record;
+    const common = { id, op, name, operation, status: outcome.status, created, updated, caller, input };
+    this.#record = outcome.status === "COMPLETE" ? { ...common, output: outcome.output } : { ...common, ...outcome };
     return this.#record;
   }
 
@@ -56,15 +60,16 @@ export class KeptJob implements RecordedJob {
   /** Tells those who wait: the record if it is terminal, else that they wait in vain. */
   announce(): void {
     const record = this.finished ? this.#record : undefined;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
     for (const listener of waiting) listener(record);
   }
 
   /** @returns takes the listener out again */
   whenEnded(listener: JobListener): () => void {
+    this.#waiting ??= new Set();
     this.#waiting.add(listener);
-    return () => this.#waiting.delete(listener);
+    return () => this.#waiting?.delete(listener);
   }
 
   /** The record once the job has ended, or as it stands after `ms` or when nobody is left to be told. */
@@ -84,6 +89,8 @@ export class KeptJob implements RecordedJob {
   }
 
   async settled(ms: number, gone?: AbortSignal): Promise<JobRecord> {
+    // A call that waits for nothing ends within a few turns of the microtask queue: then it needs no timer.
+    for (let turn = 0; turn < MOST_TURNS && !this.finished; turn += 1) await undefined;
     const record = await this.ended(ms, gone);
     if (isTerminal(record.status) && gone?.aborted !== true) this.#onDelivered(this);
     return record;

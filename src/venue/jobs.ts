@@ -84,6 +84,7 @@ class JobStore implements Jobs {
   readonly #callers = new JobCallers();
   readonly #retention: JobRetention;
   readonly #running: RunningJobs;
+  readonly #onDelivered = (job: KeptJob) => this.#delivered(job);
   #watchers = 0;
   #closing: Promise<void> | undefined;
 
@@ -127,7 +128,7 @@ class JobStore implements Jobs {
     const run = this.#start(submission);
     const { id } = run;
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
-    const job = new KeptJob(record, submission.private === true, (delivered) => this.#delivered(delivered));
+    const job = new KeptJob(record, submission.private === true, this.#onDelivered);
     run.job = job;
     this.#jobs.set(id, job);
     if (!job.isPrivate) this.#callers.add(job.caller, id);
@@ -224,7 +225,7 @@ class JobStore implements Jobs {
     let output: unknown;
     try {
       if (submission.context.ucans !== undefined) parseUcans(submission.context.ucans);
-      const context = { ...submission.context, signal: run.signal, jobId: run.id };
+      const context = { ...submission.context, jobId: run.id, cancellation: run };
       output = await operation.adapter.invoke(submission.operation, submission.input, context);
     } catch (error) {
       const fault = this.#faultOf(error, run.id);

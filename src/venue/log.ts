@@ -77,6 +77,7 @@ export function openLog(options: LogOptions, streams: LogStreams): OpenLog {
       logger[level]({ ...fields }, text);
     };
   const log: OpenLog = {
+    debugs: options.level === "debug",
     debug: line("debug"),
     info: line("info"),
     warn: line("warn"),

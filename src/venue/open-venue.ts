@@ -3,10 +3,11 @@ import type { AuditSink } from "../audit/record.js";
 import { teeSink } from "../audit/tee.js";
 import { ConfigError } from "../config/errors.js";
 import { bareHost, isLoopbackListener } from "../config/loopback.js";
-import type { McpConfig, VenueConfig } from "../config/types.js";
+import type { McpConfig, RateLimitConfig, VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
 import { RootsError } from "../roots/open.js";
+import type { RateLimit } from "../surfaces/http/host.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { type Access, closedAccess } from "./access.js";
 import type { VenueAssets } from "./assets.js";
@@ -248,6 +249,12 @@ async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions> {
     corsOrigins,
     trustProxy,
     ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(rate === false ? {} : { rateLimit: (await import("./rate-limit.js")).createRateLimit(rate) }),
+    ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
   };
+}
+
+async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {
+  const { createRateLimit, senderOfAddress } = await import("./rate-limit.js");
+  const limit = createRateLimit(rate);
+  return ({ did, address }) => limit(did ?? senderOfAddress(address));
 }

@@ -77,7 +77,8 @@ export function plugIn(plug: PlugIn, host: PlugInHost): Adapter {
       try {
         const schema = known.get(operation)?.input ?? {};
         await validator.check(operation, schema, input);
-        return await untilAborted(plug.invoke(operation, parseInput(input), shownOf(context)), context.signal);
+        const signal = context.cancellation?.signal ?? context.signal;
+        return await untilAborted(plug.invoke(operation, parseInput(input), shownOf(context, signal)), signal);
       } catch (error) {
         outcome = error instanceof FileAdapterError ? error.code : "INTERNAL";
         throw error;
@@ -104,9 +105,22 @@ function parseInput(input: unknown): JsonObject {
 }
 
 /** What an adapter that is not ours sees of a call: one list that narrows it, wherever that came from. */
-function shownOf(context: SurfaceContext): InvokeContext {
-  const { callCaps, tokenCaps: _tokenCaps, budget: _budget, jobId: _jobId, ucans, ...shown } = context;
-  return { ...(callCaps === undefined ? {} : { caps: callCaps }), ...shown, ucans: parseUcans(ucans ?? []) };
+function shownOf(context: SurfaceContext, signal: AbortSignal | undefined): InvokeContext {
+  const {
+    callCaps,
+    tokenCaps: _,
+    budget: _budget,
+    jobId: _jobId,
+    cancellation: _cancellation,
+    ucans,
+    ...shown
+  } = context;
+  return {
+    ...(callCaps === undefined ? {} : { caps: callCaps }),
+    ...shown,
+    ucans: parseUcans(ucans ?? []),
+    ...(signal === undefined ? {} : { signal }),
+  };
 }
 
 function complete(operation: PlugInOperation): OperationMetadata {

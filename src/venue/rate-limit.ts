@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { isIP } from "node:net";
 import type { RateLimitConfig } from "../config/types.js";
-import type { RateLimit } from "../surfaces/http/host.js";
 
 /** Most senders that are remembered. */
 const MOST_SENDERS = 65_536;
@@ -15,6 +14,9 @@ const LONGEST_WINDOW_SECONDS = 2_147_483;
 
 const NO_WAIT = { msBeforeNext: 0 };
 
+/** Counts a request against its sender. @returns milliseconds to wait when there are too many, else 0 */
+export type SenderLimit = (sender: string) => Promise<number>;
+
 /**
  * Creates a limit on the requests of each sender: `burst` of them in every `burst / perSecond` seconds, counted from the
  * first. So the mean rate is `perSecond`, and up to `burst` may come at once.
@@ -25,7 +27,7 @@ const NO_WAIT = { msBeforeNext: 0 };
  * @param mostSenders that are remembered at once
  * @returns for each request the milliseconds to wait; those that must wait count too
  */
-export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MOST_SENDERS): RateLimit {
+export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MOST_SENDERS): SenderLimit {
   const library: typeof import("rate-limiter-flexible") = createRequire(import.meta.url)("rate-limiter-flexible");
   const duration = Math.min(burst / perSecond, LONGEST_WINDOW_SECONDS);
   const limiter = new library.RateLimiterMemory({ points: burst, duration, keyPrefix: "" });

@@ -11,6 +11,8 @@ const MOST_VALUES = 5_000_000;
  * @returns bytes; `Infinity` for a value of more than five million parts
  */
 export function estimateBytes(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return SCALAR_BYTES;
   const containers: object[] = [];
   let bytes = 0;
   let values = 0;
@@ -27,9 +29,9 @@ export function estimateBytes(value: unknown): number {
     if (Array.isArray(container)) {
       for (const part of container) count(part);
     } else {
-      for (const [key, part] of Object.entries(container)) {
+      for (const key of Object.keys(container)) {
         bytes += key.length;
-        count(part);
+        count(Reflect.get(container, key));
       }
     }
     if (values > MOST_VALUES) return Number.POSITIVE_INFINITY;

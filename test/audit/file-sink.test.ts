@@ -134,7 +134,6 @@ describe("an audit file", () => {
           return written;
         };
         sink.write(record({ bytes: 1 }));
-        console.log(turns);
         await until(() => lines(join(dir, String(turns))).length === 2);
         await sink.close();
       }
@@ -318,6 +317,16 @@ describe("an audit file on a disk that does not keep up", () => {
     const whole = received.split("\n").slice(0, -1);
     expect(whole).toEqual(Array(1000 - sink.lost).fill(JSON.stringify(one)));
     expect(errors).toHaveLength(1);
+  });
+
+  test("has room again for as much as has been written", async () => {
+    const sink = await open(file, { maxWaitingBytes: 300 });
+    for (let index = 0; index < 30; index++) {
+      sink.write(record());
+      await until(() => lines().length === index + 1);
+    }
+    await sink.close();
+    expect(sink.lost).toBe(0);
   });
 
   // The size a process may give a file stands in for the space on the disk: it can be raised from outside.

@@ -1,6 +1,6 @@
 import type { Access } from "../../src/core/backend.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
-import { CallScope } from "../../src/core/scope.js";
+import { CallScope, cancelledBy } from "../../src/core/scope.js";
 
 /** Name under which the suite expects to have been given its root; it stands in the texts of errors. */
 export const SUITE_ROOT = "suite";
@@ -34,7 +34,7 @@ export function testAccess(overrides: AccessOverrides = {}): TestAccess {
     scope: new CallScope({
       clock: overrides.clock ?? systemClock,
       timeoutMs: overrides.timeoutMs ?? 30_000,
-      signal: overrides.signal,
+      cancellation: cancelledBy(overrides.signal),
     }),
     asked,
     real(segments) {

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import { runIo } from "../../src/core/io.js";
-import { CallScope } from "../../src/core/scope.js";
+import { CallScope, cancelledBy } from "../../src/core/scope.js";
 
 const TIMEOUT = "Operation timed out after 1000 ms";
 const ABORTED = "Operation cancelled";
@@ -10,7 +10,7 @@ function scopeAt(options: { signal?: AbortSignal; timeoutMs?: number } = {}) {
   const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
   const { timeoutMs = 1000, signal } = options;
   return {
-    scope: new CallScope({ clock, timeoutMs, signal }),
+    scope: new CallScope({ clock, timeoutMs, cancellation: cancelledBy(signal) }),
     pass: (ms: number) => {
       nowMs += ms;
     },

@@ -1,13 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ReadBytes } from "../../src/core/backend.js";
 import { systemClock } from "../../src/core/clock.js";
-import { CallScope } from "../../src/core/scope.js";
+import { CallScope, cancelledBy } from "../../src/core/scope.js";
 import { Gate } from "../../src/dispatch/gate.js";
 import { failureOf } from "../ops/ground.js";
 import { deferred, dispatchOn, turn } from "./fake.js";
 
 const scopeOf = (options: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
-  new CallScope({ clock: systemClock, timeoutMs: options.timeoutMs ?? 10_000, signal: options.signal });
+  new CallScope({
+    clock: systemClock,
+    timeoutMs: options.timeoutMs ?? 10_000,
+    cancellation: cancelledBy(options.signal),
+  });
 
 describe("a gate", () => {
   test("makes nobody wait while there is room", () => {

@@ -21,9 +21,11 @@ export function fakeAdapter(operations: Readonly<Record<string, FakeOperation>>,
     description: "A fake",
     operations: Object.keys(operations).map((op) => metadataOf(name, op)),
     calls,
-    invoke: async (operation, input, context) => {
+    invoke: async (operation, input, given = {}) => {
+      const signal = given.cancellation?.signal ?? given.signal;
+      const context = { ...given, ...(signal === undefined ? {} : { signal }) };
       calls.push({ operation, input, context });
-      return operations[operation.slice(name.length + 1)]?.(input, context ?? {});
+      return operations[operation.slice(name.length + 1)]?.(input, context);
     },
     close: async () => {},
   };

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import { systemClock } from "../../src/core/clock.js";
-import { CallScope } from "../../src/core/scope.js";
+import { CallScope, cancelledBy } from "../../src/core/scope.js";
 import { aborted } from "../../src/core/texts.js";
 import { gate } from "./fake-adapter.js";
 import { ALICE, call, store } from "./job-store.js";
@@ -41,7 +41,7 @@ describe("cancelling", () => {
     const write = gate();
     const { jobs } = store({
       slow: async (_input, { signal }) => {
-        const scope = new CallScope({ clock: systemClock, timeoutMs: 60_000, signal });
+        const scope = new CallScope({ clock: systemClock, timeoutMs: 60_000, cancellation: cancelledBy(signal) });
         if (commits) scope.commit();
         await scope.race(write.promise);
         return { written: 3 };

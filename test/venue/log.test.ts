@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -8,11 +8,14 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { transformFileSync } from "@swc/core";
 import type { LogLevel } from "../../src/config/types.js";
 import { type OpenLog, openLog } from "../../src/venue/log.js";
 
@@ -29,9 +32,25 @@ function open(level: LogLevel = "info", path?: string): OpenLog {
   return log;
 }
 
-/** Limits how large this process may make a file; only while nothing else of it can run. */
-function limitFiles(bytes: string): void {
-  execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`]);
+/** A program that does something with the log, in a process of its own. @returns its path */
+function logProgram(run: string): string {
+  for (const path of ["venue/log", "core/clock", "core/describe-error"]) {
+    const { code } = transformFileSync(fileURLToPath(new URL(`../../src/${path}.ts`, import.meta.url)), {
+      jsc: { target: "es2023", parser: { syntax: "typescript" } },
+      module: { type: "es6" },
+    });
+    mkdirSync(join(dir, "src", dirname(path)), { recursive: true });
+    writeFileSync(join(dir, "src", `${path}.js`), code);
+  }
+  writeFileSync(join(dir, "package.json"), '{"type":"module"}');
+  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(dir, "node_modules"));
+  const imports = `
+    import { execFileSync } from "node:child_process";
+    import { statSync } from "node:fs";
+    import { createRequire } from "node:module";
+    import { openLog } from "./src/venue/log.js";`;
+  writeFileSync(join(dir, "program.js"), imports + run);
+  return join(dir, "program.js");
 }
 
 const parse = (lines: readonly string[]): unknown[] => lines.map((line) => JSON.parse(line));
@@ -67,6 +86,17 @@ describe("the log", () => {
     const log = open(level);
     for (const one of ["debug", "info", "warn", "error"] as const) log[one]({}, "x");
     expect(parse(printed)).toEqual(expected.map((shown) => expect.objectContaining({ level: shown })));
+  });
+
+  test("loads its library only when there is something to write", () => {
+    const program = logProgram(`
+      const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((path) => path.endsWith("pino.js"));
+      const log = openLog({ level: "info" }, { stderr: { write() {} } });
+      log.debug({}, "x");
+      const before = loaded();
+      log.info({}, "x");
+      process.stdout.write(JSON.stringify([before, loaded()]));`);
+    expect(spawnSync(process.execPath, [program], { encoding: "utf8" }).stdout).toBe("[false,true]");
   });
 
   test("describes failures without paths and contents", () => {
@@ -164,20 +194,22 @@ describe("a log file", () => {
 
   const limits = spawnSync("prlimit", ["--version"]).status === 0 ? test : test.skip;
   limits("that took half a line goes on with a line of its own", () => {
-    const log = open("info", file);
-    log.info({}, "one");
-    const whole = statSync(file).size;
-    limitFiles(String(whole + 10));
-    try {
+    // The size a process may give a file stands in for the space on the disk.
+    const program = logProgram(`
+      const limit = (bytes) => execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=" + bytes + ":unlimited"]);
+      // Otherwise the system would end the process.
+      process.on("SIGXFSZ", () => {});
+      const [, , file] = process.argv;
+      const log = openLog({ level: "info", file }, { stderr: process.stderr });
+      log.info({}, "one");
+      limit(statSync(file).size + 10);
       log.info({}, "two");
-    } finally {
-      limitFiles("unlimited");
-    }
-    log.info({}, "three");
+      limit("unlimited");
+      log.info({}, "three");`);
+    const { stderr } = spawnSync(process.execPath, [program, file], { encoding: "utf8" });
     const [first, torn, third] = readFileSync(file, "utf8").split("\n");
-    expect(parse([first ?? "", third ?? ""])).toMatchObject([{ msg: "one" }, { msg: "three" }]);
+    expect(parse([first ?? "", third ?? "", stderr])).toMatchObject([{ msg: "one" }, { msg: "three" }, { msg: "two" }]);
     expect(torn).toHaveLength(10);
-    expect(parse(printed)).toMatchObject([{ msg: "two" }]);
   });
 
   (existsSync("/proc/self/fd") ? test : test.skip)("that is opened anew is let go of", () => {

@@ -18,8 +18,8 @@ import { needsCaller, unmapped } from "./routes.js";
 
 /** What a client is told to wait when memory is short: calls end quickly. */
 const BUSY_RETRY_MS = 1000;
-/** Answers below this size are not worth counting. */
-const SMALL_ANSWER_BYTES = 16_384;
+/** Bodies and answers below this size are not worth counting; connections are bounded too. */
+const SMALL_BYTES = 16_384;
 
 /** Everything that is decided about a request before its endpoint sees it, and before its body is read. */
 export class Admission {
@@ -27,6 +27,8 @@ export class Admission {
   readonly #inFlight: InFlight;
   /** Until it is known where the surface listens, the stricter rules hold. */
   loopback = true;
+  /** Requests that arrive on open connections are answered as ever, and the connection ends. */
+  closing = false;
 
   constructor(host: HttpHost, inFlight: InFlight) {
     this.#host = host;
@@ -40,22 +42,21 @@ export class Admission {
       else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
     });
     app.addHook("onSend", (_request, reply, payload, next) => {
-      if (Buffer.isBuffer(payload) && payload.length >= SMALL_ANSWER_BYTES) this.#hold(reply, payload.length);
+      if (this.closing) reply.header("connection", "close");
+      const size = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
+      if (size >= SMALL_BYTES) this.#hold(reply, size);
       next(null, payload);
     });
-    app.addHook("onResponse", (request, reply, next) => {
-      this.#host.log.debug(
-        {
-          requestId: request.id,
-          method: request.method,
-          route: request.routeOptions.url,
-          status: reply.statusCode,
-          ms: Math.round(reply.elapsedTime * 1000) / 1000,
-        },
-        "request",
-      );
-      next();
-    });
+    if (this.#host.log.debugs !== false)
+      app.addHook("onResponse", (request, reply, next) => this.#log(request, reply, next));
+  }
+
+  #log(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+    const { method, routeOptions } = request;
+    const ms = Math.round(reply.elapsedTime * 1000) / 1000;
+    const fields = { requestId: request.id, method, route: routeOptions.url, status: reply.statusCode, ms };
+    this.#host.log.debug(fields, "request");
+    next();
   }
 
   /** Why a request is refused by where it was sent to, or from. */
@@ -76,7 +77,7 @@ export class Admission {
     const known = this.#identify(request);
     if (host.rateLimit === undefined) return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
-    const sender = isKnown ? known.did : `ip:${request.ip}`;
+    const sender = { address: request.ip, ...(isKnown ? { did: known.did } : {}) };
     return host.rateLimit(sender).then((waitMs) => {
       if (waitMs > 0) throw tooManyRequests(waitMs);
       return this.#accept(known, request, reply);
@@ -110,7 +111,7 @@ export class Admission {
     if (encoding !== undefined && encoding.toLowerCase() !== "identity") throw unsupportedMediaType();
     const bytes = this.#bodyBytes(request);
     if (!this.#inFlight.admits(bytes)) throw tooManyRequests(BUSY_RETRY_MS);
-    if (bytes > 0) this.#hold(reply, bytes);
+    if (bytes >= SMALL_BYTES) this.#hold(reply, bytes);
     request.setDecorator("caller", known);
     return true;
   }

@@ -53,8 +53,14 @@ export interface McpContext {
 /** A web-standard MCP endpoint. The signal of the request is aborted when the client hangs up. */
 export type McpHandler = (request: Request, context: McpContext) => Promise<Response>;
 
+/** Who a request is counted against: a caller who is known, or, without `did`, an address. */
+export interface Sender {
+  readonly did?: string;
+  readonly address: string;
+}
+
 /** Counts a request against its sender. @returns milliseconds to wait when there are too many, else 0 */
-export type RateLimit = (sender: string) => Promise<number>;
+export type RateLimit = (sender: Sender) => Promise<number>;
 
 /** What only some may see: numbers for a monitoring system. */
 export interface HttpMetrics {

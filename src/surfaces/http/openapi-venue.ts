@@ -20,7 +20,7 @@ export function venuePart(host: HttpHost): OpenApiPart {
       ...(host.metrics === undefined ? {} : metricsPaths(host.metrics.readers)),
       ...documentPath(),
     },
-    schemas: schemas(),
+    schemas: { ...statusSchemas(), ...discoverySchemas() },
   };
 }
 
@@ -163,8 +163,7 @@ function documentPath(): JsonObject {
   };
 }
 
-function schemas(): JsonObject {
-  const methods = { type: "array", items: text };
+function statusSchemas(): JsonObject {
   return {
     Status: object({
       status: { const: "OK" },
@@ -189,6 +188,12 @@ function schemas(): JsonObject {
       },
       ["description", "input", "output"],
     ),
+  };
+}
+
+function discoverySchemas(): JsonObject {
+  const methods = { type: "array", items: text };
+  return {
     DidDocument: object(
       {
         "@context": {},

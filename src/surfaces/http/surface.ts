@@ -29,8 +29,6 @@ export interface HttpSurface {
   listen(): Promise<HttpAddress>;
   /** `undefined` unless it listens. */
   address(): HttpAddress | undefined;
-  /** Stops taking connections; requests on open ones are still answered. */
-  stop(): void;
   /** Stops listening, lets open requests end for a while, then cuts them off. */
   close(): Promise<void>;
 }
@@ -54,7 +52,6 @@ class FastifySurface implements HttpSurface {
   readonly #sockets = new Set<Socket>();
   readonly #admission: Admission;
   readonly #app: FastifyInstance;
-  #closing = false;
 
   constructor(options: HttpSurfaceOptions) {
     const { host } = options;
@@ -92,13 +89,8 @@ class FastifySurface implements HttpSurface {
     return typeof bound === "string" ? { socket: bound } : { address: bound.address, port: bound.port };
   }
 
-  stop(): void {
-    this.#closing = true;
-    for (const server of this.#servers) server.close();
-  }
-
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#admission.closing = true;
     // Browsers connect ahead of need. Node takes such a connection for one whose request is still to come.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const cutOff = setTimeout(() => {
@@ -117,7 +109,6 @@ class FastifySurface implements HttpSurface {
       exposeHeadRoutes: false,
       trustProxy: host.trustProxy,
       genReqId: () => host.requestId(),
-      // Requests that arrive on open connections while closing are answered as ever, and the connection ends.
       return503OnClosing: false,
       serverFactory: (handler) => {
         const server = createNodeServer(handler, this.#timeouts);
@@ -138,10 +129,6 @@ class FastifySurface implements HttpSurface {
     app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.decorateRequest("caller", null);
     admission.mount(app);
-    app.addHook("onSend", (_request, reply, payload, next) => {
-      if (this.#closing) reply.header("connection", "close");
-      next(null, payload);
-    });
     app.setNotFoundHandler((request, reply) => sendError(reply, unmapped(request)));
     app.setErrorHandler((error, request, reply: FastifyReply) =>
       sendError(reply, explain(error, host, { request, reply })),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { RateLimit } from "../../../src/surfaces/http/host.js";
 import { ALICE, as, closeAll, DID, outcome, postText, rawRequest, type Served, sendRaw, serve } from "./fixture.js";
 
 let served: Served;
@@ -70,11 +71,12 @@ describe("a token that is wrong", () => {
 
 describe("too many requests", () => {
   /** Lets each sender through once. */
-  function once(): { seen: string[]; rateLimit: (sender: string) => Promise<number> } {
+  function once(): { seen: string[]; rateLimit: RateLimit } {
     const seen: string[] = [];
     return {
       seen,
-      rateLimit: async (sender) => {
+      rateLimit: async ({ did, address }) => {
+        const sender = did ?? address;
         const known = seen.includes(sender);
         seen.push(sender);
         return known ? 1500 : 0;
@@ -117,7 +119,7 @@ describe("too many requests", () => {
   });
 });
 
-const ADDRESS = expect.stringContaining("127.0.0.1");
+const ADDRESS = "127.0.0.1";
 
 test("every answer has an id of its own, by which its failure is found in the log", async () => {
   const broken = await serve(
