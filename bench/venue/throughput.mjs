@@ -11,7 +11,7 @@ const HEADERS = { "content-type": "application/json" };
  * Requests per second of `file:stat` by invoke, beside those of the bare framework answering the same bytes. Rounds of
  * both alternate, so that whatever else the machine does hits both.
  */
-export async function measureThroughput(folder, { rounds, seconds }) {
+export async function measureThroughput(folder, { rounds, seconds, warmUpSeconds }) {
   const docs = join(folder, "docs");
   mkdirSync(docs);
   writeFileSync(join(docs, "a.txt"), "alpha");
@@ -23,8 +23,9 @@ export async function measureThroughput(folder, { rounds, seconds }) {
   const headers = Object.fromEntries(kept.map((name) => [name, answer.headers.get(name)]));
   const bare = await startBare(folder, { headers, body });
   const results = { venue: [], bare: [] };
-  await fire(venue.url, 2);
-  await fire(bare.url, 2);
+  // Until the compiler has seen enough.
+  await fire(venue.url, warmUpSeconds);
+  await fire(bare.url, warmUpSeconds);
   for (let round = 0; round < rounds; round += 1) {
     results.venue.push(await fire(venue.url, seconds));
     results.bare.push(await fire(bare.url, seconds));
@@ -32,7 +33,8 @@ export async function measureThroughput(folder, { rounds, seconds }) {
   await venue.stop();
   await bare.stop();
   const [ours, theirs] = [results.venue, results.bare].map(medianOf);
-  return { connections: CONNECTIONS, ours, bare: theirs, ratio: ours.perSecond / theirs.perSecond };
+  const ratios = results.venue.map(({ perSecond }, round) => perSecond / results.bare[round].perSecond);
+  return { connections: CONNECTIONS, ours, bare: theirs, ratio: middleOf(ratios) };
 }
 
 async function fire(url, seconds) {
@@ -51,6 +53,8 @@ async function fire(url, seconds) {
 }
 
 function medianOf(rounds) {
-  const middle = (key) => rounds.map((round) => round[key]).sort((a, b) => a - b)[Math.floor(rounds.length / 2)];
+  const middle = (key) => middleOf(rounds.map((round) => round[key]));
   return { perSecond: middle("perSecond"), p50Ms: middle("p50Ms"), p99Ms: middle("p99Ms") };
 }
+
+const middleOf = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];

@@ -42,10 +42,9 @@ export function recordBytes({ input, output, error = "", errorData }: JobRecord)
   return RECORD_BYTES + error.length + estimateBytes(input) + estimateBytes(output) + estimateBytes(errorData);
 }
 
-/** The input for the record, without file content: a copy, where there is any. */
+/** A copy of the input for the record, without file content. */
 function hide(input: unknown, hidden: readonly string[]): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  if (!hidden.some((field) => Object.hasOwn(input, field))) return input;
   const shown: Record<string, unknown> = { ...input };
   for (const field of hidden) {
     if (Object.hasOwn(shown, field)) shown[field] = "HIDDEN";

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
-import type { RateLimit } from "../../src/surfaces/http/host.js";
-import { createRateLimit, senderOfAddress } from "../../src/venue/rate-limit.js";
+import { createRateLimit, type SenderLimit, senderOfAddress } from "../../src/venue/rate-limit.js";
 
 /** How many of so many requests go through, one after the other at the same moment. */
-async function passed(limit: RateLimit, requests: number, sender = "a"): Promise<number> {
+async function passed(limit: SenderLimit, requests: number, sender = "a"): Promise<number> {
   let count = 0;
   for (let request = 0; request < requests; request++) if ((await limit(sender)) === 0) count++;
   return count;

@@ -97,6 +97,7 @@ describe("invoke hands the adapter", () => {
       callerDID: ANYONE,
       authentication: "public",
       resolveAsset: expect.any(Function),
+      cancellation: expect.anything(),
       signal: expect.objectContaining({}),
       jobId: (body as { id: string }).id.slice(2),
     });
