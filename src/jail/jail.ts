@@ -54,6 +54,9 @@ export class Jail implements WalkRoot {
   #walks = 0;
   #closing: Promise<void> | undefined;
   #whenIdle: () => void = () => {};
+  readonly #onWalkClosed = () => {
+    if (--this.#walks === 0) this.#whenIdle();
+  };
 
   /** @throws Error that completes "Root 'x' …" when the directory cannot be a root */
   constructor(options: JailOptions, locks: Locks) {
@@ -79,10 +82,8 @@ export class Jail implements WalkRoot {
   walk(path: RelPath, options: { place: Place; followLast: boolean }): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const onClose = () => {
-      if (--this.#walks === 0) this.#whenIdle();
-    };
-    return new Walk(this, path, { ...options, since: this.locks.turn, onClose });
+    const { place, followLast } = options;
+    return new Walk(this, path, { place, followLast, since: this.locks.turn, onClose: this.#onWalkClosed });
   }
 
   /** The file system the root is on: bytes in all, and bytes this process may still use. */

@@ -14,15 +14,20 @@ export function createJobIds(): (nowMs: number) => string {
   let random = Buffer.alloc(0);
   let offset = 0;
   let lastMs = -1;
+  let time = "";
   let counter = 0;
   return (nowMs) => {
-    counter = nowMs === lastMs ? (counter + 1) % 0x10000 : 0;
-    lastMs = nowMs;
+    if (nowMs === lastMs) {
+      counter = (counter + 1) % 0x10000;
+    } else {
+      lastMs = nowMs;
+      time = Math.trunc(nowMs).toString(16).padStart(12, "0").slice(-12);
+      counter = 0;
+    }
     if (offset === random.length) {
       random = randomBytes(BATCH * RANDOM_BYTES);
       offset = 0;
     }
-    const time = Math.trunc(nowMs).toString(16).padStart(12, "0").slice(-12);
     const count = counter.toString(16).padStart(4, "0");
     const tail = random.toString("hex", offset, offset + RANDOM_BYTES);
     offset += RANDOM_BYTES;

@@ -132,7 +132,6 @@ class JobStore implements Jobs {
     run.job = job;
     this.#jobs.set(id, job);
     if (!job.isPrivate) this.#callers.add(job.caller, id);
-    this.#retention.sweep();
     job.start(this.#perform(run, operation, submission));
     return job;
   }

@@ -25,6 +25,8 @@ const SMALL_BYTES = 16_384;
 export class Admission {
   readonly #host: HttpHost;
   readonly #inFlight: InFlight;
+  /** The last `Host` that was accepted. */
+  #knownHost: string | undefined;
   /** Until it is known where the surface listens, the stricter rules hold. */
   loopback = true;
   /** Requests that arrive on open connections are answered as ever, and the connection ends. */
@@ -61,9 +63,15 @@ export class Admission {
 
   /** Why a request is refused by where it was sent to, or from. */
   refusal(raw: IncomingMessage): HttpError | undefined {
+    const { host, origin } = raw.headers;
+    const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
+    // Nearly every request is for the host of the one before.
+    if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
     const { allowedHosts, corsOrigins } = this.#host;
     const ownOrigin = () => new URL(this.#host.url()).origin;
-    return refuse(raw, { loopback: this.loopback, allowedHosts, corsOrigins, ownOrigin });
+    const refusal = refuse(raw, { loopback: this.loopback, allowedHosts, corsOrigins, ownOrigin });
+    if (isPlain && refusal === undefined) this.#knownHost = host;
+    return refusal;
   }
 
   /** @returns whether the request goes on; `false`: it has been answered. A promise only where there is something to wait for. */
