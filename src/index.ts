@@ -75,7 +75,10 @@ function isAudit(audit: unknown): boolean {
 export interface VenueOptions {
   /** Folder that relative paths are relative to. Default: the current directory. */
   readonly baseDir?: string;
-  /** Variables for `auth.tokens` and the state directory. Default: none, so that nothing is read behind your back. */
+  /**
+   * Variables for `auth.tokens`, and `XDG_STATE_HOME` for the state directory. Default: none; the state directory is then
+   * below the home directory, unless `stateDir` names another.
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Takes the structured log in place of the configured one. Default: no log, unless `log` is configured. */
   readonly log?: Log;

@@ -15,6 +15,7 @@ import { removeEntry } from "./host-removal.js";
 import type { Reached, WriteRules } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";
 import { replaceFile } from "./host-write.js";
+import { ReadBuffers } from "./read-buffers.js";
 
 /** Work on a walk that has arrived somewhere; `real` has been authorised. */
 type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
@@ -23,10 +24,13 @@ type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
 export class HostBackend implements Backend {
   readonly #jail: Jail;
   readonly #rules: WriteRules;
+  readonly #buffers: ReadBuffers;
 
-  constructor(jail: Jail, rules: WriteRules) {
+  /** @param buffers shared by the roots of one adapter */
+  constructor(jail: Jail, rules: WriteRules, buffers = new ReadBuffers()) {
     this.#jail = jail;
     this.#rules = rules;
+    this.#buffers = buffers;
   }
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
@@ -140,7 +144,7 @@ export class HostBackend implements Backend {
       // One byte more than expected shows the end in the same call; a file that grows is read on, up to the range.
       let expected = Math.max(0, Math.min(range.length, file.stat.size - range.offset));
       for (;;) {
-        const buffer = Buffer.allocUnsafe(Math.min(range.length - done, expected + 1));
+        const buffer = this.#buffers.take(Math.min(range.length - done, expected + 1));
         const count = buffer.length === 0 ? 0 : yield* sys.read(fd, buffer, 0, range.offset + done);
         if (count > 0) parts.push(buffer.subarray(0, count));
         done += count;
@@ -149,7 +153,8 @@ export class HostBackend implements Backend {
         yield* access.scope.breathe();
       }
       const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-      return { bytes, size: Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length) };
+      const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
+      return { bytes, size, release: () => this.#buffers.give(bytes) };
     } finally {
       closeNow(fd);
     }

@@ -70,6 +70,8 @@ export interface ReadBytes {
   readonly bytes: Buffer;
   /** Size of the whole file in bytes. */
   readonly size: number;
+  /** Lets the backend read into `bytes` again. Whoever calls it must have copied what they need, and not look again. */
+  release?(): void;
 }
 
 /** New content, produced only once everything before it has been checked. */

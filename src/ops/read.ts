@@ -63,12 +63,23 @@ function fetchWhole(call: PathCall, advice: string): Awaitable<ReadBytes> {
 }
 
 function readWhole(mode: Mode, call: PathCall): Awaitable<ReadOutput> {
-  return after(fetchWhole(call, mode === "json" ? "" : "Use offset and length"), ({ bytes, size }) => {
+  const found = fetchWhole(call, mode === "json" ? "" : "Use offset and length");
+  return consumed(found, ({ bytes, size }) => {
     if (mode === "json")
       return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, () => true) };
     return encode(mode, call, { bytes, size });
   });
 }
+
+/** What is made of the bytes that were read. It must hold no part of them: they are given back. */
+const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T): Awaitable<T> =>
+  after(found, (bytes) => {
+    try {
+      return make(bytes);
+    } finally {
+      bytes.release?.();
+    }
+  });
 
 /** Text is cut at the budget; images and other bytes come whole or not at all. */
 function readBudgeted(mode: Mode, call: PathCall, budget: ReadBudget): Awaitable<ReadOutput> {
@@ -108,7 +119,7 @@ function readRange(input: ReadInput, mode: Mode, call: PathCall): Awaitable<Read
   const before = mode === "bytes" ? 0 : Math.min(offset, MARGIN);
   const margins = mode === "bytes" ? 0 : before + 2 * MARGIN;
   const plan = (): ReadRange => ({ offset: offset - before, length: length + margins });
-  return after(call.root.backend.read(call.path, plan, call.access), (found) =>
+  return consumed(call.root.backend.read(call.path, plan, call.access), (found) =>
     cutToRange(found, { mode, call, offset, before, length }),
   );
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { HostBackend } from "../backend/host.js";
+import { ReadBuffers } from "../backend/read-buffers.js";
 import { TempHome } from "../backend/temp.js";
 import type { FileConfig, RootConfig } from "../core/file-config.js";
 import type { Root } from "../core/operation.js";
@@ -56,6 +57,7 @@ export class RootsError extends Error {
 class RootSet implements OpenRoots {
   readonly #temp = new TempHome();
   readonly #locks = new Locks();
+  readonly #buffers = new ReadBuffers();
   #opened: readonly Opened[] = [];
 
   constructor(config: FileConfig) {
@@ -131,7 +133,7 @@ class RootSet implements OpenRoots {
       hostPath: jail.realPath,
       engine: jail.engine,
       usage: () => jail.usage(),
-      backend: new HostBackend(jail, rules),
+      backend: new HostBackend(jail, rules, this.#buffers),
     };
     return { config, limit: maxCopyBytes, path, root, jail };
   }

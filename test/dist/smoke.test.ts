@@ -50,6 +50,20 @@ describe("the library, built, under plain Node", () => {
     ]);
   });
 
+  test("runs the example of an adapter of one's own", async () => {
+    const running = startNode([join(PACKAGE, "examples/second-adapter.mjs"), "0"]);
+    const [, url] = await running.until(/curl -s (\S+)\/api\/v1\/invoke/);
+    const roll = async (input: object) => {
+      const body = JSON.stringify({ operation: "v/ops/dice/roll", input });
+      const headers = { "content-type": "application/json" };
+      return (await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body })).json();
+    };
+    expect(await roll({ sides: 2 })).toMatchObject({ status: "COMPLETE", output: { points: expect.any(Number) } });
+    expect(await roll({ sides: 3 })).toMatchObject({ status: "FAILED", error: "'sides' must be even" });
+    expect(await roll({ sides: 1 })).toMatchObject({ error: "'sides' must be between 2 and 1000" });
+    expect((await running.stop("SIGINT")).status).toBe(0);
+  });
+
   test.each(["venue-files/dist/cli.js", "venue-files/dist/jail/jail.js"])("keeps %s to itself", async (specifier) => {
     const code = await evaluate(`
       const error = await import(${JSON.stringify(specifier)}).catch((error) => error);
