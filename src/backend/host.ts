@@ -154,10 +154,27 @@ export class HostBackend implements Backend {
       }
       const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
-      return { bytes, size, release: () => this.#buffers.give(bytes) };
+      return new ReadResult(bytes, size, this.#buffers);
     } finally {
       closeNow(fd);
     }
+  }
+}
+
+/** Bytes in a buffer that is read into again once they have been used. */
+class ReadResult implements ReadBytes {
+  readonly bytes: Buffer;
+  readonly size: number;
+  readonly #buffers: ReadBuffers;
+
+  constructor(bytes: Buffer, size: number, buffers: ReadBuffers) {
+    this.bytes = bytes;
+    this.size = size;
+    this.#buffers = buffers;
+  }
+
+  release(): void {
+    this.#buffers.give(this.bytes);
   }
 }
 

@@ -30,7 +30,7 @@ describe("buffers for reading", () => {
   });
 
   test.each([
-    ["small ones, which may share their memory with others", 1 * KIB],
+    ["small ones, which the allocator has at hand", 40 * KIB],
     ["those that are too large", 17 * KIB * KIB],
   ])("are not kept: %s", (_which, bytes) => {
     const buffers = new ReadBuffers();

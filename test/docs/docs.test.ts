@@ -37,6 +37,15 @@ describe("docs", () => {
     expect(read("docs/configuration.md")).toBe(generateConfigurationReference());
   });
 
+  test("the venue's page names every endpoint there is", () => {
+    const routes = [...read("src/surfaces/http/routes.ts").matchAll(/url: "([^"*]+?)\/?\*?"/g)].map(([, url]) => url ?? "");
+    const page = read("docs/venue.md");
+    expect(routes.length).toBeGreaterThan(15);
+    // Values are named together.
+    const missing = routes.filter((url) => !page.includes(url) && !/values\/(list|slice|count)$/.test(url));
+    expect(missing).toEqual([]);
+  });
+
   test("every run-time dependency has a decision note", () => {
     const notes = readdirSync(new URL("../../docs/decisions", import.meta.url)).map((file) =>
       read(`docs/decisions/${file}`),
