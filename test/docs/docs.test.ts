@@ -38,7 +38,9 @@ describe("docs", () => {
   });
 
   test("the venue's page names every endpoint there is", () => {
-    const routes = [...read("src/surfaces/http/routes.ts").matchAll(/url: "([^"*]+?)\/?\*?"/g)].map(([, url]) => url ?? "");
+    const routes = [...read("src/surfaces/http/routes.ts").matchAll(/url: "([^"*]+?)\/?\*?"/g)].map(
+      ([, url]) => url ?? "",
+    );
     const page = read("docs/venue.md");
     expect(routes.length).toBeGreaterThan(15);
     // Values are named together.

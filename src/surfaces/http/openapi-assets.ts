@@ -24,6 +24,7 @@ export function assetPart(): OpenApiPart {
 
 function collectionPath(): JsonObject {
   const scope = queryParameter("scope", "`own`: what the caller registered, with names", { type: "string" });
+  const expand = queryParameter("expand", "`metadata`: ids with their metadata", { type: "string" });
   return {
     "/api/v1/assets": {
       post: {
@@ -40,10 +41,10 @@ function collectionPath(): JsonObject {
         tags: TAGS,
         operationId: "listAssets",
         summary: "List assets, newest first",
-        parameters: [...PAGE_PARAMETERS, scope],
+        parameters: [...PAGE_PARAMETERS, scope, expand],
         responses: answers({
           200: jsonAnswer("Ids, or what the caller registered", {
-            anyOf: [schemaRef("AssetList"), schemaRef("OwnAssetList")],
+            anyOf: [schemaRef("AssetList"), schemaRef("OwnAssetList"), schemaRef("ExpandedAssetList")],
           }),
         }),
       },
@@ -75,7 +76,23 @@ function contentPath(): JsonObject {
   const inline = queryParameter("inline", "Show it in place, where its type is one that runs nothing", text);
   const range = { name: "Range", in: "header", description: "One range of bytes", schema: text };
   const known = { name: "If-None-Match", in: "header", description: "The ETag one has", schema: text };
+  const get = (operationId: string): JsonObject => ({
+    tags: TAGS,
+    operationId,
+    summary: "Read content",
+    parameters: [inline, range, known],
+    responses: answers(
+      {
+        200: { description: "All of it", headers, content: BINARY },
+        206: { description: "The range", headers, content: BINARY },
+        304: { description: "It is the one that is known", headers: { ETag: headers.ETag } },
+      },
+      404,
+      416,
+    ),
+  });
   return {
+    "/api/v1/content/{ref}": { parameters: REFERENCE, get: get("getContent") },
     "/api/v1/assets/{ref}/content": {
       parameters: REFERENCE,
       put: {
@@ -85,21 +102,7 @@ function contentPath(): JsonObject {
         requestBody: { required: true, content: BINARY },
         responses: answers({ 200: jsonAnswer("Stored", hash) }, 404, 413, 507),
       },
-      get: {
-        tags: TAGS,
-        operationId: "getAssetContent",
-        summary: "Read content",
-        parameters: [inline, range, known],
-        responses: answers(
-          {
-            200: { description: "All of it", headers, content: BINARY },
-            206: { description: "The range", headers, content: BINARY },
-            304: { description: "It is the one that is known", headers: { ETag: headers.ETag } },
-          },
-          404,
-          416,
-        ),
-      },
+      get: get("getAssetContent"),
     },
   };
 }
@@ -120,6 +123,7 @@ function schemas(): JsonObject {
       ],
     },
     AssetList: pageOf(schemaRef("AssetId")),
+    ExpandedAssetList: pageOf(object({ id: schemaRef("AssetId"), metadata: schemaRef("AssetMetadata") })),
     OwnAssetList: pageOf(
       object({ id: schemaRef("AssetId"), name: text, type: text, description: text }, ["name", "type", "description"]),
     ),

@@ -35,7 +35,7 @@ export interface NamedOperation {
 /** Running operations, and asking about the runs. */
 export function jobPart(operations: readonly NamedOperation[]): OpenApiPart {
   return {
-    paths: { ...invokePath(), ...listPaths(), ...recordPaths(), ...changePaths() },
+    paths: { ...invokePath(), ...runPath(), ...listPaths(), ...recordPaths(), ...changePaths() },
     schemas: schemas(operations),
   };
 }
@@ -53,6 +53,22 @@ function invokePath(): JsonObject {
         parameters: [wait],
         requestBody: { required: true, content: { "application/json": { schema: schemaRef("InvokeRequest") } } },
         responses: answers({ 201: jsonAnswer("The job", schemaRef("JobRecord"), location("the job")) }, 413),
+      },
+    },
+  };
+}
+
+function runPath(): JsonObject {
+  return {
+    "/api/v1/run": {
+      post: {
+        tags: TAGS,
+        operationId: "run",
+        summary: "Run an operation and wait for its output",
+        description:
+          "Answers with the output alone. A failure of the operation is answered with the status of its code, and `errorCode` and `errorData` beside `error`.",
+        requestBody: { required: true, content: { "application/json": { schema: schemaRef("InvokeRequest") } } },
+        responses: answers({ 200: jsonAnswer("The output", {}, location("the job")) }, 404, 413, 504),
       },
     },
   };

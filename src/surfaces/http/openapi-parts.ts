@@ -19,6 +19,7 @@ const ERRORS = {
   416: "No part of the content is in that range",
   429: "Too many requests; nothing has happened, and the same request may be sent again later",
   500: "A failure that the operator finds in the log under the id in the text",
+  504: "It takes longer than a request may wait, and goes on",
   507: "The storage for assets is full",
 } as const;
 

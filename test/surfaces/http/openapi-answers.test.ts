@@ -75,6 +75,9 @@ describe("every answer of a venue is as described", () => {
     [invoke, 201, invoke, call("v/ops/file/stat", { private: true, wait: true })],
     [invoke, 400, invoke, post({})],
     [invoke, 413, invoke, post({ operation: "x".repeat(1_100_000) })],
+    ["/api/v1/run", 200, "/api/v1/run", call("v/ops/file/stat")],
+    ["/api/v1/run", 404, "/api/v1/run", call("v/ops/file/read")],
+    ["/api/v1/run", 413, "/api/v1/run", post({ operation: "x".repeat(1_100_000) })],
     ["/api/v1/jobs", 200, "/api/v1/jobs"],
     ["/api/v1/jobs", 400, "/api/v1/jobs?limit=x"],
     [job, 200, jobs("done")],
@@ -109,6 +112,7 @@ describe("every answer of a venue is as described", () => {
     [assets, 507, assets, post(big)],
     [assets, 200, assets],
     [assets, 200, `${assets}?scope=own`, { headers: as("alice") }],
+    [assets, 200, `${assets}?expand=metadata`],
     [assets, 400, `${assets}?offset=-1`],
     [asset, 200, ref("asset")],
     [asset, 400, ref("nonsense")],
@@ -124,6 +128,16 @@ describe("every answer of a venue is as described", () => {
     [content, 400, ref("nonsense", "/content")],
     [content, 404, ref("empty", "/content")],
     [content, 416, ref("asset", "/content"), { headers: { range: "bytes=100-" } }],
+    ...[200, 206, 304, 404, 416].map((status): Call => {
+      const asked = {
+        206: { range: "bytes=1-3" },
+        304: { "if-none-match": `"${SHA256}"` },
+        416: { range: "bytes=100-" },
+      };
+      const headers: Record<string, string> = Object.entries(asked).find(([one]) => one === `${status}`)?.[1] ?? {};
+      const sent = () => `/api/v1/content/${ids[status === 404 ? "empty" : "asset"]}`;
+      return ["/api/v1/content/{ref}", status, sent, { headers }];
+    }),
     ["/.well-known/did.json", 200, "/.well-known/did.json"],
     ["/.well-known/mcp", 200, "/.well-known/mcp"],
     ["/mcp", 200, "/mcp", rpc("tools/list")],
@@ -203,6 +217,7 @@ const UNSEEN: readonly string[] = [
   "DELETE /mcp 200",
   "GET /mcp 200",
   "POST /api/v1/jobs/{id} 202",
+  "POST /api/v1/run 504",
   "PUT /api/v1/jobs/{id}/pause 200",
   "PUT /api/v1/jobs/{id}/resume 200",
 ];
