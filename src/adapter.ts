@@ -37,10 +37,16 @@ export interface FileAdapter extends Adapter {
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly Root[];
   /**
-   * Takes over changed roots and rights; limits stay as they are. Calls under way end as they began, and roots that are
+   * Makes changed roots and rights ready; limits stay as they are. Calls under way end as they began, and roots that are
    * gone close behind them. @throws RootsError, and then nothing has changed
    */
-  reconfigure(config: FileConfig, publicCaps: readonly Capability[]): Promise<void>;
+  prepare(config: FileConfig, publicCaps: readonly Capability[]): PreparedChange;
+}
+
+/** A change that cannot fail any more. One of the two is to be called, once. */
+export interface PreparedChange {
+  commit(): Promise<void>;
+  discard(): Promise<void>;
 }
 
 export interface AdapterParts {
@@ -107,11 +113,17 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
-    async reconfigure(next, publicCaps) {
-      const { closeOld } = opened.replace(next);
-      dispatcher.setRoots(opened.roots);
-      publicGrants = grantsOf(publicCaps);
-      await closeOld();
+    prepare(next, caps) {
+      const change = opened.prepare(next);
+      return {
+        async commit() {
+          const closeOld = change.commit();
+          dispatcher.setRoots(opened.roots);
+          publicGrants = grantsOf(caps);
+          await closeOld();
+        },
+        discard: () => change.discard(),
+      };
     },
     close() {
       closing ??= closeAll();

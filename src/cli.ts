@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { closeSync, openSync } from "node:fs";
 import { type CommandContext, EXIT, Unavailable } from "./cli/context.js";
 import { ConfigError } from "./config/errors.js";
 import { describeError } from "./core/describe-error.js";
@@ -47,6 +48,17 @@ function explain(error: unknown): number {
   return EXIT.software;
 }
 
+const isInteractive = process.stdin.isTTY === true || process.stdout.isTTY === true;
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const context: CommandContext = {
   env: process.env,
   stdin: process.stdin,
@@ -58,12 +70,13 @@ const context: CommandContext = {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
     }),
   onReload: (reload) => {
-    process.on("SIGHUP", reload);
+    // The same signal says that the terminal is gone: then it means the end, as it does without us.
+    process.on("SIGHUP", () => (isInteractive && !hasTerminal() ? process.kill(process.pid, "SIGTERM") : reload()));
   },
 };
 
-// Whoever reads the log may go away; that is no reason to stop serving.
-process.stderr.on("error", () => {});
+// Whoever reads what we say may go away; that is no reason to stop serving.
+for (const stream of [process.stderr, process.stdout]) stream.on("error", () => {});
 
 main(process.argv.slice(2), context).then(
   (status) => process.exit(status),

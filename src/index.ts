@@ -122,7 +122,7 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
   const refusal = checkListener(checked);
   if (refusal !== undefined) throw new ConfigError([refusal], 78);
   const { openVenue } = await import("./venue/open-venue.js");
-  const log = options.log ?? (config.log === undefined ? silentLog : await openConfiguredLog(checked));
+  const log = options.log ?? (config.log === undefined ? silentLog : await openLogOf(checked));
   const venue = await openVenue(checked, { listens: true, env, log });
   return {
     did: venue.host.did,
@@ -137,7 +137,7 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
   };
 }
 
-async function openConfiguredLog({ log }: VenueConfig): Promise<Log> {
-  const { openLog } = await import("./venue/log.js");
-  return openLog(log, { stderr: process.stderr });
+async function openLogOf(config: VenueConfig): Promise<Log> {
+  const { openConfiguredLog } = await import("./venue/open-parts.js");
+  return openConfiguredLog(config, process.stderr);
 }

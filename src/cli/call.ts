@@ -3,7 +3,7 @@ import { FileAdapterError } from "../core/errors.js";
 import type { Log } from "../core/log.js";
 import { internalError } from "../core/texts.js";
 import { type Command, UsageError } from "../surfaces/cli/arguments.js";
-import { openLog } from "../venue/log.js";
+import { openConfiguredLog } from "../venue/open-parts.js";
 import { openVenue } from "../venue/open-venue.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
@@ -15,7 +15,7 @@ export async function call(command: Extract<Command, { name: "call" }>, context:
   const caps = loadCaps(command.capsFile);
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
-  const log = openLog(config.log, { stderr: context.stderr });
+  const log = openConfiguredLog(config, context.stderr);
   const venue = await openVenue(config, { listens: false, env: context.env, log });
   try {
     const name = venue.host.catalogue.resolve(command.operation)?.operation.metadata.name ?? command.operation;

@@ -1,7 +1,7 @@
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/texts.js";
 import type { Command } from "../surfaces/cli/arguments.js";
-import { openLog } from "../venue/log.js";
+import { openConfiguredLog } from "../venue/open-parts.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { warn } from "./warn.js";
@@ -17,7 +17,7 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   if (config.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
   const caps = loadCaps(command.capsFile);
   const stopped = context.untilStopped();
-  const log = openLog(config.log, { stderr });
+  const log = openConfiguredLog(config, stderr);
   const [venue, { serveMcpStdio }] = await Promise.all([
     import("../venue/open-venue.js").then(({ openVenue }) => openVenue(config, { listens: false, env, log })),
     import("../surfaces/mcp/stdio.js"),

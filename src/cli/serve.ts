@@ -4,8 +4,9 @@ import type { VenueConfig } from "../config/types.js";
 import { silentLog } from "../core/log.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { banner } from "../surfaces/cli/banner.js";
-import { type OpenLog, openLog } from "../venue/log.js";
-import { type OpenVenue, openVenue } from "../venue/open-venue.js";
+import type { OpenLog } from "../venue/log.js";
+import { openConfiguredLog } from "../venue/open-parts.js";
+import { type OpenVenue, openVenue, type PreparedReload } from "../venue/open-venue.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "./context.js";
@@ -19,18 +20,19 @@ type Serve = Extract<Command, { name: "serve" }>;
 export async function serve(command: Serve, context: CommandContext): Promise<number> {
   const configs = configsOf(command, context.cwd);
   const stopped = context.untilStopped();
-  const logs = configs.map((config) => openLog(config.log, { stderr: context.stderr }));
+  const logs = configs.map((config) => openConfiguredLog(config, context.stderr));
   const venues = await openAll(configs, logs, context);
   try {
+    let reloaded = Promise.resolve();
+    context.onReload(() => {
+      // Whoever renames log files sends this signal too.
+      for (const log of logs) log.reopen();
+      reloaded = reloaded.then(() => reload(venues, command, context));
+    });
     for (const venue of venues) warn(venue, context);
     for (const venue of venues) await listen(venue);
     for (const venue of venues) context.stdout.write(`${bannerOf(venue)}\n`);
     context.stdout.write("Stop with Ctrl-C.\n");
-    context.onReload(() => {
-      // Whoever renames log files sends this signal too.
-      for (const log of logs) log.reopen();
-      void reload(venues, command, context);
-    });
     await stopped;
     return EXIT.ok;
   } finally {
@@ -115,17 +117,22 @@ function bannerOf({ config, host, access }: OpenVenue): string {
 
 /** Applies what has changed in the file, in all venues or, when anything in it is wrong, in none. */
 async function reload(venues: readonly OpenVenue[], command: Serve, context: CommandContext): Promise<void> {
-  const [first] = venues;
+  const prepared: PreparedReload[] = [];
   try {
     const configs = configsOf(command, context.cwd);
     if (configs.length !== venues.length) throw new ConfigError(["venues cannot come or go without a new start"], 78);
-    for (const [index, venue] of venues.entries()) {
-      const config = configs[index];
-      const unapplied = config === undefined ? [] : await venue.reload(config);
-      venue.log.info({ roots: venue.adapter.roots.map(({ name }) => name) }, "configuration reloaded");
-      if (unapplied.length > 0) venue.log.warn({ keys: unapplied }, "changed keys that need a new start");
+    for (const [index, config] of configs.entries()) {
+      const change = venues[index]?.prepareReload(config);
+      if (change !== undefined) prepared.push(change);
     }
   } catch (err) {
-    first?.log.error({ err }, "configuration not reloaded: the old one stays in force");
+    await Promise.all(prepared.map((change) => change.discard()));
+    venues[0]?.log.error({ err }, "configuration not reloaded: the old one stays in force");
+    return;
+  }
+  for (const [index, { log, adapter }] of venues.entries()) {
+    const keys = (await prepared[index]?.commit()) ?? [];
+    log.info({ roots: adapter.roots.map(({ name }) => name) }, "configuration reloaded");
+    if (keys.length > 0) log.warn({ keys }, "changed keys that need a new start");
   }
 }

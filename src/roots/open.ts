@@ -13,17 +13,19 @@ export interface OpenRoots {
   /** What an operator should know; for the operator's own eyes, since it holds host paths. */
   readonly warnings: readonly string[];
   /**
-   * Opens what has come or changed, and keeps what has not, the files of a temp root among it. The old roots go on until
-   * {@link Exchanged.closeOld}. @throws RootsError, and then nothing has changed
+   * Opens what has come or changed, and keeps what has not, the files of a temp root among it. Nothing changes until the
+   * change is put into force. @throws RootsError, and then nothing stays open of it
    */
-  replace(config: FileConfig): Exchanged;
+  prepare(config: FileConfig): RootsChange;
   close(): Promise<void>;
 }
 
-/** New roots in place of old ones. */
-export interface Exchanged {
-  /** Closes the roots that are gone, once their calls have ended. */
-  closeOld(): Promise<void>;
+/** New roots that are open beside the old ones. One of the two is to be called, once. */
+export interface RootsChange {
+  /** From now on the new roots are the roots. @returns what closes those that are gone, once their calls have ended */
+  commit(): () => Promise<void>;
+  /** Closes what was opened. */
+  discard(): Promise<void>;
 }
 
 interface Opened {
@@ -77,16 +79,15 @@ class RootSet implements OpenRoots {
     return warningsOf(this.#opened);
   }
 
-  replace(config: FileConfig): Exchanged {
+  prepare(config: FileConfig): RootsChange {
     const before = this.#opened;
-    this.#opened = this.#open(config);
-    const gone = before.filter((old) => !this.#opened.includes(old));
-    const paths = new Set(this.#opened.map(({ path }) => path));
+    const after = this.#open(config);
     return {
-      closeOld: async () => {
-        await Promise.all(gone.map(({ root }) => root.backend.close()));
-        for (const { config, path } of gone) if (config.kind === "temp" && !paths.has(path)) this.#temp.discard(path);
+      commit: () => {
+        this.#opened = after;
+        return () => this.#drop(before, after);
       },
+      discard: () => this.#drop(after, before),
     };
   }
 
@@ -107,13 +108,17 @@ class RootSet implements OpenRoots {
       }
     }
     if (problems.length === 0) return opened;
-    for (const { config, path, root } of opened.filter((one) => !this.#opened.includes(one))) {
-      const known = this.#opened.some((old) => old.path === path);
-      void Promise.resolve(root.backend.close()).then(() => {
-        if (config.kind === "temp" && !known) this.#temp.discard(path);
-      });
-    }
+    void this.#drop(opened, this.#opened);
     throw new RootsError(problems);
+  }
+
+  /** Closes the roots of `gone` that are not among those that stay, and discards temp directories that none of those uses. */
+  async #drop(gone: readonly Opened[], staying: readonly Opened[]): Promise<void> {
+    const dropped = gone.filter((one) => !staying.includes(one));
+    await Promise.all(dropped.map(({ root }) => root.backend.close()));
+    for (const { config, path } of dropped) {
+      if (config.kind === "temp" && !staying.some((one) => one.path === path)) this.#temp.discard(path);
+    }
   }
 
   #openRoot(name: string, config: RootConfig, maxCopyBytes: number): Opened {

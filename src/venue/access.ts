@@ -14,8 +14,8 @@ export interface Access {
   /** Follows changes of the tokens. */
   readonly authenticate: Authenticate;
   didDocument(baseUrl: string): JsonObject;
-  /** Looks changed tokens up. @returns what puts them into force @throws ConfigError */
-  prepareTokens(config: VenueConfig): () => void;
+  /** Looks changed tokens up, and whether no changed root holds a secret. @returns what puts them into force @throws ConfigError */
+  prepareReload(config: VenueConfig): () => void;
 }
 
 /** Who calls where nobody else can: on stdio and in `call` no DID is shown to anyone. */
@@ -28,5 +28,5 @@ export const closedAccess: Access = {
   staticTokens: [],
   authenticate: () => ({ refused: "invalid_token" }),
   didDocument: () => ({}),
-  prepareTokens: () => () => {},
+  prepareReload: () => () => {},
 };

@@ -6,10 +6,9 @@ import type { Access } from "./access.js";
 import { createAuthenticator } from "./authenticate.js";
 import { didDocument } from "./did-document.js";
 import { canonicalDid, openIdentity } from "./identity.js";
+import { checkSecretsOutside } from "./secrets.js";
 import { defaultStateDir, openLocalToken, openStateDir } from "./state-dir.js";
 import { resolveStaticTokens } from "./static-tokens.js";
-
-export { checkSecretsOutside } from "./secrets.js";
 
 export interface AccessOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -18,6 +17,7 @@ export interface AccessOptions {
 
 /** Opens identity, local token and static tokens. @throws ConfigError */
 export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Access {
+  checkSecretsOutside(config, env);
   const loopback = isLoopbackListener(config);
   const { seed, seedFile, did } = config;
   const identity = openIdentity({ seed, seedFile, did, log });
@@ -47,7 +47,8 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     },
     authenticate: (authorization) => authenticate(authorization),
     didDocument: (baseUrl) => didDocument(identity, baseUrl),
-    prepareTokens(next) {
+    prepareReload(next) {
+      checkSecretsOutside(next, env);
       const found = resolve(next);
       return () => {
         staticTokens = found;

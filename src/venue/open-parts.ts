@@ -6,6 +6,7 @@ import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
 import { AssetStorageError, type AssetStore } from "./asset-store.js";
 import { createAssets, type VenueAssets } from "./assets.js";
+import { type LogStreams, type OpenLog, openLog } from "./log.js";
 
 const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
@@ -48,15 +49,27 @@ async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore
   return opening("storage.path", path, () => openAssetFiles({ path, log }));
 }
 
-/** Like a root's, the path is for the operator, who wrote it. */
+/** Opens the log. @throws ConfigError */
+export function openConfiguredLog({ log }: Pick<VenueConfig, "log">, stderr: LogStreams["stderr"]): OpenLog {
+  try {
+    return openLog(log, { stderr });
+  } catch (error) {
+    throw asConfigError(error, "log.file", log.file ?? "");
+  }
+}
+
 async function opening<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
-  const cannotOpen = (reason: string) => new ConfigError([`'${key}' cannot be opened: ${reason}: ${path}`], 78);
   try {
     return await open();
   } catch (error) {
-    if (error instanceof AssetStorageError) throw cannotOpen(error.message);
-    const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-    if (typeof code !== "string") throw error;
-    throw cannotOpen(FAILURES[code] ?? code);
+    throw asConfigError(error, key, path);
   }
+}
+
+/** Like a root's, the path is for the operator, who wrote it. */
+function asConfigError(error: unknown, key: string, path: string): unknown {
+  const cannotOpen = (reason: string) => new ConfigError([`'${key}' cannot be opened: ${reason}: ${path}`], 78);
+  if (error instanceof AssetStorageError) return cannotOpen(error.message);
+  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+  return typeof code === "string" ? cannotOpen(FAILURES[code] ?? code) : error;
 }

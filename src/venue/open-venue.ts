@@ -30,13 +30,16 @@ export interface OpenVenue {
   register(adapter: PlugIn): void;
   /** MCP for the operator of this configuration, whom `caps` may narrow. @throws Error when MCP is switched off */
   mcpHost(caps?: unknown): McpHost;
-  /**
-   * Takes over changed roots, public rights and static tokens.
-   * @returns top-level keys whose changes need a new start
-   * @throws ConfigError, and then nothing has changed
-   */
-  reload(config: VenueConfig): Promise<readonly string[]>;
+  /** Makes changed roots, public rights and static tokens ready. @throws ConfigError, and then nothing has changed */
+  prepareReload(config: VenueConfig): PreparedReload;
   close(): Promise<void>;
+}
+
+/** A reload that cannot fail any more. One of the two is to be called, once. */
+export interface PreparedReload {
+  /** @returns keys whose changes need a new start */
+  commit(): Promise<readonly string[]>;
+  discard(): Promise<void>;
 }
 
 export interface OpenVenueOptions {
@@ -68,6 +71,14 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
 
 async function closeBackwards(opened: readonly Closable[]): Promise<void> {
   for (const one of [...opened].reverse()) await one.close();
+}
+
+function preparing<T>(prepare: () => T): T {
+  try {
+    return prepare();
+  } catch (error) {
+    throw asConfigError(error);
+  }
 }
 
 const asConfigError = (error: unknown): unknown =>
@@ -116,8 +127,7 @@ class VenueOpener {
   /** Other commands need neither a key nor tokens, so they do not load what makes them. */
   async #openAccess(): Promise<Access> {
     if (!this.#options.listens) return closedAccess;
-    const { checkSecretsOutside, openAccess } = await import("./open-access.js");
-    checkSecretsOutside(this.#config, this.#options.env);
+    const { openAccess } = await import("./open-access.js");
     return openAccess(this.#config, this.#options);
   }
 
@@ -185,7 +195,6 @@ class VenueOpener {
   }): OpenVenue {
     const { access, adapter, host, sink, assets } = parts;
     const opened = this.#opened;
-    const { env } = this.#options;
     let config = this.#config;
     let closing: Promise<void> | undefined;
     return {
@@ -208,18 +217,19 @@ class VenueOpener {
         const files = adapter;
         return createMcpHost({ config, host, files, resolveAsset, logInternal: this.#logInternal }, { caps });
       },
-      async reload(next) {
+      prepareReload(next) {
         const merged = applyReload(config, next);
-        (await import("./open-access.js")).checkSecretsOutside(merged, env);
-        const putIntoForce = access.prepareTokens(merged);
-        try {
-          await adapter.reconfigure(merged.file, publicCapsOf(merged));
-        } catch (error) {
-          throw asConfigError(error);
-        }
-        putIntoForce();
-        config = merged;
-        return unappliedKeys(merged, next);
+        const setTokens = access.prepareReload(merged);
+        const change = preparing(() => adapter.prepare(merged.file, publicCapsOf(merged)));
+        return {
+          async commit() {
+            setTokens();
+            config = merged;
+            await change.commit();
+            return unappliedKeys(merged, next);
+          },
+          discard: () => change.discard(),
+        };
       },
       close() {
         closing ??= closeBackwards(opened);

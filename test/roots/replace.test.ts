@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -25,7 +34,7 @@ const parse = (roots: FileConfigInput["roots"] = {}) => parseFileConfig({ roots 
 const open = async (roots: FileConfigInput["roots"]) => {
   adapter = await assembleAdapter(parse(roots), { discloseHostPaths: true });
 };
-const replace = (roots: FileConfigInput["roots"]) => adapter.reconfigure(parse(roots), []);
+const replace = async (roots: FileConfigInput["roots"]) => adapter.prepare(parse(roots), []).commit();
 const rootsNow = () => adapter.roots.map(({ name }) => name);
 const pathOf = (name: string) => adapter.roots.find((root) => root.name === name)?.hostPath ?? "";
 
@@ -61,6 +70,19 @@ describe("roots that are replaced", () => {
     expect(await adapter.invoke("file:read", { root: "tmp", path: "kept.txt" })).toMatchObject({ content: "kept" });
     await adapter.close();
     expect(existsSync(instance)).toBe(false);
+  });
+
+  test("stay as they are when the change is given up, and nothing of it stays", async () => {
+    await open({ docs: "docs", tmp: { temp: true } });
+    const [docs, tmp] = adapter.roots;
+    const change = adapter.prepare(
+      parse({ more: "more", tmp: { temp: true, readOnly: true }, fresh: { temp: true } }),
+      [],
+    );
+    await change.discard();
+    expect(adapter.roots).toEqual([docs, tmp]);
+    await adapter.invoke("file:write", { root: "tmp", path: "still.txt", content: "here" });
+    expect(readdirSync(join(pathOf("tmp"), ".."))).toHaveLength(1);
   });
 
   test("serve a call that runs to its end before they close", async () => {

@@ -17,6 +17,7 @@ const folder = makeFolder({
   "open.json5": `{ hostname: "0.0.0.0" }`,
   "no-such-host.json5": `{ hostname: "no-such-host.invalid", auth: { public: { enabled: true } } }`,
   "no-audit.json5": `{ audit: { file: "nowhere/audit.jsonl" } }`,
+  "no-log.json5": `{ log: { file: "nowhere/venue.log" } }`,
   "no-mcp.json5": "{ mcp: false }",
   "tmp.json5": "{ file: { roots: { tmp: { temp: true } } } }",
   "no-list.json5": `{ with: "file://", can: "crud" }`,
@@ -63,6 +64,10 @@ describe("78, an invalid configuration:", () => {
     [
       "call file:roots --config no-audit.json5",
       `'audit.file' cannot be opened: its folder does not exist: ${folder}/nowhere/audit.jsonl`,
+    ],
+    [
+      "serve --config no-log.json5",
+      `'log.file' cannot be opened: its folder does not exist: ${folder}/nowhere/venue.log`,
     ],
     ["mcp --config no-mcp.json5", "MCP is switched off: 'mcp' is false"],
     ["mcp --caps text.json5", `Cannot read "text.json5": not valid JSON5`],

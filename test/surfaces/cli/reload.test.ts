@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, type Running, serve } from "./process.js";
+import { cleanUp, makeFolder, type Running, serve, start } from "./process.js";
 
 afterAll(cleanUp);
 
@@ -100,3 +100,37 @@ describe("SIGHUP", () => {
     expect(served.stderr()).not.toMatch(/new-token|old-token/);
   });
 });
+
+test("SIGHUP changes all of several venues, or none of them", async () => {
+  const config = (first: string, second: string): string => `{ venues: [
+    { name: "one", port: 0, file: { roots: { ${first} } } },
+    { name: "two", port: 0, file: { roots: { ${second} } } },
+  ] }`;
+  const folder = makeFolder({
+    "docs/a.txt": "alpha",
+    "venue.json5": config(`docs: "docs"`, `tmp: { temp: true }`),
+  });
+  const served = start(["serve", "--config", "venue.json5"], { cwd: folder });
+  await served.until(/Stop with Ctrl-C/);
+  const urls = [...served.stdout().matchAll(/listens on (\S+)\n/g)].map(([, url]) => url);
+  const rootsOf = async (url: string | undefined) => {
+    const headers = { "content-type": "application/json" };
+    const body = '{"operation":"file:roots"}';
+    const job = (await (await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body })).json()) as Job;
+    return job.output.roots.map(({ name }) => name);
+  };
+  const reload = async (text: string, outcome: RegExp) => {
+    writeFileSync(join(folder, "venue.json5"), text);
+    served.child.kill("SIGHUP");
+    await served.until(outcome, "stderr");
+    return [await rootsOf(urls[0]), await rootsOf(urls[1])];
+  };
+  expect(await reload(config(`other: "docs"`, `gone: "gone"`), /not reloaded/)).toEqual([["docs"], ["tmp"]]);
+  const both = /configuration reloaded[\s\S]*configuration reloaded/;
+  expect(await reload(config(`other: "docs"`, `more: "docs"`), both)).toEqual([["other"], ["more"]]);
+  await served.stop();
+});
+
+interface Job {
+  readonly output: { readonly roots: readonly { readonly name: string }[] };
+}
