@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -254,6 +254,17 @@ describe("an adapter of somebody else", () => {
       { operation: "greet:hello", outcome: "OK", job: id.slice(2), caller: `${venue.did}:public` },
       { operation: "greet:fail", outcome: "INTERNAL" },
     ]);
+  });
+
+  test("that fails to close leaves no temp root and no open file behind, and is heard of", async () => {
+    const venue = await createVenue({ port: 0, stateDir: "state" }, { baseDir: base });
+    venue.register({ ...greeter(), close: () => Promise.reject(new Error("stuck")) });
+    const { url } = await venue.listen();
+    const { output } = (await call(url, { operation: "file:roots" })) as { output: { roots: { path: string }[] } };
+    const [root] = output.roots;
+    expect(existsSync(root?.path ?? "")).toBe(true);
+    await expect(venue.close()).rejects.toThrow("stuck");
+    expect(existsSync(root?.path ?? "")).toBe(false);
   });
 
   test.each<[string, Partial<PlugIn>, string]>([

@@ -70,7 +70,12 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
 }
 
 async function closeBackwards(opened: readonly Closable[]): Promise<void> {
-  for (const one of [...opened].reverse()) await one.close();
+  const failures: unknown[] = [];
+  for (const one of [...opened].reverse()) {
+    // One that fails must not leave the others open, and temp roots behind.
+    await Promise.resolve(one.close()).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 function preparing<T>(prepare: () => T): T {
@@ -205,8 +210,8 @@ class VenueOpener {
       adapter,
       access,
       log: this.#options.log,
-      register(plug) {
-        const hosted = plugIn(plug, { clock: systemClock, audit: sink });
+      register: (plug) => {
+        const hosted = plugIn(plug, { clock: systemClock, audit: sink, logInternal: this.#logInternal });
         host.catalogue.add(hosted);
         // Closed after the venue, which may be running its operations until then.
         opened.splice(opened.indexOf(host), 0, hosted);

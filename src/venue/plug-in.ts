@@ -49,6 +49,8 @@ export interface PlugIn {
 export interface PlugInHost {
   readonly clock: Clock;
   readonly audit?: AuditSink | undefined;
+  /** Told of a record that could not be written. */
+  readonly logInternal: (error: unknown, id: string) => void;
 }
 
 /** What is assumed of an operation that says nothing of itself. */
@@ -83,20 +85,33 @@ export function plugIn(plug: PlugIn, host: PlugInHost): Adapter {
         outcome = error instanceof FileAdapterError ? error.code : "INTERNAL";
         throw error;
       } finally {
-        host.audit?.write({
-          time: host.clock.nowMs(),
-          caller: context.callerDID ?? "operator",
-          operation,
-          resource: "",
-          outcome,
-          bytes: 0,
-          ms: Math.round((host.clock.monotonicMs() - startedMs) * 1000) / 1000,
-          ...(context.jobId === undefined ? {} : { job: context.jobId }),
-        });
+        record(host, { operation, context, outcome, startedMs });
       }
     },
     close: async () => plug.close?.(),
   };
+}
+
+function record(
+  { clock, audit, logInternal }: PlugInHost,
+  call: { operation: string; context: SurfaceContext; outcome: string; startedMs: number },
+): void {
+  const { operation, context, outcome, startedMs } = call;
+  try {
+    audit?.write({
+      time: clock.nowMs(),
+      caller: context.callerDID ?? "operator",
+      operation,
+      resource: "",
+      outcome,
+      bytes: 0,
+      ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
+      ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    });
+  } catch (error) {
+    // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
+    logInternal(error, context.jobId ?? operation);
+  }
 }
 
 function parseInput(input: unknown): JsonObject {

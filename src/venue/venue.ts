@@ -28,6 +28,8 @@ export interface VenueHttpOptions {
   readonly trustProxy?: boolean;
   readonly rateLimit?: RateLimit;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** Most bytes of request bodies and answers held in memory at once. */
+  readonly maxInFlightBytes?: number;
 }
 
 export interface VenueHostOptions {
@@ -111,9 +113,13 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
       const { createHttpSurface } = await import("../surfaces/http/surface.js");
       if (surface !== undefined || closing !== undefined)
         throw new Error("Cannot listen: the venue listens already or was closed");
-      const { listen, timeouts } = options.http;
+      const { listen, timeouts, maxInFlightBytes } = options.http;
       const host = createHttpHost({ venue, jobs, clock, options });
-      surface = createHttpSurface({ host, listen, ...(timeouts === undefined ? {} : { timeouts }) });
+      surface = createHttpSurface({
+        ...{ host, listen },
+        ...(timeouts === undefined ? {} : { timeouts }),
+        ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
+      });
       const address = await surface.listen();
       return { url: venue.url, ...("port" in address ? { port: address.port } : {}) };
     },

@@ -24,6 +24,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { transformFileSync } from "@swc/core";
 import { type AuditFileOptions, openAuditFile } from "../../src/audit/file-sink.js";
 import type { AuditRecord } from "../../src/audit/record.js";
+import { needs } from "../needs.js";
 
 let dir = "";
 let file = "";
@@ -144,15 +145,18 @@ describe("an audit file", () => {
   });
 
   const full = "/dev/full";
-  (existsSync(full) ? test : test.skip)("on a full disk loses records, says so once, and does not throw", async () => {
-    const sink = await open(full, { retryMs: 1 });
-    sink.write(record());
-    await until(() => errors.length > 0);
-    expect(() => sink.write(record())).not.toThrow();
-    await sink.close();
-    expect(errors).toMatchObject([{ code: "ENOSPC" }]);
-    expect(sink.lost).toBe(2);
-  });
+  needs(existsSync(full), "there is no /dev/full here")(
+    "on a full disk loses records, says so once, and does not throw",
+    async () => {
+      const sink = await open(full, { retryMs: 1 });
+      sink.write(record());
+      await until(() => errors.length > 0);
+      expect(() => sink.write(record())).not.toThrow();
+      await sink.close();
+      expect(errors).toMatchObject([{ code: "ENOSPC" }]);
+      expect(sink.lost).toBe(2);
+    },
+  );
 
   test("may be closed twice, and counts what comes after that as lost", async () => {
     const sink = await open();
@@ -330,7 +334,7 @@ describe("an audit file on a disk that does not keep up", () => {
   });
 
   // The size a process may give a file stands in for the space on the disk: it can be raised from outside.
-  const limits = spawnSync("prlimit", ["--version"]).status === 0 ? test : test.skip;
+  const limits = needs(spawnSync("prlimit", ["--version"]).status === 0, "there is no prlimit here");
   limits.each([
     ["as soon as there is room again", 5],
     ["when it is closed, if there is room by then", 1_000_000],

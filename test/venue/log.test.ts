@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { transformFileSync } from "@swc/core";
 import type { LogLevel } from "../../src/config/types.js";
 import { type OpenLog, openLog } from "../../src/venue/log.js";
+import { needs } from "../needs.js";
 
 let dir = "";
 let file = "";
@@ -185,14 +186,17 @@ describe("a log file", () => {
     expect(readFileSync(`${file}.1`, "utf8")).not.toContain(dir);
   });
 
-  (existsSync("/dev/full") ? test : test.skip)("that takes nothing more leaves its lines to standard error", () => {
-    const log = open("info", "/dev/full");
-    log.info({}, "one");
-    log.error({}, "two");
-    expect(parse(printed)).toMatchObject([{ msg: "one" }, { msg: "two" }]);
-  });
+  needs(existsSync("/dev/full"), "there is no /dev/full here")(
+    "that takes nothing more leaves its lines to standard error",
+    () => {
+      const log = open("info", "/dev/full");
+      log.info({}, "one");
+      log.error({}, "two");
+      expect(parse(printed)).toMatchObject([{ msg: "one" }, { msg: "two" }]);
+    },
+  );
 
-  const limits = spawnSync("prlimit", ["--version"]).status === 0 ? test : test.skip;
+  const limits = needs(spawnSync("prlimit", ["--version"]).status === 0, "there is no prlimit here");
   limits("that took half a line goes on with a line of its own", () => {
     // The size a process may give a file stands in for the space on the disk.
     const program = logProgram(`
@@ -212,7 +216,7 @@ describe("a log file", () => {
     expect(torn).toHaveLength(10);
   });
 
-  (existsSync("/proc/self/fd") ? test : test.skip)("that is opened anew is let go of", () => {
+  needs(existsSync("/proc/self/fd"), "there is no /proc here")("that is opened anew is let go of", () => {
     const log = open("info", file);
     const before = readdirSync("/proc/self/fd").length;
     for (let time = 0; time < 20; time++) log.reopen();

@@ -22,6 +22,7 @@ import {
   readSecretFile,
 } from "../../src/venue/state-dir.js";
 import { configErrorOf } from "../config/problems.js";
+import { needs } from "../needs.js";
 
 const isRoot = process.geteuid?.() === 0;
 const NOBODY = 65534;
@@ -109,7 +110,7 @@ describe("a state directory", () => {
     expect(failureOf(() => openStateDir(path))).toEqual({ exitStatus: 66, problems });
   });
 
-  (isRoot ? test : test.skip)("is refused when it belongs to another user", () => {
+  needs(isRoot, "only root can give a file to another user")("is refused when it belongs to another user", () => {
     const path = inside("state");
     directory(path, 0o700);
     chownSync(path, NOBODY, NOBODY);
@@ -168,7 +169,7 @@ describe("a local token", () => {
     expect(failure()).toEqual({ exitStatus, problems });
   });
 
-  (isRoot ? test : test.skip)("is refused when it belongs to another user", () => {
+  needs(isRoot, "only root can give a file to another user")("is refused when it belongs to another user", () => {
     chownSync(token(file(), 0o600), NOBODY, NOBODY);
     const problems = ["'stateDir' has a local-token that cannot be used: it belongs to another user"];
     expect(failure()).toEqual({ exitStatus: 78, problems });

@@ -68,7 +68,7 @@ export function openApiDocument(host: HttpHost): JsonObject {
 const BEARER: JsonObject = {
   type: "http",
   scheme: "bearer",
-  description: "A static token, the local token, or a JWT or UCAN signed with the caller's `did:key` for this venue",
+  description: "A static token, the local token, or an identity JWT signed with the caller's `did:key` for this venue",
 };
 
 const ERROR: JsonObject = object({ error: { type: "string", description: "For people and models" } });

@@ -19,6 +19,8 @@ export interface HttpSurfaceOptions {
   /** As host name, `localhost` is both loopback addresses, as far as the machine has them. */
   readonly listen: ListenTarget;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** Most bytes of request bodies and answers held in memory at once. Default: eight of the largest requests, at least 256 MiB. */
+  readonly maxInFlightBytes?: number;
 }
 
 /** Where a surface listens. */
@@ -61,8 +63,8 @@ class FastifySurface implements HttpSurface {
       idleMs: Math.max(DEFAULT_TIMEOUTS.idleMs, host.limits.maxWaitMs + DEFAULT_TIMEOUTS.keepAliveMs),
       ...options.timeouts,
     };
-    const mostBytes = Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * host.limits.maxRequestBytes);
-    this.#admission = new Admission(host, new InFlight(mostBytes));
+    const defaultBytes = Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * host.limits.maxRequestBytes);
+    this.#admission = new Admission(host, new InFlight(options.maxInFlightBytes ?? defaultBytes));
     this.#app = this.#build();
   }
 

@@ -3,11 +3,12 @@ import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { needs } from "../../needs.js";
 import { cleanUp, makeFolder, type Running, run, start } from "./process.js";
 
 afterAll(cleanUp);
 
-const onUnix = process.platform === "win32" ? test.skip : test;
+const onUnix = needs(process.platform !== "win32", "there are no Unix sockets on Windows");
 
 function statusOver(socketPath: string, headers: Record<string, string> = {}): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
