@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -20,7 +21,8 @@ afterAll(() => {
 });
 
 async function open(config: VenueConfigInput = {}, env: Record<string, string> = {}): Promise<Venue> {
-  const venue = await createVenue({ port: 0, stateDir: "state", ...config }, { baseDir: base, env });
+  const port = config.listen === undefined ? { port: 0 } : {};
+  const venue = await createVenue({ ...port, stateDir: "state", ...config }, { baseDir: base, env });
   venues.push(venue);
   return venue;
 }
@@ -143,6 +145,19 @@ describe("a venue in this process", () => {
     expect(await get(`${otherUrl}/api/v1/status`)).toMatchObject({ name: "other", did: other.did });
     await one.close();
     expect((await fetch(`${otherUrl}/api/v1/status`)).status).toBe(200);
+  });
+
+  test("listens on a socket that only its owner may use, and takes over one that was left", async () => {
+    const path = join(base, "venue.sock");
+    const leave = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
+    spawnSync(process.execPath, ["-e", leave]);
+    expect(statSync(path).isSocket()).toBe(true);
+    const venue = await open({ listen: { socket: path } });
+    await venue.listen();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const second = await open({ listen: { socket: path } });
+    await expect(second.listen()).rejects.toMatchObject({ code: "EADDRINUSE" });
+    expect(existsSync(path)).toBe(true);
   });
 
   test("is not opened with a mistake in its configuration, and leaves nothing open", async () => {

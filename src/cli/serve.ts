@@ -11,7 +11,6 @@ import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "./context.js";
 import { loadConfigs } from "./load.js";
-import { listenOnSocket } from "./socket-file.js";
 import { warn } from "./warn.js";
 
 type Serve = Extract<Command, { name: "serve" }>;
@@ -71,8 +70,7 @@ async function openAll(
 
 async function listen({ config, host }: OpenVenue): Promise<void> {
   try {
-    if (config.listen === undefined) await host.listen();
-    else await listenOnSocket(config.listen.socket, () => host.listen());
+    await host.listen();
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new Unavailable(listenFailure(config, codeOf(error)));

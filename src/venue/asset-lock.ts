@@ -27,7 +27,7 @@ export async function answerAt(path: string): Promise<(() => Promise<void>) | un
   return () => new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** Whether a process answers at a socket. */
+/** Whether a process answers at a socket. Anything but a clear "nobody is there" counts as one. */
 export function isAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

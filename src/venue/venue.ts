@@ -13,6 +13,7 @@ import { parseAssetReference } from "./asset-id.js";
 import type { VenueAssets } from "./assets.js";
 import { type Catalogue, createCatalogue } from "./catalogue.js";
 import { createJobs, type JobLimits, type Jobs } from "./jobs.js";
+import { listenOnSocket } from "./socket-file.js";
 import { createValues } from "./values.js";
 
 export interface VenueHttpOptions {
@@ -120,7 +121,8 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
         ...(timeouts === undefined ? {} : { timeouts }),
         ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
       });
-      const address = await surface.listen();
+      const begin = surface.listen.bind(surface);
+      const address = await ("socket" in listen ? listenOnSocket(listen.socket, begin) : begin());
       return { url: venue.url, ...("port" in address ? { port: address.port } : {}) };
     },
     close() {
