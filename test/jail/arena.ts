@@ -15,6 +15,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { expect } from "@jest/globals";
+
+/** How the path of every arena begins. */
+const BASES = join(realpathSync(tmpdir()), "venue-files-test-");
 
 /** Stands in every file outside; whoever sees it has got out. */
 export const CANARY = "canary of the outside";
@@ -47,7 +51,7 @@ export type Snapshot = Readonly<Record<string, string>>;
  * with `canary.txt`, `vault/secret.txt` and `vault/inner/hidden.txt`.
  */
 export function makeArena(): Arena {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
+  const base = realpathSync(mkdtempSync(BASES));
   const root = join(base, "root");
   const outside = join(base, "outside");
   fill(root, outside);
@@ -144,13 +148,21 @@ export function unlock(path: string): void {
   chmodSync(path, 0o700);
 }
 
-/** Open descriptors of this process that a root can have to do with; the test runner has others, which come and go. */
-export function openDescriptors(): number {
-  const own = process.cwd();
-  return readdirSync("/proc/self/fd").filter((fd) => {
-    const target = targetOf(fd);
-    return target.startsWith("/") && !target.startsWith(`${own}/`) && !target.startsWith("/dev/");
-  }).length;
+/** What this process holds open of any arena, by path; the test runner has descriptors of its own, which come and go. */
+export function openDescriptors(): string[] {
+  return readdirSync("/proc/self/fd")
+    .map(targetOf)
+    .filter((target) => target.startsWith(BASES))
+    .sort();
+}
+
+/** Waits until nothing is open but `before`: the work behind an answer goes on until its next check. */
+export async function expectClosedSoon(before: readonly string[]): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (openDescriptors().length > before.length && performance.now() < end) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(openDescriptors()).toEqual(before);
 }
 
 function targetOf(fd: string): string {

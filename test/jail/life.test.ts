@@ -62,7 +62,7 @@ describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
       expect(arena.outsideNow()).toEqual(outsideBefore);
       expect(readdirSync(join(root, "dir")).sort()).toEqual(["file.txt", "inner"]);
       expect(staged(root)).toBeUndefined();
-      expect(openDescriptors()).toBe(before);
+      expect(openDescriptors()).toEqual(before);
     });
   });
 });

@@ -42,7 +42,7 @@ describe("what cannot be a root", () => {
       const before = openDescriptors();
       const roots = { good: root, one: join(root, "missing"), two: "/proc" };
       await expect(createFileAdapter({ roots })).rejects.toThrow(/Root 'one' .*\nRoot 'two' /);
-      expect(openDescriptors()).toBe(before);
+      expect(openDescriptors()).toEqual(before);
     });
   });
 });
