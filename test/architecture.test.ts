@@ -30,8 +30,8 @@ const MAY_USE_FILES = [
   /^backend\/(host|temp)[^/]*$/,
   /^(config|schema)\/load\.ts$/,
   /^audit\/file-sink\.ts$/,
-  /^venue\/(asset-files|socket-file|state-dir|secrets|log)\.ts$/,
-  /^cli\/(load|check)\.ts$/,
+  /^venue\/(asset-files|socket-file|state-dir|secrets|log|revocations)\.ts$/,
+  /^cli\/(load|check|key|token-files)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

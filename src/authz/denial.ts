@@ -1,7 +1,11 @@
 import type { Ability, Capability } from "../core/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors.js";
 import { escapeText } from "../core/texts.js";
+import type { TokenFault } from "../ucan/fault.js";
 import { type Grant, printResource, SCHEME } from "./grant.js";
+
+/** Why a request was denied; a closed set. */
+export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller";
 
 export interface Denial {
   readonly operation: string;
@@ -11,7 +15,7 @@ export interface Denial {
   readonly have: readonly Grant[];
   /** More is held than `have` shows. */
   readonly truncated: boolean;
-  readonly reasons: readonly ("not_covered" | "malformed" | "too_large")[];
+  readonly reasons: readonly DenialReason[];
 }
 
 const SHOWN_IN_TEXT = 3;

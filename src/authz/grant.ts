@@ -1,4 +1,5 @@
 import type { Ability, Capability } from "../core/capability.js";
+import type { GrantSemantics } from "../ucan/proof.js";
 
 /** A parsed capability. The root's name is the first segment; no segments mean every root. */
 export interface Grant {
@@ -64,6 +65,9 @@ export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];
 /** Whether a grant covers a need: both its segments and its words are a prefix. */
 export const covers = (grant: Need, need: Need): boolean =>
   isPrefix(grant.segments, need.segments) && isPrefix(grant.words, need.words);
+
+/** What the capabilities in tokens mean here. */
+export const FILE_SEMANTICS: GrantSemantics<Grant> = { parse: parseGrant, covers };
 
 /** The narrower of two grants on each axis, if one lies within the other there. */
 export function intersect(a: Grant, b: Grant): Grant | undefined {

@@ -41,8 +41,27 @@ export interface StaticTokenConfig {
   readonly caps: readonly Capability[];
 }
 
+/** A capability that the configuration gives to a DID. */
+export interface DidGrant extends Capability {
+  readonly did: string;
+}
+
+/** How UCANs are judged. */
+export interface UcanConfig {
+  /** Seconds from now to the latest end of a delegation. */
+  readonly maxLifetime: number;
+  /** Whether `exp: null` is taken. */
+  readonly allowNoExpiry: boolean;
+  /** Whether tokens of old Java venues, which state no version, are taken. */
+  readonly acceptUnversionedCovia: boolean;
+  /** Absolute path of the revocation list. Absent: `revocations` in the state directory. */
+  readonly revocations?: string;
+}
+
 export interface AuthConfig {
   readonly public: PublicAccessConfig;
+  readonly grants: readonly DidGrant[];
+  readonly ucan: UcanConfig;
   /** Absent: only on a loopback listener. */
   readonly localToken?: boolean;
   readonly tokens: readonly StaticTokenConfig[];
@@ -153,7 +172,7 @@ export interface VenueConfigInput {
   readonly did?: string;
   readonly operator?: string;
   readonly stateDir?: string;
-  readonly auth?: Partial<AuthConfig>;
+  readonly auth?: Partial<Omit<AuthConfig, "ucan">> & { readonly ucan?: Partial<UcanConfig> };
   readonly corsOrigins?: readonly string[] | "*";
   readonly maxRequestBytes?: number;
   readonly maxContentSize?: number;

@@ -35,6 +35,10 @@ export interface SurfaceContext extends InvokeContext {
   readonly callCaps?: unknown;
   /** What the caller's static token gives beyond what its DID has. */
   readonly tokenCaps?: readonly Capability[];
+  /** The UCANs by which the caller is known; see `Caller`. */
+  readonly identityTokens?: readonly string[];
+  /** The tokens sent with the call name several callers: it is refused. */
+  readonly ambiguousCaller?: boolean;
   /** In place of `signal`, where one is made only when it is needed. */
   readonly cancellation?: Cancellation;
   /** Job the call belongs to, for the audit record. */

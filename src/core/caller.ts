@@ -1,7 +1,10 @@
 import type { Capability } from "./capability.js";
 
-/** How a caller proved who it is; `public`: not at all. */
-export type Authentication = "public" | "local-token" | "static-token" | "identity";
+/**
+ * How a caller proved who it is; `public`: not at all. `ucan`: by a UCAN for this venue, as bearer or among the tokens of
+ * a call; `key`: by holding a private key on this side.
+ */
+export type Authentication = "public" | "local-token" | "static-token" | "identity" | "ucan" | "key";
 
 /** Who makes a request, as authentication found it. */
 export interface Caller {
@@ -12,6 +15,8 @@ export interface Caller {
   readonly isOperator: boolean;
   /** What its static token gives beyond what its DID has. */
   readonly tokenCaps?: readonly Capability[];
+  /** The UCANs by which it is known: their lists bound what it may do by itself, and they may carry proofs. */
+  readonly identityTokens?: readonly string[];
 }
 
 /** What an `Authorization` header leads to. It never makes its bearer an anonymous caller. */
@@ -25,3 +30,9 @@ export type AuthenticationResult =
 
 /** Judges the value of an `Authorization` header. Synchronous, without network access. */
 export type Authenticate = (authorization: string) => AuthenticationResult;
+
+/**
+ * Who a call is by, once the tokens sent with it are known: a caller without credentials can be named by UCANs for this
+ * venue. `ambiguous`: they name several.
+ */
+export type NameCaller = (caller: Caller, ucans: unknown) => Caller | "ambiguous";

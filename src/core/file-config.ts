@@ -22,6 +22,8 @@ export interface RootOptions {
   readonly io: IoMode;
   /** Most bytes one read in this root returns. Absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
+  /** DID of whoever owns it. Absent: the operator. */
+  readonly owner?: string;
 }
 
 /** A host directory. Whether it exists is seen only when the jail opens it. */

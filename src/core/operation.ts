@@ -16,6 +16,8 @@ export interface Root {
   readonly hostPath?: string;
   /** Most bytes one read in this root returns; absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
+  /** DID of whoever owns it, where that was configured. */
+  readonly owner?: string;
   /** What keeps paths inside it, for the operator. */
   readonly engine?: string;
   /** The file system it is on: bytes in all, and bytes still to be had. */

@@ -1,4 +1,4 @@
-/** What is wrong with a token; a part of the reasons that a denial may give. */
+/** What is wrong with a token or its chain; the reasons of a denial are these and a few more. */
 export type TokenFault =
   | "too_large"
   | "malformed"
@@ -11,4 +11,13 @@ export type TokenFault =
   | "bad_nbf"
   | "expired"
   | "not_yet_valid"
-  | "wrong_audience";
+  | "wrong_audience"
+  | "bad_version"
+  | "broken_chain"
+  | "outlives_proof"
+  | "too_deep"
+  | "too_many_proofs"
+  | "proof_not_found"
+  | "revoked"
+  | "widened_or_unrooted"
+  | "issuer_not_owner";
