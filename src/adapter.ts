@@ -1,7 +1,12 @@
 import type { AuditSink } from "./audit/record.js";
-import { type Grant, parseGrant } from "./authz/grant.js";
+import { Authoriser, readCaps } from "./authz/authorise.js";
+import { createAuthorities } from "./authz/authorities.js";
+import type { CapabilityRules } from "./authz/capability-rules.js";
+import { createFileVerifier } from "./authz/file-verifier.js";
+import { inspectToken } from "./authz/inspect-token.js";
+import { type CallerRights, createRights } from "./authz/rights.js";
+import type { TokenQuestion, TokenReport } from "./authz/token-report.js";
 import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "./core/adapter.js";
-import type { Capability } from "./core/capability.js";
 import { type Clock, systemClock } from "./core/clock.js";
 import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
@@ -12,7 +17,6 @@ import { type OpenRoots, openRoots } from "./roots/open.js";
 import { loadOperationSchema } from "./schema/load.js";
 import type { FileInputs, FileOutputs } from "./schema/types.js";
 import { InputValidator } from "./schema/validate.js";
-import { carriesCapabilities } from "./ucan/capability-list.js";
 
 export type FileOperationName = keyof FileInputs & keyof FileOutputs;
 
@@ -36,11 +40,16 @@ export interface FileAdapter extends Adapter {
 /** The same as a venue hosts it. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly Root[];
+  /** What a caller holds. @param operation named in denials */
+  rights(operation: string, context: SurfaceContext): CallerRights;
+  /** What a token is worth here, whoever its audience may be. */
+  inspect(question: TokenQuestion): TokenReport;
   /**
    * Makes changed roots and rights ready; limits stay as they are. Calls under way end as they began, and roots that are
    * gone close behind them. @throws RootsError, and then nothing has changed
+   * @param rules asked when the change is put into force
    */
-  prepare(config: FileConfig, publicCaps: readonly Capability[]): PreparedChange;
+  prepare(config: FileConfig, rules: () => CapabilityRules): PreparedChange;
 }
 
 /** A change that cannot fail any more. One of the two is to be called, once. */
@@ -52,10 +61,8 @@ export interface PreparedChange {
 export interface AdapterParts {
   readonly audit?: AuditSink;
   readonly clock?: Clock;
-  /** DID that has authority over every root, beside callers without a DID. */
-  readonly operator?: string;
-  /** What every other caller may do; nothing unless given. */
-  readonly publicCaps?: readonly Capability[];
+  /** Absent: only callers without a DID may do anything, and they everything. */
+  readonly capabilities?: CapabilityRules;
   /** Most bytes an asset may bring into one write. */
   readonly maxContentSize?: number;
   /** Default of the surface; the configuration decides over it. */
@@ -72,7 +79,10 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     (operation): RegisteredOperation => ({ operation, schema: loadOperationSchema(operation.name) }),
   );
   const opened = await open(config, parts.audit);
-  let publicGrants = grantsOf(parts.publicCaps ?? []);
+  const clock = parts.clock ?? systemClock;
+  const authoritiesBy = (rules: CapabilityRules) =>
+    createAuthorities({ ...rules, verifier: rules.verifier ?? createFileVerifier({ clock }) }, opened.roots);
+  let authorities = authoritiesBy(parts.capabilities ?? {});
   const dispatcher = new Dispatcher({
     adapterName: NAME,
     operations: new Map(registered.map((one) => [`${NAME}:${one.operation.name}`, one])),
@@ -83,12 +93,9 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       ...config.limits,
       ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
     },
-    clock: parts.clock ?? systemClock,
+    clock,
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
-    authorityOf: (context, ucans) => {
-      const isOperator = context.callerDID === undefined || context.callerDID === parts.operator;
-      return isOperator ? "everything" : authorityOf(context, ucans, publicGrants);
-    },
+    authorityOf: (context) => authorities.of(context),
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   });
@@ -113,13 +120,19 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
-    prepare(next, caps) {
+    rights: (operation, context) => {
+      const caps = [readCaps(context.caps), readCaps(context.callCaps)];
+      const authoriser = new Authoriser({ operation, caps, authority: authorities.of(context) });
+      return createRights(authoriser, { authorities, roots: opened.roots.map(({ name }) => name) });
+    },
+    inspect: (question) => inspectToken(question, authorities),
+    prepare(next, rules) {
       const change = opened.prepare(next);
       return {
         async commit() {
           const closeOld = change.commit();
           dispatcher.setRoots(opened.roots);
-          publicGrants = grantsOf(caps);
+          authorities = authoritiesBy(rules());
           await closeOld();
         },
         discard: () => change.discard(),
@@ -139,21 +152,6 @@ async function open(config: FileConfig, audit: AuditSink | undefined): Promise<O
     await audit?.close();
     throw error;
   }
-}
-
-const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
-  caps.map(parseGrant).filter((grant) => grant !== undefined);
-
-/** What a caller other than the operator may do at all: what everybody may, and what their token gives. */
-function authorityOf(
-  { tokenCaps }: SurfaceContext,
-  ucans: readonly string[],
-  publicGrants: readonly Grant[],
-): readonly Grant[] {
-  // A call that brings proofs is judged by them alone, and none is understood yet: falling back to what everybody may
-  // do would hide that from its sender.
-  const common = ucans.some(carriesCapabilities) ? [] : publicGrants;
-  return tokenCaps === undefined ? common : [...common, ...grantsOf(tokenCaps)];
 }
 
 function describe({ operation, schema }: RegisteredOperation): OperationMetadata {

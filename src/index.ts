@@ -1,18 +1,21 @@
 import { assembleAdapter, type FileAdapter } from "./adapter.js";
 import { openAuditFile } from "./audit/file-sink.js";
 import type { AuditSink } from "./audit/record.js";
+import type { CapabilityRules } from "./authz/capability-rules.js";
+import { createFileVerifier } from "./authz/file-verifier.js";
 import { parseGrant } from "./authz/grant.js";
 import { ConfigError } from "./config/errors.js";
 import { parseConfig, parseFileConfig } from "./config/load.js";
 import { checkListener } from "./config/loopback.js";
-import type { FileConfigInput, VenueConfig, VenueConfigInput } from "./config/types.js";
+import type { DidGrant, FileConfigInput, UcanConfig, VenueConfig, VenueConfigInput } from "./config/types.js";
+import type { Capability } from "./core/capability.js";
 import { type Log, silentLog } from "./core/log.js";
 import type { PlugIn } from "./venue/plug-in.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
 export { ConfigError } from "./config/errors.js";
-export type { FileConfigInput, RootConfigInput, VenueConfigInput } from "./config/types.js";
+export type { DidGrant, FileConfigInput, RootConfigInput, UcanConfig, VenueConfigInput } from "./config/types.js";
 export type {
   Annotations,
   AssetContent,
@@ -33,6 +36,24 @@ export type { PlugIn, PlugInOperation } from "./venue/plug-in.js";
 export interface FileAdapterConfig extends FileConfigInput {
   /** A file for JSON lines, or a sink of your own. Absent: no audit. */
   readonly audit?: { readonly file: string } | AuditSink;
+  /** What callers that `invoke` is told of may do. Absent: only what they can prove, to owners of roots. */
+  readonly auth?: FileAdapterAuth;
+}
+
+/** Who may do what, beside the owners of roots. */
+export interface FileAdapterAuth {
+  /** DID that invocations are for: `aud` of a UCAN by which its issuer acts at once. */
+  readonly did?: string;
+  /** DID with authority over every root, and owner of those that have none. Callers without a DID have it too. */
+  readonly operator?: string;
+  readonly grants?: readonly DidGrant[];
+  /** What every caller may do in roots without an owner. */
+  readonly publicCaps?: readonly Capability[];
+  readonly ucan?: Partial<Omit<UcanConfig, "revocations">>;
+  /** Seconds, 0 to 60. */
+  readonly clockSkew?: number;
+  /** Ids of tokens, and DIDs, that are not to be believed any more. */
+  readonly revocations?: { has(idOrDid: string): boolean };
 }
 
 /**
@@ -51,11 +72,40 @@ export interface FileAdapterConfig extends FileConfigInput {
  * await files.close();
  */
 export async function createFileAdapter(config: FileAdapterConfig = {}): Promise<FileAdapter> {
-  const { audit, ...file } = config;
+  const { audit, auth, ...file } = config;
   const checked = parseFileConfig(file, { baseDir: process.cwd() });
+  const capabilities = parseAuth(auth ?? {});
   const sink = audit === undefined ? undefined : await openSink(audit);
-  return assembleAdapter(checked, { discloseHostPaths: true, ...(sink === undefined ? {} : { audit: sink }) });
+  return assembleAdapter(checked, {
+    discloseHostPaths: true,
+    capabilities,
+    ...(sink === undefined ? {} : { audit: sink }),
+  });
 }
+
+/** @throws ConfigError for capabilities that grant nothing */
+function parseAuth({ did, operator, grants = [], publicCaps = [], ...rules }: FileAdapterAuth): CapabilityRules {
+  const nothing = [
+    ...grants.flatMap(({ with: resource, can }, index) =>
+      isGrant({ with: resource, can }) ? [] : [`auth.grants[${index}]`],
+    ),
+    ...publicCaps.flatMap((capability, index) => (isGrant(capability) ? [] : [`auth.publicCaps[${index}]`])),
+  ];
+  if (nothing.length > 0)
+    throw new ConfigError(
+      nothing.map((key) => `'${key}' grants nothing`),
+      78,
+    );
+  return {
+    grants,
+    publicCaps,
+    verifier: createFileVerifier(rules),
+    ...(did === undefined ? {} : { venueDid: did }),
+    ...(operator === undefined ? {} : { operator }),
+  };
+}
+
+const isGrant = (value: unknown): boolean => parseGrant(value) !== undefined;
 
 async function openSink(audit: NonNullable<FileAdapterConfig["audit"]>): Promise<AuditSink> {
   if (!isAudit(audit)) throw new ConfigError(["'audit' must be { file: <path> }, or a sink with a write method"], 78);
@@ -118,7 +168,7 @@ export interface Venue {
  */
 export async function createVenue(config: VenueConfigInput = {}, options: VenueOptions = {}): Promise<Venue> {
   const { baseDir = process.cwd(), env = {} } = options;
-  const checked = parseConfig(config, { baseDir, isGrant: (value) => parseGrant(value) !== undefined });
+  const checked = parseConfig(config, { baseDir, isGrant });
   const refusal = checkListener(checked);
   if (refusal !== undefined) throw new ConfigError([refusal], 78);
   const { openVenue } = await import("./venue/open-venue.js");

@@ -13,6 +13,8 @@ export interface AuditRecord {
   /** Duration in milliseconds, to the microsecond. */
   readonly ms: number;
   readonly job?: string;
+  /** The tokens on which the permission rested, from the one sent to the one the owner signed: ids and DIDs, never texts. */
+  readonly chain?: readonly { readonly id: string; readonly issuer: string }[];
 }
 
 /** Where audit records go. A sink never throws into a call. */

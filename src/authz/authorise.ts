@@ -1,10 +1,9 @@
 import type { Ability } from "../core/capability.js";
 import type { FileAdapterError } from "../core/errors.js";
-import { denied } from "./denial.js";
-import { covers, EVERYTHING, type Grant, intersect, type Need, parseGrant, wordsOf } from "./grant.js";
-
-/** What a caller may do at all, before any caps list narrows it. */
-export type Authority = "everything" | readonly Grant[];
+import type { ChainLink, HeldGrant } from "../ucan/proof.js";
+import type { Authority, View, Winner } from "./authority.js";
+import { type DenialReason, denied } from "./denial.js";
+import { covers, type Grant, intersect, type Need, parseGrant, wordsOf } from "./grant.js";
 
 /** A caps list, read. Absent lists narrow nothing and are not represented. */
 export interface CapsList {
@@ -30,6 +29,8 @@ export class Authoriser {
   readonly #caps: readonly CapsList[];
   readonly #authority: Authority;
   readonly #operation: string;
+  readonly #views = new Map<string, View>();
+  #chain: readonly ChainLink[] | undefined;
 
   /** @param caps each list must cover a need; `authority` must cover it too */
   constructor(options: { operation: string; caps: readonly (CapsList | undefined)[]; authority: Authority }) {
@@ -38,10 +39,17 @@ export class Authoriser {
     this.#authority = options.authority;
   }
 
+  /** The tokens on which the last permission rested, if it rested on any. */
+  get chain(): readonly ChainLink[] | undefined {
+    return this.#chain;
+  }
+
   /** @param segments the root's name and the path below it @throws CAPABILITY_DENIED */
   require(segments: readonly string[], ability: Ability): void {
     const need = { segments, words: wordsOf(ability) };
-    if (!this.#allows(need)) throw this.#denial(need, ability);
+    const winner = this.#winner(need);
+    if (winner === undefined) throw this.#denial(need, ability);
+    this.#chain = winner.chain;
   }
 
   /**
@@ -51,73 +59,136 @@ export class Authoriser {
   requireReal(root: string, path: { requested: readonly string[]; real: readonly string[] }, ability: Ability): void {
     if (sameSegments(path.requested, path.real)) return;
     const need = { segments: [root, ...path.real], words: wordsOf(ability) };
-    if (this.#allows(need)) return;
-    throw this.#denial({ segments: [root, ...path.requested], words: need.words }, ability, true);
+    if (this.#winner(need) !== undefined) return;
+    throw this.#denial({ segments: [root, ...path.requested], words: need.words }, ability, { isPathPolicy: true });
+  }
+
+  /**
+   * Whether the caller may have the venue sign `grant`: caps, and what it owns, was given by the configuration, or can
+   * prove, cover it. @throws CAPABILITY_DENIED
+   */
+  requireDelegable(grant: Grant): HeldGrant<Grant> {
+    const held = this.#capsCover(grant) ? this.#authority.delegable(grant, this.#viewOf(grant.segments[0])) : undefined;
+    if (held === undefined) throw this.#denial(grant, grant.written.can);
+    return held;
+  }
+
+  /** What refuses a grant that another's key must sign. */
+  refuseOtherOwner(grant: Grant): FileAdapterError {
+    return this.#denial(grant, grant.written.can, { isOthers: true });
+  }
+
+  /** Whether the caller must learn no more of a root than of one that is not there: it has an owner, and the caller nothing in it. */
+  hidesRoot(root: string): boolean {
+    return this.#viewOf(root) === "missing";
   }
 
   /** Whether the caller holds any grant in a root. */
   seesRoot(root: string): boolean {
-    return this.#someGrant((grant) => grant.segments.length === 0 || grant.segments[0] === root);
+    return this.#holdsIn(root, "real");
   }
 
   /** @throws CAPABILITY_DENIED unless the caller may read something in one of `roots` */
   requireAnyRead(roots: readonly string[]): void {
     const words = wordsOf("crud/read");
-    const readable = (root: string) =>
-      this.#someGrant(
-        (grant) =>
-          (grant.segments[0] ?? root) === root && covers({ segments: [], words: grant.words }, { segments: [], words }),
-      );
-    if (!roots.some(readable)) throw this.#denial({ segments: [], words }, "crud/read");
+    const reads = (grant: Grant) => covers({ segments: [], words: grant.words }, { segments: [], words });
+    if (!roots.some((root) => this.#holdsIn(root, "real", reads)))
+      throw this.#denial({ segments: [], words }, "crud/read");
   }
 
-  #allows(need: Need): boolean {
+  /** What the caller holds, each grant once, as far as it is shown. */
+  held(): { readonly grants: readonly Grant[]; readonly truncated: boolean } {
+    const grants: Grant[] = [];
+    for (const grant of this.#combined(this.#authority.grants((root) => this.#viewOf(root)))) {
+      if (grants.some((known) => covers(known, grant))) continue;
+      if (grants.length === MAX_SHOWN) return { grants, truncated: true };
+      grants.push(grant);
+    }
+    return { grants, truncated: false };
+  }
+
+  #winner(need: Need): Winner | undefined {
+    return this.#capsCover(need) ? this.#authority.covering(need, this.#viewOf(need.segments[0])) : undefined;
+  }
+
+  #capsCover(need: Need): boolean {
     for (const list of this.#caps) if (!list.grants.some((grant) => covers(grant, need))) return false;
-    return this.#authority === "everything" || this.#authority.some((grant) => covers(grant, need));
+    return true;
   }
 
-  /** Whether some grant of caps ∩ authority satisfies `test`. */
-  #someGrant(test: (grant: Grant) => boolean): boolean {
-    for (const grant of this.#held()) if (test(grant)) return true;
+  /** A root with an owner, in which the caller holds nothing, is judged as if it were not there. */
+  #viewOf(root: string | undefined): View {
+    if (root === undefined || this.#authority.isEverything || !this.#authority.isOwned(root)) return "real";
+    const known = this.#views.get(root);
+    if (known !== undefined) return known;
+    const view = this.#holdsIn(root, "real") ? "real" : "missing";
+    this.#views.set(root, view);
+    return view;
+  }
+
+  /** Whether some grant of caps ∩ authority reaches into a root and satisfies `test`. */
+  #holdsIn(root: string, as: View, test: (grant: Grant) => boolean = () => true): boolean {
+    for (const grant of this.#combined(this.#authority.grantsIn(root, as))) {
+      if ((grant.segments[0] ?? root) === root && test(grant)) return true;
+    }
     return false;
   }
 
   /** The grants of caps ∩ authority, worked out one by one. */
-  *#held(): Generator<Grant> {
-    const lists = [
-      this.#authority === "everything" ? [EVERYTHING] : this.#authority,
-      ...this.#caps.map((list) => list.grants),
-    ];
-    yield* combine(lists, EVERYTHING);
+  *#combined(authority: Iterable<Grant>): Generator<Grant> {
+    const lists = this.#caps.map((list) => list.grants);
+    for (const grant of authority) yield* combine(lists, grant);
   }
 
-  #denial(need: Need, ability: Ability, realPath = false): FileAdapterError {
-    const faults = new Set(this.#caps.flatMap((list) => (list.fault === undefined ? [] : [list.fault])));
-    const byCaps = this.#caps.some((list) => !list.grants.some((grant) => covers(grant, need)));
-    const byAuthority = this.#authority !== "everything" && !this.#authority.some((grant) => covers(grant, need));
-    const deniedBy = realPath
-      ? ["path_policy" as const]
-      : [...(byCaps ? ["agent_caps" as const] : []), ...(byAuthority ? ["authority" as const] : [])];
-    const have: Grant[] = [];
-    let truncated = false;
-    for (const grant of this.#held()) {
-      if (have.some((known) => covers(known, grant))) continue;
-      if (have.length === MAX_SHOWN) {
-        truncated = true;
-        break;
-      }
-      have.push(grant);
-    }
+  #denial(need: Need, ability: string, why: { isPathPolicy?: true; isOthers?: true } = {}): FileAdapterError {
+    const [root] = need.segments;
+    const authority = this.#authority;
+    const as = this.#viewOf(root);
+    const capsRefuse = !this.#capsCover(need);
+    const isByAuthority =
+      why.isOthers === true || authority.fault !== undefined || authority.covering(need, as) === undefined;
+    const proofs = isByAuthority ? authority.proofFaults(need, as) : { reasons: [] };
+    const { grants, truncated } = this.held();
+    const source =
+      authority.bearsProofs || authority.fault !== undefined ? ("proofs" as const) : ("authority" as const);
+    const reasons = why.isOthers ? (["issuer_not_owner"] as const) : this.#reasons(proofs.reasons, capsRefuse);
+    const remedy = capsRefuse || why.isPathPolicy || why.isOthers ? undefined : this.#remedy(root, as);
     return denied({
       operation: this.#operation,
       required: { segments: need.segments, ability },
-      deniedBy,
-      have,
+      deniedBy: why.isPathPolicy
+        ? ["path_policy"]
+        : [...(capsRefuse ? (["agent_caps"] as const) : []), ...(isByAuthority ? [source] : [])],
+      have: grants,
       truncated,
-      reasons: faults.size > 0 ? [...faults] : ["not_covered"],
+      reasons,
+      ...("renew" in proofs && isOnlyTime(reasons) ? { renew: proofs.renew } : {}),
+      ...(remedy === undefined ? {} : { remedy }),
+      ...(why.isOthers ? { ending: OWNER_MUST_SIGN } : {}),
     });
   }
+
+  #reasons(ofProofs: readonly DenialReason[], capsRefuse: boolean): readonly DenialReason[] {
+    const { fault } = this.#authority;
+    const ofCaps = this.#caps.flatMap((list) => (list.fault === undefined ? [] : [list.fault]));
+    const own = [...(fault === undefined ? [] : [fault]), ...ofCaps, ...ofProofs];
+    const isUnexplained = own.length === 0 || (capsRefuse && ofCaps.length === 0);
+    return [...new Set<DenialReason>([...own, ...(isUnexplained ? (["not_covered"] as const) : [])])];
+  }
+
+  /** Whom to ask. The owner is named only to somebody who holds something in the root; else it may not even be there. */
+  #remedy(root: string | undefined, as: View): string | undefined {
+    const { audience, fault } = this.#authority;
+    if (audience === undefined || fault !== undefined) return undefined;
+    const owner = root !== undefined && this.#holdsIn(root, as) ? this.#authority.ownerOf(root, as) : undefined;
+    return `ask ${owner ?? "the owner of the root"} for a UCAN covering 'required', audience ${audience}`;
+  }
 }
+
+const OWNER_MUST_SIGN = "Only the owner of that root can sign for it, with 'venue-files grant'.";
+
+const isOnlyTime = (reasons: readonly DenialReason[]): boolean =>
+  reasons.length === 1 && (reasons[0] === "expired" || reasons[0] === "not_yet_valid");
 
 function* combine(lists: readonly (readonly Grant[])[], narrowed: Grant): Generator<Grant> {
   const [list, ...rest] = lists;

@@ -1,4 +1,4 @@
-import type { Ability, Capability } from "../core/capability.js";
+import type { Capability } from "../core/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors.js";
 import { escapeText } from "../core/texts.js";
 import type { TokenFault } from "../ucan/fault.js";
@@ -9,17 +9,28 @@ export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller";
 
 export interface Denial {
   readonly operation: string;
-  readonly required: { readonly segments: readonly string[]; readonly ability: Ability };
-  readonly deniedBy: readonly ("agent_caps" | "authority" | "path_policy")[];
+  readonly required: { readonly segments: readonly string[]; readonly ability: string };
+  readonly deniedBy: readonly ("agent_caps" | "proofs" | "authority" | "path_policy")[];
   /** What the caller holds: caps ∩ authority. */
   readonly have: readonly Grant[];
   /** More is held than `have` shows. */
   readonly truncated: boolean;
   readonly reasons: readonly DenialReason[];
+  /** Id of the token that only time speaks against, where nothing else does. */
+  readonly renew?: string | undefined;
+  /** What the caller can do about it. */
+  readonly remedy?: string;
+  /** In place of the last sentence of the text. */
+  readonly ending?: string;
 }
 
 const SHOWN_IN_TEXT = 3;
 const SHOWN_PATH_BYTES = 40;
+/** Bytes for the requested path and what is held together: a denial is read by models, and every token of it costs. */
+const TEXT_ROOM_BYTES = 84;
+const SHORTEST_PATH_BYTES = 8;
+/** What it takes to say that there is more. */
+const COUNTING_BYTES = 20;
 /** As long as the name of a root can be; a caller may send anything. */
 const SHOWN_ROOT_BYTES = 63;
 
@@ -29,33 +40,67 @@ export function denied(denial: Denial): FileAdapterError {
   const have = denial.have.map(({ written }) => written);
   const text =
     `Capability denied: ${denial.operation} requires ${required.can} on ${shown(required.with)}. ` +
-    `Your capabilities are: ${list(have)}. ` +
-    "Retrying the same call will not succeed - the denial is structural.";
+    `Your capabilities are: ${list(have, TEXT_ROOM_BYTES - costOfPath(required.with))}. ` +
+    endingOf(denial);
   return adapterError("CAPABILITY_DENIED", text, {
-    structural: true,
-    retryable: false,
+    structural: denial.renew === undefined,
+    retryable: denial.renew !== undefined,
     operation: denial.operation,
     required,
     denied_by: denial.deniedBy,
     have,
     have_truncated: denial.truncated,
     reasons: denial.reasons,
+    ...(denial.remedy === undefined ? {} : { remedy: denial.remedy }),
   });
 }
 
-function list(have: readonly Capability[]): string {
-  if (have.length === 0) return "(none)";
-  const first = have.slice(0, SHOWN_IN_TEXT).map((grant) => `${grant.can} on ${shown(grant.with)}`);
-  const more = have.length - first.length;
-  if (more > 0) first.push(`and ${more} more`);
-  return first.join(", ");
+function endingOf({ renew, ending }: Denial): string {
+  if (renew !== undefined) return `Renew the token ${renew} and retry.`;
+  return ending ?? "Retrying the same call will not succeed - the denial is structural.";
+}
+
+/** What is held, in about `room` bytes: the first grant in any case, the others while they fit. */
+function list(have: readonly Capability[], room: number): string {
+  const [first, ...others] = have;
+  if (first === undefined) return "(none)";
+  const counting = others.length === 0 ? 0 : COUNTING_BYTES;
+  const pathRoom = Math.max(SHORTEST_PATH_BYTES, room - first.can.length - counting);
+  const said = [`${first.can} on ${shown(first.with, Math.min(SHOWN_PATH_BYTES, pathRoom))}`];
+  let left = room - Buffer.byteLength(said[0] ?? "");
+  for (const grant of others.slice(0, SHOWN_IN_TEXT - 1)) {
+    const text = `${grant.can} on ${shown(grant.with)}`;
+    left -= Buffer.byteLength(text);
+    if (left < 0) break;
+    said.push(text);
+  }
+  const more = have.length - said.length;
+  if (more > 0) said.push(`and ${more} more`);
+  return said.join(", ");
+}
+
+/** What the path in a resource takes in the text; digits cost a model about twice as much. */
+function costOfPath(resource: string): number {
+  const path = resource.slice(SCHEME.length).replace(/^[^/]*\/?/, "");
+  return (
+    Math.min(SHOWN_PATH_BYTES, Buffer.byteLength(path)) + (path.slice(0, SHOWN_PATH_BYTES).match(/\d/g)?.length ?? 0)
+  );
 }
 
 /** A resource for the text: the root's name and the path, each cut in its middle where it is long. */
-function shown(resource: string): string {
+function shown(resource: string, pathBytes = SHOWN_PATH_BYTES): string {
   const [root = "", ...path] = resource.slice(SCHEME.length).split("/");
   const name = `${SCHEME}${shorten(escapeText(root), SHOWN_ROOT_BYTES)}`;
-  return path.length === 0 ? name : `${name}/${shorten(escapeText(path.join("/")), SHOWN_PATH_BYTES)}`;
+  return path.length === 0 ? name : `${name}/${fitPath(escapeText(path.join("/")), pathBytes)}`;
+}
+
+/** Where less room is left than a path may take, its first names say most in the fewest tokens. */
+function fitPath(path: string, max: number): string {
+  if (max >= SHOWN_PATH_BYTES || Buffer.byteLength(path) <= max) return shorten(path, max);
+  const names = path.split("/");
+  while (names.length > 1 && Buffer.byteLength(`${names.join("/")}/…`) > max) names.pop();
+  const start = `${names.join("/")}/…`;
+  return Buffer.byteLength(start) > max ? "…" : start;
 }
 
 /** Keeps both ends of a long text, which say most, within `max` bytes. */

@@ -1,5 +1,8 @@
 import type { Capability } from "../core/capability.js";
+import { unknownRoot } from "../core/texts.js";
 import type { ChainLink } from "../ucan/proof.js";
+import type { Authoriser } from "./authorise.js";
+import type { Authorities } from "./authorities.js";
 import type { Grant } from "./grant.js";
 
 /** What one caller holds, for operations that are about rights themselves. */
@@ -15,4 +18,30 @@ export interface CallerRights {
    * @throws CAPABILITY_DENIED; UNKNOWN_ROOT
    */
   delegable(grant: Grant): { readonly expiresAt: number | null; readonly via: readonly ChainLink[] };
+}
+
+/** @param roots names of all roots */
+export function createRights(
+  authoriser: Authoriser,
+  { authorities, roots }: { authorities: Authorities; roots: readonly string[] },
+): CallerRights {
+  return {
+    held() {
+      const { grants, truncated } = authoriser.held();
+      return { grants: grants.map(({ written }) => written), truncated };
+    },
+    delegable(grant) {
+      const { expiresAt, chain } = authoriser.requireDelegable(grant);
+      const [root] = grant.segments;
+      if (root !== undefined && (!roots.includes(root) || authoriser.hidesRoot(root))) {
+        throw unknownRoot(
+          root,
+          roots.filter((name) => authoriser.seesRoot(name)),
+        );
+      }
+      // A chain counts only from the owner, and the venue's key is nobody else's.
+      if (authorities.ownerOf(root) !== authorities.venueDid) throw authoriser.refuseOtherOwner(grant);
+      return { expiresAt, via: chain };
+    },
+  };
 }

@@ -5,24 +5,34 @@ const MOST_TOKEN_BYTES = 8192;
 const MOST_BYTES = 32_768;
 
 /**
- * Checks the tokens sent with a call: texts, and not so many or so large that looking at them would cost much. What they
- * say is not looked at.
+ * Why the tokens sent with a call are refused as a whole: no texts, or so many or so large that looking at them would
+ * cost much. What they say is not looked at.
+ */
+export function faultOfUcans(ucans: unknown): "malformed" | "too_large" | undefined {
+  if (!Array.isArray(ucans)) return "malformed";
+  // First, so that a list of a million is not walked through.
+  if (ucans.length > MOST_TOKENS) return "too_large";
+  let total = 0;
+  for (const token of ucans) {
+    if (typeof token !== "string") return "malformed";
+    const size = Buffer.byteLength(token);
+    total += size;
+    if (size > MOST_TOKEN_BYTES || total > MOST_BYTES) return "too_large";
+  }
+  return undefined;
+}
+
+/**
+ * The tokens sent with a call of an adapter that judges them itself.
  *
  * @throws INVALID_INPUT
  */
 export function parseUcans(ucans: unknown): readonly string[] {
-  if (!Array.isArray(ucans)) throw notTexts();
-  // First, so that a list of a million is not walked through.
-  if (ucans.length > MOST_TOKENS) throw tooLarge();
-  const tokens = ucans.filter((token) => typeof token === "string");
-  if (tokens.length < ucans.length) throw notTexts();
-  const sizes = tokens.map((token) => Buffer.byteLength(token));
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  if (total > MOST_BYTES || sizes.some((size) => size > MOST_TOKEN_BYTES)) throw tooLarge();
-  return tokens;
+  const fault = faultOfUcans(ucans);
+  if (fault === "malformed") throw invalidInput("'ucans' must be an array of strings", "/ucans", "array of strings");
+  if (fault === "too_large") throw tooLarge();
+  return ucans as readonly string[];
 }
-
-const notTexts = () => invalidInput("'ucans' must be an array of strings", "/ucans", "array of strings");
 
 function tooLarge() {
   const expected = `at most ${MOST_TOKENS} tokens, ${MOST_TOKEN_BYTES} bytes each and ${MOST_BYTES} together`;

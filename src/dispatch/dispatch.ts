@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AuditSink } from "../audit/record.js";
-import { Authoriser, type Authority, readCaps } from "../authz/authorise.js";
+import { Authoriser, readCaps } from "../authz/authorise.js";
+import type { Authority } from "../authz/authority.js";
 import { printResource } from "../authz/grant.js";
 import type { SurfaceContext } from "../core/adapter.js";
 import type { Access } from "../core/backend.js";
@@ -21,7 +22,6 @@ import {
   unknownOperation,
   unknownRoot,
 } from "../core/texts.js";
-import { parseUcans } from "../core/ucans.js";
 import { parsePath } from "../path/grammar.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
@@ -41,7 +41,7 @@ export interface DispatchOptions {
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
   /** What a caller may do at all. */
-  readonly authorityOf: (context: SurfaceContext, ucans: readonly string[]) => Authority;
+  readonly authorityOf: (context: SurfaceContext) => Authority;
   readonly audit?: AuditSink;
   /** Told of failures that nobody foresaw, with the id that the caller was given. */
   readonly onInternalError?: (error: unknown, requestId: string) => void;
@@ -55,6 +55,7 @@ interface Progress {
   /** Root and path, as far as they could be understood. */
   resource: readonly string[] | undefined;
   bytes: number;
+  authoriser?: Authoriser;
 }
 
 /** The one way in: look up, validate, normalise, authorise, open, run; and one audit record, whatever happened. */
@@ -70,6 +71,11 @@ export class Dispatcher {
     this.#options = options;
     this.#roots = byName(options.roots);
     this.#gate = new Gate(options.limits.maxConcurrent);
+  }
+
+  /** Names of the roots in which a caller holds anything. */
+  visibleTo(authoriser: Authoriser): string[] {
+    return this.#visible(authoriser).map(({ name }) => name);
   }
 
   /** Calls that come from now on see these roots; those under way keep theirs. */
@@ -126,6 +132,7 @@ export class Dispatcher {
         bytes: end.progress.bytes,
         ms: Math.round((clock.monotonicMs() - end.startedMs) * 1000) / 1000,
         ...(context.jobId === undefined ? {} : { job: context.jobId }),
+        ...chainOf(end.progress.authoriser),
       });
     } catch (error) {
       // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
@@ -151,8 +158,9 @@ export class Dispatcher {
     const authoriser = new Authoriser({
       operation: name,
       caps: [readCaps(context.caps), readCaps(context.callCaps)],
-      authority: this.#options.authorityOf(context, parseUcans(context.ucans ?? [])),
+      authority: this.#options.authorityOf(context),
     });
+    progress.authoriser = authoriser;
     const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
     // Not everything that follows looks for itself: a list of roots needs no disk.
     scope.checkpoint();
@@ -195,11 +203,7 @@ export class Dispatcher {
     progress.resource = [rootName, ...path.segments];
     authoriser.require(progress.resource, operation.ability);
     const root = this.#roots.get(rootName);
-    if (root === undefined)
-      throw unknownRoot(
-        rootName,
-        this.#visible(authoriser).map(({ name }) => name),
-      );
+    if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
     const maxReadBytes = root.maxReadBytes ?? limits.maxReadBytes;
@@ -217,6 +221,9 @@ export class Dispatcher {
     return internalError(requestId);
   }
 }
+
+const chainOf = (authoriser: Authoriser | undefined) =>
+  authoriser?.chain === undefined ? {} : { chain: authoriser.chain };
 
 const byName = (roots: readonly Root[]): ReadonlyMap<string, Root> => new Map(roots.map((root) => [root.name, root]));
 

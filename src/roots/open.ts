@@ -125,7 +125,7 @@ class RootSet implements OpenRoots {
     const before = this.#opened.find(({ root }) => root.name === name);
     if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config))
       return before;
-    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes } = config;
+    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
     const rules = { durable: durability === "flush", hardLinks, maxCopyBytes };
@@ -135,6 +135,7 @@ class RootSet implements OpenRoots {
       readOnly,
       ...(description === undefined ? {} : { description }),
       ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+      ...(owner === undefined ? {} : { owner }),
       hostPath: jail.realPath,
       engine: jail.engine,
       usage: () => jail.usage(),

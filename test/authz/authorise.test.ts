@@ -1,15 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { Authoriser, type Authority, readCaps } from "../../src/authz/authorise.js";
+import { Authoriser, readCaps } from "../../src/authz/authorise.js";
 import { type Grant, parseGrant } from "../../src/authz/grant.js";
 import type { Ability, Capability } from "../../src/core/capability.js";
 import { FileAdapterError } from "../../src/core/errors.js";
+import { authorityOf, holding } from "./fixture.js";
 
 const READ: Capability = { with: "file://docs/", can: "crud/read" };
 const grants = (...list: Capability[]): Grant[] => list.map(parseGrant).filter((grant) => grant !== undefined);
 
-function authoriser(options: { caps?: readonly unknown[]; authority?: Authority }): Authoriser {
-  const { caps = [], authority = "everything" } = options;
+/** @param options without `authority` the caller is the operator */
+function authoriser(options: { caps?: readonly unknown[]; authority?: readonly Grant[] }): Authoriser {
+  const { caps = [], authority: grants } = options;
+  const authority = grants === undefined ? authorityOf() : holding(grants);
   return new Authoriser({ operation: "file:read", caps: caps.map(readCaps), authority });
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type Denial, denied } from "../../src/authz/denial.js";
 import { parseGrant } from "../../src/authz/grant.js";
 
@@ -99,5 +100,44 @@ describe("a denial", () => {
     const message = requiring("ro\not", "a\u202eb\u2028c\ud800");
     expect(message).toContain("on file://ro\\u{a}ot/a\\u{202e}b\\u{2028}c\\u{d800}. ");
     expect(message).not.toMatch(/[\n\u2028\u202e]/);
+  });
+
+  const paths = [
+    "secret/a",
+    "src/components/Button/index.tsx",
+    "reports/this-year/quarter-3/summary.docx",
+    "packages/core/src/dispatch/dispatch.ts",
+    "Documents/Projekte/Übersicht 2026.xlsx",
+    "node_modules/.cache/babel-loader/9f8e.js",
+    "home/anna.mueller/notes/meeting_1.mdown",
+  ];
+  test.each(paths)("takes at most sixty tokens of a model, whatever is held: %s", (path) => {
+    expect(Buffer.byteLength(path)).toBeLessThanOrEqual(40);
+    const required = { segments: ["docs", ...path.split("/")], ability: "crud/write" };
+    for (const count of [0, 1, 2, 3, paths.length]) {
+      const have = paths.slice(-count).map((held) => grantOf(`file://docs/${held}`));
+      const { message } = denial({ operation: "file:append", required, have: count === 0 ? [] : have });
+      expect(message).toContain(`file://docs/${path}. `);
+      expect(message).toMatch(count === 0 ? /\(none\)/ : /are: crud\/read on file:\/\/docs\/\S/);
+      expect(encode(message).length).toBeLessThanOrEqual(60);
+    }
+  });
+
+  test("takes little more where the path is mostly digits", () => {
+    const required = { segments: ["docs", "data", "raw", "2026-11-22", "part-0001.cs"], ability: "crud/write" };
+    const have = paths.map((held) => grantOf(`file://docs/${held}`));
+    expect(encode(denial({ required, have }).message).length).toBeLessThanOrEqual(62);
+  });
+
+  test("says which token to renew where only its time has passed", () => {
+    const { message, data } = denial({ reasons: ["expired"], renew: "x".repeat(43) });
+    expect(message).toMatch(/\. Renew the token x{43} and retry\.$/);
+    expect(message).not.toContain("structural");
+    expect(data).toMatchObject({ structural: false, retryable: true });
+  });
+
+  test("says whom to ask", () => {
+    expect(denial({ remedy: "ask somebody" }).data["remedy"]).toBe("ask somebody");
+    expect(denial({ ending: "Somebody else must sign." }).message).toMatch(/\. Somebody else must sign\.$/);
   });
 });

@@ -9,6 +9,7 @@ import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";
+import { authorityOf } from "../authz/fixture.js";
 
 export interface Dispatch {
   readonly dispatcher: Dispatcher;
@@ -52,7 +53,7 @@ export function dispatchOn(parts: DispatchParts = {}): Dispatch {
     limits: { ...DEFAULT_LIMITS, ...parts.limits },
     clock,
     discloseHostPaths: false,
-    authorityOf: () => "everything",
+    authorityOf: () => authorityOf(),
     audit: {
       write: (record) => {
         audit.push(record);

@@ -11,6 +11,7 @@ import { Locks } from "../../src/jail/locks.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";
+import { authorityOf } from "../authz/fixture.js";
 
 /** Name of the root in every test of the jail. */
 export const ROOT = "r";
@@ -81,7 +82,7 @@ function openByPaths(path: string, options: FilesOptions): Files {
     limits,
     clock: systemClock,
     discloseHostPaths: false,
-    authorityOf: () => "everything",
+    authorityOf: () => authorityOf(),
   });
   return {
     invoke: (operation, input, context = {}) =>

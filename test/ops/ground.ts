@@ -160,8 +160,10 @@ function assemble(
       discloseHostPaths: true,
       audit: { write: (record) => void told.audit.push(record), close: async () => {} },
       onInternalError: (error, requestId) => void told.internal.push({ error, requestId }),
-      ...(publicCaps === undefined ? {} : { publicCaps }),
-      ...(operator === undefined ? {} : { operator }),
+      capabilities: {
+        ...(publicCaps === undefined ? {} : { publicCaps }),
+        ...(operator === undefined ? {} : { operator }),
+      },
       ...(clock === undefined ? {} : { clock }),
     },
   );

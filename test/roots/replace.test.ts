@@ -34,7 +34,7 @@ const parse = (roots: FileConfigInput["roots"] = {}) => parseFileConfig({ roots 
 const open = async (roots: FileConfigInput["roots"]) => {
   adapter = await assembleAdapter(parse(roots), { discloseHostPaths: true });
 };
-const replace = async (roots: FileConfigInput["roots"]) => adapter.prepare(parse(roots), []).commit();
+const replace = async (roots: FileConfigInput["roots"]) => adapter.prepare(parse(roots), () => ({})).commit();
 const rootsNow = () => adapter.roots.map(({ name }) => name);
 const pathOf = (name: string) => adapter.roots.find((root) => root.name === name)?.hostPath ?? "";
 
@@ -77,7 +77,7 @@ describe("roots that are replaced", () => {
     const [docs, tmp] = adapter.roots;
     const change = adapter.prepare(
       parse({ more: "more", tmp: { temp: true, readOnly: true }, fresh: { temp: true } }),
-      [],
+      () => ({}),
     );
     await change.discard();
     expect(adapter.roots).toEqual([docs, tmp]);

@@ -1,0 +1,208 @@
+import type { ChainLink, HeldGrant, UcanToken } from "../ucan/proof.js";
+import type { DenialReason } from "./denial.js";
+import { covers, EVERYTHING, type Grant, intersect, type Need, SCHEME } from "./grant.js";
+
+/** As what a root is judged: as it is, or as if nothing had its name, which is all that a caller without rights there learns. */
+export type View = "real" | "missing";
+
+/** What lets a caller do something. */
+export interface Winner {
+  /** The tokens it rests on, where it rests on any. */
+  readonly chain?: readonly ChainLink[];
+}
+
+/** Why proofs do not help, and the first token that only time speaks against. */
+export interface ProofFaults {
+  readonly reasons: readonly DenialReason[];
+  readonly renew?: string;
+}
+
+/** What a caller may do at all, before any caps list narrows it. */
+export interface Authority {
+  /** Why the request is refused whatever anybody may do. */
+  readonly fault?: DenialReason;
+  /** Everything everywhere, so nothing else needs to be looked at. */
+  readonly isEverything: boolean;
+  /** Whether the request brought proofs, by which alone, beside its own rights, it is judged. */
+  readonly bearsProofs: boolean;
+  /** DID that a denial may tell somebody to ask for a proof for. Absent: a proof could not help. */
+  readonly audience: string | undefined;
+  /** DID of whoever owns a root. */
+  ownerOf(root: string | undefined, as: View): string | undefined;
+  /** Whether a root has an owner of its own, whom strangers must not learn of. */
+  isOwned(root: string): boolean;
+  covering(need: Need, as: View): Winner | undefined;
+  /** Every grant that reaches into a root. */
+  grantsIn(root: string, as: View): Iterable<Grant>;
+  /**
+   * Every grant, to be shown.
+   * @param viewOf as what each root is to be judged
+   */
+  grants(viewOf: (root: string) => View): Iterable<Grant>;
+  /** @param need what the proofs should have covered */
+  proofFaults(need: Need, as: View): ProofFaults;
+  /** What the caller may pass on: what it owns, was given by the configuration, or can prove. */
+  delegable(need: Need, as: View): HeldGrant<Grant> | undefined;
+}
+
+/** What there is to know of a caller's rights. */
+export interface AuthorityFacts {
+  readonly fault: DenialReason | undefined;
+  readonly isOperator: boolean;
+  /** Canonical DID. Absent: whoever embeds us. */
+  readonly did: string | undefined;
+  readonly isAnonymous: boolean;
+  /** Bounds what the caller has by itself: the lists of the tokens it is known by. Absent: they have none. */
+  readonly self: { readonly grants: readonly Grant[]; readonly expiresAt: number | null } | undefined;
+  /** What the configuration gives to this DID, and what its static token adds. */
+  readonly given: readonly Grant[];
+  readonly added: readonly Grant[];
+  readonly publicGrants: readonly Grant[];
+  /** Tokens of the request, and those among them that are for this caller. */
+  readonly tokens: readonly UcanToken<Grant>[];
+  readonly bound: ReadonlySet<UcanToken<Grant>>;
+  readonly bearsProofs: boolean;
+  /** Owner of each root that has one of its own, canonical. */
+  readonly owners: ReadonlyMap<string, string>;
+  readonly operator: string | undefined;
+  /** Names of all roots. */
+  readonly roots: readonly string[];
+}
+
+/** Works out the rights of one caller in one request, and no more of them than somebody asks for. */
+export class CallerAuthority implements Authority {
+  readonly fault?: DenialReason;
+  readonly isEverything: boolean;
+  readonly #facts: AuthorityFacts;
+  #ownRights: readonly Grant[] | undefined;
+
+  constructor(facts: AuthorityFacts) {
+    this.#facts = facts;
+    this.isEverything = facts.fault === undefined && facts.isOperator && facts.self === undefined;
+    if (facts.fault !== undefined) this.fault = facts.fault;
+  }
+
+  get bearsProofs(): boolean {
+    return this.#facts.bearsProofs;
+  }
+
+  get audience(): string | undefined {
+    const { did, isAnonymous } = this.#facts;
+    return isAnonymous ? undefined : did;
+  }
+
+  ownerOf(root: string | undefined, as: View): string | undefined {
+    const { owners, operator } = this.#facts;
+    return root === undefined || as === "missing" ? operator : (owners.get(root) ?? operator);
+  }
+
+  isOwned(root: string): boolean {
+    return this.#facts.owners.has(root);
+  }
+
+  covering(need: Need, as: View): Winner | undefined {
+    if (this.fault !== undefined) return undefined;
+    if (this.isEverything || this.#direct().some((grant) => covers(grant, need))) return {};
+    if (this.#publicIn(need.segments[0], as).some((grant) => covers(grant, need))) return {};
+    return this.#proven(this.ownerOf(need.segments[0], as)).find(({ grant }) => covers(grant, need));
+  }
+
+  *grantsIn(root: string, as: View): Generator<Grant> {
+    const reaches = ({ segments }: Grant) => segments.length === 0 || segments[0] === root;
+    if (this.fault !== undefined) return;
+    for (const grant of [...this.#direct(), ...this.#publicIn(root, as)]) if (reaches(grant)) yield grant;
+    for (const { grant } of this.#proven(this.ownerOf(root, as))) if (reaches(grant)) yield grant;
+  }
+
+  *grants(viewOf: (root: string) => View): Generator<Grant> {
+    if (this.fault !== undefined) return;
+    yield* this.#direct();
+    const { roots, owners, operator, publicGrants, bearsProofs } = this.#facts;
+    const known = new Map([...owners].filter(([root]) => viewOf(root) === "real"));
+    const ownerIn = (root: string) => known.get(root) ?? operator;
+    // A grant on every root is one on those of its owner; they are named only where the caller knows of another owner.
+    const reached = (grant: Grant, isReached: (root: string) => boolean): readonly Grant[] => {
+      const [root] = grant.segments;
+      if (root !== undefined) return isReached(root) ? [grant] : [];
+      if (known.size === 0) return [grant];
+      return roots
+        .filter((name) => isReached(name) && (!owners.has(name) || known.has(name)))
+        .map((name) => inRoot(grant, name));
+    };
+    if (!bearsProofs) for (const grant of publicGrants) yield* reached(grant, (root) => !known.has(root));
+    for (const owner of new Set([operator, ...known.values()])) {
+      for (const { grant } of this.#proven(owner)) yield* reached(grant, (root) => ownerIn(root) === owner);
+    }
+  }
+
+  proofFaults(need: Need, as: View): ProofFaults {
+    const reasons = new Set<DenialReason>();
+    let renew: string | undefined;
+    const owner = this.ownerOf(need.segments[0], as) ?? "";
+    for (const token of this.#facts.tokens.filter(({ carriesCapabilities }) => carriesCapabilities)) {
+      for (const { reason, id } of this.#faultsOf(token, need, owner)) {
+        reasons.add(reason);
+        if (reason === "expired" || reason === "not_yet_valid") renew ??= id;
+      }
+    }
+    return { reasons: [...reasons], ...(renew === undefined ? {} : { renew }) };
+  }
+
+  delegable(need: Need, as: View): HeldGrant<Grant> | undefined {
+    const { self } = this.#facts;
+    const own = this.isEverything ? [EVERYTHING] : this.#narrowed(this.#ownAndGiven());
+    const grant = this.fault === undefined ? own.find((one) => covers(one, need)) : undefined;
+    if (grant !== undefined) return { grant, chain: [], expiresAt: self?.expiresAt ?? null };
+    return this.#proven(this.ownerOf(need.segments[0], as)).find((held) => covers(held.grant, need));
+  }
+
+  /** What the caller has by itself. */
+  #direct(): readonly Grant[] {
+    this.#ownRights ??= this.#narrowed([...this.#ownAndGiven(), ...this.#facts.added]);
+    return this.#ownRights;
+  }
+
+  #ownAndGiven(): readonly Grant[] {
+    const { isOperator, did, owners, given } = this.#facts;
+    if (isOperator) return [EVERYTHING];
+    const owned = [...owners].filter(([, owner]) => owner === did).map(([root]) => everythingIn(root));
+    return [...owned, ...given];
+  }
+
+  #narrowed(grants: readonly Grant[]): readonly Grant[] {
+    const { self } = this.#facts;
+    if (self === undefined) return grants;
+    return grants.flatMap((grant) =>
+      self.grants.map((bound) => intersect(grant, bound)).filter((narrower) => narrower !== undefined),
+    );
+  }
+
+  #publicIn(root: string | undefined, as: View): readonly Grant[] {
+    const { bearsProofs, publicGrants, owners } = this.#facts;
+    if (bearsProofs || (as === "real" && root !== undefined && owners.has(root))) return [];
+    return publicGrants;
+  }
+
+  #proven(owner: string | undefined): readonly HeldGrant<Grant>[] {
+    const { bound, fault } = this.#facts;
+    if (owner === undefined || bound.size === 0 || fault !== undefined) return [];
+    return [...bound].flatMap((token) => token.verdict(owner).grants);
+  }
+
+  #faultsOf(token: UcanToken<Grant>, need: Need, owner: string): readonly { reason: DenialReason; id?: string }[] {
+    if (token.fault !== undefined) return [{ reason: token.fault }];
+    if (!this.#facts.bound.has(token)) return [{ reason: "wrong_audience" }];
+    if (!token.own.some((grant) => covers(grant, need))) return [{ reason: "not_covered" }];
+    const { faults } = token.verdict(owner);
+    return faults.length === 0 ? [{ reason: "not_covered" }] : faults;
+  }
+}
+
+const everythingIn = (root: string): Grant => inRoot(EVERYTHING, root);
+
+/** What a grant on every root means in one. */
+const inRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({
+  segments: [root],
+  words,
+  written: { with: `${SCHEME}${root}/`, can },
+});

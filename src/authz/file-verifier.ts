@@ -1,0 +1,40 @@
+import { type Clock, systemClock } from "../core/clock.js";
+import type { Revocations, UcanVerifier } from "../ucan/proof.js";
+import { createPublicKeys, type PublicKeys } from "../ucan/public-keys.js";
+import { createUcanVerifier } from "../ucan/verifier.js";
+import { FILE_SEMANTICS, type Grant } from "./grant.js";
+
+/** How tokens are judged; everything has a default. */
+export interface FileVerifierOptions {
+  readonly clock?: Clock;
+  /** Seconds, 0 to 60; default 30. */
+  readonly clockSkew?: number;
+  readonly ucan?: {
+    /** Seconds; default 366 days. */
+    readonly maxLifetime?: number;
+    readonly allowNoExpiry?: boolean;
+    readonly acceptUnversionedCovia?: boolean;
+  };
+  readonly revocations?: Revocations;
+  readonly canonicalDid?: (did: string) => string;
+  readonly keys?: PublicKeys;
+}
+
+const DEFAULT_SKEW_SECONDS = 30;
+const DEFAULT_LIFETIME_SECONDS = 31_622_400;
+
+/** Makes the verifier of tokens whose capabilities are about files. */
+export function createFileVerifier(options: FileVerifierOptions = {}): UcanVerifier<Grant> {
+  const { ucan = {} } = options;
+  return createUcanVerifier({
+    semantics: FILE_SEMANTICS,
+    clock: options.clock ?? systemClock,
+    clockSkewSeconds: options.clockSkew ?? DEFAULT_SKEW_SECONDS,
+    keys: options.keys ?? createPublicKeys(),
+    revocations: options.revocations ?? { has: () => false },
+    canonicalDid: options.canonicalDid ?? ((did) => did),
+    maxLifetimeSeconds: ucan.maxLifetime ?? DEFAULT_LIFETIME_SECONDS,
+    allowNoExpiry: ucan.allowNoExpiry ?? false,
+    acceptUnversionedCovia: ucan.acceptUnversionedCovia ?? false,
+  });
+}
