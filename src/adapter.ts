@@ -3,9 +3,7 @@ import { Authoriser, readCaps } from "./authz/authorise.js";
 import { createAuthorities } from "./authz/authorities.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
-import { inspectToken } from "./authz/inspect-token.js";
 import { type CallerRights, createRights } from "./authz/rights.js";
-import type { TokenQuestion, TokenReport } from "./authz/token-report.js";
 import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "./core/adapter.js";
 import { type Clock, systemClock } from "./core/clock.js";
 import type { FileConfig } from "./core/file-config.js";
@@ -42,8 +40,6 @@ export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly Root[];
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
-  /** What a token is worth here, whoever its audience may be. */
-  inspect(question: TokenQuestion): TokenReport;
   /**
    * Makes changed roots and rights ready; limits stay as they are. Calls under way end as they began, and roots that are
    * gone close behind them. @throws RootsError, and then nothing has changed
@@ -125,7 +121,6 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       const authoriser = new Authoriser({ operation, caps, authority: authorities.of(context) });
       return createRights(authoriser, { authorities, roots: opened.roots.map(({ name }) => name) });
     },
-    inspect: (question) => inspectToken(question, authorities),
     prepare(next, rules) {
       const change = opened.prepare(next);
       return {

@@ -3,7 +3,8 @@ import { closeSync, openSync } from "node:fs";
 import { type CommandContext, EXIT, Unavailable } from "./cli/context.js";
 import { ConfigError } from "./config/errors.js";
 import { describeError } from "./core/describe-error.js";
-import { type Command, parseCommandLine, UsageError } from "./surfaces/cli/arguments.js";
+import { type Command, parseCommandLine } from "./surfaces/cli/arguments.js";
+import { UsageError } from "./surfaces/cli/options.js";
 import { packageVersion } from "./version.js";
 
 async function main(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -27,6 +28,18 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return (await import("./cli/mcp.js")).mcp(command, context);
     case "call":
       return (await import("./cli/call.js")).call(command, context);
+    case "key new":
+      return (await import("./cli/key.js")).keyNew(command, context);
+    case "key show":
+      return (await import("./cli/key.js")).keyShow(command, context);
+    case "grant":
+      return (await import("./cli/grant.js")).grant(command, context);
+    case "token inspect":
+      return (await import("./cli/inspect.js")).tokenInspect(command, context);
+    case "token identity":
+      return (await import("./cli/identity-token.js")).tokenIdentity(command, context);
+    case "revoke":
+      return (await import("./cli/revoke.js")).revoke(command, context);
   }
 }
 

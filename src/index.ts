@@ -14,6 +14,7 @@ import type { PlugIn } from "./venue/plug-in.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
+export { type MintOptions, mintUcan } from "./authz/mint-ucan.js";
 export { ConfigError } from "./config/errors.js";
 export type { DidGrant, FileConfigInput, RootConfigInput, UcanConfig, VenueConfigInput } from "./config/types.js";
 export type {
@@ -30,6 +31,10 @@ export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors.js"
 export type { Log, LogFields } from "./core/log.js";
 export { RootsError } from "./roots/open.js";
 export type { FileInputs, FileOutputs } from "./schema/types.js";
+export type { Minted, MintProfile, MintRequest } from "./ucan/mint.js";
+export { MintError } from "./ucan/mint-error.js";
+export { type IdentityRequest, mintIdentity } from "./ucan/mint-identity.js";
+export { newSeed, type SigningKey, signingKeyFromSeed } from "./ucan/signing-key.js";
 export type { PlugIn, PlugInOperation } from "./venue/plug-in.js";
 
 /** What {@link createFileAdapter} takes: the `file` key of a venue's configuration, and where the audit goes. */

@@ -4,7 +4,7 @@ export interface AuditRecord {
   readonly time: number;
   readonly caller: string;
   readonly operation: string;
-  /** `file://<root>/<path>`, canonical, or as far as it could be understood. */
+  /** `file://<root>/<path>`, canonical, or as far as it could be understood; `ucan:<id>` or `ucan:<DID>` of what was issued or revoked. */
   readonly resource: string;
   /** `OK` or an error code. */
   readonly outcome: string;

@@ -1,6 +1,6 @@
 import type { Capability } from "../core/capability.js";
 import type { TokenFault } from "../ucan/fault.js";
-import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
+import type { ChainFault, UcanToken, UcanVerifier } from "../ucan/proof.js";
 import type { DenialReason } from "./denial.js";
 import { covers, type Grant, parseGrant } from "./grant.js";
 import type { LinkReport, TokenQuestion, TokenReport } from "./token-report.js";
@@ -10,6 +10,8 @@ export interface InspectionRules {
   readonly verifier: UcanVerifier<Grant>;
   /** DID of whoever owns a root; without a root the operator's. `undefined`: there is no such root. */
   ownerOf(root: string | undefined): string | undefined;
+  /** Owners of roots of their own: a grant on every root, by one of them, is one on theirs. */
+  readonly owners?: readonly string[];
   /** The one DID of whoever has several. Absent: nobody has. */
   readonly canonicalDid?: ((did: string) => string) | undefined;
 }
@@ -19,7 +21,7 @@ const NOBODY = "";
 
 /**
  * Works out what a token is worth here, whoever sends it. Each entry of its list is judged by the owner of its own root,
- * entries for every root by the operator; what is asked for, by the owner of its root. Of a root that somebody else owns
+ * entries for every root by whoever owns any; what is asked for, by the owner of its root. Of a root that somebody else owns
  * it says the same as of one that is not there.
  */
 export function inspectToken(question: TokenQuestion, rules: InspectionRules): TokenReport {
@@ -51,40 +53,46 @@ function worthOf(token: UcanToken<Grant>, question: TokenQuestion, rules: Inspec
   if (question.with === undefined) return found;
   const asked = parseGrant({ with: question.with, can: question.can });
   if (asked === undefined) return { grants: found.grants, reasons: ["not_covered"] };
-  const { grants, faults } = verdictIn(token, asked.segments[0], rules);
+  const { grants, faults } = giftIn(asked.segments[0], token, rules);
   const answer = grants.find((grant) => covers(grant, asked));
-  if (answer === undefined) {
-    const isClaimed = token.own.some((grant) => covers(grant, asked));
-    return { grants: found.grants, reasons: isClaimed && faults.length > 0 ? faults : ["not_covered"] };
-  }
-  return { grants: unique([...found.grants, answer]), reasons: [], answer };
+  if (answer !== undefined) return { grants: unique([...found.grants, answer]), reasons: [], answer };
+  const isClaimed = token.own.some((grant) => covers(grant, asked));
+  return { grants: found.grants, reasons: isClaimed ? faults : ["not_covered"] };
 }
 
-/** Goes through its own list, by the owner of each root that it names. */
+/** Goes through its own list, root by root. */
 function listWorth(token: UcanToken<Grant>, rules: InspectionRules): Worth {
   const held: Grant[] = [];
   const reasons: DenialReason[] = [];
   for (const root of new Set(token.own.map(({ segments }) => segments[0]))) {
-    const { grants, faults } = verdictIn(token, root, rules);
-    const given = token.own.filter((own) => own.segments[0] === root && grants.some((grant) => covers(grant, own)));
-    held.push(...given);
+    const { grants, faults } = giftIn(root, token, rules);
     const claimed = token.own.filter(({ segments }) => segments[0] === root);
-    if (given.length < claimed.length) reasons.push(...(faults.length > 0 ? faults : (["not_covered"] as const)));
+    const given = claimed.filter((own) => grants.some((grant) => covers(grant, own)));
+    held.push(...given);
+    if (given.length < claimed.length) reasons.push(...faults);
   }
-  const own = token.check();
-  if (own !== undefined) reasons.unshift(own);
-  else if (held.length === 0 && reasons.length === 0) reasons.push("not_covered");
-  return { grants: unique(held), reasons };
+  const fault = token.own.length === 0 ? (token.check() ?? "not_covered") : undefined;
+  return { grants: unique(held), reasons: fault === undefined ? reasons : [fault] };
 }
 
-function verdictIn(
-  token: UcanToken<Grant>,
-  root: string | undefined,
-  rules: InspectionRules,
-): { readonly grants: readonly Grant[]; readonly faults: readonly DenialReason[] } {
-  const { grants, faults } = token.verdict(rules.ownerOf(root) ?? NOBODY);
-  return { grants: grants.map(({ grant }) => grant), faults: faults.map(({ reason }) => reason) };
+/** What a token gives in a root, and why no more. */
+interface Gift {
+  readonly grants: readonly Grant[];
+  readonly faults: readonly DenialReason[];
 }
+
+/** Where it gives nothing, the reasons are those of a root that is not there: whose root it is does not show in them. */
+function giftIn(root: string | undefined, token: UcanToken<Grant>, { ownerOf, owners = [] }: InspectionRules): Gift {
+  const possible = [ownerOf(root) ?? NOBODY, ...(root === undefined ? owners : [])];
+  const verdicts = possible.map((owner) => token.verdict(owner));
+  const { grants, faults } = verdicts.find((verdict) => verdict.grants.length > 0) ?? { grants: [], faults: [] };
+  const here = grants.map(({ grant }) => grant).filter(({ segments }) => (segments[0] ?? root) === root);
+  if (here.length > 0) return { grants: here, faults: reasonsOf(faults, "not_covered") };
+  return { grants: [], faults: reasonsOf(token.verdict(ownerOf(undefined) ?? NOBODY).faults, "issuer_not_owner") };
+}
+
+const reasonsOf = (faults: readonly ChainFault[], otherwise: DenialReason): readonly DenialReason[] =>
+  faults.length === 0 ? [otherwise] : faults.map(({ reason }) => reason);
 
 /** Each way of writing once. */
 function unique(grants: readonly Grant[]): Grant[] {

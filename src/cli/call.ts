@@ -1,26 +1,42 @@
 import { randomUUID } from "node:crypto";
+import { ConfigError } from "../config/errors.js";
+import type { VenueConfig } from "../config/types.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { Log } from "../core/log.js";
 import { internalError } from "../core/texts.js";
-import { type Command, UsageError } from "../surfaces/cli/arguments.js";
+import type { Command } from "../surfaces/cli/arguments.js";
+import { UsageError } from "../surfaces/cli/options.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
 import { openVenue } from "../venue/open-venue.js";
-import { type CommandContext, EXIT } from "./context.js";
+import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
+import { maxMessageBytes } from "./message-size.js";
+import { ownCaller } from "./own-caller.js";
 
-/** `venue-files call`: runs one operation as the operator and prints its output. */
+/** What names one of our file operations, in either way: nothing else needs to be there for it. */
+const FILE_OPERATION = /^\/?(?:file:|v\/ops\/file\/)/;
+/** What stands for standard input. */
+const STDIN = "-";
+
+/** `venue-files call`: runs one operation, as the operator or as who holds a key, and prints its output. */
 export async function call(command: Extract<Command, { name: "call" }>, context: CommandContext): Promise<number> {
-  const input = parseInput(command.input);
+  const isOnStdin = command.input === STDIN;
+  const given = isOnStdin ? undefined : parseInput(command.input, QUOTE);
   const config = loadOneConfig(command.source, context.cwd);
   const caps = loadCaps(command.capsFile);
+  const caller = await ownCaller(command.caller, config, context);
+  const input = isOnStdin ? await inputFrom(context.stdin, config) : given;
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
   const log = openConfiguredLog(config, context.stderr);
-  const venue = await openVenue(config, { listens: false, env: context.env, log });
+  const filesOnly = FILE_OPERATION.test(command.operation);
+  const venue = await openVenue(config, { listens: false, env: context.env, log, filesOnly, ...caller });
   try {
-    const name = venue.host.catalogue.resolve(command.operation)?.operation.metadata.name ?? command.operation;
-    const output = await venue.adapter.invoke(name, input, { caps, signal: stop.signal });
-    await print(context, `${outputJson(output, log)}\n`);
+    const operation = venue.host.catalogue.resolve(command.operation)?.operation.metadata.name ?? command.operation;
+    const own = venue.ownContext();
+    const narrowed = { ...own, signal: stop.signal, ...(caps === undefined ? {} : { caps }) };
+    const job = venue.host.run({ operation, input, caller: own.callerDID ?? venue.host.did, context: narrowed });
+    await print(context, `${outputJson(await job.result, log)}\n`);
     return EXIT.ok;
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
@@ -32,11 +48,21 @@ export async function call(command: Extract<Command, { name: "call" }>, context:
   }
 }
 
-function parseInput(text: string): unknown {
+/** @throws UsageError, ConfigError for more than an operation can take */
+async function inputFrom(stdin: CommandContext["stdin"], config: VenueConfig): Promise<unknown> {
+  const { readStdin } = await import("./token-files.js");
+  const text = await readStdin(stdin, maxMessageBytes(config));
+  if (text === undefined) throw new ConfigError(["Standard input holds more than an operation can take"], EXIT.config);
+  return parseInput(text, "Give one JSON object on standard input");
+}
+
+const QUOTE = `Quote it: '{"root":"tmp","path":"a.txt"}'`;
+
+function parseInput(text: string, advice: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UsageError(`The input of 'call' is not valid JSON. Quote it: '{"root":"tmp","path":"a.txt"}'`);
+    throw new UsageError(`The input of 'call' is not valid JSON. ${advice}`);
   }
 }
 
@@ -49,11 +75,4 @@ function outputJson(output: unknown, log: Log): string {
     log.error({ err, requestId }, "internal error");
     throw internalError(requestId);
   }
-}
-
-/** Waits until a long output has really left for a pipe. */
-function print({ stdout }: CommandContext, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stdout.write(text, (error) => (error === undefined || error === null ? resolve() : reject(error)));
-  });
 }

@@ -2,12 +2,14 @@ import { existsSync } from "node:fs";
 import { ConfigError } from "../config/errors.js";
 import { checkListener, isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
+import { type Log, silentLog } from "../core/log.js";
 import type { Root } from "../core/operation.js";
-import { openRoots, RootsError } from "../roots/open.js";
+import { type OpenRoots, openRoots, RootsError } from "../roots/open.js";
 import type { Command } from "../surfaces/cli/arguments.js";
-import { describeVenue, type VenueFacts } from "../surfaces/cli/describe-venue.js";
-import { openIdentity } from "../venue/identity.js";
+import { describeVenue, type RevocationFacts, type VenueFacts } from "../surfaces/cli/describe-venue.js";
+import { canonicalDid, type Identity, openIdentity } from "../venue/identity.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
+import { openRevocations, revocationPlace } from "../venue/revocations.js";
 import { checkSecretsOutside } from "../venue/secrets.js";
 import { defaultStateDir } from "../venue/state-dir.js";
 import { resolveStaticTokens, type StaticToken } from "../venue/static-tokens.js";
@@ -23,55 +25,100 @@ export async function check(command: Extract<Command, { name: "check" }>, contex
   for (const config of configs) {
     const refusal = checkListener(config);
     if (refusal !== undefined) problems.push(refusal);
-    try {
-      described.push(describeVenue(await factsOf(config, context)));
-    } catch (error) {
-      if (!(error instanceof ConfigError) && !(error instanceof RootsError)) throw error;
-      problems.push(...error.problems);
-    }
+    const found = await factsOf(config, { env: context.env, problems });
+    if (found !== undefined) described.push(describeVenue(found));
   }
-  if (problems.length > 0) throw new ConfigError(problems, EXIT.config);
+  if (problems.length > 0) throw new ConfigError([...new Set(problems)], EXIT.config);
   context.stdout.write(`venue-files ${packageVersion()}: the configuration is valid\n\n${described.join("\n")}`);
   return EXIT.ok;
 }
 
-/** Opens what can be opened without leaving anything behind: roots, and an identity that exists already. */
-async function factsOf(config: VenueConfig, { env }: CommandContext): Promise<VenueFacts> {
-  const { seed, seedFile } = config;
-  checkSecretsOutside(config, env);
-  const exists = seed !== undefined || (seedFile !== undefined && existsSync(seedFile));
-  const identity = exists ? openIdentity({ seed, seedFile, did: config.did }) : undefined;
-  const opened = openRoots(config.file);
+/** What one venue is looked at with. */
+interface Look {
+  readonly env: CommandContext["env"];
+  /** What is wrong is added here, so that all of it is told at once. */
+  readonly problems: string[];
+}
+
+/** Opens what can be opened without leaving anything behind: roots, and what exists already. `undefined`: not all can. */
+async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<VenueFacts | undefined> {
+  const warnings: string[] = [...config.warnings];
+  const log: Log = { ...silentLog, warn: (_fields, text) => warnings.push(text) };
+  const attempt = <T>(step: () => T): T | undefined => attempting(step, problems);
+  attempt(() => checkSecretsOutside(config, env));
+  const identity = attempt(() => existingIdentity(config, log));
+  const tokens = attempt(() => tokensOf(config, identity, env));
+  const revocations = attempt(() => revocationsOf(config, { env, log }));
+  const localTokenIn = attempt(() => localTokenDirectory(config, env));
+  const opened = attempt(() => openRoots(config.file));
   try {
-    const loopback = isLoopbackListener(config);
+    if (tokens === undefined || revocations === undefined || opened === undefined) return undefined;
+    const canonical = (did: string) => (identity === undefined ? did : canonicalDid(identity, did));
+    const operator = config.operator ?? identity?.did ?? config.did;
     return {
       config,
-      loopback,
+      loopback: isLoopbackListener(config),
       did: identity?.did ?? config.did,
-      keyIsMade: seedFile !== undefined && !exists,
+      keyIsMade: config.seedFile !== undefined && identity === undefined,
       publicAccess: servesPublic(config),
       publicCaps: publicCapsOf(config),
-      localTokenIn: (config.auth.localToken ?? loopback) ? (config.stateDir ?? defaultStateDir(env)) : undefined,
-      tokens: tokensOf(config, identity, env),
-      roots: opened.roots.map(rootFacts),
-      warnings: [...config.warnings, ...opened.warnings],
+      localTokenIn,
+      tokens,
+      operatorDid: operator === undefined ? undefined : canonical(operator),
+      grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
+      revocations,
+      roots: rootsOf(config, opened, canonical),
+      warnings: [...warnings, ...opened.warnings],
     };
   } finally {
-    await opened.close();
+    await opened?.close();
   }
 }
 
-const rootFacts = ({ name, kind, readOnly, engine, description }: Root) => ({
-  name,
-  kind,
-  readOnly,
-  engine: engine ?? "",
-  ...(description === undefined ? {} : { description }),
-});
+function attempting<T>(step: () => T, problems: string[]): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof ConfigError) && !(error instanceof RootsError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+}
+
+function existingIdentity({ seed, seedFile, did }: VenueConfig, log: Log): Identity | undefined {
+  const exists = seed !== undefined || (seedFile !== undefined && existsSync(seedFile));
+  return exists ? openIdentity({ seed, seedFile, did, log }) : undefined;
+}
+
+function revocationsOf(config: VenueConfig, { env, log }: { env: Look["env"]; log: Log }): RevocationFacts {
+  const place = revocationPlace(config, env);
+  const list = openRevocations(place, { log });
+  const entries = existsSync(place.path) ? list.size : undefined;
+  return { path: place.path, entries, has: (did) => list.has(did) };
+}
+
+function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | undefined {
+  const isUsed = config.auth.localToken ?? isLoopbackListener(config);
+  return isUsed ? (config.stateDir ?? defaultStateDir(env)) : undefined;
+}
+
+function rootsOf({ file }: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {
+  return opened.roots.map(({ name, kind, readOnly, engine, description }: Root) => {
+    const owner = file.roots[name]?.owner;
+    return {
+      name,
+      kind,
+      readOnly,
+      engine: engine ?? "",
+      ...(description === undefined ? {} : { description }),
+      ...(owner === undefined ? {} : { owner: canonical(owner) }),
+    };
+  });
+}
 
 function tokensOf(
   config: VenueConfig,
-  identity: { did: string; keyDid: string } | undefined,
+  identity: Pick<Identity, "did" | "keyDid"> | undefined,
   env: CommandContext["env"],
 ): readonly StaticToken[] {
   const did = identity?.did ?? config.did ?? "<venueDID>";
@@ -79,5 +126,6 @@ function tokensOf(
     did,
     keyDid: identity?.keyDid ?? did,
     operatorDid: config.operator ?? did,
+    roots: config.file.roots,
   });
 }

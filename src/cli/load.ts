@@ -26,6 +26,10 @@ export function loadOneConfig(source: ConfigSource, cwd: string): VenueConfig {
   throw new ConfigError(["This command needs a configuration with one venue, not several"], EXIT.config);
 }
 
+/** The same for a command that can do without. @throws ConfigError */
+export const loadOptionalConfig = (file: string | undefined, cwd: string): VenueConfig | undefined =>
+  file === undefined ? undefined : loadOneConfig({ file, roots: [] }, cwd);
+
 const READ_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
   ENOTDIR: "no such file",

@@ -4,11 +4,9 @@ import type { Command } from "../surfaces/cli/arguments.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
+import { maxMessageBytes } from "./message-size.js";
+import { ownCaller } from "./own-caller.js";
 import { warn } from "./warn.js";
-
-/** JSON text may need up to six characters for one of a body, and a message has some more around it. */
-const MESSAGE_FACTOR = 6;
-const MESSAGE_EXTRA_BYTES = 1_048_576;
 
 /** `venue-files mcp`: serves MCP on standard input and output until the client goes. */
 export async function mcp(command: Extract<Command, { name: "mcp" }>, context: CommandContext): Promise<number> {
@@ -16,18 +14,24 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   const config = loadOneConfig(command.source, context.cwd);
   if (config.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
   const caps = loadCaps(command.capsFile);
+  const caller = await ownCaller(command.caller, config, context);
   const stopped = context.untilStopped();
   const log = openConfiguredLog(config, stderr);
+  const filesOnly = config.mcp.includeAdapters?.every((name) => name === "file") ?? true;
   const [venue, { serveMcpStdio }] = await Promise.all([
-    import("../venue/open-venue.js").then(({ openVenue }) => openVenue(config, { listens: false, env, log })),
+    import("../venue/open-venue.js").then(({ openVenue }) =>
+      openVenue(config, { listens: false, env, log, filesOnly, ...caller }),
+    ),
     import("../surfaces/mcp/stdio.js"),
   ]);
   warn(venue, context);
   if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
-  const maxMessageBytes = config.file.limits.maxWriteBytes * MESSAGE_FACTOR + MESSAGE_EXTRA_BYTES;
   const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
   try {
-    const served = serveMcpStdio(venue.mcpHost(caps), { input: stdin, output: stdout, maxMessageBytes, onError });
+    const served = serveMcpStdio(venue.mcpHost(caps), {
+      ...{ input: stdin, output: stdout, onError },
+      maxMessageBytes: maxMessageBytes(config),
+    });
     await Promise.race([served, stopped]);
     return EXIT.ok;
   } finally {

@@ -19,7 +19,9 @@ export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | u
   checkBaseUrl(at(venue, "baseUrl"), draft);
   checkIdentity(venue, draft);
   checkCaps(at(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
-  checkTokens(at(venue, "auth", "tokens"), draft, isGrant);
+  checkOwners(at(venue, "file", "roots"), draft);
+  checkTokens(venue, draft, isGrant);
+  checkGrants(at(venue, "auth", "grants"), draft, isGrant);
   checkOrigins(at(venue, "corsOrigins"), venue, draft);
   checkStorage(at(venue, "storage", "path"), draft);
 }
@@ -50,24 +52,50 @@ function checkIdentity(venue: Place, draft: DraftVenue): void {
     const [given, inFile] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
     report(at(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
   }
-  if (did !== undefined && operator === publicDid(did)) report(at(venue, "operator"), PUBLIC_DID);
+  checkNotPublic(at(venue, "operator"), operator, draft);
 }
 
-const PUBLIC_DID = "must not be the DID of callers without credentials";
-const publicDid = (did: string): string => `${did}:public`;
+/** What a key has is never of this form, so it is a venue's own DID, known only once there is its key, with `:public`. */
+const PUBLIC_OF_KEY = /^did:key:[^:]+:public$/;
 
-function checkCaps(place: Place, caps: Draft<readonly Capability[]> | undefined, isGrant: IsGrant | undefined): void {
+/** Callers without credentials have a DID too; what it had would be everybody's. */
+function checkNotPublic(place: Place, given: string | undefined, { did }: DraftVenue): void {
+  if (given === undefined) return;
+  const isPublic = PUBLIC_OF_KEY.test(given) || (did !== undefined && given === `${did}:public`);
+  if (isPublic) report(place, "must not be the DID of callers without credentials");
+}
+
+type Capabilities = Draft<readonly Capability[]> | undefined;
+
+function checkCaps(place: Place, caps: Capabilities, isGrant: IsGrant | undefined): void {
   if (isGrant === undefined) return;
   for (const [index, capability] of (caps ?? []).entries()) {
+    const { with: resource, can } = capability ?? {};
     // Where a member is missing or no string, that has been said already.
-    const isComplete = capability?.with !== undefined && capability.can !== undefined;
-    if (!isComplete || isGrant(capability)) continue;
+    if (resource === undefined || can === undefined || isGrant({ with: resource, can })) continue;
     const expected = `expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`;
-    place.check.problems.push(`${quoted(below(place, index))} grants nothing: ${expected}`);
+    report(below(place, index), `grants nothing: ${expected}`);
   }
 }
 
-function checkTokens(place: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+function checkGrants(place: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+  const grants = draft.auth?.grants;
+  for (const [index, grant] of (grants ?? []).entries()) checkNotPublic(at(place, index, "did"), grant?.did, draft);
+  checkCaps(place, grants, isGrant);
+}
+
+function checkOwners(roots: Place, draft: DraftVenue): void {
+  for (const { name, owner } of ownersOf(draft)) checkNotPublic(at(roots, name, "owner"), owner, draft);
+}
+
+function* ownersOf({ file }: DraftVenue): Generator<{ readonly name: string; readonly owner: string }> {
+  for (const [name, root] of Object.entries(file?.roots ?? {})) {
+    if (typeof root === "object" && root.owner !== undefined) yield { name, owner: root.owner };
+  }
+}
+
+function checkTokens(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+  const place = at(venue, "auth", "tokens");
   const firstOf = new Map<string, Place>();
   for (const [index, token] of (draft.auth?.tokens ?? []).entries()) {
     if (token === undefined) continue;
@@ -75,15 +103,24 @@ function checkTokens(place: Place, draft: DraftVenue, isGrant: IsGrant | undefin
     const first = token.name === undefined ? undefined : firstOf.get(token.name);
     if (first !== undefined) place.check.problems.push(`${quoted(first)} and ${quoted(name)} are the same`);
     else if (token.name !== undefined) firstOf.set(token.name, name);
-    checkBearer(at(place, index, "did"), token.did, draft);
+    checkBearer(at(place, index, "did"), token.did, { venue, draft });
     checkCaps(at(place, index, "caps"), token.caps, isGrant);
   }
 }
 
-function checkBearer(place: Place, bearer: string | undefined, { did, operator }: DraftVenue): void {
+/** A token that anybody may copy only adds capabilities: it is never somebody who has all of them. */
+function checkBearer(
+  place: Place,
+  bearer: string | undefined,
+  { venue, draft }: { readonly venue: Place; readonly draft: DraftVenue },
+): void {
+  if (bearer === undefined) return;
+  checkNotPublic(place, bearer, draft);
   // Without either the operator has the DID of the key, which only the venue knows.
-  if (bearer !== undefined && bearer === (operator ?? did)) report(place, "must not be the operator of the venue");
-  else if (did !== undefined && bearer === publicDid(did)) report(place, PUBLIC_DID);
+  if (bearer === (draft.operator ?? draft.did)) report(place, "must not be the operator of the venue");
+  for (const { name, owner } of ownersOf(draft)) {
+    if (owner === bearer) report(place, `must not be that of ${quoted(at(venue, "file", "roots", name, "owner"))}`);
+  }
 }
 
 function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {

@@ -6,10 +6,9 @@ import type { KeyPath } from "./key-path.js";
  * that a config never silently does nothing. Whoever implements a key moves it from here to `schemas/config.json`.
  */
 const LATER_KEYS: readonly (readonly string[])[] = [
-  ...["auth.grants", "auth.ucan"],
   "mcp.tools",
   "file.limits.maxUploadBytes",
-  ...["file.roots.*.dlfs", "file.roots.*.owner", "file.roots.*.quota"],
+  ...["file.roots.*.dlfs", "file.roots.*.quota"],
   ...["file.roots.*.deny", "file.roots.*.encoding", "file.roots.*.grep"],
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
   ...["drives.store", "drives.staleMs", "drives.verifyReads", "drives.allowKeyExport", "drives.limits"],

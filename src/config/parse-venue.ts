@@ -3,6 +3,7 @@ import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
 import { crossCheck, type IsGrant } from "./cross-checks.js";
 import { deepFreeze } from "./deep-freeze.js";
 import { fitMcp } from "./fit-mcp.js";
+import { warnOfIdleRights } from "./idle-rights.js";
 import type { JsonSchema } from "./json-schema.js";
 import { completeFile, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
 import { takeReferenceKeys } from "./reference-keys.js";
@@ -42,7 +43,8 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
     complete() {
       const { file, ...others } = parseChecked({ ...draft, mcp });
       const roots = joinRoots(file.roots, extraRoots);
-      return deepFreeze({ ...normalise(others), file: completeFile(filePlace, { ...file, roots }), warnings });
+      const config = { ...normalise(others), file: completeFile(filePlace, { ...file, roots }), warnings };
+      return deepFreeze({ ...config, warnings: [...warnings, ...warnOfIdleRights(venue, config)] });
     },
   };
 }

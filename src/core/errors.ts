@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   ASSET_NO_CONTENT: { http: 404, rpc: -32602, retry: false },
   PERMISSION_DENIED: { http: 403, rpc: -32003, retry: false },
   NO_SPACE: { http: 507, rpc: -32603, retry: false },
+  NOT_SUPPORTED: { http: 501, rpc: -32603, retry: false },
   TIMEOUT: { http: 504, rpc: -32603, retry: true },
   ABORTED: { http: 503, rpc: -32800, retry: true },
   IO_ERROR: { http: 500, rpc: -32603, retry: true },
@@ -37,6 +38,17 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, { http: number; rpc: number; retry: boolean }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Codes that only `venue-files/drive` throws, beside some of those above: what works on values answers no call. */
+export type DriveErrorCode =
+  | "BAD_FORMAT"
+  | "UNSUPPORTED_CELL"
+  | "MISSING_CELL"
+  | "LIMIT"
+  | "EXISTS"
+  | "NAME_CLASH"
+  | "FUTURE_TIME"
+  | "KEY_REQUIRED";
 export type ErrorData = Readonly<Record<string, unknown>>;
 
 /**
@@ -45,10 +57,10 @@ export type ErrorData = Readonly<Record<string, unknown>>;
  */
 export class FileAdapterError extends Error {
   override readonly name = "FileAdapterError";
-  readonly code: ErrorCode;
+  readonly code: ErrorCode | DriveErrorCode;
   readonly data: ErrorData;
 
-  constructor(code: ErrorCode, message: string, data: ErrorData) {
+  constructor(code: ErrorCode | DriveErrorCode, message: string, data: ErrorData) {
     super(message);
     this.code = code;
     this.data = data;
@@ -56,7 +68,11 @@ export class FileAdapterError extends Error {
 }
 
 /** Makes every {@link FileAdapterError}; the texts stand in `texts.ts`. */
-export function adapterError(code: ErrorCode, message: string, data: ErrorData = {}): FileAdapterError {
+export function adapterError(
+  code: ErrorCode | DriveErrorCode,
+  message: string,
+  data: ErrorData = {},
+): FileAdapterError {
   // An expected answer needs no stack, and capturing one would cost more than the failed call itself.
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;

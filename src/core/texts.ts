@@ -124,6 +124,10 @@ export const permissionDenied = (place: Place): FileAdapterError =>
 export const noSpace = (place: Place): FileAdapterError =>
   adapterError("NO_SPACE", `No space left: ${rp(place)}`, at(place));
 
+/** @param what the venue cannot do, and how it could */
+export const notSupportedHere = (what: string): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", `Not supported by this venue: ${what}`);
+
 export const timedOut = (timeoutMs: number): FileAdapterError =>
   adapterError("TIMEOUT", `Operation timed out after ${timeoutMs} ms`);
 

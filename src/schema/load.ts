@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../core/adapter.js";
 
-/** What `schemas/file/<operation>.json` says of one operation. */
+/** What `schemas/<adapter>/<operation>.json` says of one operation. */
 export interface OperationSchema {
   readonly title: string;
   readonly description: string;
@@ -9,10 +9,10 @@ export interface OperationSchema {
   readonly output: JsonObject;
 }
 
-/** Reads the schema of a file operation. @param name without the adapter's name: `read` */
-export function loadOperationSchema(name: string): OperationSchema {
+/** Reads the schema of an operation. @param name without the adapter's name: `read` */
+export function loadOperationSchema(name: string, adapter = "file"): OperationSchema {
   return parseOperationSchema(
-    JSON.parse(readFileSync(new URL(`../../schemas/file/${name}.json`, import.meta.url), "utf8")),
+    JSON.parse(readFileSync(new URL(`../../schemas/${adapter}/${name}.json`, import.meta.url), "utf8")),
   );
 }
 

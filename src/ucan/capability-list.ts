@@ -1,5 +1,5 @@
+import { hasCapabilities } from "./capability-entries.js";
 import { decodeToken } from "./decode.js";
-import { isJsonObject } from "./strict-json.js";
 
 /**
  * Whether a token is, or claims to be, about capabilities: a request with such a token is judged by its proofs alone. One
@@ -8,7 +8,5 @@ import { isJsonObject } from "./strict-json.js";
  */
 export function carriesCapabilities(token: string): boolean {
   const decoded = decodeToken(token);
-  if ("fault" in decoded) return true;
-  const { att, cap } = decoded.payload;
-  return (Array.isArray(att) && att.length > 0) || (isJsonObject(cap) && Object.keys(cap).length > 0);
+  return "fault" in decoded || hasCapabilities(decoded.payload);
 }

@@ -13,6 +13,7 @@ const SIGNATURE_BYTES = 64;
 export interface DecodedToken {
   /** With a list of capabilities it is a UCAN, whatever stands in the list. */
   readonly kind: "identity" | "ucan";
+  readonly header: JsonObject;
   /** All claims, those that have no name here included. */
   readonly payload: JsonObject;
   /** DID by whose key it must be signed; not yet known to be one. */
@@ -46,7 +47,9 @@ export function decodeToken(token: string): DecodedToken | { readonly fault: Tok
   if (!isPlainHeader(header)) return { fault: "bad_header" };
   const claims = parseClaims(payload, header["kid"]);
   if ("fault" in claims) return claims;
-  return { ...claims, payload, signedText: token.slice(0, token.lastIndexOf(".")), signature };
+  const signedText = token.slice(0, token.lastIndexOf("."));
+  // A copy, because tokens are kept, and these few bytes would keep the whole buffer that they were cut from.
+  return { ...claims, header, payload, signedText, signature: Uint8Array.from(signature) };
 }
 
 /** Anything that could change how the signature is to be understood is refused, not only what we know. */
@@ -55,7 +58,7 @@ function isPlainHeader(header: JsonObject): boolean {
   return !("typ" in header) || header["typ"] === "JWT";
 }
 
-type Claims = Omit<DecodedToken, "payload" | "signedText" | "signature">;
+type Claims = Omit<DecodedToken, "header" | "payload" | "signedText" | "signature">;
 
 function parseClaims(payload: JsonObject, kid: unknown): Claims | { readonly fault: TokenFault } {
   const { iss: issuer, sub, aud: audience } = payload;

@@ -1,8 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { publicKeyFromDidKey } from "./did-key.js";
 
-/** What stands before the 32 bytes of an Ed25519 key in its SubjectPublicKeyInfo (RFC 8410). */
-const SPKI_HEADER = Buffer.from("302a300506032b6570032100", "hex");
 const DEFAULT_MAX_KEYS = 1000;
 
 /** Public keys by their DID. */
@@ -12,7 +10,7 @@ export interface PublicKeys {
 }
 
 /**
- * Makes keys out of DIDs, and keeps those used last: making one takes as long as checking a signature with it.
+ * Makes keys out of DIDs, and keeps those used last: what a DID says has to be decoded and looked at.
  *
  * @param maxKeys how many are kept
  */
@@ -35,5 +33,7 @@ export function createPublicKeys(maxKeys = DEFAULT_MAX_KEYS): PublicKeys {
 function makeKey(did: string): KeyObject | undefined {
   const raw = publicKeyFromDidKey(did);
   if (raw === undefined) return undefined;
-  return createPublicKey({ key: Buffer.concat([SPKI_HEADER, raw]), format: "der", type: "spki" });
+  // As a JWK (RFC 8037): to decode DER would take as long as checking a signature.
+  const key = { kty: "OKP", crv: "Ed25519", x: Buffer.from(raw).toString("base64url") };
+  return createPublicKey({ key, format: "jwk" });
 }

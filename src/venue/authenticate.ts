@@ -1,10 +1,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Authenticate, AuthenticationResult, Caller } from "../core/caller.js";
+import { covers, EVERYTHING, type Grant } from "../authz/grant.js";
+import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../core/caller.js";
 import type { Clock } from "../core/clock.js";
 import { type Log, silentLog } from "../core/log.js";
 import { type IdentityRules, verifyIdentityToken } from "../ucan/identity-token.js";
-import { createPublicKeys } from "../ucan/public-keys.js";
+import type { Revocations, UcanToken, UcanVerifier } from "../ucan/proof.js";
+import type { PublicKeys } from "../ucan/public-keys.js";
 import { canonicalDid, type Identity } from "./identity.js";
+import { createNameCaller } from "./name-caller.js";
 import type { StaticToken } from "./static-tokens.js";
 
 const BEARER = /^bearer(?:\s|$)/i;
@@ -25,9 +28,19 @@ export interface AuthenticatorOptions {
     readonly maxIdentityLifetime: number;
     readonly acceptUnboundIdentity: boolean;
   };
+  readonly keys: PublicKeys;
+  readonly revocations: Revocations;
+  /** The one that judges proofs, too: what it has checked here it need not check there. */
+  readonly verifier: UcanVerifier<Grant>;
   readonly clock: Clock;
   /** Told at level debug why a token was refused; never the token. */
   readonly log?: Log;
+}
+
+/** Finds out who calls. */
+export interface Authenticator {
+  readonly authenticate: Authenticate;
+  readonly nameCaller: NameCaller;
 }
 
 /** A token that needs only to be recognised. */
@@ -36,16 +49,31 @@ interface KnownToken {
   readonly caller: Caller;
 }
 
-/** Finds out who sends a request, by its `Authorization` header: agreed tokens first, then signed ones. */
-export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
+/**
+ * Finds out who sends a request, by its `Authorization` header: agreed tokens first, then signed ones; and who sends a
+ * call without one, by the UCANs in it.
+ */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { identity, log = silentLog } = options;
   const operatorDid = canonicalDid(identity, options.operatorDid);
   const known = knownTokens(options, operatorDid);
   const rules = identityRules(options);
 
+  const callerOf = (issuer: string, tokens: readonly UcanToken<Grant>[]): Caller => {
+    const did = canonicalDid(identity, issuer);
+    return {
+      did,
+      authentication: "ucan",
+      // Whoever is held to less than everything does not see the jobs and numbers of others.
+      isOperator: did === operatorDid && tokens.every(isUnbounded),
+      identityTokens: [...new Set(tokens.map(({ text }) => text))],
+    };
+  };
+
   const judge = (token: string): AuthenticationResult => {
     const verdict = verifyIdentityToken(token, rules);
     if ("did" in verdict) {
+      if (verdict.ucan !== undefined) return { caller: callerOf(verdict.did, [verdict.ucan]) };
       const did = canonicalDid(identity, verdict.did);
       return { caller: { did, authentication: "identity", isOperator: did === operatorDid } };
     }
@@ -56,13 +84,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
     return { refused: "invalid_token", ...(isForOther ? { delegatedTo } : {}) };
   };
 
-  return (authorization) => {
+  const authenticate: Authenticate = (authorization) => {
     if (!BEARER.test(authorization)) return { refused: "unsupported_scheme" };
     const [, token] = CREDENTIALS.exec(authorization) ?? [];
     if (token === undefined) return { refused: "invalid_token" };
     const caller = recognise(token, known);
     return caller === undefined ? judge(token) : { caller };
   };
+  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }) };
 }
 
 function knownTokens({ localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {
@@ -87,13 +116,17 @@ function recognise(token: string, known: readonly KnownToken[]): Caller | undefi
 
 const sha256Of = (token: string): Buffer => createHash("sha256").update(token).digest();
 
-function identityRules({ identity, rules, clock }: AuthenticatorOptions): IdentityRules {
+/** Whether the list of a token leaves its bearer everything. */
+const isUnbounded = ({ carriesCapabilities, own }: UcanToken<Grant>): boolean =>
+  !carriesCapabilities || own.some((grant) => covers(grant, EVERYTHING));
+
+function identityRules({ identity, rules, ...parts }: AuthenticatorOptions): IdentityRules<Grant> {
+  const { keys, revocations, verifier, clock } = parts;
   return {
+    ...{ keys, revocations, verifier, clock },
     venueDid: identity.did,
-    clock,
     clockSkewSeconds: rules.clockSkew,
     maxLifetimeSeconds: rules.maxIdentityLifetime,
     acceptUnbound: rules.acceptUnboundIdentity,
-    keys: createPublicKeys(),
   };
 }

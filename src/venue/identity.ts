@@ -1,14 +1,12 @@
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { ConfigError } from "../config/errors.js";
 import { type Log, silentLog } from "../core/log.js";
 import { escapeText } from "../core/texts.js";
-import { didKeyFromPublicKey, multikeyFromPublicKey } from "../ucan/did-key.js";
+import { newSeed, parseSeed, signingKeyFromSeed } from "../ucan/signing-key.js";
 import { isOpenToOthers, openSecretFile } from "./state-dir.js";
 
-/** What stands before the 32 bytes of a seed in a PKCS #8 Ed25519 key (RFC 8410). */
-const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
-const SEED_BYTES = 32;
-const SEED = /^[0-9a-fA-F]{64}$/;
+/** 64 hex digits and a line end. */
+const MAX_SEED_FILE_BYTES = 66;
 const DID_WEB = /^did:web:[A-Za-z0-9._%-]+(?::[A-Za-z0-9._%-]+)*$/;
 
 /** Who a venue is, and what proves it. */
@@ -44,11 +42,9 @@ export function openIdentity(options: IdentityOptions): Identity {
   const { seed, seedFile, did, log = silentLog } = options;
   if (seed !== undefined && seedFile !== undefined) throw invalid("Only one of 'seed' and 'seedFile' may be set");
   const isLasting = seed !== undefined || seedFile !== undefined;
-  const privateKey = privateKeyOf(isLasting ? seedBytes({ seed, seedFile, log }) : randomBytes(SEED_BYTES));
-  const publicKey = rawPublicKey(privateKey);
-  const keyDid = didKeyFromPublicKey(publicKey);
-  if (did !== undefined) checkDid({ did, keyDid, isLasting, log });
-  return { did: did ?? keyDid, keyDid, multikey: multikeyFromPublicKey(publicKey), publicKey, privateKey };
+  const key = signingKeyFromSeed(isLasting ? seedBytes({ seed, seedFile, log }) : newSeed());
+  if (did !== undefined) checkDid({ did, keyDid: key.did, isLasting, log });
+  return { ...key, did: did ?? key.did, keyDid: key.did };
 }
 
 /** The one DID of whoever has several: the `did:key` of the venue's key and the venue's DID are one identity. */
@@ -61,32 +57,22 @@ interface SeedSource {
   readonly log: Log;
 }
 
-function seedBytes({ seed, seedFile, log }: SeedSource): Buffer {
-  const text = seedFile === undefined ? seed : readSeed(seedFile, log);
-  if (text !== undefined && SEED.test(text)) return Buffer.from(text, "hex");
+function seedBytes({ seed, seedFile, log }: SeedSource): Uint8Array {
+  const bytes = parseSeed((seedFile === undefined ? seed : readSeed(seedFile, log)) ?? "");
+  if (bytes !== undefined) return bytes;
   if (seedFile === undefined) throw invalid("'seed' must be 64 hex digits");
   throw invalid(`'seedFile' must hold 64 hex digits and nothing else: ${escapeText(seedFile)}`);
 }
 
 function readSeed(path: string, log: Log): string {
   // A link may lead there: that is how secrets are mounted in containers.
-  const make = () => `${randomBytes(SEED_BYTES).toString("hex")}\n`;
-  const file = openSecretFile(path, { maxBytes: 2 * SEED_BYTES + 2, follow: true, make });
+  const make = () => `${Buffer.from(newSeed()).toString("hex")}\n`;
+  const file = openSecretFile(path, { maxBytes: MAX_SEED_FILE_BYTES, follow: true, make });
   const refuse = (fault: string) => `'seedFile' cannot be used: ${fault}: ${escapeText(path)}`;
   if ("fault" in file) throw new ConfigError([refuse(file.fault)], file.exitStatus);
   if (isOpenToOthers(file.stat, "write")) throw invalid(refuse("others may write it. Make its mode 0600"));
   if (isOpenToOthers(file.stat, "read")) log.warn({}, "Others may read the file of 'seedFile'. Make its mode 0600");
   return file.text.replace(/\r?\n$/, "");
-}
-
-function privateKeyOf(seed: Buffer): KeyObject {
-  return createPrivateKey({ key: Buffer.concat([PKCS8_HEADER, seed]), format: "der", type: "pkcs8" });
-}
-
-function rawPublicKey(privateKey: KeyObject): Uint8Array {
-  const spki = createPublicKey(privateKey).export({ format: "der", type: "spki" });
-  // The key is the tail of it, after a fixed header.
-  return new Uint8Array(spki.subarray(-SEED_BYTES));
 }
 
 interface DidCheck {

@@ -1,7 +1,8 @@
 import type { HostedFileAdapter } from "../adapter.js";
 import type { McpConfig, VenueConfig } from "../config/types.js";
-import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../core/adapter.js";
-import type { Caller } from "../core/caller.js";
+import type { ResolveAsset, SurfaceContext } from "../core/adapter.js";
+import { attribute } from "../core/attribute.js";
+import type { Caller, NameCaller } from "../core/caller.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { packageVersion } from "../version.js";
 import type { HostedOperation } from "./catalogue.js";
@@ -16,55 +17,64 @@ export interface McpParts {
   readonly host: VenueHost;
   readonly files: HostedFileAdapter;
   readonly resolveAsset: ResolveAsset;
+  readonly nameCaller: NameCaller;
   readonly logInternal: (error: unknown, requestId: string) => void;
 }
 
+/** Our own, for people rather than models: they are offered only where the configuration names them. */
+const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth"]);
+
 /**
  * MCP as one caller sees it.
- * @param who the caller; or, without one, the operator of this configuration, whom `caps` may narrow
+ * @param who a caller of the venue; or what the calls of whoever started it have in common
  */
-export function createMcpHost(parts: McpParts, who: Caller | { readonly caps?: unknown }): McpHost {
+export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext): McpHost {
   const { config, host, resolveAsset } = parts;
   const { mcp, jobs, file } = config;
-  const caller = "did" in who ? who : undefined;
+  const offered = offeredBy(parts);
+  // Where every operation ends earlier by itself, nobody needs to watch the time.
+  const areOurs = offered.every(({ adapter: { name } }) => name === parts.files.name || UNLESS_NAMED.has(name));
   return {
     serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
     instructions: INSTRUCTIONS,
-    tools: toolsOf(parts),
-    // Where every operation ends earlier by itself, nobody needs to watch the time.
-    maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && host.catalogue.revision === 1 ? undefined : jobs.maxWaitMs,
+    tools: offered.map(({ metadata }) => metadata),
+    maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
     logInternal: parts.logInternal,
     submit({ operation, input, ucans }, signal) {
-      const context: SurfaceContext = {
+      const common: SurfaceContext = {
         signal,
         resolveAsset,
         budget: { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes },
         ...(ucans === undefined ? {} : { ucans }),
-        ...identityOf(who),
       };
-      const submission = { operation, input, caller: caller?.did ?? host.did, context };
-      // On stdio nobody can ask for the record later.
-      return caller === undefined ? host.run(submission) : host.submit(submission);
+      if (!("did" in who)) {
+        // On stdio nobody can ask for the record later.
+        const context = { ...common, ...who, ...together(who.ucans, ucans) };
+        return host.run({ operation, input, caller: who.callerDID ?? host.did, context });
+      }
+      const { did, context } = attribute(who, ucans, parts.nameCaller);
+      return host.submit({ operation, input, caller: did, context: { ...common, ...context } });
     },
   };
 }
 
-function identityOf(who: Caller | { readonly caps?: unknown }): Partial<SurfaceContext> {
-  if (!("did" in who)) return who.caps === undefined ? {} : { caps: who.caps };
-  const { did, authentication, tokenCaps } = who;
-  return { callerDID: did, authentication, ...(tokenCaps === undefined ? {} : { tokenCaps }) };
+/** Tokens that go with every call, and those of one. What is no list stays what it is, and is refused as such. */
+function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
+  if (given === undefined) return own === undefined ? {} : { ucans: own };
+  return { ucans: Array.isArray(own) && Array.isArray(given) ? [...own, ...given] : given };
 }
 
-/** Tools of a venue that has nothing to write to leave out those that write. */
-function toolsOf({ config, host, files }: McpParts): OperationMetadata[] {
+/** What is offered as tools. A venue that has nothing to write to leaves out those that write. */
+function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
   const { includeAdapters, includePathPrefixes } = config.mcp;
   const writable = files.roots.some((root) => !root.readOnly);
-  const offered = ({ path, adapter, metadata }: HostedOperation) =>
-    (includeAdapters === undefined || includeAdapters.includes(adapter.name)) &&
-    includePathPrefixes.some((prefix) => path.startsWith(prefix)) &&
-    (adapter.name !== files.name || writable || !metadata.changes);
+  const isIncluded = (name: string) => includeAdapters?.includes(name) ?? !UNLESS_NAMED.has(name);
   return host.catalogue
     .list()
-    .filter(offered)
-    .map(({ metadata }) => metadata);
+    .filter(
+      ({ path, adapter, metadata }) =>
+        isIncluded(adapter.name) &&
+        includePathPrefixes.some((prefix) => path.startsWith(prefix)) &&
+        (adapter.name !== files.name || writable || !metadata.changes),
+    );
 }

@@ -2,22 +2,24 @@ import { assembleAdapter, type HostedFileAdapter } from "../adapter.js";
 import type { AuditSink } from "../audit/record.js";
 import { teeSink } from "../audit/tee.js";
 import { ConfigError } from "../config/errors.js";
-import { bareHost, isLoopbackListener } from "../config/loopback.js";
-import type { McpConfig, RateLimitConfig, VenueConfig } from "../config/types.js";
+import { isLoopbackListener } from "../config/loopback.js";
+import type { McpConfig, VenueConfig } from "../config/types.js";
+import type { SurfaceContext } from "../core/adapter.js";
 import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
 import { RootsError } from "../roots/open.js";
-import type { RateLimit } from "../surfaces/http/host.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { type Access, closedAccess } from "./access.js";
 import type { VenueAssets } from "./assets.js";
-import { createMcpHost } from "./mcp-host.js";
+import { capabilityRulesOf } from "./capabilities.js";
+import { httpOptions } from "./http-options.js";
+import { createMcpHost, type McpParts } from "./mcp-host.js";
 import type { VenueMetrics } from "./metrics.js";
 import { openAssets, openAudit } from "./open-parts.js";
+import { type OwnCaller, ownContext } from "./own-caller.js";
 import { type PlugIn, plugIn } from "./plug-in.js";
-import { publicCapsOf, servesPublic } from "./public-caps.js";
 import { applyReload, unappliedKeys } from "./reload.js";
-import { createVenueHost, type VenueHost, type VenueHttpOptions } from "./venue.js";
+import { createVenueHost, type VenueHost } from "./venue.js";
 
 /** A venue with its file adapter, as a configuration describes it. */
 export interface OpenVenue {
@@ -28,8 +30,10 @@ export interface OpenVenue {
   readonly log: Log;
   /** Hosts somebody else's adapter beside our own; it is closed with the venue. @throws Error when its names are taken */
   register(adapter: PlugIn): void;
-  /** MCP for the operator of this configuration, whom `caps` may narrow. @throws Error when MCP is switched off */
+  /** MCP for whoever started the venue, whom `caps` may narrow. @throws Error when MCP is switched off */
   mcpHost(caps?: unknown): McpHost;
+  /** What the calls of whoever started the venue have in common. */
+  ownContext(): SurfaceContext;
   /** Makes changed roots, public rights and static tokens ready. @throws ConfigError, and then nothing has changed */
   prepareReload(config: VenueConfig): PreparedReload;
   close(): Promise<void>;
@@ -48,11 +52,14 @@ export interface OpenVenueOptions {
   /** Environment variables, for tokens and the state directory. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
+  /** Without listening: who calls in place of the operator. */
+  readonly caller?: OwnCaller;
+  /** Without listening, for the operator: only file operations will be called, which takes neither key nor proofs. */
+  readonly filesOnly?: boolean;
 }
 
 /** How long running jobs get to end when the venue closes. */
 const CLOSE_GRACE_MS = 5000;
-const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 
 interface Closable {
   close(): Promise<unknown>;
@@ -118,7 +125,9 @@ class VenueOpener {
       operations: () => host.catalogue.list(),
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
-    return this.#venue({ access, assets, adapter, host, sink });
+    const venue = this.#venue({ access, assets, adapter, host, sink });
+    await this.#hostOwnOperations(venue, sink);
+    return venue;
   }
 
   #keep<T extends Closable>(part: T): T {
@@ -129,11 +138,12 @@ class VenueOpener {
   readonly #logInternal = (err: unknown, requestId: string): void =>
     this.#options.log.error({ err, requestId }, "internal error");
 
-  /** Other commands need neither a key nor tokens, so they do not load what makes them. */
+  /** What makes keys and judges tokens is loaded only where it is needed. */
   async #openAccess(): Promise<Access> {
-    if (!this.#options.listens) return closedAccess;
-    const { openAccess } = await import("./open-access.js");
-    return openAccess(this.#config, this.#options);
+    const { listens, caller, filesOnly } = this.#options;
+    if (listens) return (await import("./open-access.js")).openAccess(this.#config, this.#options);
+    if (filesOnly === true && caller === undefined) return closedAccess;
+    return (await import("./own-access.js")).openOwnAccess(this.#config, this.#options);
   }
 
   async #openMetrics(): Promise<VenueMetrics | undefined> {
@@ -146,8 +156,7 @@ class VenueOpener {
     const config = this.#config;
     return assembleAdapter(config.file, {
       discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
-      operator: access.operator,
-      publicCaps: publicCapsOf(config),
+      capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
       onInternalError: this.#logInternal,
       // Closed by the venue, last: other adapters write to it too.
@@ -169,6 +178,7 @@ class VenueOpener {
       adapters: [adapter],
       assets,
       authenticate: access.authenticate,
+      nameCaller: access.nameCaller,
       didDocument: access.didDocument,
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
       http: await httpOptions(config),
@@ -177,18 +187,33 @@ class VenueOpener {
       ...(metrics === undefined || config.metrics === false
         ? {}
         : { metrics: { readers: config.metrics, text: () => metrics.text() } }),
-      ...(hasMcp(config) ? { mcp: (venue) => this.#openMcp({ config, venue, adapter, assets }) } : {}),
+      ...(hasMcp(config) ? { mcp: (host) => this.#openMcp(this.#mcpParts({ config, host, ...parts })) } : {}),
     });
   }
 
-  async #openMcp({ config, venue, adapter, assets }: McpOptions) {
+  async #openMcp(parts: McpParts) {
     const { createMcpEndpoint } = await import("../surfaces/mcp/http.js");
-    const { resolve: resolveAsset } = assets;
-    const parts = { config, host: venue, files: adapter, resolveAsset, logInternal: this.#logInternal };
     return createMcpEndpoint(
       (caller) => createMcpHost(parts, caller),
       (error) => this.#logInternal(error, "mcp"),
     );
+  }
+
+  #mcpParts({ config, host, adapter, assets, access }: McpSources): McpParts {
+    const { nameCaller } = access;
+    return { config, host, files: adapter, resolveAsset: assets.resolve, nameCaller, logInternal: this.#logInternal };
+  }
+
+  /** Those about tokens and callers; where only files are asked for, they are not even loaded. */
+  async #hostOwnOperations(venue: OpenVenue, audit: AuditSink | undefined): Promise<void> {
+    if (this.#options.filesOnly === true) return;
+    const { createVenueAdapters } = await import("./operations/venue-adapters.js");
+    const { access, adapter: files } = venue;
+    const keyLasts = this.#config.seed !== undefined || this.#config.seedFile !== undefined;
+    const clock = systemClock;
+    const parts = { access, files, clock, keyLasts, auth: () => venue.config.auth };
+    const adapters = createVenueAdapters(parts, { clock, audit, logInternal: this.#logInternal });
+    for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }
 
   #venue(parts: {
@@ -198,10 +223,11 @@ class VenueOpener {
     host: VenueHost;
     sink: AuditSink | undefined;
   }): OpenVenue {
-    const { access, adapter, host, sink, assets } = parts;
+    const { access, adapter, host, sink } = parts;
     const opened = this.#opened;
     let config = this.#config;
     let closing: Promise<void> | undefined;
+    const own = () => ownContext(this.#options.caller, access);
     return {
       get config() {
         return config;
@@ -218,14 +244,14 @@ class VenueOpener {
       },
       mcpHost: (caps) => {
         if (!hasMcp(config)) throw new Error("MCP is switched off");
-        const { resolve: resolveAsset } = assets;
-        const files = adapter;
-        return createMcpHost({ config, host, files, resolveAsset, logInternal: this.#logInternal }, { caps });
+        const narrowed = caps === undefined ? {} : { caps };
+        return createMcpHost(this.#mcpParts({ config, ...parts }), { ...own(), ...narrowed });
       },
+      ownContext: own,
       prepareReload(next) {
         const merged = applyReload(config, next);
         const setTokens = access.prepareReload(merged);
-        const change = preparing(() => adapter.prepare(merged.file, publicCapsOf(merged)));
+        const change = preparing(() => adapter.prepare(merged.file, () => capabilityRulesOf(merged, access)));
         return {
           async commit() {
             setTokens();
@@ -244,32 +270,12 @@ class VenueOpener {
   }
 }
 
-interface McpOptions {
-  readonly config: VenueConfig & { readonly mcp: McpConfig };
-  readonly venue: VenueHost;
+interface McpSources {
+  readonly config: McpParts["config"];
+  readonly host: VenueHost;
   readonly adapter: HostedFileAdapter;
   readonly assets: VenueAssets;
+  readonly access: Access;
 }
 
 const hasMcp = (config: VenueConfig): config is VenueConfig & { readonly mcp: McpConfig } => config.mcp !== false;
-
-async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions> {
-  const { listen, hostname, port, baseUrl, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
-  const rate = config.rateLimit ?? (isLoopbackListener(config) ? false : DEFAULT_RATE);
-  return {
-    listen: listen ?? { hostname: bareHost(hostname), port },
-    publicAccess: servesPublic(config),
-    maxRequestBytes,
-    maxContentSize,
-    corsOrigins,
-    trustProxy,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
-  };
-}
-
-async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {
-  const { createRateLimit, senderOfAddress } = await import("./rate-limit.js");
-  const limit = createRateLimit(rate);
-  return ({ did, address }) => limit(did ?? senderOfAddress(address));
-}

@@ -1,4 +1,3 @@
-import type { AuditSink } from "../audit/record.js";
 import type {
   Adapter,
   Annotations,
@@ -7,11 +6,8 @@ import type {
   OperationMetadata,
   SurfaceContext,
 } from "../core/adapter.js";
-import type { Clock } from "../core/clock.js";
-import { FileAdapterError } from "../core/errors.js";
-import { aborted, invalidInput } from "../core/texts.js";
 import { parseUcans } from "../core/ucans.js";
-import { InputValidator } from "../schema/validate.js";
+import { type AdapterHosting, hostAdapter } from "./hosted-adapter.js";
 
 /** An operation as the author of an adapter describes it. */
 export interface PlugInOperation {
@@ -46,13 +42,6 @@ export interface PlugIn {
   close?(): Promise<void>;
 }
 
-export interface PlugInHost {
-  readonly clock: Clock;
-  readonly audit?: AuditSink | undefined;
-  /** Told of a record that could not be written. */
-  readonly logInternal: (error: unknown, id: string) => void;
-}
-
 /** What is assumed of an operation that says nothing of itself. */
 const CAUTIOUS: Annotations = {
   readOnlyHint: false,
@@ -61,80 +50,32 @@ const CAUTIOUS: Annotations = {
   openWorldHint: true,
 };
 
-/**
- * Makes a plug-in an adapter like our own: its input is checked, a cancelled call is answered at once, and every call
- * leaves one audit record.
- */
-export function plugIn(plug: PlugIn, host: PlugInHost): Adapter {
-  const operations = plug.operations.map(complete);
-  const known = new Map(operations.map((operation) => [operation.name, operation]));
-  const validator = new InputValidator({ strict: false });
-  return {
-    name: plug.name,
-    description: plug.description,
-    operations,
-    async invoke(operation, input, context = {}) {
-      const startedMs = host.clock.monotonicMs();
-      let outcome = "OK";
-      try {
-        const schema = known.get(operation)?.input ?? {};
-        await validator.check(operation, schema, input);
-        const signal = context.cancellation?.signal ?? context.signal;
-        return await untilAborted(plug.invoke(operation, parseInput(input), shownOf(context, signal)), signal);
-      } catch (error) {
-        outcome = error instanceof FileAdapterError ? error.code : "INTERNAL";
-        throw error;
-      } finally {
-        record(host, { operation, context, outcome, startedMs });
-      }
+/** Makes a plug-in an adapter like our own, except that it is not shown what only surfaces and the venue need. */
+export function plugIn(plug: PlugIn, hosting: AdapterHosting): Adapter {
+  return hostAdapter(
+    {
+      name: plug.name,
+      description: plug.description,
+      operations: plug.operations.map(complete),
+      isOurs: false,
+      run: async (operation, input, { context, signal }) => plug.invoke(operation, input, shownOf(context, signal)),
+      close: async () => plug.close?.(),
     },
-    close: async () => plug.close?.(),
-  };
-}
-
-function record(
-  { clock, audit, logInternal }: PlugInHost,
-  call: { operation: string; context: SurfaceContext; outcome: string; startedMs: number },
-): void {
-  const { operation, context, outcome, startedMs } = call;
-  try {
-    audit?.write({
-      time: clock.nowMs(),
-      caller: context.callerDID ?? "operator",
-      operation,
-      resource: "",
-      outcome,
-      bytes: 0,
-      ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
-      ...(context.jobId === undefined ? {} : { job: context.jobId }),
-    });
-  } catch (error) {
-    // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
-    logInternal(error, context.jobId ?? operation);
-  }
-}
-
-function parseInput(input: unknown): JsonObject {
-  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as JsonObject;
-  throw invalidInput("'input' must be a JSON object", "", "object");
+    hosting,
+  );
 }
 
 /** What an adapter that is not ours sees of a call: one list that narrows it, wherever that came from. */
 function shownOf(context: SurfaceContext, signal: AbortSignal | undefined): InvokeContext {
-  const {
-    callCaps,
-    tokenCaps: _,
-    budget: _budget,
-    jobId: _jobId,
-    cancellation: _cancellation,
-    ucans,
-    ...shown
-  } = context;
+  const { callerDID, authentication, resolveAsset } = context;
+  const caps = context.caps ?? context.callCaps;
   return {
-    ...(callCaps === undefined ? {} : { caps: callCaps }),
-    ...shown,
-    ucans: parseUcans(ucans ?? []),
+    ...(callerDID === undefined ? {} : { callerDID }),
+    ...(authentication === undefined ? {} : { authentication }),
+    ...(caps === undefined ? {} : { caps }),
+    ucans: parseUcans(context.ucans ?? []),
     ...(signal === undefined ? {} : { signal }),
+    ...(resolveAsset === undefined ? {} : { resolveAsset }),
   };
 }
 
@@ -152,15 +93,4 @@ function complete(operation: PlugInOperation): OperationMetadata {
     output: output ?? { type: "object" },
     hidden: hidden ?? [],
   };
-}
-
-/** Whoever wrote the adapter may not look at the signal; its caller is answered all the same. */
-function untilAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(aborted());
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

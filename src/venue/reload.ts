@@ -10,6 +10,8 @@ export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfi
     auth: {
       ...current.auth,
       tokens: next.auth.tokens,
+      grants: next.auth.grants,
+      ucan: next.auth.ucan,
       public: { ...(enabled === undefined ? {} : { enabled }), ...(caps === undefined ? {} : { caps }) },
     },
     file: { ...current.file, roots: next.file.roots },

@@ -5,46 +5,67 @@ import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { defaultStateDir } from "./state-dir.js";
 
-/** A path of the venue's own that makes whoever reads it, or writes it, more than they are. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A path of the venue's own that no caller may come near. */
 interface Secret {
   readonly key: string;
   readonly path: string;
+  /** What a caller who does could do. */
+  readonly danger: string;
 }
+
+const BECOME = "whose readers could act as this venue or its operator";
+/** Whoever writes there changes assets behind their hashes. */
+const REPLACE = "whose writers could change what assets hold";
+const UNREVOKE = "whose writers could take revocations back";
 
 /**
  * Refuses roots in which a caller could find the venue's own secrets: with the local token anybody is the operator, with
- * the seed anybody is the venue.
+ * the seed anybody is the venue, and with a key somebody else.
  *
  * @throws ConfigError naming each
  */
-export function checkSecretsOutside(config: VenueConfig, env: Readonly<Record<string, string | undefined>>): void {
+export function checkSecretsOutside(config: VenueConfig, env: Environment): void {
   const roots = Object.entries(config.file.roots).flatMap(([name, root]) =>
     root.kind === "host" ? [{ name, path: realPath(root.path) }] : [],
   );
-  const problems = secretsOf(config, env).flatMap(({ key, path }) => {
-    const real = realPath(path);
-    return roots.filter((root) => lies(real, root.path)).map(({ name }) => problem(key, name));
+  const problems = secretsOf(config, env).flatMap(({ key, path, danger }) => {
+    // Where it is and where its name is: of a link, either may be changed.
+    const places = [realPath(path), join(realPath(dirname(path)), basename(path))];
+    return roots
+      .filter((root) => places.some((place) => lies(place, root.path)))
+      .map(({ name }) => `'${key}' lies inside root '${name}', ${danger}. Choose a place outside`);
   });
   if (problems.length > 0) throw new ConfigError(problems, 78);
 }
 
-const problem = (key: string, root: string): string =>
-  `'${key}' lies inside root '${root}', whose readers could act as this venue or its operator. Choose a place outside`;
-
-function secretsOf(config: VenueConfig, env: Readonly<Record<string, string | undefined>>): Secret[] {
-  const { auth, seedFile, stateDir, storage } = config;
+function secretsOf(config: VenueConfig, env: Environment): Secret[] {
+  const { auth, seedFile, storage } = config;
+  const { revocations } = auth.ucan;
+  const stateDir = stateDirOf(config, env);
   const files = auth.tokens.flatMap(({ token }, index) =>
-    token.file === undefined ? [] : [{ key: `auth.tokens[${index}].token.file`, path: token.file }],
+    token.file === undefined ? [] : [{ key: `auth.tokens[${index}].token.file`, path: token.file, danger: BECOME }],
   );
   return [
-    ...(seedFile === undefined ? [] : [{ key: "seedFile", path: seedFile }]),
-    ...((auth.localToken ?? isLoopbackListener(config))
-      ? [{ key: "stateDir", path: stateDir ?? defaultStateDir(env) }]
-      : []),
-    // Not a secret, but whoever writes there changes assets behind their hashes.
-    ...(storage.content === "file" ? [{ key: "storage.path", path: storage.path }] : []),
+    ...(seedFile === undefined ? [] : [{ key: "seedFile", path: seedFile, danger: BECOME }]),
+    // Whether or not there is a local token: keys are kept there, and the revocation list that nobody placed elsewhere.
+    ...(stateDir === undefined ? [] : [{ key: "stateDir", path: stateDir, danger: BECOME }]),
+    ...(storage.content === "file" ? [{ key: "storage.path", path: storage.path, danger: REPLACE }] : []),
+    ...(revocations === undefined ? [] : [{ key: "auth.ucan.revocations", path: revocations, danger: UNREVOKE }]),
     ...files,
   ];
+}
+
+/** @throws ConfigError when there must be one and nobody knows where */
+function stateDirOf(config: VenueConfig, env: Environment): string | undefined {
+  if (config.stateDir !== undefined) return config.stateDir;
+  try {
+    return defaultStateDir(env);
+  } catch (error) {
+    if (config.auth.localToken ?? isLoopbackListener(config)) throw error;
+    return undefined;
+  }
 }
 
 /** Where a path really leads; of one that does not exist yet, where it will be. */

@@ -25,6 +25,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The venue the tokens are for. */
 export interface TokenVenue extends Pick<Identity, "did" | "keyDid"> {
   readonly operatorDid: string;
+  /** By name; only their owners matter. Absent: none has one of its own. */
+  readonly roots?: Readonly<Record<string, { readonly owner?: string }>>;
 }
 
 interface Problem {
@@ -48,8 +50,9 @@ export function resolveStaticTokens(
   for (const [index, token] of tokens.entries()) {
     const key = `auth.tokens[${index}]`;
     const did = canonicalDid(venue, token.did ?? `${venue.did}:token:${token.name}`);
-    if (did === canonicalDid(venue, venue.operatorDid)) {
-      problems.push(invalid(`'${key}.did' must not be the operator: a static token only adds capabilities`));
+    const role = roleOf(did, venue);
+    if (role !== undefined) {
+      problems.push(invalid(`'${key}.did' must not be ${role}: a static token only adds capabilities`));
     }
     const sha256 = hashOf(token, `${key}.token`, env);
     if ("text" in sha256) {
@@ -62,6 +65,15 @@ export function resolveStaticTokens(
   }
   if (problems.length > 0) throw failure(problems);
   return found.map(({ name, sha256, did, caps }) => ({ name, sha256, did, caps }));
+}
+
+/** What somebody is beside the bearer of a token. */
+function roleOf(did: string, venue: TokenVenue): string | undefined {
+  if (did === canonicalDid(venue, venue.operatorDid)) return "the operator";
+  const owned = Object.entries(venue.roots ?? {}).find(
+    ([, { owner }]) => owner !== undefined && canonicalDid(venue, owner) === did,
+  );
+  return owned === undefined ? undefined : `the owner of root '${owned[0]}'`;
 }
 
 function failure(problems: readonly Problem[]): ConfigError {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Adapter, JsonObject } from "../core/adapter.js";
 import { AssetError } from "../core/asset.js";
-import type { Authenticate } from "../core/caller.js";
+import type { Authenticate, NameCaller } from "../core/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/job.js";
 import { type Log, silentLog } from "../core/log.js";
@@ -41,6 +41,8 @@ export interface VenueHostOptions {
   /** Hosted, not owned. Operations become assets too. */
   readonly assets: VenueAssets;
   readonly authenticate: Authenticate;
+  /** Absent: tokens sent with a call name nobody. */
+  readonly nameCaller?: NameCaller;
   /** @param baseUrl where the venue can be reached */
   didDocument(baseUrl: string): JsonObject;
   readonly jobs: JobLimits &
@@ -160,6 +162,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     publicAccess: http.publicAccess,
     publicCaller: { did: publicDid(did), authentication: "public", isOperator: false },
     authenticate: options.authenticate,
+    nameCaller: options.nameCaller ?? ((caller) => caller),
     allowedHosts: http.baseUrl === undefined ? [] : [new URL(http.baseUrl).hostname.replace(/^\[|\]$/g, "")],
     corsOrigins: http.corsOrigins ?? [],
     trustProxy: http.trustProxy ?? false,

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../src/core/errors.js";
+import type { ErrorCode, FileAdapterError } from "../../src/core/errors.js";
 
 export type Command =
   | { readonly kind: "write" | "append"; readonly path: string; readonly content: string; readonly parents: boolean }
@@ -8,7 +8,7 @@ export type Command =
   | { readonly kind: "stat" | "list"; readonly path: string };
 
 /** What a command answers, as far as every backend must agree. */
-export type Outcome = { readonly value: unknown } | { readonly code: ErrorCode; readonly path: unknown };
+export type Outcome = { readonly value: unknown } | { readonly code: FileAdapterError["code"]; readonly path: unknown };
 
 /** A root as one flat table: ASCII content by path, `null` for a directory. The root itself has no row. */
 export type Model = Map<string, string | null>;

@@ -5,8 +5,13 @@ import { configProblems, venueProblems } from "./problems.js";
 /** Where a list of capabilities can stand: a config with one there, and its key path. */
 const PLACES: readonly [string, (...entries: unknown[]) => object][] = [
   ["auth.public.caps", (...caps) => ({ auth: { public: { caps } } })],
+  ["auth.grants", (...caps) => ({ auth: { grants: caps.map(withDid) } })],
   ["auth.tokens[0].caps", (...caps) => ({ auth: { tokens: [{ name: "ci", token: { env: "CI" }, caps }] } })],
 ];
+
+function withDid(entry: unknown): unknown {
+  return typeof entry === "object" ? { did: "did:key:z6Mkx", ...entry } : entry;
+}
 
 describe.each(PLACES)("a capability in %s", (keyPath, configWith) => {
   test.each([

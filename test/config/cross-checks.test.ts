@@ -103,6 +103,7 @@ describe("the identity of a venue", () => {
     [{ did: "did:key:z6Mkx", seed: "00" }, "'seed' must be 64 hex digits"],
     [{ did: "did:key:z6Mkx", seedFile: "" }, "'seedFile' must be a path that is not empty"],
     [{ did: "did:web:a", operator: "did:web:a:public" }, `'operator' ${stranger}`],
+    [{ operator: "did:key:z6Mkx:public" }, `'operator' ${stranger}`],
   ]);
   accepts(
     { did: "did:web:a" },
@@ -151,6 +152,14 @@ describe("static tokens", () => {
       "'auth.tokens[0].did' must not be the DID of callers without credentials",
     ],
   ]);
+  test.each([{ path: "a" }, { temp: true }])("refused: the DID of the owner of a root, %j", (root) => {
+    const mine = token("a", { did: "did:web:me" });
+    const both = { ...root, owner: "did:web:me" };
+    expect(
+      venueProblems({ ...tokens(token("b"), mine), file: { roots: { free: root, docs: both, more: both } } }),
+    ).toEqual(["docs", "more"].map((name) => `'auth.tokens[1].did' must not be that of 'file.roots.${name}.owner'`));
+  });
+
   test("accepted: several with names of their own, and DIDs that are no operator's", () => {
     const value = {
       ...tokens(token("a"), token("A"), token("a.b", { did: "did:web:v" }), token("c", { did: "did:web:v" })),
@@ -166,6 +175,72 @@ describe("static tokens", () => {
   function envName(found: string): string {
     return `'auth.tokens[0].token.env' must be the name of an environment variable${found}`;
   }
+});
+
+describe("who owns a root", () => {
+  const rooted = (owner: unknown) => ({ file: { roots: { "a.b": "a", docs: { path: "b", owner } } } });
+  const stranger = "'file.roots.docs.owner' must not be the DID of callers without credentials";
+  const did = "a DID such as did:key:z6Mk… or did:web:example.com";
+  refuses([
+    [rooted("me"), `'file.roots.docs.owner' must be ${did}`],
+    [rooted(5), `'file.roots.docs.owner' must be ${did}, not 5`],
+    [{ ...rooted("did:web:v:public"), did: "did:web:v" }, stranger],
+    // The DID of the key is not known yet, but of this form there is nothing else.
+    [rooted("did:key:z6Mkx:public"), stranger],
+    [{ ...rooted("did:key:z6Mkx:public"), did: "did:web:v" }, stranger],
+  ]);
+  accepts(
+    rooted("did:key:z6Mkx") as VenueConfigInput,
+    { ...rooted("did:web:v"), did: "did:web:v" } as VenueConfigInput,
+    { ...rooted("did:web:w:public"), did: "did:web:v" } as VenueConfigInput,
+    { ...rooted("did:web:o"), operator: "did:web:o" } as VenueConfigInput,
+  );
+});
+
+describe("grants by DID", () => {
+  const grants = (...all: unknown[]) => ({ auth: { grants: all } });
+  const grant = (did: unknown) => ({ did, with: "file://tmp/", can: "crud" });
+  const place = "'auth.grants[0].did'";
+  const did = "a DID such as did:key:z6Mk… or did:web:example.com";
+  refuses([
+    [grants(5), "'auth.grants[0]' must be an object, not 5"],
+    [grants({ with: "file://", can: "crud" }), `${place} is missing: expected ${did}`],
+    [grants(grant("me")), `${place} must be ${did}`],
+    [grants(grant(null)), `${place} must be ${did}, not null`],
+    [
+      { ...grants(grant("did:web:v:public")), did: "did:web:v" },
+      `${place} must not be the DID of callers without credentials`,
+    ],
+    [grants(grant("did:key:z6Mkx:public")), `${place} must not be the DID of callers without credentials`],
+  ]);
+  accepts(
+    grants() as VenueConfigInput,
+    grants(grant("did:key:z6Mkx"), grant("did:key:z6Mkx"), grant("did:web:w")) as VenueConfigInput,
+    // Who has everything anyway.
+    { ...grants(grant("did:web:o")), operator: "did:web:o" } as VenueConfigInput,
+  );
+
+  test("wrong in several ways are all reported, with what else is wrong about rights", () => {
+    const isGrant = (value: unknown) => JSON.stringify(value) === '{"with":"file://tmp/","can":"crud"}';
+    const value = {
+      did: "did:web:v",
+      auth: {
+        grants: [grant("did:web:v:public"), { did: "did:web:a", with: "tmp", can: "crud" }, grant("did:web:a")],
+        tokens: [{ name: "a", token: { env: "A" }, did: "did:web:o", caps: [] }],
+        ucan: { maxLifetime: 0 },
+      },
+      file: { roots: { a: { path: "a", owner: "did:web:o" }, b: { path: "b", owner: "did:web:v:public" } } },
+    };
+    expect([...venueProblems(value, { isGrant })].sort()).toEqual(
+      [
+        "'auth.ucan.maxLifetime' must be an integer from 1 to 3155760000, not 0",
+        "'auth.grants[0].did' must not be the DID of callers without credentials",
+        `'auth.grants[1]' grants nothing: expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`,
+        "'auth.tokens[0].did' must not be that of 'file.roots.a.owner'",
+        "'file.roots.b.owner' must not be the DID of callers without credentials",
+      ].sort(),
+    );
+  });
 });
 
 describe("where assets are stored", () => {

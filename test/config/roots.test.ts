@@ -46,6 +46,7 @@ describe("a root", () => {
       hardLinks: true,
       io: "pool",
       maxReadBytes: 7,
+      owner: "did:web:files.example.com:me",
     } as const;
     expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
     expect(rootOf({ temp: true, ...options, durability: "flush" })).toMatchObject({ ...options, durability: "flush" });
@@ -54,6 +55,7 @@ describe("a root", () => {
 
 describe("a wrong root is refused", () => {
   const oneOf = "'roots.docs' must have exactly one of 'path' and 'temp'";
+  const did = "a DID such as did:key:z6Mk… or did:web:example.com";
   const plainName = "'roots.docs.prefix' must be a plain name: at most 64 letters, digits, '.', '_' or '-'";
   test.each<[unknown, ...string[]]>([
     [5, "'roots.docs' must be a path that is not empty or an object, not 5"],
@@ -79,6 +81,9 @@ describe("a wrong root is refused", () => {
     [{ path: "a", hardLinks: 1 }, "'roots.docs.hardLinks' must be true or false, not 1"],
     [{ path: "a", maxReadBytes: 0 }, "'roots.docs.maxReadBytes' must be an integer of at least 1, not 0"],
     [{ path: "a", maxReadBytes: "8MB" }, "'roots.docs.maxReadBytes' must be an integer of at least 1, not a string"],
+    [{ path: "a", owner: "me" }, `'roots.docs.owner' must be ${did}`],
+    [{ path: "a", owner: null }, `'roots.docs.owner' must be ${did}, not null`],
+    [{ path: "a", owner: "did:web:a#key" }, `'roots.docs.owner' must be ${did}`],
     [{ path: "a", io: "async" }, `'roots.docs.io' must be "auto" or "sync" or "pool"`],
     [{ pth: "a" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],
     [{ path: "a", pth: "b" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],

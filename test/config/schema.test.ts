@@ -47,9 +47,9 @@ const documented = [...new Set(keyPaths({ $ref: "#/$defs/venue" }).map((path) =>
 describe("config.example.json5", () => {
   const text = readFileSync(EXAMPLE, "utf8");
   const all: string = text
-    .replace(/^(\s*)\/\/ (\w+: .+,|\{ name: .+,)$/gm, "$1$2")
+    .replace(/^(\s*)\/\/ (\w+: .+,|\{ (?:name|did): .+,)$/gm, "$1$2")
     .replace(/<64 hex digits>/g, "ab".repeat(32))
-    .replace("<the rest of your key>", "x");
+    .replace(/<the rest of [^>]+>/g, "x");
   const everything = parseObject(all.replace('content: "memory"', 'content: "file"'));
   const isGrant = (value: unknown) => parseGrant(value) !== undefined;
 
@@ -118,6 +118,8 @@ describe("schemas/config.json", () => {
         ...under("listen", "socket"),
         ...under("auth", "localToken", "clockSkew", "maxIdentityLifetime", "acceptUnboundIdentity"),
         ...under("auth.public", "enabled", "caps", "caps.with", "caps.can"),
+        ...under("auth.grants", "did", "with", "can"),
+        ...under("auth.ucan", "maxLifetime", "allowNoExpiry", "acceptUnversionedCovia", "revocations"),
         ...under("auth.tokens", "name", "did", "caps", "caps.with", "caps.can"),
         ...under("auth.tokens.token", "env", "file", "sha256"),
         ...under("rateLimit", "perSecond", "burst"),
@@ -135,7 +137,7 @@ describe("schemas/config.json", () => {
         ...["path", "temp", "prefix", "readOnly", "description", "durability", "crossDevice", "hardLinks", "io"].map(
           (option) => `file.roots.*.${option}`,
         ),
-        "file.roots.*.maxReadBytes",
+        ...["file.roots.*.maxReadBytes", "file.roots.*.owner"],
       ].sort(),
     );
   });
@@ -177,8 +179,10 @@ describe("schemas/config.json", () => {
       durability: mostly("flush", "none"),
       io: mostly("auto", "sync", "pool"),
       maxReadBytes: mostly(1),
+      owner: mostly("did:key:z6Mko"),
     });
     const caps = fc.array(whole({ with: mostly("file://"), can: mostly("*") }), { maxLength: 2 });
+    const grant = whole({ did: mostly("did:key:z6Mkg", "did:web:g"), with: mostly("file://"), can: mostly("*") });
     const token = whole({
       name: mostly("ci"),
       token: fc.oneof(
@@ -204,6 +208,13 @@ describe("schemas/config.json", () => {
         public: some({ enabled: mostly(true), caps }),
         localToken: mostly(true),
         tokens: orJunk(fc.array(token, { maxLength: 1 })),
+        grants: orJunk(fc.array(grant, { maxLength: 2 })),
+        ucan: some({
+          maxLifetime: mostly(1, 3_155_760_000),
+          allowNoExpiry: mostly(true),
+          acceptUnversionedCovia: mostly(true),
+          revocations: mostly("a"),
+        }),
         clockSkew: mostly(0, 60),
         maxIdentityLifetime: mostly(1),
         acceptUnboundIdentity: mostly(false),

@@ -45,7 +45,18 @@ describe("a list of venues is refused", () => {
 describe("a problem in one of several venues", () => {
   test.each<[unknown, ...string[]]>([
     [{ file: { rootz: {} } }, "Unknown config key 'venues[1].file.rootz' - did you mean 'roots'?"],
-    [{ auth: { grants: [] } }, "not supported yet: 'venues[1].auth.grants'"],
+    [{ mcp: { tools: "full" } }, "not supported yet: 'venues[1].mcp.tools'"],
+    [
+      { did: "did:web:v", auth: { grants: [{ did: "did:web:v:public", with: "file://", can: "crud" }] } },
+      "'venues[1].auth.grants[0].did' must not be the DID of callers without credentials",
+    ],
+    [
+      {
+        auth: { tokens: [{ name: "a", token: { env: "A" }, did: "did:web:o", caps: [] }] },
+        file: { roots: { a: { path: "a", owner: "did:web:o" } } },
+      },
+      "'venues[1].auth.tokens[0].did' must not be that of 'venues[1].file.roots.a.owner'",
+    ],
     [
       { drives: { store: 1, staleMs: 1 } },
       "not supported yet: 'venues[1].drives.store'",

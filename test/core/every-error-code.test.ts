@@ -5,6 +5,8 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import { ERROR_CODES, type ErrorCode } from "../../src/core/errors.js";
 import { ioError, noSpace, otherDevice, type Place } from "../../src/core/texts.js";
+import { closedAccess } from "../../src/venue/access.js";
+import { createVenueAdapters } from "../../src/venue/operations/venue-adapters.js";
 import { dispatchOn } from "../dispatch/fake.js";
 import { type Failure, failureOf, useGround } from "../ops/ground.js";
 import { asNobody } from "../ops/rights.js";
@@ -46,6 +48,23 @@ const failing = (make: (place: Place) => Error) => () => {
   return failureOf(call("stat"));
 };
 
+/** A venue that has no key cannot sign. */
+function issueWithoutKey(): Promise<unknown> {
+  const nobody = { roots: [], rights: unasked };
+  const auth = () => ({
+    clockSkew: 30,
+    ucan: { maxLifetime: 60, allowNoExpiry: false, acceptUnversionedCovia: false },
+  });
+  const parts = { access: closedAccess, files: nobody, clock, auth, keyLasts: false };
+  const [ucan] = createVenueAdapters(parts, { clock, logInternal: unasked });
+  const input = { aud: "did:web:example.com", att: [{ with: "file://docs/", can: "crud/read" }] };
+  return ucan?.invoke("ucan:issue", input) ?? Promise.resolve();
+}
+
+function unasked(): never {
+  throw new Error("Nobody asks");
+}
+
 /** What produces each code. The compiler refuses this table when a code is missing in it. */
 const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   INVALID_INPUT: fail("read", {}),
@@ -75,6 +94,7 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   ASSET_NO_CONTENT: fail("write", { path: "new", asset: "x" }, { resolveAsset: async () => ({ content: null }) }),
   PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
   NO_SPACE: failing(noSpace),
+  NOT_SUPPORTED: () => failureOf(issueWithoutKey()),
   TIMEOUT: () => {
     clock.stepMs = 600;
     return ground.fail("stat", { path: "file" });

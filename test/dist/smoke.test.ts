@@ -45,7 +45,18 @@ describe("the library, built, under plain Node", () => {
       console.log(JSON.stringify([Object.keys(library).sort(), manifest.version]));
     `).catch((error: unknown) => error);
     expect(names).toEqual([
-      ["ConfigError", "ERROR_CODES", "FileAdapterError", "RootsError", "createFileAdapter", "createVenue"],
+      [
+        ...[
+          "ConfigError",
+          "ERROR_CODES",
+          "FileAdapterError",
+          "MintError",
+          "RootsError",
+          "createFileAdapter",
+          "createVenue",
+        ],
+        ...["mintIdentity", "mintUcan", "newSeed", "signingKeyFromSeed"],
+      ],
       manifest.version,
     ]);
   });
@@ -62,6 +73,15 @@ describe("the library, built, under plain Node", () => {
     expect(await roll({ sides: 3 })).toMatchObject({ status: "FAILED", error: "'sides' must be even" });
     expect(await roll({ sides: 1 })).toMatchObject({ error: "'sides' must be between 2 and 1000" });
     expect((await running.stop("SIGINT")).status).toBe(0);
+  });
+
+  test("runs the example of delegation, which checks itself", async () => {
+    const running = startNode([join(PACKAGE, "examples/delegation.mjs")]);
+    const [, denial] = await running.until(/reads its folder again: (.*)/);
+    expect(denial).toMatch(
+      /^Capability denied: file:read requires crud\/read on file:\/\/docs\/reports\/drafts\/one\.txt\./,
+    );
+    expect(await running.ended).toMatchObject({ status: 0, stderr: "" });
   });
 
   test.each(["venue-files/dist/cli.js", "venue-files/dist/jail/jail.js"])("keeps %s to itself", async (specifier) => {

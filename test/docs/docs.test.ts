@@ -65,15 +65,20 @@ describe("docs", () => {
     expect(read("README.md").split("\n").length).toBeLessThanOrEqual(251);
   });
 
-  test.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/operations.md"])(
-    "%s links only to files that exist",
-    (file) => {
-      const links = [...read(file).matchAll(/\]\(([^)#:]+)\)/g)].map(
-        ([, link]) => new URL(String(link), new URL(`../../${file}`, import.meta.url)),
-      );
-      for (const link of links) expect(() => readdirOrRead(link)).not.toThrow();
-    },
-  );
+  test.each([
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/operations.md",
+    "docs/venue.md",
+    "docs/delegation.md",
+  ])("%s links only to files that exist", (file) => {
+    const links = [...read(file).matchAll(/\]\(([^)#:]+)\)/g)].map(
+      ([, link]) => new URL(String(link), new URL(`../../${file}`, import.meta.url)),
+    );
+    for (const link of links) expect(() => readdirOrRead(link)).not.toThrow();
+  });
 });
 
 function readdirOrRead(url: URL): void {

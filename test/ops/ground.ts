@@ -23,7 +23,7 @@ import { DEFAULT_LIMITS } from "../../src/core/limits.js";
 import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
 
 export interface Failure {
-  readonly code: ErrorCode;
+  readonly code: FileAdapterError["code"];
   readonly message: string;
   readonly data: Readonly<Record<string, unknown>>;
 }

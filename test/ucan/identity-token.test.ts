@@ -1,18 +1,23 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import type { Grant } from "../../src/authz/grant.js";
 import { type IdentityRules, verifyIdentityToken } from "../../src/ucan/identity-token.js";
 import { createPublicKeys } from "../../src/ucan/public-keys.js";
+import { tokenId } from "../../src/ucan/token-id.js";
+import { revoking, verifierBy } from "./judge.js";
 import { alice, bob, type Changes, clock, delegation, identityToken, NOW, signed, venue } from "./tokens.js";
 
-const rules: IdentityRules = {
+const rules: IdentityRules<Grant> = {
   venueDid: venue.did,
   clock,
   clockSkewSeconds: 30,
   maxLifetimeSeconds: 3600,
   acceptUnbound: false,
   keys: createPublicKeys(),
+  revocations: revoking(),
+  verifier: verifierBy(),
 };
-const verify = (token: string, changes: Partial<IdentityRules> = {}) =>
+const verify = (token: string, changes: Partial<IdentityRules<Grant>> = {}) =>
   verifyIdentityToken(token, { ...rules, ...changes });
 const ALICE = { did: alice.did };
 
@@ -57,8 +62,8 @@ describe("an identity token", () => {
     ["was made at no time", "malformed", { claims: { iat: "now" } }],
     ["was made at null", "malformed", { claims: { iat: null } }],
     ["carries proofs", "malformed", { claims: { prf: [] } }],
-    ["carries capabilities", "not_an_identity", { claims: { att: [] } }],
-    ["carries capabilities in a map", "not_an_identity", { claims: { cap: {} } }],
+    ["carries capabilities, of no known version", "bad_version", { claims: { att: [] } }],
+    ["carries capabilities in a map, of no known version", "bad_version", { claims: { cap: {} } }],
   ];
   test.each(wrong)("is refused when it %s: %s", (_what, refused, changes) => {
     expect(verify(identityToken(changes))).toEqual({ refused });
@@ -68,6 +73,14 @@ describe("an identity token", () => {
     const [head, body] = identityToken().split(".");
     const mark = identityToken({ by: bob }).split(".")[2];
     expect(verify(`${head}.${body}.${mark}`)).toEqual({ refused: "bad_signature" });
+  });
+
+  test.each([
+    ["itself", tokenId(identityToken().slice(0, -87))],
+    ["whoever it is of", alice.did],
+  ])("is refused when %s was revoked", (_what, entry) => {
+    expect(verify(identityToken(), { revocations: revoking(entry) })).toEqual({ refused: "revoked" });
+    expect(verify(identityToken({ by: bob }), { revocations: revoking(entry) })).toEqual({ did: bob.did });
   });
 
   test("is refused when any character of it is another", () => {
@@ -126,7 +139,80 @@ describe("a token for no venue in particular, as the Java client makes it", () =
   });
 
   test("is never one with capabilities", () => {
-    expect(verify(unbound({ att: [] }), accepting)).toEqual({ refused: "not_an_identity" });
+    for (const claims of [{ att: [] }, { att: [], ucv: "0.10.0", prf: [] }]) {
+      expect(verify(unbound(claims), accepting)).toEqual({ refused: "malformed" });
+    }
+  });
+});
+
+describe("a UCAN for the venue", () => {
+  const invocation = ({ claims, ...changes }: Changes = {}) =>
+    delegation({ ...changes, claims: { aud: venue.did, exp: NOW + 300, ...claims } });
+
+  test("says who sends it, and comes with its list", () => {
+    const verdict = verify(invocation());
+    expect(verdict).toMatchObject({ did: alice.did });
+    expect("did" in verdict && verdict.ucan?.own).toMatchObject([{ segments: ["docs"], words: ["crud", "read"] }]);
+  });
+
+  const right: readonly [string, Changes][] = [
+    ["has an empty list", { claims: { att: [] } }],
+    ["has a map of capabilities", { claims: { att: undefined, cap: { "file://docs/": { "crud/read": [{}] } } } }],
+    ["is of version 0.8", { header: { ucv: "0.8.1" }, claims: { ucv: undefined } }],
+    ["names its key by the whole did:key", { header: { kid: alice.did } }],
+    ["names its subject", { claims: { sub: alice.did } }],
+    ["lives as long as it may, by a clock that differs", { claims: { exp: NOW + 3630 } }],
+    ["ended just now, by a clock that differs", { claims: { exp: NOW - 29 } }],
+    ["begins and was made soon, by a clock that differs", { claims: { nbf: NOW + 30, iat: NOW + 30 } }],
+    ["rests on a proof that is none", { claims: { prf: ["a.b.c"] } }],
+    ["rests on a proof that is not there", { claims: { prf: ["bafkrei"] } }],
+    [
+      "rests on a proof that is over",
+      { claims: { prf: [delegation({ by: bob, claims: { aud: alice.did, exp: 1 } })] } },
+    ],
+  ];
+  test.each(right)("is taken when it %s", (_what, changes) => {
+    expect(verify(invocation(changes))).toMatchObject({ did: alice.did });
+  });
+
+  const wrong: readonly [string, string, Changes][] = [
+    ["uses another algorithm", "bad_header", { header: { alg: "HS256" } }],
+    ["names another's key", "kid_mismatch", { header: { kid: bob.multikey } }],
+    ["has another subject", "malformed", { claims: { sub: bob.did } }],
+    ["is for several", "malformed", { claims: { aud: [venue.did] } }],
+    ["is of no version", "bad_version", { claims: { ucv: undefined } }],
+    ["is of a version to come", "bad_version", { claims: { ucv: "1.0.0" } }],
+    ["has both kinds of list", "malformed", { claims: { cap: {} } }],
+    ["has no end", "no_exp", { claims: { exp: undefined } }],
+    ["says that it never ends", "bad_exp", { claims: { exp: null } }],
+    ["counts its end in milliseconds", "bad_exp", { claims: { exp: (NOW + 300) * 1000 } }],
+    ["has ended", "expired", { claims: { exp: NOW - 30 } }],
+    ["lives too long to say who somebody is", "bad_exp", { claims: { exp: NOW + 3631 } }],
+    ["begins later", "not_yet_valid", { claims: { nbf: NOW + 31 } }],
+    ["was made later", "not_yet_valid", { claims: { iat: NOW + 31 } }],
+    ["was made at no time", "malformed", { claims: { iat: "now" } }],
+    ["has a longer list than is looked at", "too_large", { claims: { att: Array(33).fill({ with: "x", can: "y" }) } }],
+    ["has more proofs than are looked at", "too_many_proofs", { claims: { prf: Array(5).fill("bafkrei") } }],
+  ];
+  test.each(wrong)("is refused when it %s: %s", (_what, refused, changes) => {
+    expect(verify(invocation(changes))).toEqual({ refused });
+  });
+
+  test("never lasts for ever, even where delegations may", () => {
+    const verifier = verifierBy({ allowNoExpiry: true });
+    expect(verify(invocation({ claims: { exp: null } }), { verifier })).toEqual({ refused: "bad_exp" });
+  });
+
+  test("is refused when another signed it", () => {
+    expect(verify(invocation().slice(0, -86) + invocation({ by: bob }).slice(-86))).toEqual({
+      refused: "bad_signature",
+    });
+  });
+
+  test("is refused when it was revoked", () => {
+    const verifier = verifierBy({ revocations: revoking(alice.did) });
+    expect(verify(invocation(), { verifier })).toEqual({ refused: "revoked" });
+    expect(verify(invocation({ by: bob }), { verifier })).toMatchObject({ did: bob.did });
   });
 });
 
@@ -146,8 +232,7 @@ describe("a delegation", () => {
 
   const silent: readonly [string, string, string][] = [
     ["is not signed by its issuer", "bad_signature", `${delegation().slice(0, -86)}${"A".repeat(86)}`],
-    ["is for the venue", "not_an_identity", delegation({ claims: { aud: venue.did } })],
-    ["is for nobody", "not_an_identity", delegation({ claims: { aud: undefined } })],
+    ["is for nobody", "malformed", delegation({ claims: { aud: undefined } })],
     ["has no end", "no_exp", delegation({ claims: { exp: undefined } })],
     ["has a list that is none", "malformed", delegation({ claims: { att: "all" } })],
     ["is for what is no DID to show", "wrong_audience", delegation({ claims: { aud: "did:key:<b>\n" } })],

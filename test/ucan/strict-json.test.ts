@@ -41,6 +41,24 @@ describe("a JSON object", () => {
     expect(parse(text)).toBeUndefined();
   });
 
+  test("is refused with a name twice, wherever that is and whatever is around it", () => {
+    const name = fc.oneof(fc.string(), fc.constantFrom("__proto__", '"', "\\", ":", "{"));
+    fc.assert(
+      fc.property(
+        name,
+        fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 3 }),
+        fc.nat(3),
+        (twice, values, depth) => {
+          const key = JSON.stringify(twice);
+          const members = [`${key}:1`, ...values.map((value, n) => `"${n} ${n}":${JSON.stringify(value)}`)];
+          const wrap = (inner: string) => `{"x":[0,${"[".repeat(depth)}{${inner}}${"]".repeat(depth)}]}`;
+          expect(parse(wrap(members.join(",")))).toBeDefined();
+          expect(parse(wrap([...members, `${key}:2`].join(",")))).toBeUndefined();
+        },
+      ),
+    );
+  });
+
   test("may be nested 32 levels deep", () => {
     expect(parse(nested(32))).toBeDefined();
   });

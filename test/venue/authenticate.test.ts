@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
+import type { Caller } from "../../src/core/caller.js";
 import { type Log, silentLog } from "../../src/core/log.js";
+import { createPublicKeys } from "../../src/ucan/public-keys.js";
+import { tokenId } from "../../src/ucan/token-id.js";
 import { type AuthenticatorOptions, createAuthenticator } from "../../src/venue/authenticate.js";
-import { alice, bob, clock, delegation, identityToken, NOW, venue } from "../ucan/tokens.js";
+import { revoking, verifierBy } from "../ucan/judge.js";
+import { alice, bob, type Changes, clock, delegation, identityToken, NOW, venue } from "../ucan/tokens.js";
 
 const LOCAL = "local".padEnd(43, "L");
 const STATIC = "static".padEnd(40, "S");
@@ -18,11 +22,26 @@ const options: AuthenticatorOptions = {
     { name: "bob", sha256: hash(`${STATIC}=`), did: bob.did, caps: [] },
   ],
   rules: { clockSkew: 30, maxIdentityLifetime: 3600, acceptUnboundIdentity: false },
+  keys: createPublicKeys(),
+  revocations: revoking(),
+  verifier: verifierBy(),
   clock,
 };
 
 const authenticate = (header: string, changes: Partial<AuthenticatorOptions> = {}) =>
-  createAuthenticator({ ...options, ...changes })(header);
+  createAuthenticator({ ...options, ...changes }).authenticate(header);
+
+/** What is revoked, for either kind of token. */
+const whenRevoked = (...entries: string[]): Partial<AuthenticatorOptions> => ({
+  revocations: revoking(...entries),
+  verifier: verifierBy({ revocations: revoking(...entries) }),
+});
+
+const idOf = (token: string): string => tokenId(token.slice(0, token.lastIndexOf(".")));
+
+/** A UCAN of Alice for the venue, with changes. */
+const invocation = ({ claims, ...changes }: Changes = {}): string =>
+  delegation({ ...changes, claims: { aud: venue.did, exp: NOW + 300, ...claims } });
 
 const OPERATOR = { caller: { did: venue.did, authentication: "local-token", isOperator: true } };
 const CI = {
@@ -44,6 +63,13 @@ describe("a bearer", () => {
 
   test("of an identity token is its issuer", () => {
     expect(authenticate(`Bearer ${identityToken()}`)).toEqual(ALICE);
+  });
+
+  test("of a UCAN for the venue is its issuer, known by that token", () => {
+    const token = invocation();
+    expect(authenticate(`Bearer ${token}`)).toEqual({
+      caller: { did: alice.did, authentication: "ucan", isOperator: false, identityTokens: [token] },
+    });
   });
 
   test.each(["bearer ", "BEARER ", "Bearer   "])("may say so by %j", (scheme) => {
@@ -73,7 +99,9 @@ describe("a bearer token that is wrong is never anonymous, but refused", () => {
     ["that is for another venue", `Bearer ${identityToken({ claims: { aud: bob.did } })}`],
     ["that is for nobody in particular", `Bearer ${identityToken({ claims: { aud: undefined } })}`],
     ["that names another's key", `Bearer ${identityToken({ header: { kid: bob.multikey } })}`],
-    ["that is a UCAN for the venue", `Bearer ${delegation({ claims: { aud: venue.did } })}`],
+    ["that is a UCAN for the venue and lives too long", `Bearer ${invocation({ claims: { exp: NOW + 3631 } })}`],
+    ["that is a UCAN and names another's key", `Bearer ${invocation({ header: { kid: bob.multikey } })}`],
+    ["that is a UCAN for nobody in particular", `Bearer ${invocation({ claims: { aud: undefined } })}`],
   ];
   test.each(rows)("%s", (_what, header) => {
     expect(authenticate(header)).toEqual(INVALID);
@@ -148,18 +176,136 @@ describe("the operator", () => {
   test("of a venue with two DIDs is written to by the one it shows", () => {
     const token = `Bearer ${identityToken({ claims: { aud: venue.did } })}`;
     expect(authenticate(token, { identity })).toEqual(INVALID);
-    const granted = `Bearer ${delegation({ claims: { aud: venue.did } })}`;
-    expect(authenticate(granted, { identity })).toEqual(INVALID);
+    expect(authenticate(`Bearer ${invocation()}`, { identity })).toEqual(INVALID);
+  });
+
+  const everything = [{ with: "file://", can: "*" }];
+  test.each<[string, unknown, boolean]>([
+    ["has no list", [], true],
+    ["has everything in its list", everything, true],
+    ["has everything in its list, with limits", [{ with: "file://", can: "*", nb: {} }], false],
+    ["has every file in its list", [{ with: "file://", can: "crud" }], false],
+    ["has one folder in its list", [{ with: "file://docs/", can: "crud/read" }], false],
+    ["has what is not ours in its list", [{ with: "my:*", can: "*" }], false],
+  ])("known by a UCAN that %s sees what is others': %s", (_what, att, isOperator) => {
+    const token = invocation({ claims: { att } });
+    expect(authenticate(`Bearer ${token}`, { operatorDid: alice.did })).toMatchObject({
+      caller: { did: alice.did, isOperator },
+    });
+    expect(authenticate(`Bearer ${token}`)).toMatchObject({ caller: { isOperator: false } });
+  });
+});
+
+describe("what was revoked is refused", () => {
+  const tokens: readonly [string, string][] = [
+    ["identity token", identityToken()],
+    ["UCAN", invocation()],
+  ];
+  test.each(tokens)("a bearer's %s, and any of its issuer's", (_kind, token) => {
+    expect(authenticate(`Bearer ${token}`, whenRevoked(idOf(token)))).toEqual(INVALID);
+    expect(authenticate(`Bearer ${token}`, whenRevoked(alice.did))).toEqual(INVALID);
+    expect(authenticate(`Bearer ${token}`, whenRevoked(bob.did))).toMatchObject({ caller: { did: alice.did } });
+  });
+
+  test("but agreed tokens are not signed by anybody", () => {
+    expect(authenticate(`Bearer ${LOCAL}`, whenRevoked(venue.did))).toEqual(OPERATOR);
+  });
+});
+
+describe("a caller without credentials", () => {
+  const anybody: Caller = { did: `${venue.did}:public`, authentication: "public", isOperator: false };
+  const name = (ucans: unknown, caller = anybody, changes: Partial<AuthenticatorOptions> = {}) =>
+    createAuthenticator({ ...options, ...changes }).nameCaller(caller, ucans);
+  const relay = { with: "did:key:zOther", can: "venue/relay" };
+
+  test("is named by a UCAN for the venue", () => {
+    const token = invocation();
+    const alices = { did: alice.did, authentication: "ucan", isOperator: false, identityTokens: [token] };
+    expect(name([token])).toEqual(alices);
+    expect(name([token, token])).toEqual(alices);
+    expect(name([token], anybody, { operatorDid: alice.did })).toMatchObject({ did: alice.did, isOperator: false });
+  });
+
+  test("is named by several of one issuer, and known by all of them", () => {
+    const tokens = [invocation(), invocation({ claims: { att: [] } })];
+    expect(name([tokens[0], delegation(), tokens[1]])).toMatchObject({ did: alice.did, identityTokens: tokens });
+  });
+
+  test("cannot be several", () => {
+    expect(name([invocation(), invocation({ by: bob })])).toBe("ambiguous");
+    expect(name([invocation(), invocation({ by: bob, claims: { exp: 1 } })])).toMatchObject({ did: alice.did });
+  });
+
+  test("that is the venue is so by either of its names", () => {
+    const identity = { did: "did:web:example.org", keyDid: venue.did };
+    const token = invocation({ by: venue, claims: { aud: identity.did, att: [] } });
+    expect(name([token], anybody, { identity })).toMatchObject({ did: identity.did, isOperator: true });
+  });
+
+  const silent: readonly [string, unknown][] = [
+    ["none", undefined],
+    ["no list", invocation()],
+    ["an empty list", []],
+    ["what is no text", [invocation(), 1]],
+    ["too many", Array(9).fill(invocation())],
+    ["too large ones", [invocation(), "x".repeat(8193)]],
+    ["what is no token", ["a.b.c"]],
+    ["an identity token", [identityToken()]],
+    ["a delegation to somebody", [delegation()]],
+    ["one for another venue", [invocation({ claims: { aud: bob.did } })]],
+    ["one that has ended", [invocation({ claims: { exp: NOW - 30 } })]],
+    ["one that lives too long", [invocation({ claims: { exp: NOW + 3631 } })]],
+    ["one that never ends", [invocation({ claims: { exp: null } })]],
+    ["one that another signed", [invocation().slice(0, -86) + invocation({ by: bob }).slice(-86)]],
+    ["one that another passes on", [invocation({ claims: { att: [relay] } })]],
+    ["one that says so among other things", [invocation({ claims: { att: [{ with: "file://", can: "*" }, relay] } })]],
+    ["one that says so oddly", [invocation({ claims: { att: [{ can: "venue/relay" }] } })]],
+    [
+      "one that says so in a map, with limits",
+      [invocation({ claims: { att: undefined, cap: { x: { "venue/relay": [{ until: 1 }] } } } })],
+    ],
+  ];
+  test.each(silent)("stays one with %s", (_what, ucans) => {
+    expect(name(ucans)).toBe(anybody);
+  });
+
+  test("is not who passes a call on, beside who makes it", () => {
+    const passed = invocation({ by: bob, claims: { att: [relay] } });
+    expect(name([passed, invocation()])).toMatchObject({ did: alice.did, identityTokens: [invocation()] });
+  });
+
+  test("is named by an ability that only looks like passing on", () => {
+    for (const can of ["*", "venue", "venue/*", "venue/relay/x", "VENUE/RELAY"]) {
+      expect(name([invocation({ claims: { att: [{ with: "x", can }] } })])).toMatchObject({ did: alice.did });
+    }
+  });
+
+  test("is not named by what was revoked", () => {
+    expect(name([invocation()], anybody, whenRevoked(idOf(invocation())))).toBe(anybody);
+    expect(name([invocation(), invocation({ by: bob })], anybody, whenRevoked(bob.did))).toMatchObject({
+      did: alice.did,
+    });
+  });
+
+  test("who has credentials is not named by tokens", () => {
+    const known: Caller[] = [
+      { did: bob.did, authentication: "identity", isOperator: false },
+      { did: bob.did, authentication: "static-token", isOperator: false },
+      { did: bob.did, authentication: "local-token", isOperator: true },
+      { did: bob.did, authentication: "ucan", isOperator: false },
+      { did: bob.did, authentication: "key", isOperator: false },
+    ];
+    for (const caller of known) expect(name([invocation()], caller)).toBe(caller);
   });
 });
 
 test("why a token was refused is logged, without anything of it", () => {
   const lines: string[] = [];
   const log: Log = { ...silentLog, debug: (fields, text) => lines.push(JSON.stringify({ ...fields, text })) };
-  const judge = createAuthenticator({ ...options, log });
+  const { authenticate: judge } = createAuthenticator({ ...options, log });
   for (const claims of [{ exp: 1 }, { aud: bob.did }, { att: [] }]) judge(`Bearer ${identityToken({ claims })}`);
   judge(`Bearer ${identityToken()}`);
   judge(`Bearer ${STATIC}x`);
-  const reasons = ["expired", "wrong_audience", "not_an_identity", "malformed"];
+  const reasons = ["expired", "wrong_audience", "bad_version", "malformed"];
   expect(lines).toEqual(reasons.map((reason) => `{"reason":"${reason}","text":"Bearer token refused"}`));
 });

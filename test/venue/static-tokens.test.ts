@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { StaticTokenConfig } from "../../src/config/types.js";
-import { resolveStaticTokens } from "../../src/venue/static-tokens.js";
+import { resolveStaticTokens, type TokenVenue } from "../../src/venue/static-tokens.js";
 import { configErrorOf } from "../config/problems.js";
 
-const venue = { did: "did:web:example.org", keyDid: "did:key:zVenue", operatorDid: "did:key:zOperator" };
+const venue: TokenVenue = { did: "did:web:example.org", keyDid: "did:key:zVenue", operatorDid: "did:key:zOperator" };
 const caps = [{ with: "file://docs/", can: "crud/read" }];
 const TOKEN = "abcdefghijklmnopqrstuvwxyz-._~+/0123456789==";
 const hash = (token: string): Buffer => createHash("sha256").update(token).digest();
@@ -152,6 +152,20 @@ describe("static tokens together", () => {
       "'auth.tokens[2].did' must not be the operator: a static token only adds capabilities",
       "'auth.tokens[1].token' and 'auth.tokens[2].token' are the same token",
     ]);
+  });
+
+  const owners: readonly [string, string, string | undefined][] = [
+    ["an owner", "did:key:zOwner", "did:key:zOwner"],
+    ["an owner by its name alone", "did:web:example.org:token:a", undefined],
+    ["the venue, whose key is an owner", venue.keyDid, venue.did],
+    ["the venue's key, when the venue is an owner", venue.did, venue.keyDid],
+  ];
+  test.each(owners)("never stand for %s", (_whom, owner, did) => {
+    const roots = { tmp: {}, docs: { owner } };
+    const problem = "'auth.tokens[0].did' must not be the owner of root 'docs': a static token only adds capabilities";
+    const tokens = [named("a", { env: "T" }, did)];
+    expect(failureOf(tokens, { T: TOKEN }, { ...venue, roots })).toEqual({ exitStatus: 78, problems: [problem] });
+    expect(resolveStaticTokens(tokens, { T: TOKEN }, { ...venue, roots: { tmp: {} } })).toHaveLength(1);
   });
 
   const operators: readonly [string, string, string | undefined][] = [

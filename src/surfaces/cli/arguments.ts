@@ -1,22 +1,19 @@
-import { parseArgs } from "node:util";
+import type { Capability } from "../../core/capability.js";
 import { escapeText } from "../../core/texts.js";
-import { nearestName } from "../../schema/nearest.js";
-
-/** A command line, understood. */
-export type Command =
-  | { readonly name: "help"; readonly topic: CommandName | undefined }
-  | { readonly name: "version" }
-  | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
-  | { readonly name: "check"; readonly source: ConfigSource }
-  | { readonly name: "mcp"; readonly source: ConfigSource; readonly capsFile: string | undefined }
-  | {
-      readonly name: "call";
-      readonly source: ConfigSource;
-      readonly capsFile: string | undefined;
-      readonly operation: string;
-      /** JSON text. */
-      readonly input: string;
-    };
+import { commandOf, helpTopic } from "./command-name.js";
+import { parseDuration } from "./duration.js";
+import {
+  COMMANDS,
+  type CommandName,
+  checkedArgument,
+  type Given,
+  type HelpTopic,
+  needed,
+  readOptions,
+  single,
+  UsageError,
+  type Values,
+} from "./options.js";
 
 /** Where the configuration comes from. */
 export interface ConfigSource {
@@ -25,132 +22,238 @@ export interface ConfigSource {
   readonly roots: readonly string[];
 }
 
-/** A command line that cannot be understood. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
+/** Who calls in place of the operator. Keys and tokens are references: a name, a path, or `env:` and a variable. */
+export interface CallerSource {
+  readonly key: string;
+  readonly proofs: readonly string[];
 }
 
-/** Every option with its short form, the value it takes, and an example of one. */
-export const OPTIONS = {
-  config: { type: "string", example: "venue.json5" },
-  root: { type: "string", multiple: true, example: "docs=./docs" },
-  port: { type: "string", example: "8080" },
-  caps: { type: "string", example: "caps.json5" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "V" },
-} as const;
+/** What `mcp` and `call` have in common. */
+interface OwnCalls {
+  readonly source: ConfigSource;
+  readonly capsFile: string | undefined;
+  /** `undefined`: the operator. */
+  readonly caller: CallerSource | undefined;
+}
 
-type OptionName = keyof typeof OPTIONS;
+/** `grant`, understood as far as that goes without looking at keys and tokens. */
+export interface GrantCommand {
+  readonly name: "grant";
+  readonly to: string;
+  readonly capabilities: readonly Capability[];
+  /** `undefined`: the usual one. */
+  readonly lifetimeSeconds: number | undefined;
+  readonly key: string | undefined;
+  readonly config: string | undefined;
+  readonly proofs: readonly string[];
+  readonly profile: "covia" | "ucan-0.8";
+  /** A path; `-`: standard output. */
+  readonly out: string | undefined;
+}
 
-/** Every command with the options it takes. */
-export const COMMANDS = {
-  serve: ["config", "root", "port"],
-  check: ["config", "root"],
-  mcp: ["config", "root", "caps"],
-  call: ["config", "root", "caps"],
-} as const satisfies Readonly<Record<string, readonly OptionName[]>>;
-
-export type CommandName = keyof typeof COMMANDS;
+/** A command line, understood. */
+export type Command =
+  | { readonly name: "help"; readonly topic: HelpTopic | undefined }
+  | { readonly name: "version" }
+  | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
+  | { readonly name: "check"; readonly source: ConfigSource }
+  | ({ readonly name: "mcp" } & OwnCalls)
+  | ({
+      readonly name: "call";
+      readonly operation: string;
+      /** JSON text; `-`: standard input. */
+      readonly input: string;
+    } & OwnCalls)
+  | { readonly name: "key new"; readonly key: string; readonly config: string | undefined }
+  | { readonly name: "key show"; readonly key: string | undefined; readonly config: string | undefined }
+  | GrantCommand
+  | {
+      readonly name: "token inspect";
+      /** A path, `env:` and a variable, or `-`. */
+      readonly token: string;
+      readonly config: string | undefined;
+      readonly key: string | undefined;
+      /** What it should allow. */
+      readonly wanted: Capability | undefined;
+      readonly json: boolean;
+    }
+  | {
+      readonly name: "token identity";
+      readonly to: string;
+      readonly lifetimeSeconds: number | undefined;
+      readonly key: string;
+      readonly config: string | undefined;
+      readonly out: string | undefined;
+    }
+  | {
+      readonly name: "revoke";
+      /** Ids of tokens, or DIDs. */
+      readonly entries: readonly string[];
+      readonly token: string | undefined;
+      readonly config: string;
+    };
 
 /** @param argv without node and script @throws UsageError */
 export function parseCommandLine(argv: readonly string[]): Command {
-  const { values, positionals, help } = read(argv);
-  const [first, ...rest] = positionals;
-  if (first === "help") return { name: "help", topic: helpTopic(rest) };
-  if (help) return { name: "help", topic: helpTopic(positionals.slice(0, 1)) };
+  const given = readOptions(argv);
+  const { values, positionals, help } = given;
+  const [first, ...others] = positionals;
+  if (first === "help") return { name: "help", topic: helpTopic(others, true) };
+  if (help) return { name: "help", topic: helpTopic(positionals, false) };
   if (values.has("version")) return { name: "version" };
   if (first === undefined) throw new UsageError("A command is missing. Try: venue-files serve");
-  const name = parseCommandName(first);
+  const { name, rest } = commandOf(first, others);
   const allowed: readonly string[] = COMMANDS[name];
   for (const option of values.keys()) {
     if (!allowed.includes(option)) throw new UsageError(`'${name}' has no option --${option}`);
   }
-  const source = { file: single(values, "config"), roots: values.get("root") ?? [] };
-  if (name === "call") return { name, source, capsFile: single(values, "caps"), ...operation(rest) };
-  if (rest[0] !== undefined) throw new UsageError(`'${name}' takes no argument '${escapeText(rest[0])}'`);
-  if (name === "check") return { name, source };
-  return name === "serve"
-    ? { name, source, port: port(single(values, "port")) }
-    : { name, source, capsFile: single(values, "caps") };
+  return PARSERS[name]({ ...given, rest });
 }
 
-type Values = ReadonlyMap<OptionName, readonly string[]>;
-
-interface Given {
-  readonly values: Values;
-  readonly positionals: readonly string[];
-  /** Whoever asks for help gets it, whatever else may be wrong. */
-  readonly help: boolean;
+/** A command line whose command and options are known, with the arguments behind the command. */
+interface Line extends Given {
+  readonly rest: readonly string[];
 }
 
-/** Takes the words apart. Node's own check of options is not used: its texts are for programmers. */
-function read(argv: readonly string[]): Given {
-  const { tokens, positionals } = parseArgs({
-    args: [...argv],
-    options: OPTIONS,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
-  const values = new Map<OptionName, string[]>();
-  const faults: UsageError[] = [];
-  let help = false;
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    const isHelp = token.name === "help" || (token.inlineValue === false && /^(?:-h|--help)$/.test(token.value));
-    help ||= isHelp;
-    const fault = faultOf(token);
-    if (fault !== undefined) faults.push(new UsageError(fault));
-    else if (isOptionName(token.name)) values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ""]);
+const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
+  serve: (line) => {
+    noArguments(line, "serve");
+    return { name: "serve", source: source(line), port: port(single(line.values, "port")) };
+  },
+  check: (line) => {
+    noArguments(line, "check");
+    return { name: "check", source: source(line) };
+  },
+  mcp: (line) => {
+    noArguments(line, "mcp");
+    return { name: "mcp", ...ownCalls(line) };
+  },
+  call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
+  "key new": (line) => {
+    const key = oneArgument(line, "key new", "a name or a path for the key, for example: venue-files key new alice");
+    return { name: "key new", key, config: single(line.values, "config") };
+  },
+  "key show": ({ rest, values }) => {
+    const [key, ...more] = rest.map(checkedArgument);
+    if (more[0] !== undefined) throw surplus("key show", more[0]);
+    return { name: "key show", key, config: single(values, "config") };
+  },
+  grant,
+  "token inspect": (line) => ({
+    name: "token inspect",
+    token: oneArgument(line, "token inspect", "a file, env:NAME or -, for example: venue-files token inspect a.ucan"),
+    config: single(line.values, "config"),
+    key: single(line.values, "key"),
+    wanted: wanted(line),
+    json: line.values.has("json"),
+  }),
+  "token identity": (line) => {
+    noArguments(line, "token identity");
+    return {
+      name: "token identity",
+      to: needed(line.values, "token identity", "to"),
+      lifetimeSeconds: lifetime(line.values),
+      key: needed(line.values, "token identity", "key"),
+      config: single(line.values, "config"),
+      out: single(line.values, "out"),
+    };
+  },
+  revoke: ({ rest, values }) => {
+    const entries = rest.map(checkedArgument);
+    const token = single(values, "token");
+    if (entries.length === 0 && token === undefined) {
+      throw new UsageError("'revoke' needs the id of a token, a DID, or --token FILE. See: token inspect");
+    }
+    return { name: "revoke", entries, token, config: needed(values, "revoke", "config") };
+  },
+};
+
+function grant(line: Line): GrantCommand {
+  const { values } = line;
+  noArguments(line, "grant");
+  const key = single(values, "key");
+  const config = single(values, "config");
+  if (key === undefined && config === undefined) {
+    throw new UsageError("'grant' needs who signs: --key, or --config for the key of that venue");
   }
-  if (faults[0] !== undefined && !help) throw faults[0];
-  return { values, positionals, help };
-}
-
-/** What is wrong with one option as it stands. */
-function faultOf(option: {
-  name: string;
-  rawName: string;
-  value?: string | undefined;
-  inlineValue?: boolean | undefined;
-}) {
-  const { name, rawName, value, inlineValue } = option;
-  if (!isOptionName(name)) {
-    const near = nearestName(name, Object.keys(OPTIONS));
-    return `Unknown option '${escapeText(rawName)}'${near === undefined ? "" : ` - did you mean '--${near}'?`}`;
+  const to = needed(values, "grant", "to");
+  const capabilities = pairs(line);
+  if (capabilities.length === 0) {
+    throw new UsageError("'grant' needs what is given: --with file://docs/reports/ --can crud/read");
   }
-  const known = OPTIONS[name];
-  if (known.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
-  const example = `for example --${name} ${known.example}`;
-  if (value === undefined || value === "") return `--${name} needs a value, ${example}`;
-  // A forgotten value must not swallow the option behind it.
-  if (inlineValue !== true && value.startsWith("-")) {
-    return `--${name} needs a value before '${escapeText(value)}', ${example}`;
+  return {
+    name: "grant",
+    ...{ to, capabilities, key, config },
+    lifetimeSeconds: lifetime(values),
+    proofs: values.get("proof") ?? [],
+    profile: profile(single(values, "profile")),
+    out: single(values, "out"),
+  };
+}
+
+/**
+ * Each `--with` and the `--can` beside it. Two of one kind in a row are refused: what was meant by them is a guess, and a
+ * wrong guess gives rights away.
+ */
+function pairs({ values, order }: Line): readonly Capability[] {
+  const turns = order.filter((name) => name === "with" || name === "can");
+  if (turns.some((name, index) => index % 2 === 0 && turns[index + 1] === name) || turns.length % 2 !== 0) {
+    throw new UsageError("Each --with needs one --can beside it: --with file://docs/reports/ --can crud/read");
   }
-  return undefined;
+  const abilities = values.get("can") ?? [];
+  return (values.get("with") ?? []).map((resource, index) => ({ with: resource, can: abilities[index] ?? "" }));
 }
 
-const isOptionName = (name: string): name is OptionName => Object.hasOwn(OPTIONS, name);
-
-const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
-
-function single(values: Values, name: OptionName): string | undefined {
-  const [value, ...more] = values.get(name) ?? [];
-  if (more.length > 0) throw new UsageError(`--${name} is given more than once`);
-  return value;
+function wanted(line: Line): Capability | undefined {
+  const [first, ...more] = pairs(line);
+  if (more.length > 0) throw new UsageError("'token inspect' takes one --with and --can");
+  return first;
 }
 
-function parseCommandName(text: string): CommandName {
-  if (isCommandName(text)) return text;
-  const names = [...Object.keys(COMMANDS), "help"];
-  const near = nearestName(text, names);
-  const advice = near === undefined ? `. Commands: ${names.join(", ")}` : ` - did you mean '${near}'?`;
-  throw new UsageError(`Unknown command '${escapeText(text)}'${advice}`);
+function profile(text: string | undefined): GrantCommand["profile"] {
+  if (text === undefined || text === "covia") return "covia";
+  if (text === "ucan-0.8") return text;
+  throw new UsageError(`--profile must be covia or ucan-0.8, not '${escapeText(text)}'`);
 }
 
-function helpTopic([topic, ...more]: readonly string[]): CommandName | undefined {
-  if (more[0] !== undefined) throw new UsageError(`'help' takes one command, not also '${escapeText(more[0])}'`);
-  return topic === undefined ? undefined : parseCommandName(topic);
+function lifetime(values: Values): number | undefined {
+  const text = single(values, "for");
+  if (text === undefined) return undefined;
+  const seconds = parseDuration(text);
+  if (seconds !== undefined) return seconds;
+  throw new UsageError(
+    `--for takes a whole number and s, m, h or d, such as 90s, 15m, 1h or 7d, not '${escapeText(text)}'`,
+  );
+}
+
+const source = ({ values }: Line): ConfigSource => ({
+  file: single(values, "config"),
+  roots: values.get("root") ?? [],
+});
+
+function ownCalls(line: Line): OwnCalls {
+  const { values } = line;
+  const key = single(values, "key");
+  const proofs = values.get("proof") ?? [];
+  if (key === undefined && proofs.length > 0) {
+    throw new UsageError("--proof needs --key: without it the caller is the operator, who needs no proof");
+  }
+  const caller = key === undefined ? undefined : { key, proofs };
+  return { source: source(line), capsFile: single(values, "caps"), caller };
+}
+
+function noArguments({ rest }: Line, command: CommandName): void {
+  if (rest[0] !== undefined) throw surplus(command, rest[0]);
+}
+
+const surplus = (command: CommandName, word: string): UsageError =>
+  new UsageError(`'${command}' takes no argument '${escapeText(checkedArgument(word))}'`);
+
+function oneArgument({ rest }: Line, command: CommandName, what: string): string {
+  const [only, ...more] = rest.map(checkedArgument);
+  if (only === undefined || only === "") throw new UsageError(`'${command}' needs ${what}`);
+  if (more[0] !== undefined) throw surplus(command, more[0]);
+  return only;
 }
 
 function operation(rest: readonly string[]): { operation: string; input: string } {

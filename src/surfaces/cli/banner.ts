@@ -10,6 +10,8 @@ export interface BannerRoot {
   readonly kind: string;
   readonly readOnly: boolean;
   readonly description?: string;
+  /** DID; public access ends there. */
+  readonly owner?: string;
 }
 
 /** What `serve` tells the person who started it. */
@@ -57,9 +59,12 @@ export function banner(facts: BannerFacts): string {
 
 /** The verbs an anonymous caller has in a root. */
 function anonymous(root: BannerRoot, grants: readonly Grant[]): string {
+  if (!isPublic(root)) return "nothing, it has an owner";
   const verbs = verbsIn(root, grants);
   return verbs.length === 0 ? "nothing" : verbs.join(", ");
 }
+
+const isPublic = ({ owner }: BannerRoot): boolean => owner === undefined;
 
 /** Who is more than an anonymous caller, and by what. */
 function credentials({ localToken, tokens, publicAccess }: BannerFacts): string {
@@ -76,7 +81,7 @@ function credentials({ localToken, tokens, publicAccess }: BannerFacts): string 
 function curlLine(facts: BannerFacts, grants: readonly Grant[]): string {
   const isOperator = facts.localToken !== undefined;
   const has = (root: BannerRoot, ability: Ability) =>
-    isOperator || grants.some((grant) => coversRoot(grant, root.name, ability));
+    isOperator || (isPublic(root) && grants.some((grant) => coversRoot(grant, root.name, ability)));
   const writable = facts.roots.find((root) => root.kind === "temp" && !root.readOnly && has(root, "crud/write"));
   if (writable !== undefined) {
     const input = { root: writable.name, path: "hello.txt", content: "Hello" };
@@ -85,7 +90,9 @@ function curlLine(facts: BannerFacts, grants: readonly Grant[]): string {
   const readable = facts.roots.find((root) => has(root, "crud/read"));
   if (readable !== undefined)
     return invokeLine(facts, { operation: "v/ops/file/tree", input: { root: readable.name } });
-  const readsSomewhere = facts.roots.some(({ name }) => grants.some((grant) => reachesInto(grant, name, "crud/read")));
+  const readsSomewhere = facts.roots
+    .filter(isPublic)
+    .some(({ name }) => grants.some((grant) => reachesInto(grant, name, "crud/read")));
   if (readsSomewhere) return invokeLine(facts, { operation: "v/ops/file/roots" });
   return `${curl(facts)} ${quote(`${facts.url}/api/v1/status`)}`;
 }

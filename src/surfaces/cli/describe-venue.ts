@@ -1,7 +1,8 @@
-import { parseGrant } from "../../authz/grant.js";
-import type { VenueConfig } from "../../config/types.js";
+import { EVERYTHING, type Grant, parseGrant } from "../../authz/grant.js";
+import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/capability.js";
 import { escapeText } from "../../core/texts.js";
+import { printDuration } from "./duration.js";
 import { verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
@@ -19,6 +20,11 @@ export interface VenueFacts {
   /** State directory with the local token, where there is one. */
   readonly localTokenIn: string | undefined;
   readonly tokens: readonly TokenFacts[];
+  /** DID of the operator, in the one form it has here. Absent: known only once there is a key. */
+  readonly operatorDid: string | undefined;
+  /** What the configuration gives to DIDs, in the one form they have here. */
+  readonly grants: readonly DidGrant[];
+  readonly revocations: RevocationFacts;
   readonly roots: readonly RootFacts[];
   readonly warnings: readonly string[];
 }
@@ -29,6 +35,13 @@ export interface TokenFacts {
   readonly caps: readonly Capability[];
 }
 
+/** The revocation list in use. `entries`: `undefined` where there is none yet. */
+export interface RevocationFacts {
+  readonly path: string;
+  readonly entries: number | undefined;
+  has(did: string): boolean;
+}
+
 export interface RootFacts {
   readonly name: string;
   readonly kind: string;
@@ -36,6 +49,8 @@ export interface RootFacts {
   /** What keeps paths inside it. */
   readonly engine: string;
   readonly description?: string;
+  /** DID, in the one form it has here. */
+  readonly owner?: string;
 }
 
 /** What `check` prints of one venue: what would run, and who may do what. */
@@ -44,17 +59,20 @@ export function describeVenue(facts: VenueFacts): string {
   const settings: (readonly [string, string])[] = [
     ["listens on", listener(facts)],
     ["identity", identity(facts)],
+    ["UCANs", ucans(config.auth.ucan)],
+    ["revocations", revocationList(facts.revocations)],
     ["MCP", config.mcp === false ? "off" : "on, at /mcp"],
     ["assets", config.storage.content === "memory" ? "in memory" : `in ${config.storage.path}`],
     ["audit", config.audit.file ?? "off"],
     ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
     ["health and metrics", config.metrics === false ? "off" : `for ${readers(config.metrics)}`],
   ];
-  const rows = roots.map(({ name, kind, readOnly, engine, description }) => [
+  const rows = roots.map(({ name, kind, readOnly, engine, description, owner }) => [
     name,
     kind,
     readOnly ? "read-only" : "read-write",
     engine,
+    ...(roots.some(isOwned) ? [owner === undefined ? "" : `owner ${owner}`] : []),
     escapeText(description ?? ""),
   ]);
   return [
@@ -85,20 +103,65 @@ function identity({ config, did, keyIsMade }: VenueFacts): string {
   return "a fresh key at each start; set 'seedFile' to keep one";
 }
 
+function ucans({ maxLifetime, allowNoExpiry, acceptUnversionedCovia }: UcanConfig): string {
+  const endless = allowNoExpiry ? ", or without end" : "";
+  return `accepted for ${printDuration(maxLifetime)} at most${endless}${acceptUnversionedCovia ? "; those of old Java venues too" : ""}`;
+}
+
+function revocationList({ path, entries }: RevocationFacts): string {
+  if (entries === undefined) return `none yet; kept in ${path}`;
+  return `${entries} ${entries === 1 ? "entry" : "entries"} in ${path}`;
+}
+
+const isOwned = ({ owner }: RootFacts): boolean => owner !== undefined;
+
 function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
-  const { config, localTokenIn } = facts;
+  const { config, localTokenIn, roots } = facts;
   const operator = config.operator ?? "the venue itself";
   const by = localTokenIn === undefined ? "" : `, or whoever has the local token in ${localTokenIn}`;
   yield ["operator", `${operator}${by}`, "everything in every root"];
-  for (const { name, did, caps } of facts.tokens) yield [`token ${name}`, did, inRoots(facts, caps)];
-  yield ["anonymous", "", facts.publicAccess ? inRoots(facts, facts.publicCaps) : "refused"];
+  yield* holders(facts);
+  for (const { name, did, caps } of facts.tokens) {
+    yield [`token ${name}`, did, inRoots(roots, [...grantsOf(caps), ...givenTo(did, facts)])];
+  }
+  yield ["anonymous", "", facts.publicAccess ? anonymous(facts) : "refused"];
 }
 
-function inRoots({ roots }: VenueFacts, caps: readonly Capability[]): string {
-  const grants = caps.map(parseGrant).filter((grant) => grant !== undefined);
+/** Everybody who is named as an owner or in a grant, and is not the operator. */
+function* holders(facts: VenueFacts): Generator<readonly string[]> {
+  const { roots, grants, operatorDid, revocations } = facts;
+  const owners = new Set(roots.map(({ owner }) => owner).filter((owner) => owner !== undefined));
+  for (const did of new Set([...owners, ...grants.map((grant) => grant.did)])) {
+    if (did === operatorDid) continue;
+    const owned = roots.filter(({ owner }) => owner === did).map(({ name }) => ({ ...EVERYTHING, segments: [name] }));
+    // Another DID comes with a static token, which the list does not touch.
+    const isRevoked = did.startsWith("did:key:") && revocations.has(did);
+    const rights = isRevoked ? "nothing, it is revoked" : inRoots(roots, [...owned, ...givenTo(did, facts)]);
+    yield [owners.has(did) ? "owner" : "granted", did, rights];
+  }
+}
+
+const givenTo = (did: string, { grants }: VenueFacts): readonly Grant[] =>
+  grantsOf(grants.filter((grant) => grant.did === did));
+
+/** What callers without credentials may do, and hence all others too. */
+function anonymous({ roots, publicCaps }: VenueFacts): string {
+  const rights = inRoots(
+    roots.filter((root) => !isOwned(root)),
+    grantsOf(publicCaps),
+  );
+  return rights === NOTHING || !roots.some(isOwned) ? rights : `${rights}; nothing in roots with an owner`;
+}
+
+const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
+  caps.map(({ with: resource, can }) => parseGrant({ with: resource, can })).filter((grant) => grant !== undefined);
+
+const NOTHING = "nothing";
+
+function inRoots(roots: readonly RootFacts[], grants: readonly Grant[]): string {
   const parts = roots.flatMap((root) => {
     const verbs = verbsIn(root, grants);
     return verbs.length === 0 ? [] : [`${root.name}: ${verbs.join(", ")}`];
   });
-  return parts.length === 0 ? "nothing" : parts.join("; ");
+  return parts.length === 0 ? NOTHING : parts.join("; ");
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/adapter.js";
 import type { Assets } from "../../core/asset.js";
-import type { Authenticate, Caller } from "../../core/caller.js";
+import type { Authenticate, Caller, NameCaller } from "../../core/caller.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/job.js";
 import type { Log } from "../../core/log.js";
 
@@ -81,6 +81,8 @@ export interface HttpHost {
   /** Callers without credentials. */
   readonly publicCaller: Caller;
   readonly authenticate: Authenticate;
+  /** Who sends a call without credentials, by the tokens in it. */
+  readonly nameCaller: NameCaller;
   /** Host names accepted on a loopback listener besides the loopback ones, in lower case. */
   readonly allowedHosts: readonly string[];
   /** Origins other than the venue's own whose pages may call; `*`: any. */

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
+import { attribute } from "../../core/attribute.js";
 import { ERROR_CODES } from "../../core/errors.js";
 import { isTerminal, type RecordedJob } from "../../core/job.js";
 import { outputJson, recordJson, sendJson } from "./answer.js";
@@ -57,22 +58,21 @@ const httpStatusOf = (code: string | undefined): number =>
 function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): RecordedJob {
   const operation = host.operation(call.operation);
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
+  const { did, context } = attribute(exchange.caller, call.ucans, host.nameCaller);
   return host.submit({
     operation: operation.name,
     ...(operation.asset === undefined ? {} : { asset: operation.asset }),
     input: call.input,
-    caller: exchange.caller.did,
-    context: contextOf(host, exchange, call),
+    caller: did,
+    context: { ...context, ...extrasOf(host, call) },
     private: call.private,
   });
 }
 
-function contextOf(host: HttpHost, { caller }: Exchange, call: InvokeRequest): SurfaceContext {
+/** What the adapter gets beside the caller. */
+function extrasOf(host: HttpHost, call: InvokeRequest): SurfaceContext {
   return {
-    callerDID: caller.did,
-    authentication: caller.authentication,
     resolveAsset: host.assets.resolve,
-    ...(caller.tokenCaps === undefined ? {} : { tokenCaps: caller.tokenCaps }),
     ...("caps" in call ? { callCaps: call.caps } : {}),
     ...(call.ucans === undefined ? {} : { ucans: call.ucans }),
   };

@@ -183,7 +183,7 @@ function invokeRequest(operations: readonly NamedOperation[]): JsonObject {
         type: "array",
         items: { type: "string" },
         maxItems: 8,
-        description: "Tokens by which others have given the caller rights",
+        description: "UCANs: what others gave the caller; one for the venue itself names a caller without credentials",
       },
       caps: { description: "A list of capabilities that narrows this one call" },
       wait: {

@@ -1,16 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { type BannerFacts, banner } from "../../../src/surfaces/cli/banner.js";
 
+const scratch = { name: "scratch", kind: "temp", readOnly: false };
+const docs = { name: "docs", kind: "host", readOnly: false, description: "Manuals" };
+
 const facts: BannerFacts = {
   name: "venue-files",
   version: "1.2.3",
   url: "http://localhost:8080",
   did: "did:key:zMe",
-  roots: [
-    { name: "scratch", kind: "temp", readOnly: false },
-    { name: "docs", kind: "host", readOnly: false, description: "Manuals" },
-    { name: "old", kind: "host", readOnly: true },
-  ],
+  roots: [scratch, docs, { name: "old", kind: "host", readOnly: true }],
   publicCaps: [
     { with: "file://", can: "crud/read" },
     { with: "file://scratch/", can: "crud" },
@@ -72,6 +71,13 @@ describe("what anonymous callers may do in a root:", () => {
     expect(bannerOf({ publicCaps: [{ with: "file://", can: "crud" }], roots })).toContain("anonymous callers: read\n");
   });
 
+  test("nothing where it has an owner, whatever is public", () => {
+    const roots = [{ name: "docs", kind: "host", readOnly: false, owner: "did:key:zOwner" }];
+    const text = bannerOf({ publicCaps: [{ with: "file://", can: "crud" }], roots });
+    expect(text).toContain("anonymous callers: nothing, it has an owner\n");
+    expect(text).not.toContain("did:key:zOwner");
+  });
+
   test("nothing where they are not served", () => {
     const text = bannerOf({ publicAccess: false, publicCaps: [] });
     expect(text.match(/anonymous callers: refused/g)).toHaveLength(3);
@@ -95,6 +101,20 @@ describe("the line to paste", () => {
       "roots",
     ],
     ["asks for the status where nothing may be read", { publicCaps: [] }, undefined],
+    [
+      "asks for the status where every root has an owner",
+      { roots: facts.roots.map((root) => ({ ...root, owner: "did:key:zOwner" })) },
+      undefined,
+    ],
+    ["passes over a root with an owner", { roots: [{ ...scratch, owner: "did:key:zOwner" }, docs] }, "tree"],
+    [
+      "asks for the status where only parts of a root with an owner are named",
+      {
+        publicCaps: [{ with: "file://docs/pub/", can: "crud/read" }],
+        roots: [{ ...docs, owner: "did:key:zOwner" }, scratch],
+      },
+      undefined,
+    ],
     ["asks for the status where nobody is served", { publicCaps: [], publicAccess: false }, undefined],
   ])("%s", (_name, changes, operation) => {
     const line = curlOf(bannerOf(changes)) ?? "";
@@ -135,8 +155,11 @@ describe("a local token", () => {
 
   test("lets the line write where anonymous callers may not, but only into a temp root", () => {
     expect(operationOf(bannerOf({ localToken, publicCaps: [] }))).toBe("write");
-    const docs = [{ name: "docs", kind: "host", readOnly: false }];
-    expect(operationOf(bannerOf({ localToken, publicCaps: [], roots: docs }))).toBe("tree");
+    expect(operationOf(bannerOf({ localToken, publicCaps: [], roots: [docs] }))).toBe("tree");
+  });
+
+  test("writes into a temp root that has an owner too", () => {
+    expect(operationOf(bannerOf({ localToken, roots: [{ ...scratch, owner: "did:key:zOwner" }] }))).toBe("write");
   });
 
   test("has others beside it, which are counted", () => {

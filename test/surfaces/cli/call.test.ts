@@ -1,6 +1,7 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { did, makeGround, secretsIn, tokenOf } from "./people.js";
 import { cleanUp, makeFolder, run, tempRootsIn } from "./process.js";
 
 afterAll(cleanUp);
@@ -137,4 +138,150 @@ test("a call leaves an audit record and no temp root", async () => {
     bytes: 6,
   });
   expect(audit).not.toContain("secret");
+});
+
+describe("a call with a key is made as its DID:", () => {
+  const input = '{"root":"docs","path":"reports/q3.md"}';
+  const stat = (...args: string[]) => ["call", "file:stat", input, "--config", "venue.json5", ...args];
+  const exists = { status: 0, stderr: "", stdout: expect.stringContaining('"exists":true') };
+
+  test.concurrent("the owner of a root", async () => {
+    const { venueFiles } = makeGround();
+    expect(await venueFiles(stat("--key", "alice"))).toMatchObject(exists);
+  });
+
+  test.concurrent("the operator by its key", async () => {
+    const { venueFiles } = makeGround();
+    expect(await venueFiles(stat("--key", "./venue.seed"))).toMatchObject(exists);
+    expect(await venueFiles(stat("--key", "env:SEED"), { env: { SEED: "0f".repeat(32) } })).toMatchObject(exists);
+  });
+
+  test.concurrent("nobody in particular, for whom the root is not even there", async () => {
+    const { venueFiles } = makeGround();
+    const { status, stdout, stderr } = await venueFiles(stat("--key", "bob"));
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(JSON.parse(stderr)).toMatchObject({ errorCode: "UNKNOWN_ROOT" });
+  });
+
+  test.concurrent("with what everybody may do in roots without an owner, unless nobody may", async () => {
+    const { venueFiles } = makeGround({
+      "closed.json5": "{ auth: { public: { enabled: false } }, file: { roots: { work: 'work' } } }",
+    });
+    const read = ["call", "file:stat", '{"root":"work","path":"a.txt"}', "--key", "bob", "--config"];
+    const write = ["call", "file:mkdir", '{"root":"work","path":"b"}', "--key", "bob", "--config"];
+    expect(await venueFiles([...read, "venue.json5"])).toMatchObject(exists);
+    for (const line of [
+      [...write, "venue.json5"],
+      [...read, "closed.json5"],
+    ]) {
+      const { status, stderr } = await venueFiles(line);
+      expect(status).toBe(1);
+      expect(JSON.parse(stderr)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    }
+  });
+
+  test.concurrent("with what the configuration gives to it", async () => {
+    const { venueFiles } = makeGround({
+      "venue.json5": `{
+        operator: "${did("alice")}",
+        auth: { public: { enabled: false }, grants: [{ did: "${did("bob")}", with: "file://docs/reports/", can: "crud/read" }] },
+        file: { roots: { docs: "docs" } },
+      }`,
+    });
+    expect(await venueFiles(stat("--key", "bob"))).toMatchObject(exists);
+    expect((await venueFiles(stat("--key", "carol"))).status).toBe(1);
+  });
+
+  test.concurrent("with what its proofs give, from files and variables, and no more", async () => {
+    const { folder, venueFiles } = makeGround();
+    const first = await tokenOf("alice", "bob");
+    writeFileSync(join(folder, "bob.ucan"), `${first}\n${await tokenOf("carol", "bob")}\n`);
+    const second = await tokenOf("bob", "carol", { proofs: [first] });
+    expect(await venueFiles(stat("--key", "bob", "--proof", "bob.ucan"))).toMatchObject(exists);
+    const env = { SECOND: second, NONE: await tokenOf("alice", "alice") };
+    expect(
+      await venueFiles(stat("--key", "carol", "--proof", "env:NONE", "--proof", "env:SECOND"), { env }),
+    ).toMatchObject(exists);
+    const line = ["call", "file:read", '{"root":"docs","path":"secret.md"}', "--config", "venue.json5"];
+    const denied = await venueFiles([...line, "--key", "bob", "--proof", "bob.ucan"]);
+    expect({ status: denied.status, stdout: denied.stdout }).toEqual({ status: 1, stdout: "" });
+    expect(JSON.parse(denied.stderr)).toMatchObject({
+      errorCode: "CAPABILITY_DENIED",
+      errorData: { have: [{ with: "file://docs/reports/", can: "crud/read" }] },
+    });
+    expect(secretsIn(denied.stderr)).toEqual([]);
+    // Of somebody else, they are worth nothing.
+    expect((await venueFiles(stat("--key", "alice", "--proof", "bob.ucan"))).status).toBe(0);
+    expect((await venueFiles(stat("--key", "carol", "--proof", "bob.ucan"))).status).toBe(1);
+  });
+
+  test.concurrent("narrowed by caps, as everybody is", async () => {
+    const { venueFiles } = makeGround({ "caps.json5": '[{ with: "file://docs/reports/", can: "crud/read" }]' });
+    const write = ["call", "file:mkdir", '{"root":"docs","path":"new"}', "--config", "venue.json5", "--key", "alice"];
+    expect(await venueFiles(stat("--key", "alice", "--caps", "caps.json5"))).toMatchObject(exists);
+    expect((await venueFiles([...write, "--caps", "caps.json5"])).status).toBe(1);
+    expect((await venueFiles(write)).status).toBe(0);
+  });
+
+  test.concurrent("and is in the audit as that", async () => {
+    const { folder, venueFiles } = makeGround({
+      "venue.json5": `{ audit: { file: "audit.jsonl" }, file: { roots: { docs: { path: "docs", owner: "${did("alice")}" } } } }`,
+    });
+    await venueFiles(stat("--key", "bob", "--proof", "env:PROOF"), { env: { PROOF: await tokenOf("alice", "bob") } });
+    const audit = readFileSync(join(folder, "audit.jsonl"), "utf8");
+    expect(JSON.parse(audit)).toMatchObject({ caller: did("bob"), operation: "file:stat", outcome: "OK" });
+    expect(secretsIn(audit)).toEqual([]);
+  });
+
+  test.concurrent.each<[string, string[], number, string]>([
+    [
+      "no key",
+      ["--key", "dave"],
+      66,
+      "Cannot use key 'dave': there is no such file. Make it with: venue-files key new dave",
+    ],
+    ["no proof", ["--key", "bob", "--proof", "nope"], 66, `Cannot read tokens from "nope": there is no such file`],
+    ["a proof that is none", ["--key", "bob", "--proof", "venue.seed"], 78, `"venue.seed" holds no token in line 1`],
+  ])("but not with %s", async (_name, args, status, stderr) => {
+    const { venueFiles } = makeGround();
+    expect(await venueFiles(stat(...args))).toEqual({ status, signal: null, stdout: "", stderr: `${stderr}\n` });
+  });
+});
+
+describe("a call of an operation about rights", () => {
+  test.concurrent("says who calls, and what they hold", async () => {
+    const { venueFiles } = makeGround();
+    const line = ["call", "auth:whoami", "--config", "venue.json5", "--key", "alice"];
+    const { status, stdout } = await venueFiles(line);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ did: did("alice"), authentication: "key", operator: false });
+  });
+
+  test.concurrent("takes tokens from standard input, where nobody sees them", async () => {
+    const { venueFiles } = makeGround();
+    const token = await tokenOf("alice", "bob");
+    const line = ["call", "v/ops/ucan/verify", "-", "--config", "venue.json5"];
+    const { status, stdout } = await venueFiles(line, { input: JSON.stringify({ token }) });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ valid: true, grants: [{ with: "file://docs/reports/" }] });
+    expect(await venueFiles(line, { input: "hello" })).toMatchObject({
+      status: 64,
+      stderr: expect.stringContaining(
+        "The input of 'call' is not valid JSON. Give one JSON object on standard input\n",
+      ),
+    });
+  });
+});
+
+test("a call without a key loads nothing that makes keys or reads tokens", async () => {
+  const coverage = makeFolder();
+  await run(["call", "file:roots"], { env: { NODE_V8_COVERAGE: coverage } });
+  const loaded = readdirSync(coverage).flatMap((file) => {
+    const report = JSON.parse(readFileSync(join(coverage, file), "utf8")) as { result: { url: string }[] };
+    return report.result.map(({ url }) => /\/dist\/(.*)$/.exec(url)?.[1] ?? "");
+  });
+  expect(loaded).toContain("cli/call.js");
+  for (const part of ["cli/signing-key.js", "cli/token-files.js", "ucan/signing-key.js", "venue/own-access.js"]) {
+    expect(loaded).not.toContain(part);
+  }
 });

@@ -11,7 +11,7 @@ const folder = makeFolder({
   "mistakes.json5": `{
     port: "80",
     nme: "x",
-    auth: { grants: [], public: { caps: [{ with: "docs", can: "read" }] } },
+    mcp: { tools: "full" }, auth: { public: { caps: [{ with: "docs", can: "read" }] } },
     file: { rootz: {}, roots: { "bad name": "." } },
   }`,
   "open.json5": `{ hostname: "0.0.0.0" }`,
@@ -84,7 +84,7 @@ describe("78, an invalid configuration:", () => {
     expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
     for (const mistake of [
       "Unknown config key 'nme' - did you mean 'name'?",
-      "not supported yet: 'auth.grants'",
+      "not supported yet: 'mcp.tools'",
       "'port' must be an integer from 0 to 65535, not a string",
       "Unknown config key 'file.rootz' - did you mean 'roots'?",
       "'auth.public.caps[0]' grants nothing",

@@ -1,0 +1,24 @@
+import type { VenueConfig } from "../config/types.js";
+import type { CallerSource } from "../surfaces/cli/arguments.js";
+import type { OwnCaller } from "../venue/own-caller.js";
+import type { CommandContext } from "./context.js";
+
+/**
+ * Whom `--key` and `--proof` name as caller. What reads keys and tokens is loaded only for them.
+ *
+ * @returns empty: the operator
+ * @throws ConfigError for a key or token that cannot be read
+ */
+export async function ownCaller(
+  source: CallerSource | undefined,
+  config: VenueConfig,
+  context: CommandContext,
+): Promise<{ readonly caller?: OwnCaller }> {
+  if (source === undefined) return {};
+  const [{ keyPlace, openSigningKey }, { readTokens }] = await Promise.all([
+    import("./signing-key.js"),
+    import("./token-files.js"),
+  ]);
+  const key = openSigningKey(source.key, keyPlace(config, context));
+  return { caller: { key, proofs: readTokens(source.proofs, context) } };
+}

@@ -1,0 +1,28 @@
+import { ConfigError } from "../config/errors.js";
+import { escapeText } from "../core/texts.js";
+import { UsageError } from "../surfaces/cli/options.js";
+import type { CommandContext } from "./context.js";
+
+const PREFIX = "env:";
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+/** The variable that `env:NAME` names; `undefined`: the text is a file. @throws UsageError */
+export function variableIn(reference: string): string | undefined {
+  if (!reference.startsWith(PREFIX)) return undefined;
+  const name = reference.slice(PREFIX.length);
+  if (NAME.test(name)) return name;
+  throw new UsageError(`'${escapeText(reference)}' names no environment variable. Write env:NAME, or ./ before a file`);
+}
+
+/** @param what what it should hold @throws ConfigError */
+export function valueOfVariable(
+  name: string,
+  env: CommandContext["env"],
+  { what, maxBytes }: { readonly what: string; readonly maxBytes: number },
+): string {
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  const refuse = (fault: string) => new ConfigError([`Cannot read ${what} from variable '${name}': ${fault}`], 78);
+  if (value === undefined || value === "") throw refuse("it is not set");
+  if (Buffer.byteLength(value) > maxBytes) throw refuse("it is too long");
+  return value;
+}

@@ -1,0 +1,68 @@
+import { parseGrant } from "../authz/grant.js";
+import { escapeText } from "../core/texts.js";
+import { below, type Place, quoted } from "./check-schema.js";
+import type { VenueConfig } from "./types.js";
+
+/** What the key of a caller, or of whoever signs UCANs, is known by. */
+const ED25519_DID = /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/;
+
+/**
+ * Says which rights in a config give nobody anything: a mistake, but not one that must stop a start.
+ *
+ * @param config checked and complete
+ * @returns a line each, with key paths and names of roots, and no other values
+ */
+export function warnOfIdleRights(venue: Place, config: VenueConfig): readonly string[] {
+  return [...idleOwners(venue, config), ...idleGrants(venue, config), ...idlePublicCaps(venue, config)];
+}
+
+const at = (place: Place, ...keys: readonly (string | number)[]): string => quoted(keys.reduce(below, place));
+
+function* idleOwners(venue: Place, { did, operator, file }: VenueConfig): Generator<string> {
+  for (const [name, { owner }] of Object.entries(file.roots)) {
+    // Nobody can prove to be another one, but the local token acts as the operator, and the venue's key as the venue.
+    if (owner === undefined || owner === did || owner === operator || ED25519_DID.test(owner)) continue;
+    yield `${at(venue, "file", "roots", name, "owner")} is not the did:key of an Ed25519 key: nobody can prove to be it`;
+  }
+}
+
+function* idleGrants(venue: Place, config: VenueConfig): Generator<string> {
+  for (const [index, { did, with: resource, can }] of config.auth.grants.entries()) {
+    const root = rootIn({ with: resource, can });
+    if (root !== undefined && !Object.hasOwn(config.file.roots, root)) {
+      yield `${at(venue, "auth", "grants", index)} names root '${escapeText(root)}', which does not exist`;
+    }
+    if (canBeProved(did, config)) continue;
+    const place = at(venue, "auth", "grants", index, "did");
+    yield `${place} is neither the did:key of an Ed25519 key nor the DID of a token: nobody can prove to be it`;
+  }
+}
+
+function canBeProved(did: string, config: VenueConfig): boolean {
+  if (ED25519_DID.test(did) || did === config.did || did === config.operator) return true;
+  return config.auth.tokens.some((token) => {
+    if (token.did !== undefined) return token.did === did;
+    // Without `did` the venue has that of its key, which is not known yet.
+    const own = `:token:${token.name}`;
+    return config.did === undefined ? did.endsWith(own) : did === `${config.did}${own}`;
+  });
+}
+
+function* idlePublicCaps(venue: Place, { auth, file }: VenueConfig): Generator<string> {
+  const { enabled, caps = [] } = auth.public;
+  if (enabled === false || caps.length === 0) return;
+  const roots = Object.entries(file.roots);
+  if (roots.every(([, { owner }]) => owner !== undefined)) {
+    yield `${at(venue, "auth", "public", "caps")} reach no root: public access ends at an owner, and every root has one`;
+    return;
+  }
+  for (const [index, capability] of caps.entries()) {
+    const [name, root] = roots.find(([each]) => each === rootIn(capability)) ?? [];
+    if (root?.owner === undefined) continue;
+    const place = at(venue, "auth", "public", "caps", index);
+    yield `${place} gives nothing: root '${name}' has an owner, and public access ends there`;
+  }
+}
+
+/** The one root a capability is about, as the authorisation reads it. */
+const rootIn = (capability: unknown): string | undefined => parseGrant(capability)?.segments[0];

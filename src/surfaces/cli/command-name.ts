@@ -1,0 +1,52 @@
+import { escapeText } from "../../core/texts.js";
+import { nearestName } from "../../schema/nearest.js";
+import { COMMANDS, type CommandName, checkedArgument, type HelpTopic, UsageError } from "./options.js";
+
+/** The command that the first words name, and the words behind it. @throws UsageError */
+export function commandOf(first: string, others: readonly string[]): { name: CommandName; rest: readonly string[] } {
+  if (isCommandName(first)) return { name: first, rest: others };
+  const seconds = secondWords(first);
+  if (seconds.length === 0) throw unknownCommand(first);
+  const [second, ...rest] = others;
+  const name = `${first} ${second}`;
+  if (isCommandName(name)) return { name, rest };
+  if (second === undefined) throw new UsageError(`'${first}' needs one of: ${seconds.join(", ")}`);
+  const near = nearestName(second, seconds);
+  const advice =
+    near === undefined ? `. Commands: ${commandsOf(first).join(", ")}` : ` - did you mean '${first} ${near}'?`;
+  throw new UsageError(`Unknown command '${first} ${escapeText(checkedArgument(second))}'${advice}`);
+}
+
+const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
+
+const commandsOf = (first: string): string[] => Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));
+
+const secondWords = (first: string): string[] => commandsOf(first).map((name) => name.slice(first.length + 1));
+
+function unknownCommand(text: string): UsageError {
+  const names = [...new Set(Object.keys(COMMANDS).map((name) => name.split(" ")[0] ?? "")), "help"];
+  const near = nearestName(text, names);
+  const advice = near === undefined ? `. Commands: ${names.join(", ")}` : ` - did you mean '${near}'?`;
+  return new UsageError(`Unknown command '${escapeText(checkedArgument(text))}'${advice}`);
+}
+
+const isTopic = (text: string): text is HelpTopic => isCommandName(text) || text === "key" || text === "token";
+
+/**
+ * What help is asked on.
+ *
+ * @param strict whether nothing may stand behind it
+ * @throws UsageError
+ */
+export function helpTopic(words: readonly string[], strict: boolean): HelpTopic | undefined {
+  const [first, second = "", ...more] = words;
+  if (first === undefined) return undefined;
+  const both = `${first} ${second}`;
+  const surplusWord = isCommandName(both) ? more[0] : words[1];
+  if (strict && surplusWord !== undefined && isTopic(first)) {
+    throw new UsageError(`'help' takes one command, not also '${escapeText(checkedArgument(surplusWord))}'`);
+  }
+  if (isCommandName(both)) return both;
+  if (isTopic(first)) return first;
+  throw unknownCommand(first);
+}

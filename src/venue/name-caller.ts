@@ -1,0 +1,38 @@
+import type { Grant } from "../authz/grant.js";
+import type { Caller, NameCaller } from "../core/caller.js";
+import { faultOfUcans } from "../core/ucans.js";
+import { readEntries } from "../ucan/capability-entries.js";
+import { checkInvocation, type InvocationRules } from "../ucan/identity-token.js";
+import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
+import { isJsonObject } from "../ucan/strict-json.js";
+
+/** Says that a venue may pass a call on, and so that its sender need not be its issuer. */
+const RELAY = "venue/relay";
+
+export interface NamingRules extends InvocationRules {
+  readonly verifier: UcanVerifier<Grant>;
+  /** The caller a token's issuer is. */
+  callerOf(issuer: string, tokens: readonly UcanToken<Grant>[]): Caller;
+}
+
+/**
+ * Finds out who sends a call without credentials, by the UCANs for this venue that come with it. Tokens that say nothing
+ * of that, for whatever reason, are left to whoever judges the call.
+ */
+export function createNameCaller(rules: NamingRules): NameCaller {
+  const names = (token: UcanToken<Grant>): boolean => !isRelayed(token) && checkInvocation(token, rules) === undefined;
+  return (caller, ucans) => {
+    if (caller.authentication !== "public" || !areTexts(ucans)) return caller;
+    const naming = rules.verifier.read(ucans).filter(names);
+    const [issuer, ...others] = new Set(naming.map(({ decoded }) => decoded?.issuer));
+    if (issuer === undefined) return caller;
+    return others.length > 0 ? "ambiguous" : rules.callerOf(issuer, naming);
+  };
+}
+
+/** Whether they are so few and small that they can be looked at. */
+const areTexts = (ucans: unknown): ucans is readonly string[] =>
+  Array.isArray(ucans) && ucans.length > 0 && faultOfUcans(ucans) === undefined;
+
+const isRelayed = ({ decoded }: UcanToken<Grant>): boolean =>
+  (readEntries(decoded?.payload ?? {}) ?? []).some((entry) => isJsonObject(entry) && entry["can"] === RELAY);

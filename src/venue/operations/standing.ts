@@ -1,0 +1,27 @@
+import { readCaps } from "../../authz/authorise.js";
+import { covers, EVERYTHING } from "../../authz/grant.js";
+import type { SurfaceContext } from "../../core/adapter.js";
+import type { OperationParts } from "./operation.js";
+
+/** Canonical DID of the caller; that of the operator for a caller without one. */
+export const callerOf = ({ callerDID }: SurfaceContext, { access }: OperationParts): string =>
+  callerDID === undefined ? access.operator : access.canonicalDid(callerDID);
+
+export const isOperator = (context: SurfaceContext, venue: OperationParts): boolean =>
+  callerOf(context, venue) === venue.access.operator;
+
+export const isAnonymous = ({ authentication, ambiguousCaller }: SurfaceContext): boolean =>
+  authentication === "public" || ambiguousCaller === true;
+
+/**
+ * Whether the caller acts with all that its DID stands for: neither a caps list nor the list of a token by which it is
+ * known holds it to less. An agent that was given less has no say over tokens.
+ */
+export function actsInFull({ caps, callCaps, identityTokens }: SurfaceContext, { access }: OperationParts): boolean {
+  const isOpen = (list: unknown) => readCaps(list)?.grants.some((grant) => covers(grant, EVERYTHING)) ?? true;
+  const known = identityTokens === undefined ? [] : access.verifier.read(identityTokens);
+  const isWhole = known.every(
+    ({ carriesCapabilities, own }) => !carriesCapabilities || own.some((grant) => covers(grant, EVERYTHING)),
+  );
+  return isOpen(caps) && isOpen(callCaps) && isWhole;
+}

@@ -1,0 +1,175 @@
+import { type Grant, parseGrant, printResource } from "../../authz/grant.js";
+import type { CallerRights } from "../../authz/rights.js";
+import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
+import type { Capability } from "../../core/capability.js";
+import type { FileAdapterError } from "../../core/errors.js";
+import { invalidInput, notSupportedHere } from "../../core/texts.js";
+import { parseUcans } from "../../core/ucans.js";
+import { MintError, type MintFault } from "../../ucan/mint-error.js";
+import type { ChainLink } from "../../ucan/proof.js";
+import type { SigningKey } from "../../ucan/signing-key.js";
+import type { OperationParts, VenueOperation } from "./operation.js";
+import { refused } from "./refusal.js";
+import { isAnonymous } from "./standing.js";
+import { basisOf } from "./token-basis.js";
+import { endOfToken, type WantedLifetime } from "./token-lifetime.js";
+
+interface IssueInput extends WantedLifetime {
+  readonly aud: string;
+  readonly att: readonly unknown[];
+  readonly prf?: readonly string[];
+  readonly profile?: "covia" | "ucan-0.8";
+}
+
+const NAME = "ucan:issue";
+const MOST_GRANTS = 32;
+
+/**
+ * Signs with the venue's key what the caller holds in roots that the venue owns, for somebody else. The token needs no
+ * proofs, since the owner signs it; it ends with what it rests on, and its facts say what that is, so that to revoke one
+ * is to revoke the other.
+ */
+export const ucanIssue: VenueOperation<IssueInput> = {
+  name: NAME,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  hidden: ["prf"],
+  async run(input, { context, venue, trail }) {
+    const grants = parseGrants(input.att);
+    checkAudience(input.aud, venue);
+    if (isAnonymous(context)) {
+      throw refused({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
+    }
+    const { key } = venue.access;
+    if (key === undefined) throw notSupportedHere("signing, since it has no key. Set 'seedFile'");
+    const proving = withProofs(context, input.prf);
+    const base = baseOf(grants, venue.files.rights(NAME, proving));
+    if (base.via.length > 0) trail.chain = base.via;
+    const now = Math.floor(venue.clock.nowMs() / 1000);
+    const { maxLifetime } = venue.auth().ucan;
+    const expiresAt = endOfToken(input, { now, maxLifetime, restsUntil: base.expiresAt });
+    if (expiresAt === undefined) throw outlives(base);
+    const names = basisOf(proving, base.via, venue);
+    const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
+    trail.resource = `ucan:${id}`;
+    venue.issued.remember(id, names);
+    return { token, id, expires: expiresAt, ...(venue.keyLasts ? {} : { note: KEY_ENDS }) };
+  },
+};
+
+const KEY_ENDS =
+  "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
+
+/** @throws INVALID_INPUT naming the first entry that grants nothing */
+function parseGrants(att: readonly unknown[]): readonly Grant[] {
+  if (att.length === 0 || att.length > MOST_GRANTS) {
+    const expected = `1 to ${MOST_GRANTS} capabilities`;
+    throw invalidInput(`'att' must hold ${expected}`, "/att", expected);
+  }
+  return att.map((entry, index) => {
+    const grant = parseGrant(entry);
+    if (grant !== undefined) return grant;
+    const expected = "{ with: 'file://<root>/<path>', can: 'crud/read' } and nothing else";
+    throw invalidInput(`'att[${index}]' grants nothing here: expected ${expected}`, `/att/${index}`, expected);
+  });
+}
+
+/** @throws INVALID_INPUT */
+function checkAudience(aud: string, { access }: OperationParts): void {
+  // Signed by the venue for the venue, it would make its bearer the venue itself.
+  if (access.canonicalDid(aud) === access.did) {
+    throw invalidInput("'aud' must not be this venue. Name whoever is to use the token", "/aud", "another DID");
+  }
+  if (aud === `${access.did}:public`) {
+    throw invalidInput("'aud' must be somebody who can prove it: callers without credentials cannot", "/aud", "DID");
+  }
+}
+
+/** The proofs count as if they had been sent with the call. @throws INVALID_INPUT */
+function withProofs(context: SurfaceContext, prf: readonly string[] | undefined): SurfaceContext {
+  if (prf === undefined) return context;
+  const proofs = parseProofs(prf);
+  return { ...context, ucans: [...parseUcans(context.ucans ?? []), ...proofs] };
+}
+
+function parseProofs(prf: readonly string[]): readonly string[] {
+  try {
+    return parseUcans(prf);
+  } catch {
+    const expected = "at most 8 tokens, 8192 bytes each and 32768 together";
+    throw invalidInput(`'prf' is too_large: ${expected}`, "/prf", expected);
+  }
+}
+
+/** What a token rests on, all its grants together. */
+interface Base {
+  /** Seconds since the epoch; `null`: nothing ends it. */
+  readonly expiresAt: number | null;
+  readonly via: readonly ChainLink[];
+  /** The grant that ends first. */
+  readonly first: Grant | undefined;
+}
+
+/** @throws CAPABILITY_DENIED, UNKNOWN_ROOT */
+function baseOf(grants: readonly Grant[], rights: CallerRights): Base {
+  let expiresAt: number | null = null;
+  let first: Grant | undefined;
+  const via = new Map<string, ChainLink>();
+  for (const grant of grants) {
+    const rest = rights.delegable(grant);
+    for (const link of rest.via) via.set(link.id, link);
+    if (rest.expiresAt === null || (expiresAt !== null && expiresAt <= rest.expiresAt)) continue;
+    expiresAt = rest.expiresAt;
+    first = grant;
+  }
+  return { expiresAt, via: [...via.values()], first };
+}
+
+const outlives = ({ expiresAt, first }: Base): FileAdapterError =>
+  refused({
+    operation: NAME,
+    requires: `an end of at most ${expiresAt}, when what it rests on ends`,
+    reasons: ["outlives_proof"],
+    deniedBy: "proofs",
+    more: { ...(first === undefined ? {} : { required: shown(first) }), latest: expiresAt },
+  });
+
+const shown = ({ segments, written }: Grant): Capability => ({ with: printResource(segments), can: written.can });
+
+const factsOf = ([caller, ...via]: readonly string[]): readonly JsonObject[] =>
+  caller === undefined ? [] : [{ "venue-files": { for: caller, via } }];
+
+interface Signing {
+  readonly input: IssueInput;
+  readonly key: SigningKey;
+  readonly grants: readonly Grant[];
+  readonly expiresAt: number;
+  readonly names: readonly string[];
+}
+
+/** @throws INVALID_INPUT for what the form of the token cannot say */
+async function sign(signing: Signing, venue: OperationParts): Promise<{ readonly token: string; readonly id: string }> {
+  // Most venues never sign anything.
+  const { mintUcan } = await import("../../authz/mint-ucan.js");
+  const { input, key, grants, expiresAt, names } = signing;
+  const { clockSkew, ucan } = venue.auth();
+  try {
+    return await mintUcan(
+      {
+        key,
+        audience: input.aud,
+        capabilities: grants.map(({ written }) => written),
+        expiresAt,
+        profile: input.profile ?? "covia",
+        facts: factsOf(names),
+      },
+      { clock: venue.clock, clockSkew, maxLifetime: ucan.maxLifetime },
+    );
+  } catch (error) {
+    throw error instanceof MintError ? unsayable(error) : error;
+  }
+}
+
+const FIELDS: Readonly<Partial<Record<MintFault, string>>> = { bad_did: "/aud", bad_exp: "/exp", too_large: "/att" };
+
+const unsayable = ({ code, message }: MintError): FileAdapterError =>
+  invalidInput(message, FIELDS[code] ?? "", `what a token can say (${code})`);

@@ -1,0 +1,42 @@
+import { parseGrant } from "../../authz/grant.js";
+import { inspectToken } from "../../authz/inspect-token.js";
+import type { TokenQuestion, TokenReport } from "../../authz/token-report.js";
+import { LOOKS } from "../../core/operation.js";
+import { invalidInput } from "../../core/texts.js";
+import type { OperationParts, VenueOperation } from "./operation.js";
+
+/**
+ * Says what a token is worth here, whoever asks: who holds it knows what it says, and that a certain key signed it. Of a root
+ * in which it gives nothing, the answer is that of a root that is not there.
+ */
+export const ucanVerify: VenueOperation<TokenQuestion> = {
+  name: "ucan:verify",
+  annotations: LOOKS,
+  hidden: ["token"],
+  run(question, { venue, trail }): TokenReport {
+    checkQuestion(question);
+    const { verifier, canonicalDid } = venue.access;
+    const owners = venue.files.roots.flatMap(({ owner }) => owner ?? []);
+    const report = inspectToken(question, { verifier, canonicalDid, owners, ownerOf: (root) => ownerOf(root, venue) });
+    const [top] = report.chain;
+    if (top?.id !== undefined) trail.resource = `ucan:${top.id}`;
+    return report;
+  },
+};
+
+function ownerOf(root: string | undefined, { access, files }: OperationParts): string | undefined {
+  if (root === undefined) return access.operator;
+  const found = files.roots.find(({ name }) => name === root);
+  return found === undefined ? undefined : (found.owner ?? access.operator);
+}
+
+function checkQuestion({ with: resource, can, aud }: TokenQuestion): void {
+  if (aud !== undefined && !aud.startsWith("did:")) throw invalidInput("'aud' must be a DID", "/aud", "DID");
+  if (resource === undefined && can === undefined) return;
+  if (resource === undefined || can === undefined) {
+    const missing = resource === undefined ? "with" : "can";
+    throw invalidInput(`'${missing}' is required: 'with' and 'can' are asked together`, `/${missing}`, "a value");
+  }
+  if (parseGrant({ with: resource, can }) !== undefined) return;
+  throw invalidInput("'with' and 'can' must be a file:// resource and an ability", "/with", "file:// resource");
+}

@@ -1,0 +1,50 @@
+import type { Adapter, OperationMetadata } from "../../core/adapter.js";
+import { loadOperationSchema } from "../../schema/load.js";
+import { createPublicKeys } from "../../ucan/public-keys.js";
+import { type AdapterHosting, hostAdapter } from "../hosted-adapter.js";
+import { createIssuedTokens } from "./issued-tokens.js";
+import type { AnyVenueOperation, OperationParts } from "./operation.js";
+import { VENUE_ADAPTERS, VENUE_OPERATIONS } from "./registry.js";
+
+/** Makes the adapters of the venue itself: `ucan` and `auth`. They see the whole context of a call. */
+export function createVenueAdapters(
+  parts: Omit<OperationParts, "issued" | "keys">,
+  hosting: AdapterHosting,
+): readonly Adapter[] {
+  const venue: OperationParts = { ...parts, issued: createIssuedTokens(), keys: createPublicKeys() };
+  return Object.entries(VENUE_ADAPTERS).map(([name, description]) => {
+    const operations = new Map(
+      VENUE_OPERATIONS.filter((operation) => adapterOf(operation) === name).map((one) => [one.name, one]),
+    );
+    return hostAdapter(
+      {
+        name,
+        description,
+        operations: [...operations.values()].map(describe),
+        isOurs: true,
+        run: async (operation, input, call) => operations.get(operation)?.run(input, { ...call, venue }),
+      },
+      hosting,
+    );
+  });
+}
+
+const adapterOf = ({ name }: AnyVenueOperation): string => name.slice(0, name.indexOf(":"));
+
+function describe(operation: AnyVenueOperation): OperationMetadata {
+  const { name, annotations, hidden = [] } = operation;
+  const adapter = adapterOf(operation);
+  const schema = loadOperationSchema(name.slice(adapter.length + 1), adapter);
+  return {
+    name,
+    toolName: name.replace(":", "_"),
+    title: schema.title,
+    description: schema.description,
+    ability: annotations.readOnlyHint ? "crud/read" : "crud/write",
+    changes: !annotations.readOnlyHint,
+    annotations,
+    input: schema.input,
+    output: schema.output,
+    hidden,
+  };
+}
