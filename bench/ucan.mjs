@@ -58,10 +58,11 @@ function chain(number) {
   });
 }
 
-function measureBare() {
+/** One bare check of a signature. */
+function bareCheck() {
   const message = Buffer.from(token(owner, caller));
   const signature = sign(null, message, owner.privateKey);
-  return timed(() => verify(null, message, owner.publicKey, signature), { rounds });
+  return () => verify(null, message, owner.publicKey, signature);
 }
 
 function measureUseful() {
@@ -75,7 +76,7 @@ function measureUseful() {
   return { caps, warm, cold };
 }
 
-function measureHostile() {
+function measureHostile(bare) {
   return hostileRequests().map(([name, tokens]) => {
     let reasons = [];
     let checks = 0;
@@ -91,7 +92,11 @@ function measureHostile() {
       throw new Error(`'${name}' was allowed`);
     };
     const bytes = tokens.reduce((sum, { length }) => sum + length, 0);
-    return { name, bytes, time: processorTime(run, { rounds: rounds / 5, prepare: rights }), checks, reasons };
+    const bareChecks = () => {
+      for (let check = 0; check < checks; check++) bare();
+    };
+    const times = processorTime(run, bareChecks, { rounds: rounds / 5, prepare: rights });
+    return { name, bytes, times, checks, reasons };
   });
 }
 
@@ -99,9 +104,10 @@ const verdict = (met) => (met ? "met" : "**missed**");
 const microseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} µs`;
 
 const machine = describeMachine(".");
-const bare = measureBare();
+const bareRun = bareCheck();
+const bare = timed(bareRun, { rounds });
 const { caps, warm, cold } = measureUseful();
-const hostile = measureHostile();
+const hostile = measureHostile(bareRun);
 const times = ({ median }) => `${(median / bare.median).toFixed(2)}x`;
 const rows = [
   ["bare `crypto.verify`", microseconds(bare.median), microseconds(bare.p95), "1x", "", ""],
@@ -130,13 +136,14 @@ const rows = [
     verdict(cold.p95 <= 1500),
   ],
 ];
-const hostileRows = hostile.map(({ name, bytes, time, checks, reasons }) => [
+const hostileRows = hostile.map(({ name, bytes, times: { run, beside }, checks, reasons }) => [
   name,
   `${bytes}`,
   `${checks}`,
-  `${time.median.toFixed(1)} ms`,
-  `${time.p95.toFixed(1)} ms`,
-  verdict(checks <= 32 && time.median <= 10),
+  `${beside.median.toFixed(1)} ms`,
+  `${run.median.toFixed(1)} ms`,
+  `${run.p95.toFixed(1)} ms`,
+  verdict(checks <= 32 && run.median <= 10),
   reasons.map((reason) => `\`${reason}\``).join(" "),
 ]);
 const lines = [
@@ -154,8 +161,8 @@ const lines = [
   "|---|---|---|---|---|---|",
   ...rows.map((row) => `| ${row.join(" | ")} |`),
   "",
-  "| hostile request | bytes | signature checks | median | p95 | | reasons of the denial |",
-  "|---|---|---|---|---|---|---|",
+  "| hostile request | bytes | signature checks | so many bare ones | median | p95 | | reasons of the denial |",
+  "|---|---|---|---|---|---|---|---|",
   ...hostileRows.map((row) => `| ${row.join(" | ")} |`),
 ];
 process.stdout.write(`${lines.join("\n")}\n`);

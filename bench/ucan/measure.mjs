@@ -10,17 +10,28 @@ export function timed(run, { rounds, batch = 1 }) {
   return spread(samples);
 }
 
-/** @returns median and 95th percentile of the processor time of `run`, with all threads of the process, in milliseconds */
-export function processorTime(run, { rounds, prepare }) {
-  const samples = [];
-  for (let round = -rounds / 4; round < rounds; round++) {
+/**
+ * @param run what is measured, `beside` what is measured in turns with it, so that the machine is the same for both
+ * @returns median and 95th percentile of the processor time of each, with all threads of the process, in milliseconds
+ */
+export function processorTime(run, beside, { rounds, prepare }) {
+  const samples = { run: [], beside: [] };
+  for (let round = -rounds / 2; round < rounds; round++) {
     const prepared = prepare();
-    const before = process.cpuUsage();
-    run(prepared);
-    const { user, system } = process.cpuUsage(before);
-    if (round >= 0) samples.push((user + system) / 1e3);
+    const ran = spent(() => run(prepared));
+    const besides = spent(beside);
+    if (round < 0) continue;
+    samples.run.push(ran);
+    samples.beside.push(besides);
   }
-  return spread(samples);
+  return { run: spread(samples.run), beside: spread(samples.beside) };
+}
+
+function spent(work) {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e3;
 }
 
 function spread(samples) {

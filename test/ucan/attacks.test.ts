@@ -99,7 +99,7 @@ describe("a token that was changed by somebody without its key", () => {
           expect(written(before.get(token))).toEqual(expect.arrayContaining(written(held)));
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     );
   });
 
@@ -175,7 +175,7 @@ describe("those who hold a grant, and everybody's tokens", () => {
           }
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     );
     // Else nothing was shown.
     expect(given).toBeGreaterThan(20);

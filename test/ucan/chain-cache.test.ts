@@ -57,6 +57,13 @@ describe("a chain that was judged before", () => {
     expect(judge(chain)).toEqual({ grants: [], reasons: ["expired"] });
   });
 
+  test("is judged by the time at which its request was read", () => {
+    const clock = movingClock();
+    const [token] = verifierBy({ clock }).read([chain]);
+    clock.go(10_000_000);
+    expect(summary(token?.verdict(owner.did) ?? { grants: [], faults: [] })).toEqual(ALL);
+  });
+
   test("begins when its time has come", () => {
     const later = gives(owner, lead, {}, { claims: { nbf: NOW + 31 } });
     const { clock, judge } = court();
@@ -147,6 +154,14 @@ describe("what is kept", () => {
     expect(isKept("!1")).toBe(true);
     expect(isKept("!0")).toBe(false);
     expect(isKept("right")).toBe(true);
+  });
+
+  test("has no room less for what was found right", () => {
+    const { confirm, isKept, cache } = counted();
+    cache.read("!0");
+    confirm("right");
+    for (let n = 1; n < 500; n++) cache.read(`!${n}`);
+    expect(isKept("!0")).toBe(true);
   });
 
   test("is at most 1 MiB of tokens of which nothing is known", () => {

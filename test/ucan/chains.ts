@@ -2,6 +2,7 @@ import type { Grant } from "../../src/authz/grant.js";
 import type { Capability } from "../../src/core/capability.js";
 import type { Verdict } from "../../src/ucan/proof.js";
 import { createPublicKeys, type PublicKeys } from "../../src/ucan/public-keys.js";
+import { verifierBy } from "./judge.js";
 import { type Changes, NOW, type Signer, signed, signer } from "./tokens.js";
 
 /** Owner of what is delegated, and those who get it in turn. */
@@ -75,3 +76,13 @@ export const summary = ({ grants, faults }: Verdict<Grant>) => ({
 /** The same token with another signature, well formed and wrong. */
 export const badlySigned = (token: string): string =>
   `${token.slice(0, token.lastIndexOf("."))}.${Buffer.alloc(64, 1).toString("base64url")}`;
+
+type Rules = Parameters<typeof verifierBy>[0];
+
+/** What the first token of a request comes to when `owner` is at the root, or another. */
+export const judge = (tokens: readonly string[], rules: Rules = {}, root: string = owner.did) =>
+  summary(verifierBy(rules).read(tokens)[0]?.verdict(root) ?? { grants: [], faults: [] });
+export const gave = (...grants: string[]) => ({ grants, reasons: [] });
+export const refusedFor = (...reasons: string[]) => ({ grants: [], reasons });
+/** What {@link DOCS} is in a summary. */
+export const ALL = "crud on file://docs/";

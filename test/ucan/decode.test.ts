@@ -25,7 +25,9 @@ describe("a token that is well formed", () => {
         .slice(0, 2)
         .join("."),
     );
-    expect(signature).toHaveLength(64);
+    expect(decoded.header).toMatchObject({ alg: "EdDSA", kid: alice.multikey });
+    // Not a piece of a larger buffer, which would live as long.
+    expect(signature.buffer.byteLength).toBe(64);
   });
 
   test("says so when it has no end", () => {

@@ -26,12 +26,18 @@ const grant = fc.tuple(path, ability).map(([where, what]) => `${where} ${what}`)
 const rarely = fc.nat(11).map((n) => n === 0);
 const often = fc.nat(3).map((n) => n > 0);
 
-const rest = fc.record({ on: fc.nat(), byCid: fc.boolean(), isLast: often });
+interface Rest {
+  readonly on: number;
+  readonly byCid: boolean;
+  readonly isLast: boolean;
+}
+
+const rest: fc.Arbitrary<Rest> = fc.record({ on: fc.nat(), byCid: fc.boolean(), isLast: often });
 
 /** How one deed is made, numbers being counted in the deeds made before. */
 const plan = fc.record({
   rests: fc.oneof(
-    { weight: 1, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.constant<Rest[]>([]) },
     { weight: 6, arbitrary: fc.array(rest, { minLength: 1, maxLength: 3 }) },
   ),
   isStray: rarely,

@@ -1,17 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { tokenCid, tokenId } from "../../src/ucan/token-id.js";
-import { gives, helper, lead, owner, summary, worker } from "./chains.js";
+import { ALL, gave, gives, helper, judge, lead, owner, refusedFor, summary, worker } from "./chains.js";
 import { verifierBy } from "./judge.js";
 import type { Changes, Signer } from "./tokens.js";
-
-type Rules = Parameters<typeof verifierBy>[0];
-
-const judge = (tokens: readonly string[], rules: Rules = {}) =>
-  summary(verifierBy(rules).read(tokens)[0]?.verdict(owner.did) ?? { grants: [], faults: [] });
-const ALL = "crud on file://docs/";
-const gave = (...grants: string[]) => ({ grants, reasons: [] });
-const refusedFor = (...reasons: string[]) => ({ grants: [], reasons });
 
 /** What makes a token of each profile out of one of ours. */
 const PROFILES: Readonly<Record<string, Changes>> = {

@@ -103,7 +103,7 @@ const curl = ({ socket }: BannerFacts): string =>
 function invokeLine(facts: BannerFacts, body: object): string {
   const token = facts.localToken === undefined ? "" : ` -H 'Authorization: Bearer ${facts.localToken}'`;
   const url = quote(`${facts.url}/api/v1/invoke`);
-  return `${curl(facts)} ${url}${token} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}`;
+  return `${curl(facts)} ${url}${token} -H 'Content-Type: application/json' -d ${quote(JSON.stringify({ ...body, wait: true }))}`;
 }
 
 /** One word for a shell, whatever it holds; an address such as `[::1]` would be a pattern to some. */
