@@ -1,7 +1,7 @@
 import type { SurfaceContext } from "../core/adapter.js";
 import { faultOfUcans } from "../core/ucans.js";
 import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
-import { type Authority, type AuthorityFacts, CallerAuthority } from "./authority.js";
+import { type Authority, type AuthorityFacts, CallerAuthority, everythingIn } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
 import type { DenialReason } from "./denial.js";
 import { type Grant, parseGrant } from "./grant.js";
@@ -30,10 +30,11 @@ export function createAuthorities(
   const { canonicalDid: canonical = (did) => did, verifier } = rules;
   const publicGrants = grantsOf(rules.publicCaps ?? []);
   const givenTo = new Map<string, Grant[]>();
-  for (const { did, ...capability } of rules.grants ?? []) {
-    const grants = givenTo.get(canonical(did)) ?? [];
-    givenTo.set(canonical(did), [...grants, ...grantsOf([capability])]);
-  }
+  const give = (did: string, grants: readonly Grant[]): void => {
+    givenTo.set(canonical(did), [...(givenTo.get(canonical(did)) ?? []), ...grants]);
+  };
+  for (const { name, owner } of roots) if (owner !== undefined) give(owner, [everythingIn(name)]);
+  for (const { did, ...capability } of rules.grants ?? []) give(did, grantsOf([capability]));
   const venueDid = canonicalOrAbsent(rules.venueDid, canonical);
   const operator = canonicalOrAbsent(rules.operator, canonical);
   const owned = roots.flatMap(({ name, owner }) => (owner === undefined ? [] : [[name, canonical(owner)] as const]));
@@ -52,23 +53,26 @@ export function createAuthorities(
     ownerOf: (root) => (root === undefined ? undefined : shared.owners.get(root)) ?? operator,
     of(context) {
       const did = canonicalOrAbsent(context.callerDID, canonical);
-      const identityTokens = context.identityTokens ?? [];
-      const fault = faultOf(context, identityTokens);
-      const texts = fault === undefined ? [...new Set([...identityTokens, ...textsOf(context.ucans)])] : [];
-      const tokens = texts.length === 0 ? [] : verifier.read(texts);
+      const fault = faultOf(context);
+      const texts = fault === undefined ? textsOf(context) : NONE;
+      const tokens = texts.length === 0 ? NONE : verifier.read(texts);
       const isAnonymous = context.authentication === "public";
-      const bound = did === undefined ? [] : tokens.filter((token) => isBound(token, did, isAnonymous));
+      const bound = did === undefined ? NONE : tokens.filter((token) => isBound(token, did, isAnonymous));
       return new CallerAuthority({
-        ...shared,
+        // Written out: a spread makes an object of the slow kind, at every request.
+        owners: shared.owners,
+        operator: shared.operator,
+        publicGrants: shared.publicGrants,
+        roots: shared.roots,
         fault,
         isOperator: did === undefined || did === operator,
         did,
         isAnonymous,
-        self: selfOf(tokens.filter(({ text }) => identityTokens.includes(text))),
-        given: (did === undefined ? undefined : givenTo.get(did)) ?? [],
-        added: context.tokenCaps === undefined ? [] : grantsOf(context.tokenCaps),
+        self: selfOf(tokens.filter(({ text }) => context.identityTokens?.includes(text))),
+        given: (did === undefined ? undefined : givenTo.get(did)) ?? NONE,
+        added: context.tokenCaps === undefined ? NONE : grantsOf(context.tokenCaps),
         tokens,
-        bound: new Set(bound),
+        bound: bound.length === 0 ? NOBODYS : new Set(bound),
         bearsProofs: tokens.some(({ carriesCapabilities }) => carriesCapabilities),
       });
     },
@@ -81,14 +85,20 @@ const canonicalOrAbsent = (did: string | undefined, canonical: (did: string) => 
 const grantsOf = (capabilities: readonly unknown[]): readonly Grant[] =>
   capabilities.map(parseGrant).filter((grant) => grant !== undefined);
 
-function faultOf(context: SurfaceContext, identityTokens: readonly string[]): DenialReason | undefined {
-  if (context.ambiguousCaller === true) return "ambiguous_caller";
-  const ucans = context.ucans ?? [];
-  return faultOfUcans(Array.isArray(ucans) ? [...new Set([...identityTokens, ...ucans])] : ucans);
+function faultOf({ ambiguousCaller, ucans, identityTokens }: SurfaceContext): DenialReason | undefined {
+  if (ambiguousCaller === true) return "ambiguous_caller";
+  if (ucans === undefined || ucans === null) return undefined;
+  return faultOfUcans(Array.isArray(ucans) ? [...new Set([...(identityTokens ?? NONE), ...ucans])] : ucans);
 }
 
-/** Known to be texts where there is no fault. */
-const textsOf = (ucans: unknown): readonly string[] => (Array.isArray(ucans) ? ucans : []);
+/** The tokens of a request, known to be texts where there is no fault. */
+function textsOf({ ucans, identityTokens = NONE }: SurfaceContext): readonly string[] {
+  return Array.isArray(ucans) ? [...new Set([...identityTokens, ...ucans])] : identityTokens;
+}
+
+/** Most requests bring nothing. */
+const NONE: readonly never[] = [];
+const NOBODYS: ReadonlySet<never> = new Set();
 
 /** How far tokens that say who somebody is bound what that somebody may do alone. */
 function selfOf(tokens: readonly UcanToken<Grant>[]): AuthorityFacts["self"] {

@@ -54,7 +54,7 @@ export interface AuthorityFacts {
   readonly isAnonymous: boolean;
   /** Bounds what the caller has by itself: the lists of the tokens it is known by. Absent: they have none. */
   readonly self: { readonly grants: readonly Grant[]; readonly expiresAt: number | null } | undefined;
-  /** What the configuration gives to this DID, and what its static token adds. */
+  /** What this DID owns and the configuration gives it, and what its static token adds. */
   readonly given: readonly Grant[];
   readonly added: readonly Grant[];
   readonly publicGrants: readonly Grant[];
@@ -104,7 +104,7 @@ export class CallerAuthority implements Authority {
     if (this.fault !== undefined) return undefined;
     if (this.isEverything || this.#direct().some((grant) => covers(grant, need))) return {};
     if (this.#publicIn(need.segments[0], as).some((grant) => covers(grant, need))) return {};
-    return this.#proven(this.ownerOf(need.segments[0], as)).find(({ grant }) => covers(grant, need));
+    return this.#proof(need, as);
   }
 
   *grantsIn(root: string, as: View): Generator<Grant> {
@@ -153,20 +153,19 @@ export class CallerAuthority implements Authority {
     const own = this.isEverything ? [EVERYTHING] : this.#narrowed(this.#ownAndGiven());
     const grant = this.fault === undefined ? own.find((one) => covers(one, need)) : undefined;
     if (grant !== undefined) return { grant, chain: [], expiresAt: self?.expiresAt ?? null };
-    return this.#proven(this.ownerOf(need.segments[0], as)).find((held) => covers(held.grant, need));
+    return this.#proof(need, as);
   }
 
   /** What the caller has by itself. */
   #direct(): readonly Grant[] {
-    this.#ownRights ??= this.#narrowed([...this.#ownAndGiven(), ...this.#facts.added]);
+    const { added } = this.#facts;
+    const own = this.#ownAndGiven();
+    this.#ownRights ??= this.#narrowed(added.length === 0 ? own : [...own, ...added]);
     return this.#ownRights;
   }
 
   #ownAndGiven(): readonly Grant[] {
-    const { isOperator, did, owners, given } = this.#facts;
-    if (isOperator) return [EVERYTHING];
-    const owned = [...owners].filter(([, owner]) => owner === did).map(([root]) => everythingIn(root));
-    return [...owned, ...given];
+    return this.#facts.isOperator ? [EVERYTHING] : this.#facts.given;
   }
 
   #narrowed(grants: readonly Grant[]): readonly Grant[] {
@@ -181,6 +180,18 @@ export class CallerAuthority implements Authority {
     const { bearsProofs, publicGrants, owners } = this.#facts;
     if (bearsProofs || (as === "real" && root !== undefined && owners.has(root))) return [];
     return publicGrants;
+  }
+
+  /** The first token's that covers the need; one that does not even claim to costs nothing. */
+  #proof(need: Need, as: View): HeldGrant<Grant> | undefined {
+    const owner = this.ownerOf(need.segments[0], as);
+    if (owner === undefined || this.fault !== undefined) return undefined;
+    for (const token of this.#facts.bound) {
+      if (!token.own.some((grant) => covers(grant, need))) continue;
+      const held = token.verdict(owner).grants.find(({ grant }) => covers(grant, need));
+      if (held !== undefined) return held;
+    }
+    return undefined;
   }
 
   #proven(owner: string | undefined): readonly HeldGrant<Grant>[] {
@@ -198,7 +209,7 @@ export class CallerAuthority implements Authority {
   }
 }
 
-const everythingIn = (root: string): Grant => inRoot(EVERYTHING, root);
+export const everythingIn = (root: string): Grant => inRoot(EVERYTHING, root);
 
 /** What a grant on every root means in one. */
 const inRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({

@@ -1,12 +1,11 @@
 import { invalidInput } from "./texts.js";
 
 const MOST_TOKENS = 8;
-const MOST_TOKEN_BYTES = 8192;
 const MOST_BYTES = 32_768;
 
 /**
- * Why the tokens sent with a call are refused as a whole: no texts, or so many or so large that looking at them would
- * cost much. What they say is not looked at.
+ * Why the tokens sent with a call are refused as a whole: no texts, or so many or so large together that looking at them
+ * would cost much. What they say, and whether one is too large by itself, is not looked at.
  */
 export function faultOfUcans(ucans: unknown): "malformed" | "too_large" | undefined {
   if (!Array.isArray(ucans)) return "malformed";
@@ -15,9 +14,8 @@ export function faultOfUcans(ucans: unknown): "malformed" | "too_large" | undefi
   let total = 0;
   for (const token of ucans) {
     if (typeof token !== "string") return "malformed";
-    const size = Buffer.byteLength(token);
-    total += size;
-    if (size > MOST_TOKEN_BYTES || total > MOST_BYTES) return "too_large";
+    total += Buffer.byteLength(token);
+    if (total > MOST_BYTES) return "too_large";
   }
   return undefined;
 }
@@ -35,6 +33,6 @@ export function parseUcans(ucans: unknown): readonly string[] {
 }
 
 function tooLarge() {
-  const expected = `at most ${MOST_TOKENS} tokens, ${MOST_TOKEN_BYTES} bytes each and ${MOST_BYTES} together`;
+  const expected = `at most ${MOST_TOKENS} tokens and ${MOST_BYTES} bytes together`;
   return invalidInput(`'ucans' is too_large: ${expected}`, "/ucans", expected);
 }

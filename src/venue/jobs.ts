@@ -15,7 +15,6 @@ import type {
 import { Overloaded } from "../core/overload.js";
 import type { Page, Paged } from "../core/page.js";
 import { internalError, unknownOperation } from "../core/texts.js";
-import { parseUcans } from "../core/ucans.js";
 import type { Catalogue, HostedOperation } from "./catalogue.js";
 import { JobCallers } from "./job-callers.js";
 import { createJobIds } from "./job-id.js";
@@ -223,7 +222,6 @@ class JobStore implements Jobs {
   async #perform(run: JobRun, operation: HostedOperation, submission: Submission): Promise<unknown> {
     let output: unknown;
     try {
-      if (submission.context.ucans !== undefined) parseUcans(submission.context.ucans);
       const context = { ...submission.context, jobId: run.id, cancellation: run };
       output = await operation.adapter.invoke(submission.operation, submission.input, context);
     } catch (error) {

@@ -30,6 +30,7 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["ASSET_NO_CONTENT", undefined, -32602, false],
   ["PERMISSION_DENIED", 403, -32003, false],
   ["NO_SPACE", 507, -32603, false],
+  ["NOT_SUPPORTED", 501, -32603, false],
   ["TIMEOUT", 504, -32603, true],
   ["ABORTED", 503, -32800, true],
   ["IO_ERROR", 500, -32603, true],

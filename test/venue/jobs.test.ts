@@ -154,16 +154,6 @@ describe("a job", () => {
     expect(adapter.calls[0]?.context?.signal?.aborted).toBe(false);
   });
 
-  test("with tokens that are none fails, and the adapter is not asked", async () => {
-    const { jobs, adapter } = store({ read: () => 1 });
-    const job = jobs.submit(call("file:read", {}, { context: { ucans: "token" } }));
-    const error = "'ucans' must be an array of strings";
-    await expect(job.result).rejects.toMatchObject({ code: "INVALID_INPUT", message: error });
-    expect(jobs.record(job.id)).toMatchObject({ status: "FAILED", error, errorCode: "INVALID_INPUT" });
-    expect(adapter.calls).toEqual([]);
-    expect(jobs.running).toBe(0);
-  });
-
   test("of an operation nobody has is refused, and there is no record", () => {
     const { jobs } = store({ read: () => 1 });
     expect(() => jobs.submit(call("file:nope"))).toThrow(expect.objectContaining({ code: "UNKNOWN_OPERATION" }));

@@ -123,6 +123,37 @@ describe("UCANs in a call without credentials", () => {
   });
 });
 
+describe("tokens of a call that cannot be looked at", () => {
+  const lists: readonly [string, unknown, string][] = [
+    ["a token instead of a list", "a.b.c", "malformed"],
+    ["an object", { length: 0 }, "malformed"],
+    ["something else among the tokens", ["a.b.c", 1], "malformed"],
+    [
+      "nine tokens",
+      Array(9)
+        .fill("a")
+        .map((text, index) => `${text}${index}`),
+      "too_large",
+    ],
+    ["much in all", Array.from({ length: 8 }, (_, index) => `${index}${"x".repeat(4096)}`), "too_large"],
+    ["a long token", ["x".repeat(8193)], "too_large"],
+    ["what is no token", ["x"], "malformed"],
+  ];
+  test.each(lists)("deny it, with the reason, to whom public access would do: %s", async (_name, ucans, reason) => {
+    await here.open({ auth: { public: { enabled: true, caps: [DOCS] } } });
+    expect(await here.outcome({})).toBe("of docs");
+    expect(await here.outcome({ ucans })).toEqual(["CAPABILITY_DENIED", reason]);
+    expect(await here.outcome({ ucans, bearer: identity(bob) })).toEqual(["CAPABILITY_DENIED", reason]);
+  });
+
+  test("at the limit are looked at", async () => {
+    await here.open();
+    const grant = ucan(operator, { aud: bob.did, att: [DOCS] });
+    const others = Array.from({ length: 7 }, (_, index) => `${index}${"x".repeat(4000)}`);
+    expect(await here.outcome({ ucans: [...others, grant], bearer: identity(bob) })).toBe("of docs");
+  });
+});
+
 describe("a token for no venue in particular", () => {
   const unbound = () => identity(alice, { aud: undefined });
   const asked = async (config: VenueConfigInput) => {

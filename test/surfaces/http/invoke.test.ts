@@ -173,40 +173,6 @@ describe("invoke refuses with 400 and starts nothing:", () => {
   });
 });
 
-describe("invoke answers 201 with a failed job, and runs nothing, for", () => {
-  const notTexts = "'ucans' must be an array of strings";
-  const tooLarge = "'ucans' is too_large: at most 8 tokens, 8192 bytes each and 32768 together";
-  test.each<[string, unknown, string]>([
-    ["a token instead of a list", "a.b.c", notTexts],
-    ["an object", { length: 0 }, notTexts],
-    ["something else among the tokens", ["a.b.c", 1], notTexts],
-    ["nine tokens", Array(9).fill("a"), tooLarge],
-    ["a long token", ["x".repeat(8193)], tooLarge],
-    ["a token of many bytes", ["é".repeat(4097)], tooLarge],
-    ["much in all", Array(8).fill("x".repeat(4097)), tooLarge],
-  ])("%s", async (_name, ucans, error) => {
-    const before = served.adapter.calls.length;
-    const reply = await postInvoke(served, { operation: "file:read", ucans, input: { root: "docs" } });
-    expect(reply.status).toBe(201);
-    const record = await reply.json();
-    expect(record).toMatchObject({
-      status: "FAILED",
-      input: { root: "docs" },
-      error,
-      errorCode: "INVALID_INPUT",
-      errorData: { pointer: "/ucans", expected: expect.any(String) },
-    });
-    const found = await fetch(served.url + reply.headers.get("location"));
-    expect(await outcome(found)).toEqual({ status: 200, body: record });
-    expect(served.adapter.calls.length).toBe(before);
-  });
-
-  test("no tokens that are within the limits", async () => {
-    const ucans = Array(8).fill("x".repeat(4096));
-    expect((await invoke({ operation: "file:read", ucans })).body).toMatchObject({ status: "COMPLETE" });
-  });
-});
-
 test("invoke is refused with the time to wait while too much runs, and has no effect", async () => {
   const slow = gate();
   const busy = await serve({ slow: () => slow.promise }, { jobs: { max: 1, inlineWaitMs: 1 } });
