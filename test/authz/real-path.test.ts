@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import { type Failure, useGround } from "../ops/ground.js";
+import { bob, delegation, venue } from "../ucan/tokens.js";
 
 const GRANT = { with: "file://r/open/", can: "crud" };
-const ground = useGround({ publicCaps: [GRANT] });
+const ground = useGround({ publicCaps: [GRANT], operator: venue.did });
+const PROOF = delegation({ by: venue, claims: { att: [GRANT], exp: Math.floor(Date.now() / 1000) + 3600 } });
 
 beforeEach(() => {
   ground.put("open/file", "open");
@@ -24,6 +26,7 @@ const WAYS: readonly [string, SurfaceContext][] = [
   ["a list", { caps: [GRANT] }],
   ["the list of one call", { callCaps: [GRANT] }],
   ["public access", { callerDID: "did:key:z6MkSomebody" }],
+  ["a proof by the owner of the root", { callerDID: bob.did, ucans: [PROOF] }],
 ];
 
 /** Everything that could be done behind a link, each with something there and with nothing there. */
