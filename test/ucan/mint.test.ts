@@ -395,6 +395,6 @@ describe("whatever is minted,", () => {
       }),
       { numRuns: 100 },
     );
-    expect(made).toBeGreaterThan(50);
+    expect(made).toBeGreaterThan(10);
   });
 });

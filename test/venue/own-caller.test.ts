@@ -136,7 +136,7 @@ describe("proofs go with every call", () => {
     expect(await read("docs", undefined)).toBe("of docs");
     expect(await read("owned", undefined)).not.toBe("of owned");
     expect([await read("owned", [owned]), await read("docs", [owned])]).toEqual(["of owned", "of docs"]);
-    expect(await read("docs", "token")).toBe("INVALID_INPUT");
+    expect(await read("docs", "token")).toBe("CAPABILITY_DENIED");
     expect(await read("docs", [token(alice, { aud: "did:x:y" })])).toBe("of docs");
   });
 
