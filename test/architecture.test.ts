@@ -39,6 +39,7 @@ const MAY_USE_FILES = [
 const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   { who: /^core\//, what: /^(?!core\/)/ },
   { who: /^path\//, what: /^(?!core\/|path\/)/ },
+  { who: /^drive\//, what: /^(?!core\/|drive\/|node:crypto$)/ },
   { who: /^ops\//, what: /^(ajv|node:fs.*|node:child_process|backend\/.*|jail\/.*|ucan\/.*)$/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
   // It must never see a token of anybody's: decision 18.

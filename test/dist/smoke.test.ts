@@ -61,6 +61,17 @@ describe("the library, built, under plain Node", () => {
     ]);
   });
 
+  test("has drives as values, on their own", async () => {
+    const found = await evaluate(`
+      import { applyOp, dir, hashOf, merge } from "venue-files/drive";
+      const write = (root, path, text, at) => applyOp(root, { op: "write", path, data: Buffer.from(text), at });
+      const empty = dir([], 0);
+      const [one, other] = [write(empty, "a.txt", "one", 10), write(empty, "b.txt", "two", 20)];
+      console.log(JSON.stringify([hashOf(merge(one, other)) === hashOf(merge(other, one)), hashOf(empty)]));
+    `);
+    expect(found).toEqual([true, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  });
+
   test("runs the example of an adapter of one's own", async () => {
     const running = startNode([join(PACKAGE, "examples/second-adapter.mjs"), "0"]);
     const [, url] = await running.until(/curl -s (\S+)\/api\/v1\/invoke/);

@@ -1,0 +1,125 @@
+import { type Cell, cellFrom, type Emit, isBranch, joinCell, MAX_EMBEDDED_BYTES, REF_BYTES, refOf } from "./ref.js";
+import { BLOB_TAG } from "./scalar.js";
+import { vlqLength, writeVlq } from "./vlq.js";
+
+/** Longer blobs are trees of chunks of this size. */
+export const CHUNK_BYTES = 4096;
+const FAN_OUT = 16;
+
+/** What a long blob is made of: `children` blobs, each but the last of `childBytes` bytes. */
+export interface BlobLayout {
+  readonly children: number;
+  readonly childBytes: number;
+  readonly lastBytes: number;
+}
+
+/** The shape of a blob, which depends on its length only. @param length more than 4096 */
+export function blobLayout(length: number): BlobLayout {
+  let childBytes = CHUNK_BYTES;
+  while (childBytes * FAN_OUT < length) childBytes *= FAN_OUT;
+  const children = Math.ceil(length / childBytes);
+  return { children, childBytes, lastBytes: length - (children - 1) * childBytes };
+}
+
+/** How long the encoding of a blob is. Children but the last are never embedded: they hold 4096 bytes or more. */
+export function encodedBlobBytes(length: number): number {
+  const head = 1 + vlqLength(length);
+  if (length <= CHUNK_BYTES) return head + length;
+  const { children, lastBytes } = blobLayout(length);
+  const last = encodedBlobBytes(lastBytes);
+  return head + (children - 1) * REF_BYTES + (last <= MAX_EMBEDDED_BYTES ? last : REF_BYTES);
+}
+
+/**
+ * Encodes a blob or a string of any length.
+ *
+ * @param content not copied but for the chunk at hand
+ * @param emit is told of every branch below the top
+ */
+export function blobCell(tag: number, content: Uint8Array, emit?: Emit): Cell {
+  if (content.length <= CHUNK_BYTES) return cellFrom(chunkBytes(tag, content));
+  const tree = createBlobTree(emit);
+  for (let at = 0; at < content.length; at += CHUNK_BYTES) tree.add(content.subarray(at, at + CHUNK_BYTES));
+  return tree.finish(tag);
+}
+
+/** A long blob that is put together from its chunks; holds at most 16 hashes per level. */
+export interface BlobTree {
+  /** Each but the last has exactly 4096 bytes. */
+  add(chunk: Uint8Array): void;
+  /** The top cell of more than one chunk. @param tag of the blob or string */
+  finish(tag: number): Cell;
+}
+
+interface Child {
+  readonly ref: Uint8Array;
+  readonly length: number;
+}
+
+/** @param emit is told of every branch below the top as soon as it is complete */
+export function createBlobTree(emit?: Emit): BlobTree {
+  const levels: Child[][] = [];
+  const refOfChunk = emit === undefined ? createChunkHasher() : (chunk: Uint8Array) => emitChunk(chunk, emit);
+  const put = (height: number, child: Child): void => {
+    levels[height] ??= [];
+    const level = levels[height];
+    // Only when one more comes: a full level may turn out to be the top, whose tag is not that of the others.
+    if (level.length === FAN_OUT) put(height + 1, join(level.splice(0), emit));
+    level.push(child);
+  };
+  return {
+    add: (chunk) => put(0, { ref: refOfChunk(chunk), length: chunk.length }),
+    finish(tag) {
+      // What is left at the right edge: nothing, or one blob shorter than those of the level.
+      let rest: Child[] = [];
+      for (let height = 0; height < levels.length; height += 1) {
+        const level = levels[height] ?? [];
+        if (level.length + rest.length > FAN_OUT) put(height + 1, join(level, emit));
+        else rest = [...level, ...rest];
+        if (height < levels.length - 1 && rest.length > 1) rest = [join(rest, emit)];
+      }
+      return joinChildren(tag, rest);
+    },
+  };
+}
+
+function join(children: readonly Child[], emit: Emit | undefined): Child {
+  const cell = joinChildren(BLOB_TAG, children);
+  if (isBranch(cell.ref)) emit?.(cell);
+  return { ref: cell.ref, length: lengthOf(children) };
+}
+
+function joinChildren(tag: number, children: readonly Child[]): Cell {
+  const refs = children.map(({ ref }) => ref);
+  return joinCell(tag, lengthOf(children), refs);
+}
+
+const lengthOf = (children: readonly Child[]): number => children.reduce((sum, { length }) => sum + length, 0);
+
+function emitChunk(chunk: Uint8Array, emit: Emit): Uint8Array {
+  const cell = cellFrom(chunkBytes(BLOB_TAG, chunk));
+  if (isBranch(cell.ref)) emit(cell);
+  return cell.ref;
+}
+
+/** Hashes chunk after chunk in one buffer: a hash over one piece is cheaper than over two, and nothing is kept. */
+function createChunkHasher(): (chunk: Uint8Array) => Uint8Array {
+  const scratch = new Uint8Array(1 + vlqLength(CHUNK_BYTES) + CHUNK_BYTES);
+  return (chunk) => {
+    const encoding = scratch.subarray(0, writeChunk(scratch, BLOB_TAG, chunk));
+    return encoding.length <= MAX_EMBEDDED_BYTES ? encoding.slice() : refOf(encoding);
+  };
+}
+
+function chunkBytes(tag: number, chunk: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(1 + vlqLength(chunk.length) + chunk.length);
+  writeChunk(bytes, tag, chunk);
+  return bytes;
+}
+
+function writeChunk(target: Uint8Array, tag: number, chunk: Uint8Array): number {
+  target[0] = tag;
+  const start = writeVlq(target, 1, chunk.length);
+  target.set(chunk, start);
+  return start + chunk.length;
+}

@@ -1,0 +1,27 @@
+import { adapterError, type FileAdapterError } from "../core/errors.js";
+
+/** What can be wrong with cells (the first four) and with trees of them. */
+export type DriveErrorCode =
+  | "BAD_FORMAT"
+  | "UNSUPPORTED_CELL"
+  | "MISSING_CELL"
+  | "LIMIT"
+  | "NOT_FOUND"
+  | "EXISTS"
+  | "NOT_EMPTY"
+  | "NOT_A_DIRECTORY"
+  | "IS_A_DIRECTORY"
+  | "INVALID_PATH"
+  | "NAME_CLASH"
+  | "TOO_LARGE"
+  | "FUTURE_TIME"
+  | "KEY_REQUIRED";
+
+/** Makes every error of this module but those for wrong arguments, which are `TypeError` and `RangeError`. */
+export function driveError(
+  code: DriveErrorCode,
+  message: string,
+  data?: Readonly<Record<string, unknown>>,
+): FileAdapterError {
+  return adapterError(code, message, data);
+}

@@ -1,0 +1,17 @@
+import { emitCells } from "../../src/drive/cell.js";
+import { DEFAULT_CELL_LIMITS } from "../../src/drive/limits.js";
+import { lazyCell } from "../../src/drive/open.js";
+import { parseCell } from "../../src/drive/parse-cell.js";
+import { toHex } from "../../src/drive/ref.js";
+import type { Value } from "../../src/drive/value.js";
+
+/** The same value as from a store: its top cell is at hand, every other one is loaded when it is looked into. */
+export function fromStore(value: Value, visit: (hash: string) => void = () => undefined): Value {
+  const cells = new Map<string, Uint8Array>();
+  const { bytes, ref } = emitCells(value, (cell) => cells.set(toHex(cell.ref.subarray(1)), cell.bytes));
+  const load = (hash: string): Uint8Array | undefined => {
+    visit(hash);
+    return cells.get(hash);
+  };
+  return lazyCell(parseCell(bytes), ref, { load, limits: DEFAULT_CELL_LIMITS });
+}

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { mergeCopies } from "../drive/copies.js";
+import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/replicas.js";
+
+/** Of each kind. */
+const RUNS = { numRuns: 10_000 };
+
+describe("copies of a drive that were changed while apart", () => {
+  test.each([
+    ["none of whose names clash", PLAIN_NAMES],
+    ["some of whose names clash", CLASHING_NAMES],
+  ])("are equal in the end, whatever their clocks said and whenever they heard of each other: %s", (_, names) => {
+    fc.assert(fc.property(schedules(names), converges), RUNS);
+  });
+});
+
+describe("a merge of two copies of 100,000 files that differ in 10", () => {
+  test.each([
+    { directories: 1, size: 10 },
+    { directories: 100, size: 200 },
+    { directories: 1000, size: 10 },
+  ])("visits at most 300 cells: $directories directories, files of $size bytes", (shape) => {
+    const { visited, hash, expected } = mergeCopies({ ...shape, files: 100_000, changes: 10 });
+    expect(hash).toBe(expected);
+    expect(visited).toBeGreaterThan(10);
+    expect(visited).toBeLessThanOrEqual(300);
+  });
+});
