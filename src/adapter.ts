@@ -1,18 +1,20 @@
+import { byDispatchName, describe, withSchemas } from "./adapter/metadata.js";
 import type { AuditSink } from "./audit/record.js";
 import { Authoriser, readCaps } from "./authz/authorise.js";
 import { createAuthorities } from "./authz/authorities.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
 import { type CallerRights, createRights } from "./authz/rights.js";
-import type { Adapter, InvokeContext, OperationMetadata, SurfaceContext } from "./core/adapter.js";
+import type { DriveSource } from "./backend/drive.js";
+import type { Adapter, InvokeContext, SurfaceContext } from "./core/adapter.js";
 import { type Clock, systemClock } from "./core/clock.js";
 import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
-import type { Root } from "./core/operation.js";
-import { Dispatcher, type RegisteredOperation } from "./dispatch/dispatch.js";
+import type { RootFacts } from "./core/operation.js";
+import { Dispatcher } from "./dispatch/dispatch.js";
+import { Gate } from "./dispatch/gate.js";
 import { OPERATIONS } from "./ops/registry.js";
 import { type OpenRoots, openRoots } from "./roots/open.js";
-import { loadOperationSchema } from "./schema/load.js";
 import type { FileInputs, FileOutputs } from "./schema/types.js";
 import { InputValidator } from "./schema/validate.js";
 
@@ -37,7 +39,9 @@ export interface FileAdapter extends Adapter {
 
 /** The same as a venue hosts it. */
 export interface HostedFileAdapter extends FileAdapter {
-  readonly roots: readonly Root[];
+  readonly roots: readonly RootFacts[];
+  /** Makes the adapter of the callers' drives; whoever makes it closes it. */
+  driveAdapter(): Promise<Adapter>;
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**
@@ -57,6 +61,8 @@ export interface PreparedChange {
 export interface AdapterParts {
   readonly audit?: AuditSink;
   readonly clock?: Clock;
+  /** Where drives are. Absent: nobody can use any. */
+  readonly drives?: DriveSource;
   /** Absent: only callers without a DID may do anything, and they everything. */
   readonly capabilities?: CapabilityRules;
   /** Most bytes an asset may bring into one write. */
@@ -71,29 +77,31 @@ const DESCRIPTION = "Files in jailed roots: list, tree, read, stat, write, appen
 
 /** Puts the adapter together: roots, operations, authority. @param config checked and complete @throws RootsError */
 export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<HostedFileAdapter> {
-  const registered = OPERATIONS.map(
-    (operation): RegisteredOperation => ({ operation, schema: loadOperationSchema(operation.name) }),
-  );
-  const opened = await open(config, parts.audit);
+  const registered = withSchemas(NAME, OPERATIONS);
+  const opened = await open(config, parts);
   const clock = parts.clock ?? systemClock;
   const authoritiesBy = (rules: CapabilityRules) =>
     createAuthorities({ ...rules, verifier: rules.verifier ?? createFileVerifier({ clock }) }, opened.roots);
   let authorities = authoritiesBy(parts.capabilities ?? {});
-  const dispatcher = new Dispatcher({
-    adapterName: NAME,
-    operations: new Map(registered.map((one) => [`${NAME}:${one.operation.name}`, one])),
-    roots: opened.roots,
-    validator: new InputValidator(),
-    limits: {
-      ...DEFAULT_LIMITS,
-      ...config.limits,
-      ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
-    },
-    clock,
-    discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
-    authorityOf: (context) => authorities.of(context),
+  const limits = {
+    ...DEFAULT_LIMITS,
+    ...config.limits,
+    ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
+  };
+  const shared = {
+    ...{ limits, clock, gate: new Gate(limits.maxConcurrent) },
+    driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
+  };
+  const dispatcher = new Dispatcher({
+    ...shared,
+    adapterName: NAME,
+    operations: byDispatchName(NAME, registered),
+    roots: opened.roots,
+    validator: new InputValidator(),
+    discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
+    authorityOf: (context) => authorities.of(context),
   });
   const closeAll = async () => {
     await dispatcher.close();
@@ -107,7 +115,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   return {
     name: NAME,
     description: DESCRIPTION,
-    operations: registered.map(describe),
+    operations: registered.map((one) => describe(NAME, one)),
     get roots() {
       return opened.roots;
     },
@@ -116,6 +124,15 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
+    async driveAdapter() {
+      const { createDriveAdapter } = await import("./adapter/dlfs.js");
+      return createDriveAdapter({
+        ...shared,
+        source: parts.drives,
+        validator: new InputValidator(),
+        authorityOf: (context) => authorities.inDrives(context),
+      });
+    },
     rights: (operation, context) => {
       const caps = [readCaps(context.caps), readCaps(context.callCaps)];
       const authoriser = new Authoriser({ operation, caps, authority: authorities.of(context) });
@@ -140,27 +157,11 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   };
 }
 
-async function open(config: FileConfig, audit: AuditSink | undefined): Promise<OpenRoots> {
+async function open(config: FileConfig, { audit, drives }: AdapterParts): Promise<OpenRoots> {
   try {
-    return openRoots(config);
+    return openRoots(config, drives);
   } catch (error) {
     await audit?.close();
     throw error;
   }
-}
-
-function describe({ operation, schema }: RegisteredOperation): OperationMetadata {
-  return {
-    name: `${NAME}:${operation.name}`,
-    toolName: `${NAME}_${operation.name}`,
-    title: schema.title,
-    description: schema.description,
-    ability: operation.ability,
-    changes: operation.changes,
-    annotations: operation.annotations,
-    input: schema.input,
-    output: schema.output,
-    hidden: operation.hidden ?? [],
-    ...(operation.render === undefined ? {} : { render: operation.render.bind(operation) }),
-  };
 }

@@ -3,7 +3,7 @@ import { openAuditFile } from "./audit/file-sink.js";
 import type { AuditSink } from "./audit/record.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
-import { parseGrant } from "./authz/grant.js";
+import { grantsFiles } from "./authz/grant.js";
 import { ConfigError } from "./config/errors.js";
 import { parseConfig, parseFileConfig } from "./config/load.js";
 import { checkListener } from "./config/loopback.js";
@@ -81,7 +81,9 @@ export async function createFileAdapter(config: FileAdapterConfig = {}): Promise
   const checked = parseFileConfig(file, { baseDir: process.cwd() });
   const capabilities = parseAuth(auth ?? {});
   const sink = audit === undefined ? undefined : await openSink(audit);
+  const hasDrives = Object.values(checked.roots).some(({ kind }) => kind === "dlfs");
   return assembleAdapter(checked, {
+    ...(hasDrives ? { drives: (await import("./venue/drives.js")).createMemoryDrives() } : {}),
     discloseHostPaths: true,
     capabilities,
     ...(sink === undefined ? {} : { audit: sink }),
@@ -110,7 +112,7 @@ function parseAuth({ did, operator, grants = [], publicCaps = [], ...rules }: Fi
   };
 }
 
-const isGrant = (value: unknown): boolean => parseGrant(value) !== undefined;
+const isGrant = grantsFiles;
 
 async function openSink(audit: NonNullable<FileAdapterConfig["audit"]>): Promise<AuditSink> {
   if (!isAudit(audit)) throw new ConfigError(["'audit' must be { file: <path> }, or a sink with a write method"], 78);

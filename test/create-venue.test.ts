@@ -176,7 +176,7 @@ describe("an adapter of somebody else", () => {
     const venue = await open();
     venue.register(greeter());
     const { url } = await venue.listen();
-    expect(await get(`${url}/api/v1/operations`)).toHaveLength(16);
+    expect(await get(`${url}/api/v1/operations`)).toHaveLength(27);
     expect(await get(`${url}/api/v1/operations/greet:hello`)).toMatchObject({ name: "v/ops/greet/hello" });
     expect(await get(`${url}/api/v1/values/read?path=v/info/adapters/greet`)).toMatchObject({
       value: { description: "Greets.", operations: ["v/ops/greet/hello", "v/ops/greet/wait", "v/ops/greet/fail"] },

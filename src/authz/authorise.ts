@@ -3,7 +3,7 @@ import type { FileAdapterError } from "../core/errors.js";
 import type { ChainLink, HeldGrant } from "../ucan/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
 import { type DenialReason, denied } from "./denial.js";
-import { covers, type Grant, intersect, type Need, parseGrant, wordsOf } from "./grant.js";
+import { covers, type Grant, intersect, type Need, parseGrant, type Scheme, wordsOf } from "./grant.js";
 
 /** A caps list, read. Absent lists narrow nothing and are not represented. */
 export interface CapsList {
@@ -29,12 +29,19 @@ export class Authoriser {
   readonly #caps: readonly CapsList[];
   readonly #authority: Authority;
   readonly #operation: string;
+  readonly #scheme: Scheme;
   readonly #views = new Map<string, View>();
   #chain: readonly ChainLink[] | undefined;
 
-  /** @param caps each list must cover a need; `authority` must cover it too */
-  constructor(options: { operation: string; caps: readonly (CapsList | undefined)[]; authority: Authority }) {
+  /** @param options `caps`: each list must cover a need; `authority` must cover it too. `scheme`: default `file` */
+  constructor(options: {
+    operation: string;
+    caps: readonly (CapsList | undefined)[];
+    authority: Authority;
+    scheme?: Scheme;
+  }) {
     this.#operation = options.operation;
+    this.#scheme = options.scheme ?? "file";
     this.#caps = options.caps.filter((list) => list !== undefined);
     this.#authority = options.authority;
   }
@@ -44,9 +51,9 @@ export class Authoriser {
     return this.#chain;
   }
 
-  /** @param segments the root's name and the path below it @throws CAPABILITY_DENIED */
+  /** @param segments the name of the root or drive and the path below it @throws CAPABILITY_DENIED */
   require(segments: readonly string[], ability: Ability): void {
-    const need = { segments, words: wordsOf(ability) };
+    const need = this.#need(segments, ability);
     const winner = this.#winner(need);
     if (winner === undefined) throw this.#denial(need, ability);
     this.#chain = winner.chain;
@@ -58,9 +65,8 @@ export class Authoriser {
    */
   requireReal(root: string, path: { requested: readonly string[]; real: readonly string[] }, ability: Ability): void {
     if (sameSegments(path.requested, path.real)) return;
-    const need = { segments: [root, ...path.real], words: wordsOf(ability) };
-    if (this.#winner(need) !== undefined) return;
-    throw this.#denial({ segments: [root, ...path.requested], words: need.words }, ability, { isPathPolicy: true });
+    if (this.#winner(this.#need([root, ...path.real], ability)) !== undefined) return;
+    throw this.#denial(this.#need([root, ...path.requested], ability), ability, { isPathPolicy: true });
   }
 
   /**
@@ -90,10 +96,18 @@ export class Authoriser {
 
   /** @throws CAPABILITY_DENIED unless the caller may read something in one of `roots` */
   requireAnyRead(roots: readonly string[]): void {
-    const words = wordsOf("crud/read");
-    const reads = (grant: Grant) => covers({ segments: [], words: grant.words }, { segments: [], words });
-    if (!roots.some((root) => this.#holdsIn(root, "real", reads)))
-      throw this.#denial({ segments: [], words }, "crud/read");
+    // Whoever may read every root may ask for them, also where there is none to be seen.
+    const need = this.#need([], "crud/read");
+    if (this.#winner(need) !== undefined || roots.some((root) => this.#holdsIn(root, "real", reads))) return;
+    throw this.#denial(need, "crud/read");
+  }
+
+  /** The same wherever that may be. @throws CAPABILITY_DENIED */
+  requireReadSomewhere(): void {
+    for (const grant of this.#combined(this.#authority.grants((root) => this.#viewOf(root)))) {
+      if (reads(grant)) return;
+    }
+    throw this.#denial(this.#need([], "crud/read"), "crud/read");
   }
 
   /** What the caller holds, each grant once, as far as it is shown. */
@@ -105,6 +119,10 @@ export class Authoriser {
       grants.push(grant);
     }
     return { grants, truncated: false };
+  }
+
+  #need(segments: readonly string[], ability: Ability): Need {
+    return { scheme: this.#scheme, segments, words: wordsOf(ability) };
   }
 
   #winner(need: Need): Winner | undefined {
@@ -155,7 +173,7 @@ export class Authoriser {
     const remedy = capsRefuse || why.isPathPolicy || why.isOthers ? undefined : this.#remedy(root, as);
     return denied({
       operation: this.#operation,
-      required: { segments: need.segments, ability },
+      required: { scheme: need.scheme ?? "file", segments: need.segments, ability },
       deniedBy: why.isPathPolicy
         ? ["path_policy"]
         : [...(capsRefuse ? (["agent_caps"] as const) : []), ...(isByAuthority ? [source] : [])],
@@ -181,9 +199,14 @@ export class Authoriser {
     const { audience, fault } = this.#authority;
     if (audience === undefined || fault !== undefined) return undefined;
     const owner = root !== undefined && this.#holdsIn(root, as) ? this.#authority.ownerOf(root, as) : undefined;
+    // Whoever owns it is narrowed by nobody but those who gave the token or the list.
+    if (owner === audience) return undefined;
     return `ask ${owner ?? "the owner of the root"} for a UCAN covering 'required', audience ${audience}`;
   }
 }
+
+const READ = wordsOf("crud/read");
+const reads = ({ words }: Grant): boolean => covers({ segments: [], words }, { segments: [], words: READ });
 
 const OWNER_MUST_SIGN = "Only the owner of that root can sign for it, with 'venue-files grant'.";
 

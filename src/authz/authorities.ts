@@ -4,18 +4,25 @@ import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
 import { type Authority, type AuthorityFacts, CallerAuthority, everythingIn } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
 import type { DenialReason } from "./denial.js";
-import { type Grant, parseGrant } from "./grant.js";
+import { DriveAuthority } from "./drive-authority.js";
+import { type Grant, isOf, parseGrant } from "./grant.js";
 
 /** The part of a root that its rights depend on. */
 interface OwnedRoot {
   readonly name: string;
   readonly owner?: string;
+  /** Present: it is a drive, and each caller has its own. */
+  readonly drive?: string;
 }
 
 /** Finds the rights of callers, by one set of rules and roots. */
 export interface Authorities {
   of(context: SurfaceContext): Authority;
-  /** DID of whoever owns a root: its own owner, else the operator. Canonical. */
+  /** The same for the drives of the caller. */
+  inDrives(context: SurfaceContext): Authority;
+  /** Whose drives a caller uses: its own DID, canonical. `undefined`: nobody has proved to be somebody. */
+  driveOwner(context: SurfaceContext): string | undefined;
+  /** DID of whoever owns a root: its own owner, else the operator. Canonical. `undefined` also for drives: each has many. */
   ownerOf(root: string | undefined): string | undefined;
   /** The venue's own DID. */
   readonly venueDid: string | undefined;
@@ -37,6 +44,12 @@ export function createAuthorities(
   for (const { did, ...capability } of rules.grants ?? []) give(did, grantsOf([capability]));
   const venueDid = canonicalOrAbsent(rules.venueDid, canonical);
   const operator = canonicalOrAbsent(rules.operator, canonical);
+  const drives = new Set(roots.flatMap(({ name, drive }) => (drive === undefined ? [] : [name])));
+  const anonymousDids = [rules.venueDid, venueDid].map((did) => `${did}:public`);
+  const driveOwner = ({ callerDID, authentication }: SurfaceContext): string | undefined => {
+    if (callerDID === undefined || callerDID === "" || authentication === "public") return undefined;
+    return anonymousDids.includes(callerDID) ? undefined : canonical(callerDID);
+  };
   const owned = roots.flatMap(({ name, owner }) => (owner === undefined ? [] : [[name, canonical(owner)] as const]));
   const shared = { owners: new Map(owned), operator, publicGrants, roots: roots.map(({ name }) => name) };
   const isBound = (token: UcanToken<Grant>, did: string, isAnonymous: boolean): boolean => {
@@ -47,20 +60,41 @@ export function createAuthorities(
     // A delegation makes nobody its audience: that takes something else.
     return isFor === did && !isAnonymous;
   };
+  /** Of a drive each caller owns its own; of nobody's drive nobody is the owner. */
+  const ownersFor = (context: SurfaceContext): ReadonlyMap<string, string> => {
+    if (drives.size === 0) return shared.owners;
+    const owner = driveOwner(context) ?? NOBODY;
+    return new Map([...shared.owners, ...[...drives].map((name) => [name, owner] as const)]);
+  };
+  const ownDrives = (context: SurfaceContext): readonly Grant[] =>
+    drives.size === 0 || driveOwner(context) === undefined ? NONE : [...drives].map(everythingIn);
+  const broughtBy = (context: SurfaceContext) => {
+    const fault = faultOf(context);
+    const texts = fault === undefined ? textsOf(context) : NONE;
+    const tokens = texts.length === 0 ? NONE : verifier.read(texts);
+    const self = selfOf(tokens.filter(({ text }) => context.identityTokens?.includes(text)));
+    return { fault, tokens, self, bearsProofs: tokens.some(({ carriesCapabilities }) => carriesCapabilities) };
+  };
   return {
     venueDid,
     verifier,
-    ownerOf: (root) => (root === undefined ? undefined : shared.owners.get(root)) ?? operator,
+    driveOwner,
+    ownerOf: (root) => {
+      if (root !== undefined && drives.has(root)) return undefined;
+      return (root === undefined ? undefined : shared.owners.get(root)) ?? operator;
+    },
+    inDrives(context) {
+      const { self, ...brought } = broughtBy(context);
+      return new DriveAuthority({ ...brought, self: self?.grants.filter((grant) => isOf("dlfs", grant)) });
+    },
     of(context) {
       const did = canonicalOrAbsent(context.callerDID, canonical);
-      const fault = faultOf(context);
-      const texts = fault === undefined ? textsOf(context) : NONE;
-      const tokens = texts.length === 0 ? NONE : verifier.read(texts);
+      const { fault, tokens, self, bearsProofs } = broughtBy(context);
       const isAnonymous = context.authentication === "public";
       const bound = did === undefined ? NONE : tokens.filter((token) => isBound(token, did, isAnonymous));
       return new CallerAuthority({
         // Written out: a spread makes an object of the slow kind, at every request.
-        owners: shared.owners,
+        owners: ownersFor(context),
         operator: shared.operator,
         publicGrants: shared.publicGrants,
         roots: shared.roots,
@@ -68,12 +102,12 @@ export function createAuthorities(
         isOperator: did === undefined || did === operator,
         did,
         isAnonymous,
-        self: selfOf(tokens.filter(({ text }) => context.identityTokens?.includes(text))),
-        given: (did === undefined ? undefined : givenTo.get(did)) ?? NONE,
+        self: self === undefined ? undefined : { ...self, grants: self.grants.filter(isOfFiles) },
+        given: [...((did === undefined ? undefined : givenTo.get(did)) ?? NONE), ...ownDrives(context)],
         added: context.tokenCaps === undefined ? NONE : grantsOf(context.tokenCaps),
         tokens,
         bound: bound.length === 0 ? NOBODYS : new Set(bound),
-        bearsProofs: tokens.some(({ carriesCapabilities }) => carriesCapabilities),
+        bearsProofs,
       });
     },
   };
@@ -83,7 +117,16 @@ const canonicalOrAbsent = (did: string | undefined, canonical: (did: string) => 
   did === undefined ? undefined : canonical(did);
 
 const grantsOf = (capabilities: readonly unknown[]): readonly Grant[] =>
-  capabilities.map(parseGrant).filter((grant) => grant !== undefined);
+  capabilities
+    .map(parseGrant)
+    .filter((grant) => grant !== undefined)
+    .filter(isOfFiles);
+
+/** The callers' own drives need no grant, and a list that names them is about nothing else. */
+const isOfFiles = (grant: Grant): boolean => isOf("file", grant);
+
+/** Owner of drives that no call can reach; no DID is like it. */
+const NOBODY = "\u0000";
 
 function faultOf({ ambiguousCaller, ucans, identityTokens }: SurfaceContext): DenialReason | undefined {
   if (ambiguousCaller === true) return "ambiguous_caller";

@@ -1,6 +1,6 @@
 import type { ChainLink, HeldGrant, UcanToken } from "../ucan/proof.js";
 import type { DenialReason } from "./denial.js";
-import { covers, EVERYTHING, type Grant, intersect, type Need, SCHEME } from "./grant.js";
+import { covers, EVERYTHING, type Grant, intersect, isOf, type Need, SCHEME } from "./grant.js";
 
 /** As what a root is judged: as it is, or as if nothing had its name, which is all that a caller without rights there learns. */
 export type View = "real" | "missing";
@@ -197,7 +197,8 @@ export class CallerAuthority implements Authority {
   #proven(owner: string | undefined): readonly HeldGrant<Grant>[] {
     const { bound, fault } = this.#facts;
     if (owner === undefined || bound.size === 0 || fault !== undefined) return [];
-    return [...bound].flatMap((token) => token.verdict(owner).grants);
+    // A token may name drives too, which are not judged here.
+    return [...bound].flatMap((token) => token.verdict(owner).grants.filter(({ grant }) => isOf("file", grant)));
   }
 
   #faultsOf(token: UcanToken<Grant>, need: Need, owner: string): readonly { reason: DenialReason; id?: string }[] {

@@ -2,14 +2,14 @@ import type { Capability } from "../core/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors.js";
 import { escapeText } from "../core/texts.js";
 import type { TokenFault } from "../ucan/fault.js";
-import { type Grant, printResource, SCHEME } from "./grant.js";
+import { type Grant, printResource, SCHEME, type Scheme } from "./grant.js";
 
 /** Why a request was denied; a closed set. */
 export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller";
 
 export interface Denial {
   readonly operation: string;
-  readonly required: { readonly segments: readonly string[]; readonly ability: string };
+  readonly required: { readonly scheme?: Scheme; readonly segments: readonly string[]; readonly ability: string };
   readonly deniedBy: readonly ("agent_caps" | "proofs" | "authority" | "path_policy")[];
   /** What the caller holds: caps ∩ authority. */
   readonly have: readonly Grant[];
@@ -36,7 +36,10 @@ const SHOWN_ROOT_BYTES = 63;
 
 /** The one error of a missing right. It never tells whether the target exists. */
 export function denied(denial: Denial): FileAdapterError {
-  const required = { with: printResource(denial.required.segments), can: denial.required.ability };
+  const required = {
+    with: printResource(denial.required.segments, denial.required.scheme),
+    can: denial.required.ability,
+  };
   const have = denial.have.map(({ written }) => written);
   const text =
     `Capability denied: ${denial.operation} requires ${required.can} on ${shown(required.with)}. ` +
@@ -89,8 +92,9 @@ function costOfPath(resource: string): number {
 
 /** A resource for the text: the root's name and the path, each cut in its middle where it is long. */
 function shown(resource: string, pathBytes = SHOWN_PATH_BYTES): string {
+  // Both schemes are of one length.
   const [root = "", ...path] = resource.slice(SCHEME.length).split("/");
-  const name = `${SCHEME}${shorten(escapeText(root), SHOWN_ROOT_BYTES)}`;
+  const name = `${resource.slice(0, SCHEME.length)}${shorten(escapeText(root), SHOWN_ROOT_BYTES)}`;
   return path.length === 0 ? name : `${name}/${fitPath(escapeText(path.join("/")), pathBytes)}`;
 }
 

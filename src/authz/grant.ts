@@ -1,8 +1,13 @@
 import type { Ability, Capability } from "../core/capability.js";
 import type { GrantSemantics } from "../ucan/proof.js";
 
-/** A parsed capability. The root's name is the first segment; no segments mean every root. */
+/** What a resource is about: a root, or a drive of the caller's own. Neither ever covers the other. */
+export type Scheme = "file" | "dlfs";
+
+/** A parsed capability. The name of the root or drive is the first segment; no segments mean every one. */
 export interface Grant {
+  /** Absent: `file`. */
+  readonly scheme?: Scheme;
   readonly segments: readonly string[];
   /** Words of the ability; none mean every ability. */
   readonly words: readonly string[];
@@ -11,14 +16,24 @@ export interface Grant {
 }
 
 export const EVERYTHING: Grant = { segments: [], words: [], written: { with: "file://", can: "*" } };
+export const EVERY_DRIVE: Grant = {
+  scheme: "dlfs",
+  segments: [],
+  words: [],
+  written: { with: "dlfs://", can: "*" },
+};
 
-/** What one step of an operation needs: the root's name and the path below it, and the ability. */
+/** What one step of an operation needs: the name of the root or drive and the path below it, and the ability. */
 export interface Need {
+  /** Absent: `file`. */
+  readonly scheme?: Scheme;
   readonly segments: readonly string[];
   readonly words: readonly string[];
 }
 
 export const SCHEME = "file://";
+const DRIVE_SCHEME = "dlfs://";
+const startOf = (scheme: Scheme | undefined): string => (scheme === "dlfs" ? DRIVE_SCHEME : SCHEME);
 const MAX_WITH_BYTES = 1024;
 const REFUSED = /[%\\?#*:\u0000-\u001f\u007f]/;
 const ABILITY = /^(?:\*|[a-z][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*(?:\/\*)?)$/;
@@ -32,15 +47,23 @@ export function parseGrant(value: unknown): Grant | undefined {
   if (Object.keys(value).some((key) => key !== "with" && key !== "can")) return undefined;
   const { with: resource, can } = value as { with?: unknown; can?: unknown };
   if (typeof resource !== "string" || typeof can !== "string") return undefined;
-  const segments = parseResource(resource);
+  const scheme = resource.startsWith(DRIVE_SCHEME) ? "dlfs" : "file";
+  const segments = parseResource(resource, scheme);
   const words = parseAbility(can);
   if (segments === undefined || words === undefined) return undefined;
-  return { segments, words, written: { with: resource, can } };
+  return { ...(scheme === "dlfs" ? { scheme } : {}), segments, words, written: { with: resource, can } };
 }
 
-function parseResource(text: string): string[] | undefined {
-  if (!text.startsWith(SCHEME) || !text.isWellFormed() || Buffer.byteLength(text) > MAX_WITH_BYTES) return undefined;
-  const rest = text.slice(SCHEME.length);
+/** Whether a capability grants anything in roots: all that a configuration can give, since drives are their callers' own. */
+export function grantsFiles(value: unknown): boolean {
+  const grant = parseGrant(value);
+  return grant !== undefined && isOf("file", grant);
+}
+
+function parseResource(text: string, scheme: Scheme): string[] | undefined {
+  const start = startOf(scheme);
+  if (!text.startsWith(start) || !text.isWellFormed() || Buffer.byteLength(text) > MAX_WITH_BYTES) return undefined;
+  const rest = text.slice(start.length);
   if (rest === "") return [];
   const segments = (rest.endsWith("/") ? rest.slice(0, -1) : rest).split("/");
   return segments.every(isPlainSegment) ? segments : undefined;
@@ -62,20 +85,29 @@ const WORDS: Readonly<Record<Ability, readonly string[]>> = {
 
 export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];
 
-/** Whether a grant covers a need: both its segments and its words are a prefix. */
+/** Whether a grant or need is about roots, or about drives. */
+export const isOf = (scheme: Scheme, one: { readonly scheme?: Scheme }): boolean => (one.scheme ?? "file") === scheme;
+
+/** Whether a grant covers a need: of the same scheme, and both its segments and its words are a prefix. */
 export const covers = (grant: Need, need: Need): boolean =>
-  isPrefix(grant.segments, need.segments) && isPrefix(grant.words, need.words);
+  isOf(grant.scheme ?? "file", need) && isPrefix(grant.segments, need.segments) && isPrefix(grant.words, need.words);
 
 /** What the capabilities in tokens mean here. */
 export const FILE_SEMANTICS: GrantSemantics<Grant> = { parse: parseGrant, covers };
 
 /** The narrower of two grants on each axis, if one lies within the other there. */
 export function intersect(a: Grant, b: Grant): Grant | undefined {
+  if (!isOf(a.scheme ?? "file", b)) return undefined;
   const [wide, deep] = a.segments.length <= b.segments.length ? [a, b] : [b, a];
   const [broad, fine] = a.words.length <= b.words.length ? [a, b] : [b, a];
   if (!isPrefix(wide.segments, deep.segments) || !isPrefix(broad.words, fine.words)) return undefined;
   const written = { with: deep.written.with, can: fine.written.can };
-  return { segments: deep.segments, words: fine.words, written };
+  return {
+    ...(a.scheme === undefined ? {} : { scheme: a.scheme }),
+    segments: deep.segments,
+    words: fine.words,
+    written,
+  };
 }
 
 function isPrefix(short: readonly string[], long: readonly string[]): boolean {
@@ -85,7 +117,7 @@ function isPrefix(short: readonly string[], long: readonly string[]): boolean {
 }
 
 /** The printed form of a resource; for people, never parsed back. */
-export function printResource(segments: readonly string[]): string {
+export function printResource(segments: readonly string[], scheme: Scheme = "file"): string {
   const [root, ...path] = segments;
-  return root === undefined ? SCHEME : `${SCHEME}${root}/${path.join("/")}`;
+  return root === undefined ? startOf(scheme) : `${startOf(scheme)}${root}/${path.join("/")}`;
 }

@@ -3,7 +3,7 @@ import { ConfigError } from "../config/errors.js";
 import { checkListener, isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { type Log, silentLog } from "../core/log.js";
-import type { Root } from "../core/operation.js";
+import type { RootFacts } from "../core/operation.js";
 import { type OpenRoots, openRoots, RootsError } from "../roots/open.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "../surfaces/cli/describe-venue.js";
@@ -102,8 +102,11 @@ function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | un
   return isUsed ? (config.stateDir ?? defaultStateDir(env)) : undefined;
 }
 
+/** Whom a drive belongs to. */
+const EACH_CALLER = "each caller";
+
 function rootsOf({ file }: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {
-  return opened.roots.map(({ name, kind, readOnly, engine, description }: Root) => {
+  return opened.roots.map(({ name, kind, readOnly, engine, description, drive }: RootFacts) => {
     const owner = file.roots[name]?.owner;
     return {
       name,
@@ -112,6 +115,7 @@ function rootsOf({ file }: VenueConfig, opened: OpenRoots, canonical: (did: stri
       engine: engine ?? "",
       ...(description === undefined ? {} : { description }),
       ...(owner === undefined ? {} : { owner: canonical(owner) }),
+      ...(drive === undefined ? {} : { owner: EACH_CALLER }),
     };
   });
 }

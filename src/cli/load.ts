@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename } from "node:path";
-import { parseGrant } from "../authz/grant.js";
+import { grantsFiles } from "../authz/grant.js";
 import { ConfigError } from "../config/errors.js";
 import { loadConfigFile, parseConfig } from "../config/load.js";
 import { parseRootArguments } from "../config/root-argument.js";
@@ -14,7 +14,7 @@ import { codeOf, EXIT } from "./context.js";
 export function loadConfigs({ file, roots }: ConfigSource, cwd: string): readonly VenueConfig[] {
   const options = {
     extraRoots: parseRootArguments(roots, cwd),
-    isGrant: (value: unknown) => parseGrant(value) !== undefined,
+    isGrant: grantsFiles,
   };
   return file === undefined ? [parseConfig({}, { ...options, baseDir: cwd })] : loadConfigFile(file, options);
 }

@@ -103,7 +103,11 @@ function bannerOf({ config, host, access }: OpenVenue): string {
     version: packageVersion(),
     url: host.url,
     did: host.did,
-    roots: Object.entries(config.file.roots).map(([name, root]) => ({ name, ...root })),
+    roots: Object.entries(config.file.roots).map(([name, root]) => ({
+      name,
+      ...root,
+      ...(root.kind === "dlfs" ? { owner: "each caller" } : {}),
+    })),
     publicCaps: publicCapsOf(config),
     publicAccess: servesPublic(config),
     mcp: config.mcp !== false,

@@ -11,8 +11,14 @@ type Holding = (draft: DraftVenue) => string | undefined;
 const OWN_PATHS: readonly { readonly keys: readonly string[]; readonly holding: Holding }[] = [
   { keys: ["listen", "socket"], holding: ({ listen }) => listen?.socket },
   { keys: ["storage", "path"], holding: ({ storage }) => storage?.path },
+  { keys: ["drives", "store", "path"], holding: ({ drives }) => pathOf(drives?.store) },
   { keys: ["audit", "file"], holding: ({ audit }) => audit?.file },
 ];
+
+const pathOf = (store: object | string | undefined): string | undefined => {
+  const { path }: { path?: unknown } = typeof store === "object" ? store : {};
+  return typeof path === "string" ? path : undefined;
+};
 
 /** Reports what two venues of one process cannot both have. */
 export function checkClashes(venues: readonly ReadVenue[], problems: string[]): void {

@@ -24,6 +24,7 @@ export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | u
   checkGrants(at(venue, "auth", "grants"), draft, isGrant);
   checkOrigins(at(venue, "corsOrigins"), venue, draft);
   checkStorage(at(venue, "storage", "path"), draft);
+  checkDrives(venue, draft);
 }
 
 /** A place some keys further down. */
@@ -152,4 +153,14 @@ function servesStrangersByDefault(draft: DraftVenue): boolean {
 function checkStorage(place: Place, { storage }: DraftVenue): void {
   if (storage?.content === "memory" && storage.path !== undefined) report(place, 'is only allowed with content "file"');
   if (storage?.content === "file" && !isGiven(storage, "path")) report(place, 'is missing: content "file" needs it');
+}
+
+/** Keys of drives are sealed with that of the venue: with a new one at each start they would be lost, and the drives with them. */
+function checkDrives(venue: Place, draft: DraftVenue): void {
+  const { store } = draft.drives ?? {};
+  // Of a store that is wrong something has been said already.
+  if (typeof store !== "object" || store.path === undefined) return;
+  if (isGiven(draft, "seed") || isGiven(draft, "seedFile")) return;
+  const [seed, file] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
+  report(at(venue, "drives", "store"), `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`);
 }

@@ -8,10 +8,9 @@ import type { KeyPath } from "./key-path.js";
 const LATER_KEYS: readonly (readonly string[])[] = [
   "mcp.tools",
   "file.limits.maxUploadBytes",
-  ...["file.roots.*.dlfs", "file.roots.*.quota"],
-  ...["file.roots.*.deny", "file.roots.*.encoding", "file.roots.*.grep"],
+  ...["file.roots.*.quota", "file.roots.*.deny", "file.roots.*.encoding", "file.roots.*.grep"],
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
-  ...["drives.store", "drives.staleMs", "drives.verifyReads", "drives.allowKeyExport", "drives.limits"],
+  ...["drives.store.s3", "drives.allowKeyExport"],
   "profiles.*",
 ].map((key) => key.split("."));
 

@@ -1,6 +1,7 @@
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.js";
 import { deepFreeze } from "./deep-freeze.js";
+import { checkDriveNames } from "./drive-checks.js";
 import { ConfigError } from "./errors.js";
 import type { JsonSchema } from "./json-schema.js";
 import type { HostRootInput } from "./types.js";
@@ -22,6 +23,7 @@ interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly path?: string;
   readonly temp?: true;
   readonly prefix?: string;
+  readonly dlfs?: string;
 }
 
 /** The file adapter's part after the schema; complete only when there was no problem. */
@@ -41,12 +43,13 @@ export function parseFile(document: JsonSchema, value: unknown, options: FilePar
   return deepFreeze(completeFile(place, { ...checked, roots: joinRoots(checked.roots, extraRoots) }));
 }
 
-/** Checks the roots given by `--root`, and against those of the config; problems are added to those of the check. */
+/** Checks the drives among the roots, and the roots given by `--root` against those of the config; problems are added to those of the check. */
 export function parseExtraRoots(
   file: Place,
   configured: Readonly<Record<string, unknown>> | undefined,
   options: FileParseOptions,
 ): CheckedFile["roots"] {
+  checkDriveNames(file, configured);
   const { roots } = checkValue(file, FILE, { roots: options.extraRoots }) as CheckedFile;
   for (const name of Object.keys(roots)) {
     if (configured === undefined || !Object.hasOwn(configured, name)) continue;
@@ -77,8 +80,17 @@ function parseRoot(place: Place, root: unknown): CheckedRoot {
 }
 
 function completeRoot(name: string, root: CheckedRoot): RootConfig {
-  const { path, temp, prefix, durability, ...common } = root;
+  const { path, temp, prefix, dlfs, durability, ...common } = root;
+  if (dlfs !== undefined) return completeDrive(dlfs, root);
   return path === undefined
     ? { kind: "temp", prefix: prefix ?? `covia-${name}-`, durability: durability ?? "none", ...common }
     : { kind: "host", path, durability: durability ?? "flush", ...common };
+}
+
+function completeDrive(drive: string, { readOnly, description, maxReadBytes }: CheckedRoot): RootConfig {
+  return {
+    ...{ kind: "dlfs", drive, readOnly },
+    ...(description === undefined ? {} : { description }),
+    ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+  };
 }

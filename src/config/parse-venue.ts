@@ -2,6 +2,7 @@ import { below, checkValue, type Place } from "./check-schema.js";
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
 import { crossCheck, type IsGrant } from "./cross-checks.js";
 import { deepFreeze } from "./deep-freeze.js";
+import { warnOfDrives } from "./drive-checks.js";
 import { fitMcp } from "./fit-mcp.js";
 import { warnOfIdleRights } from "./idle-rights.js";
 import type { JsonSchema } from "./json-schema.js";
@@ -44,7 +45,10 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
       const { file, ...others } = parseChecked({ ...draft, mcp });
       const roots = joinRoots(file.roots, extraRoots);
       const config = { ...normalise(others), file: completeFile(filePlace, { ...file, roots }), warnings };
-      return deepFreeze({ ...config, warnings: [...warnings, ...warnOfIdleRights(venue, config)] });
+      return deepFreeze({
+        ...config,
+        warnings: [...warnings, ...warnOfIdleRights(venue, config), ...warnOfDrives(venue, config)],
+      });
     },
   };
 }

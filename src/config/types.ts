@@ -88,6 +88,35 @@ export interface AssetsConfig {
   readonly write?: "public" | "operator";
 }
 
+/** Where drives are kept; `path` is absolute. */
+export type DriveStoreConfig = "memory" | { readonly path: string };
+
+/** What drives may grow to. Sizes are bytes. */
+export interface DriveLimits {
+  /** Most names in a path. */
+  readonly maxPathDepth: number;
+  readonly maxFileBytes: number;
+  /** All drives of one owner, as their files tell their lengths. */
+  readonly maxDriveBytes: number;
+  /** Of one directory. */
+  readonly maxEntries: number;
+  /** Of one import: bytes of input, cells, bytes as its files tell their lengths, entries. */
+  readonly maxImportBytes: number;
+  readonly maxImportCells: number;
+  readonly maxImportLogicalBytes: number;
+  readonly maxImportEntries: number;
+}
+
+export interface DrivesConfig {
+  /** Absent: a folder in the state directory where the venue has a key that lasts, else memory. */
+  readonly store?: DriveStoreConfig;
+  /** How long a read may go without asking the store whether another process has changed a drive. */
+  readonly staleMs: number;
+  /** Check the hash of every cell that is read. */
+  readonly verifyReads: boolean;
+  readonly limits: DriveLimits;
+}
+
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 /** Configuration of a venue: checked, complete and deeply frozen. */
@@ -128,6 +157,7 @@ export interface VenueConfig {
   /** Who may read `/healthz` and `/metrics`. */
   readonly metrics: "operator" | "public" | false;
   readonly file: FileConfig;
+  readonly drives: DrivesConfig;
   /** One line each, for the log at start. */
   readonly warnings: readonly string[];
 }
@@ -146,7 +176,16 @@ export interface TempRootInput extends RootOptionsInput {
   readonly prefix?: string;
 }
 
-export type RootConfigInput = HostRootInput | TempRootInput;
+/** A drive of each caller's own, as an embedder or a config file writes it. */
+export interface DriveRootInput {
+  /** Name of the drive. */
+  readonly dlfs: string;
+  readonly readOnly?: boolean;
+  readonly description?: string;
+  readonly maxReadBytes?: number;
+}
+
+export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;
 
 /** What an embedder writes to configure the file adapter; every key has a default. */
 export interface FileConfigInput {
@@ -185,6 +224,7 @@ export interface VenueConfigInput {
   readonly log?: Partial<VenueConfig["log"]>;
   readonly metrics?: "operator" | "public" | false;
   readonly file?: FileConfigInput;
+  readonly drives?: Partial<Omit<DrivesConfig, "limits">> & { readonly limits?: Partial<DriveLimits> };
 }
 
 /** What a config file holds. */

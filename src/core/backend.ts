@@ -82,7 +82,7 @@ export interface Body {
 
 /**
  * What stores a root's bytes. The dispatcher has validated, normalised and authorised the request; a backend resolves
- * the path, asks {@link Access.real}, and acts. Every backend passes the suite in `test/backend/suite.ts`.
+ * the path, asks {@link Access.real}, and acts. Every backend passes the suite in `src/backend-suite`.
  * Failures are `FileAdapterError`s that name the requested place.
  */
 export interface Backend {

@@ -28,6 +28,12 @@ export const ERROR_CODES = {
   TOO_LARGE: { http: 413, rpc: -32602, retry: false },
   ASSET_NOT_FOUND: { http: 404, rpc: -32602, retry: false },
   ASSET_NO_CONTENT: { http: 404, rpc: -32602, retry: false },
+  DRIVE_REQUIRES_AUTH: { http: 401, rpc: -32003, retry: false },
+  NAME_CLASH: { http: 409, rpc: -32602, retry: false },
+  CONFLICT: { http: 409, rpc: -32603, retry: true },
+  QUOTA_EXCEEDED: { http: 507, rpc: -32603, retry: false },
+  STORE_UNAVAILABLE: { http: 503, rpc: -32603, retry: true },
+  STORE_DAMAGED: { http: 500, rpc: -32603, retry: false },
   PERMISSION_DENIED: { http: 403, rpc: -32003, retry: false },
   NO_SPACE: { http: 507, rpc: -32603, retry: false },
   NOT_SUPPORTED: { http: 501, rpc: -32603, retry: false },
@@ -46,7 +52,6 @@ export type DriveErrorCode =
   | "MISSING_CELL"
   | "LIMIT"
   | "EXISTS"
-  | "NAME_CLASH"
   | "FUTURE_TIME"
   | "KEY_REQUIRED";
 export type ErrorData = Readonly<Record<string, unknown>>;

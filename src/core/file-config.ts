@@ -9,7 +9,7 @@ export type Durability = "flush" | "none";
 /** Where small calls run; `auto`: in the thread pool where a call can be slow, else synchronous. */
 export type IoMode = "auto" | "sync" | "pool";
 
-/** What a root of either kind is configured with. */
+/** What a root that is a directory is configured with. */
 export interface RootOptions {
   readonly readOnly: boolean;
   /** Operator's note, returned by `file:roots`. */
@@ -40,7 +40,15 @@ export interface TempRootConfig extends RootOptions {
   readonly prefix: string;
 }
 
-export type RootConfig = HostRootConfig | TempRootConfig;
+/** A drive of whoever calls. */
+export interface DriveRootConfig extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes"> {
+  readonly kind: "dlfs";
+  readonly drive: string;
+  /** Each caller owns its own. */
+  readonly owner?: never;
+}
+
+export type RootConfig = HostRootConfig | TempRootConfig | DriveRootConfig;
 
 /** Configuration of the file adapter: checked, complete and deeply frozen. */
 export interface FileConfig {

@@ -6,8 +6,8 @@ import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
 import type { Cancellation } from "./scope.js";
 
-/** A named tree the operator configured, opened. */
-export interface Root {
+/** What can be said of a root whoever asks. */
+export interface RootFacts {
   readonly name: string;
   readonly kind: RootKind;
   readonly readOnly: boolean;
@@ -22,7 +22,35 @@ export interface Root {
   readonly engine?: string;
   /** The file system it is on: bytes in all, and bytes still to be had. */
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
+  /** Name of the drive that it is, of each caller's own. */
+  readonly drive?: string;
+}
+
+/** A named tree the operator configured, opened. */
+export interface Root extends RootFacts {
   readonly backend: Backend;
+}
+
+/** A root that is another tree for each caller. */
+export interface PersonalRoot extends RootFacts {
+  readonly drive: string;
+  /** @param owner DID of who has proved to be it */
+  backendFor(owner: string): Backend;
+}
+
+export type OpenRoot = Root | PersonalRoot;
+
+export const isPersonal = (root: OpenRoot | undefined): root is PersonalRoot =>
+  root !== undefined && "backendFor" in root;
+
+/** The drives of one caller, as far as operations on whole drives go. */
+export interface DriveShelf {
+  /** Names, in byte order. */
+  list(): Promise<readonly string[]>;
+  /** `false`: it was there. */
+  create(drive: string): Promise<boolean>;
+  /** `false`: it was not there. */
+  delete(drive: string): Promise<boolean>;
 }
 
 /** What every operation knows of its call. */
@@ -43,8 +71,15 @@ export interface PathCall extends Call {
 /** The call of an operation on the roots themselves. */
 export interface RootsCall extends Call {
   /** The roots in which the caller holds any grant. */
-  readonly visible: readonly Root[];
+  readonly visible: readonly RootFacts[];
   readonly discloseHostPaths: boolean;
+}
+
+/** The call of an operation on the caller's drives themselves, authorised. */
+export interface DrivesCall {
+  readonly shelf: DriveShelf;
+  /** Whether the caller holds any grant in a drive. */
+  sees(drive: string): boolean;
 }
 
 interface OperationBase<Input, Output> {
@@ -67,7 +102,14 @@ interface OperationBase<Input, Output> {
 /** One operation: one file in `ops/`, one schema, one test, one line in the registry. */
 export type Operation<Input, Output> =
   | (OperationBase<Input, Output> & { readonly on: "path"; run(input: Input, call: PathCall): Awaitable<Output> })
-  | (OperationBase<Input, Output> & { readonly on: "roots"; run(input: Input, call: RootsCall): Awaitable<Output> });
+  | (OperationBase<Input, Output> & { readonly on: "roots"; run(input: Input, call: RootsCall): Awaitable<Output> })
+  | DriveOperation<Input, Output>;
+
+/** One operation on whole drives. */
+export type DriveOperation<Input, Output> = OperationBase<Input, Output> & {
+  readonly on: "drives";
+  run(input: Input, call: DrivesCall): Promise<Output>;
+};
 
 /** An operation whose input has passed its own schema, and whose output is nobody's business but the caller's. */
 export type AnyOperation = Operation<unknown, unknown>;

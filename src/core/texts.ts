@@ -118,6 +118,43 @@ export const assetNotFound = (place: Place, ref: string): FileAdapterError =>
 export const assetNoContent = (place: Place, ref: string): FileAdapterError =>
   adapterError("ASSET_NO_CONTENT", `Asset has no content: ${escapeText(ref)}`, at(place));
 
+export const driveRequiresAuth = (root: string): FileAdapterError =>
+  adapterError("DRIVE_REQUIRES_AUTH", `DLFS-backed root '${escapeText(root)}' requires authenticated caller`, { root });
+
+/** @param holder the name that has the slot */
+export const nameClash = (place: Place, holder: string): FileAdapterError =>
+  adapterError(
+    "NAME_CLASH",
+    `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`,
+    at(place),
+  );
+
+/** @param verb what was to be done: `write` */
+export const driveConflict = (place: Place, verb: string): FileAdapterError =>
+  adapterError("CONFLICT", `Cannot ${verb} "${p(place)}": the drive changed too often meanwhile`, at(place));
+
+export interface QuotaUse {
+  readonly used: number;
+  readonly limit: number;
+  /** `bytes` or `entries`. */
+  readonly unit: string;
+  readonly requested: number;
+}
+
+export const quotaExceeded = (place: Place, { used, limit, unit, requested }: QuotaUse): FileAdapterError =>
+  adapterError(
+    "QUOTA_EXCEEDED",
+    `Quota of root '${r(place)}' exceeded: ${used} of ${limit} ${unit} used, ${requested} more requested`,
+    { ...at(place), used, limit, unit, requested },
+  );
+
+/** @param drive its name, or `""` for the drives of the caller */
+export const storeUnavailable = (place: Place, drive: string): FileAdapterError =>
+  adapterError("STORE_UNAVAILABLE", `Drive store is not reachable: ${escapeText(drive)}`, at(place));
+
+export const storeDamaged = (place: Place, drive: string): FileAdapterError =>
+  adapterError("STORE_DAMAGED", `Drive store is damaged: ${escapeText(drive)}:${p(place)}`, at(place));
+
 export const permissionDenied = (place: Place): FileAdapterError =>
   adapterError("PERMISSION_DENIED", `Permission denied: ${rp(place)}`, at(place));
 

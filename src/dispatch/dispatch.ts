@@ -2,22 +2,27 @@ import { randomUUID } from "node:crypto";
 import type { AuditSink } from "../audit/record.js";
 import { Authoriser, readCaps } from "../authz/authorise.js";
 import type { Authority } from "../authz/authority.js";
-import { printResource } from "../authz/grant.js";
+import { printResource, type Scheme } from "../authz/grant.js";
+import { asCallerError } from "../backend/drive-errors.js";
 import type { SurfaceContext } from "../core/adapter.js";
-import type { Access } from "../core/backend.js";
-import type { Ability } from "../core/capability.js";
 import type { Clock } from "../core/clock.js";
 import { FileAdapterError } from "../core/errors.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import type { Limits } from "../core/limits.js";
-import type { AnyOperation, Root } from "../core/operation.js";
-import type { RelPath } from "../core/path.js";
+import {
+  type AnyOperation,
+  type DriveShelf,
+  isPersonal,
+  type OpenRoot,
+  type PersonalRoot,
+  type Root,
+} from "../core/operation.js";
 import { CallScope, type Cancellation, cancelledBy } from "../core/scope.js";
 import {
   aborted,
+  driveRequiresAuth,
   internalError,
   invalidInput,
-  type Place,
   readOnlyRoot,
   unknownOperation,
   unknownRoot,
@@ -25,6 +30,7 @@ import {
 import { parsePath } from "../path/grammar.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
+import { CallAccess } from "./call-access.js";
 import { Gate } from "./gate.js";
 
 export interface RegisteredOperation {
@@ -35,16 +41,30 @@ export interface RegisteredOperation {
 export interface DispatchOptions {
   readonly adapterName: string;
   readonly operations: ReadonlyMap<string, RegisteredOperation>;
-  readonly roots: readonly Root[];
+  readonly roots: readonly OpenRoot[];
+  /** Present: the operations are on drives of the caller, which `drive` names in the input, and not on roots. */
+  readonly drives?: DriveSpace;
   readonly validator: InputValidator;
   readonly limits: Limits;
+  /** Shared by adapters that have one limit together. */
+  readonly gate?: Gate;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
   /** What a caller may do at all. */
   readonly authorityOf: (context: SurfaceContext) => Authority;
+  /** Whose drives a caller uses. `undefined`: nobody's. Absent: there are no drives. */
+  readonly driveOwner?: (context: SurfaceContext) => string | undefined;
   readonly audit?: AuditSink;
   /** Told of failures that nobody foresaw, with the id that the caller was given. */
   readonly onInternalError?: (error: unknown, requestId: string) => void;
+}
+
+/** All the drives there can be. */
+export interface DriveSpace {
+  /** @throws INVALID_INPUT for a name that no drive can have */
+  root(drive: string): PersonalRoot;
+  /** @throws as a drive's backend does */
+  shelf(owner: string): Promise<DriveShelf>;
 }
 
 /** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
@@ -58,10 +78,23 @@ interface Progress {
   authoriser?: Authoriser;
 }
 
+/** A call on its way to its operation. */
+interface Preparing {
+  readonly given: Record<string, unknown>;
+  readonly context: SurfaceContext;
+  readonly cancellation: Cancellation | undefined;
+  readonly scope: CallScope;
+  readonly authoriser: Authoriser;
+  readonly progress: Progress;
+}
+
+type DrivesOperation = Extract<AnyOperation, { on: "drives" }>;
+
 /** The one way in: look up, validate, normalise, authorise, open, run; and one audit record, whatever happened. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  #roots: ReadonlyMap<string, Root>;
+  #roots: ReadonlyMap<string, OpenRoot>;
+  readonly #scheme: Scheme;
   readonly #gate: Gate;
   #calls = 0;
   #closed = false;
@@ -70,7 +103,8 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#roots = byName(options.roots);
-    this.#gate = new Gate(options.limits.maxConcurrent);
+    this.#scheme = options.drives === undefined ? "file" : "dlfs";
+    this.#gate = options.gate ?? new Gate(options.limits.maxConcurrent);
   }
 
   /** Names of the roots in which a caller holds anything. */
@@ -79,7 +113,7 @@ export class Dispatcher {
   }
 
   /** Calls that come from now on see these roots; those under way keep theirs. */
-  setRoots(roots: readonly Root[]): void {
+  setRoots(roots: readonly OpenRoot[]): void {
     this.#roots = byName(roots);
   }
 
@@ -127,7 +161,7 @@ export class Dispatcher {
         time: clock.nowMs(),
         caller: context.callerDID === undefined ? "operator" : context.callerDID,
         operation: operations.has(name) ? name : "unknown",
-        resource: end.progress.resource === undefined ? "" : printResource(end.progress.resource),
+        resource: end.progress.resource === undefined ? "" : printResource(end.progress.resource, this.#scheme),
         outcome: end.outcome,
         bytes: end.progress.bytes,
         ms: Math.round((clock.monotonicMs() - end.startedMs) * 1000) / 1000,
@@ -159,6 +193,7 @@ export class Dispatcher {
       operation: name,
       caps: [readCaps(context.caps), readCaps(context.callCaps)],
       authority: this.#options.authorityOf(context),
+      scheme: this.#scheme,
     });
     progress.authoriser = authoriser;
     const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
@@ -176,17 +211,7 @@ export class Dispatcher {
   }
 
   /** Everything up to the disk. @returns the rest */
-  #prepare(
-    operation: AnyOperation,
-    state: {
-      given: Record<string, unknown>;
-      context: SurfaceContext;
-      cancellation: Cancellation | undefined;
-      scope: CallScope;
-      authoriser: Authoriser;
-      progress: Progress;
-    },
-  ): () => Awaitable<unknown> {
+  #prepare(operation: AnyOperation, state: Preparing): () => Awaitable<unknown> {
     const { given, cancellation, authoriser, progress } = state;
     const { limits } = this.#options;
     const { budget, resolveAsset } = state.context;
@@ -197,12 +222,15 @@ export class Dispatcher {
       const { discloseHostPaths } = this.#options;
       return () => operation.run(given, { limits, budget, resolveAsset, cancellation, visible, discloseHostPaths });
     }
-    const rootName = String(given["root"]);
+    if (operation.on === "drives") return this.#prepareDrives(operation, state);
+    const { drives } = this.#options;
+    const rootName = String(given[drives === undefined ? "root" : "drive"]);
     progress.resource = [rootName];
     const path = parsePath(rootName, String(given["path"] ?? ""), process.platform === "win32");
     progress.resource = [rootName, ...path.segments];
+    const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
+    const root = isPersonal(found) ? this.#ownRoot(found, state) : found;
     authoriser.require(progress.resource, operation.ability);
-    const root = this.#roots.get(rootName);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
@@ -211,7 +239,42 @@ export class Dispatcher {
     return () => operation.run(given, call);
   }
 
-  #visible(authoriser: Authoriser): Root[] {
+  /** The tree that a root is for this caller. @throws DRIVE_REQUIRES_AUTH */
+  #ownRoot(root: PersonalRoot, state: Preparing): Root {
+    return { ...root, backend: root.backendFor(this.#owner(root.name, state)) };
+  }
+
+  #prepareDrives(operation: DrivesOperation, state: Preparing): () => Promise<unknown> {
+    const { given, authoriser, progress, scope } = state;
+    const { drives } = this.#options;
+    if (drives === undefined) throw unknownOperation(operation.name);
+    const drive = given["drive"] === undefined ? undefined : String(given["drive"]);
+    progress.resource = drive === undefined ? [] : [drive];
+    const name = drive === undefined ? "dlfs" : drives.root(drive).drive;
+    const owner = this.#owner(name, state);
+    if (drive === undefined) authoriser.requireReadSomewhere();
+    else authoriser.require([drive], operation.ability);
+    const sees = (one: string): boolean => authoriser.seesRoot(one);
+    return async () => {
+      try {
+        const shelf = await scope.race(drives.shelf(owner));
+        // What has begun is not taken back: the answer waits for it.
+        if (operation.changes) scope.commit();
+        return await scope.race(operation.run(given, { shelf, sees }));
+      } catch (error) {
+        throw asCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
+      }
+    };
+  }
+
+  /** @throws DRIVE_REQUIRES_AUTH */
+  #owner(drive: string, { context }: Preparing): string {
+    const owner = this.#options.driveOwner?.(context);
+    if (owner === undefined) throw driveRequiresAuth(drive);
+    return owner;
+  }
+
+  #visible(authoriser: Authoriser): OpenRoot[] {
     return [...this.#roots.values()].filter((root) => authoriser.seesRoot(root.name));
   }
 
@@ -225,37 +288,8 @@ export class Dispatcher {
 const chainOf = (authoriser: Authoriser | undefined) =>
   authoriser?.chain === undefined ? {} : { chain: authoriser.chain };
 
-const byName = (roots: readonly Root[]): ReadonlyMap<string, Root> => new Map(roots.map((root) => [root.name, root]));
-
-/** What a backend may ask while it serves one call. */
-class CallAccess implements Access {
-  readonly place: Place;
-  readonly scope: CallScope;
-  readonly #path: RelPath;
-  readonly #authoriser: Authoriser;
-  readonly #ability: Ability;
-
-  constructor(
-    root: string,
-    path: RelPath,
-    options: { operation: AnyOperation; authoriser: Authoriser; scope: CallScope },
-  ) {
-    this.place = { root, path: path.text };
-    this.scope = options.scope;
-    this.#path = path;
-    this.#authoriser = options.authoriser;
-    this.#ability = options.operation.ability;
-  }
-
-  real(segments: readonly string[]): void {
-    this.#authoriser.requireReal(this.place.root, { requested: this.#path.segments, real: segments }, this.#ability);
-  }
-
-  create(requested: readonly string[], real: readonly string[]): void {
-    this.#authoriser.require([this.place.root, ...requested], this.#ability);
-    this.#authoriser.requireReal(this.place.root, { requested, real }, this.#ability);
-  }
-}
+const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>
+  new Map(roots.map((root) => [root.name, root]));
 
 function parseInput(input: unknown): Record<string, unknown> {
   const given = input ?? {};

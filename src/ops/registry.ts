@@ -1,7 +1,10 @@
 import type { AnyOperation } from "../core/operation.js";
 import { append } from "./append.js";
+import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
+import { deleteDrive } from "./delete-drive.js";
 import { list } from "./list.js";
+import { listDrives } from "./list-drives.js";
 import { mkdir } from "./mkdir.js";
 import { read } from "./read.js";
 import { roots } from "./roots.js";
@@ -11,3 +14,9 @@ import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
 export const OPERATIONS: readonly AnyOperation[] = [roots, list, tree, read, stat, write, append, mkdir, deleteEntry];
+
+/** Those of the drives' own adapter: three about whole drives, and what files have too. */
+export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
+  ...[listDrives, createDrive, deleteDrive],
+  ...[list, tree, read, write, append, mkdir, deleteEntry, stat],
+];

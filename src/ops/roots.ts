@@ -1,5 +1,5 @@
 import type { Operation } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
+import { LOOKS, type RootFacts } from "../core/operation.js";
 import type { RootsInput, RootsOutput } from "../schema/types.js";
 
 /** The roots the caller may use. */
@@ -12,10 +12,15 @@ export const roots: Operation<RootsInput, RootsOutput> = {
   run: (_input, { visible, discloseHostPaths }) => ({
     roots: visible.map((root) => ({
       name: root.name,
-      path: discloseHostPaths && root.hostPath !== undefined ? root.hostPath : `file://${root.name}/`,
+      path: placeOf(root, discloseHostPaths),
       kind: root.kind === "memory" ? "temp" : root.kind,
       readOnly: root.readOnly,
       ...(root.description === undefined ? {} : { description: root.description }),
     })),
   }),
 };
+
+function placeOf({ name, drive, hostPath }: RootFacts, disclose: boolean): string {
+  if (drive !== undefined) return `dlfs:${drive}`;
+  return disclose && hostPath !== undefined ? hostPath : `file://${name}/`;
+}

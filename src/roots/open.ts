@@ -1,15 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
+import { DriveBackend, type DriveSource } from "../backend/drive.js";
 import { HostBackend } from "../backend/host.js";
 import { ReadBuffers } from "../backend/read-buffers.js";
 import { TempHome } from "../backend/temp.js";
-import type { FileConfig, RootConfig } from "../core/file-config.js";
-import type { Root } from "../core/operation.js";
+import type { DriveRootConfig, FileConfig, RootConfig } from "../core/file-config.js";
+import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/operation.js";
+import { notSupportedHere } from "../core/texts.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/locks.js";
 
 /** The roots of one adapter, open. */
 export interface OpenRoots {
-  readonly roots: readonly Root[];
+  readonly roots: readonly OpenRoot[];
   /** What an operator should know; for the operator's own eyes, since it holds host paths. */
   readonly warnings: readonly string[];
   /**
@@ -31,18 +33,36 @@ export interface RootsChange {
 interface Opened {
   readonly config: RootConfig;
   readonly limit: number;
-  readonly path: string;
-  readonly root: Root;
-  readonly jail: Jail;
+  readonly root: OpenRoot;
+  /** Absent: it is no directory. */
+  readonly host?: { readonly path: string; readonly jail: Jail };
 }
 
 /**
  * Opens every configured root, or none.
  * @param config checked and complete
+ * @param drives where roots that are drives are; absent: nobody can use them
  * @throws RootsError naming each root that cannot be opened and why
  */
-export function openRoots(config: FileConfig): OpenRoots {
-  return new RootSet(config);
+export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
+  return new RootSet(config, drives);
+}
+
+/** A drive of whoever calls, as a root. */
+export function driveRoot(
+  name: string,
+  { drive, readOnly, description, maxReadBytes }: Omit<DriveRootConfig, "kind">,
+  drives: DriveSource | undefined,
+): PersonalRoot {
+  return {
+    ...{ name, kind: "dlfs", readOnly, drive },
+    ...(description === undefined ? {} : { description }),
+    ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+    backendFor(owner) {
+      if (drives === undefined) throw notSupportedHere("drives");
+      return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });
+    },
+  };
 }
 
 /** Roots that could not be opened. Its text is for the operator and holds the paths from the configuration. */
@@ -60,9 +80,11 @@ class RootSet implements OpenRoots {
   readonly #temp = new TempHome();
   readonly #locks = new Locks();
   readonly #buffers = new ReadBuffers();
+  readonly #drives: DriveSource | undefined;
   #opened: readonly Opened[] = [];
 
-  constructor(config: FileConfig) {
+  constructor(config: FileConfig, drives: DriveSource | undefined) {
+    this.#drives = drives;
     try {
       this.#opened = this.#open(config);
     } catch (error) {
@@ -71,7 +93,7 @@ class RootSet implements OpenRoots {
     }
   }
 
-  get roots(): readonly Root[] {
+  get roots(): readonly OpenRoot[] {
     return this.#opened.map(({ root }) => root);
   }
 
@@ -92,7 +114,7 @@ class RootSet implements OpenRoots {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#opened.map(({ root }) => root.backend.close()));
+    await Promise.all(this.#opened.map(closeRoot));
     this.#temp.remove();
   }
 
@@ -115,9 +137,10 @@ class RootSet implements OpenRoots {
   /** Closes the roots of `gone` that are not among those that stay, and discards temp directories that none of those uses. */
   async #drop(gone: readonly Opened[], staying: readonly Opened[]): Promise<void> {
     const dropped = gone.filter((one) => !staying.includes(one));
-    await Promise.all(dropped.map(({ root }) => root.backend.close()));
-    for (const { config, path } of dropped) {
-      if (config.kind === "temp" && !staying.some((one) => one.path === path)) this.#temp.discard(path);
+    await Promise.all(dropped.map(closeRoot));
+    for (const { config, host } of dropped) {
+      if (config.kind !== "temp" || host === undefined) continue;
+      if (!staying.some((one) => one.host?.path === host.path)) this.#temp.discard(host.path);
     }
   }
 
@@ -125,11 +148,12 @@ class RootSet implements OpenRoots {
     const before = this.#opened.find(({ root }) => root.name === name);
     if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config))
       return before;
+    if (config.kind === "dlfs") return { config, limit: maxCopyBytes, root: driveRoot(name, config, this.#drives) };
     const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
     const rules = { durable: durability === "flush", hardLinks, maxCopyBytes };
-    const root: Root = {
+    const root: OpenRoot = {
       name,
       kind: config.kind,
       readOnly,
@@ -141,16 +165,22 @@ class RootSet implements OpenRoots {
       usage: () => jail.usage(),
       backend: new HostBackend(jail, rules, this.#buffers),
     };
-    return { config, limit: maxCopyBytes, path, root, jail };
+    return { config, limit: maxCopyBytes, root, host: { path, jail } };
   }
 
   /** A temp root that is only set differently keeps its directory. */
   #tempPath(prefix: string, before: Opened | undefined): string {
-    return before?.config.kind === "temp" && before.config.prefix === prefix ? before.path : this.#temp.create(prefix);
+    const isKept = before?.config.kind === "temp" && before.config.prefix === prefix;
+    return (isKept ? before.host?.path : undefined) ?? this.#temp.create(prefix);
   }
 }
 
-function warningsOf(opened: readonly Opened[]): string[] {
+const closeRoot = async ({ root }: Opened): Promise<void> => {
+  if (!isPersonal(root)) await root.backend.close();
+};
+
+function warningsOf(all: readonly Opened[]): string[] {
+  const opened = all.flatMap(({ root, host }) => (host === undefined ? [] : [{ root, jail: host.jail }]));
   const own = opened.flatMap(({ root, jail }) =>
     root.kind === "host" ? jail.warnings.map((warning) => `Root '${root.name}': ${warning}`) : [],
   );

@@ -22,7 +22,7 @@ export interface McpParts {
 }
 
 /** Our own, for people rather than models: they are offered only where the configuration names them. */
-const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth"]);
+const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "dlfs", "drive"]);
 
 /**
  * MCP as one caller sees it.

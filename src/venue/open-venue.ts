@@ -12,6 +12,7 @@ import type { McpHost } from "../surfaces/mcp/host.js";
 import { type Access, closedAccess } from "./access.js";
 import type { VenueAssets } from "./assets.js";
 import { capabilityRulesOf } from "./capabilities.js";
+import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { httpOptions } from "./http-options.js";
 import { createMcpHost, type McpParts } from "./mcp-host.js";
 import type { VenueMetrics } from "./metrics.js";
@@ -116,7 +117,8 @@ class VenueOpener {
     const metrics = await this.#openMetrics();
     const sinks = [audit, metrics].filter((sink) => sink !== undefined);
     const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
-    const adapter = this.#keep(await this.#openAdapter(access, sink));
+    const drives = await this.#openDrives(access);
+    const adapter = this.#keep(await this.#openAdapter(access, drives, sink));
     const host = this.#keep(await this.#openHost({ access, assets, adapter, metrics }));
     metrics?.observe({
       jobs: host.jobs,
@@ -152,9 +154,21 @@ class VenueOpener {
     return createMetrics();
   }
 
-  #openAdapter(access: Access, sink: AuditSink | undefined): Promise<HostedFileAdapter> {
+  /** What was asked for is opened at once, so that a mistake shows; else whoever first uses a drive opens them. */
+  async #openDrives(access: Access): Promise<VenueDrives> {
+    const { env, log, listens } = this.#options;
+    const drives = this.#keep(createVenueDrives(this.#config, { env, log, key: access.key }));
+    const isAsked =
+      this.#config.drives.store !== undefined ||
+      Object.values(this.#config.file.roots).some(({ kind }) => kind === "dlfs");
+    if (listens && isAsked) await drives.open();
+    return drives;
+  }
+
+  #openAdapter(access: Access, drives: VenueDrives, sink: AuditSink | undefined): Promise<HostedFileAdapter> {
     const config = this.#config;
     return assembleAdapter(config.file, {
+      drives,
       discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
       capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
@@ -209,6 +223,7 @@ class VenueOpener {
     if (this.#options.filesOnly === true) return;
     const { createVenueAdapters } = await import("./operations/venue-adapters.js");
     const { access, adapter: files } = venue;
+    venue.host.catalogue.add(this.#keep(await files.driveAdapter()));
     const keyLasts = this.#config.seed !== undefined || this.#config.seedFile !== undefined;
     const clock = systemClock;
     const parts = { access, files, clock, keyLasts, auth: () => venue.config.auth };

@@ -18,6 +18,7 @@ interface Secret {
 const BECOME = "whose readers could act as this venue or its operator";
 /** Whoever writes there changes assets behind their hashes. */
 const REPLACE = "whose writers could change what assets hold";
+const READ_ALL = "whose callers could read or change everybody's drives";
 const UNREVOKE = "whose writers could take revocations back";
 
 /**
@@ -41,7 +42,7 @@ export function checkSecretsOutside(config: VenueConfig, env: Environment): void
 }
 
 function secretsOf(config: VenueConfig, env: Environment): Secret[] {
-  const { auth, seedFile, storage } = config;
+  const { auth, seedFile, storage, drives } = config;
   const { revocations } = auth.ucan;
   const stateDir = stateDirOf(config, env);
   const files = auth.tokens.flatMap(({ token }, index) =>
@@ -52,6 +53,9 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
     // Whether or not there is a local token: keys are kept there, and the revocation list that nobody placed elsewhere.
     ...(stateDir === undefined ? [] : [{ key: "stateDir", path: stateDir, danger: BECOME }]),
     ...(storage.content === "file" ? [{ key: "storage.path", path: storage.path, danger: REPLACE }] : []),
+    ...(typeof drives.store === "object"
+      ? [{ key: "drives.store.path", path: drives.store.path, danger: READ_ALL }]
+      : []),
     ...(revocations === undefined ? [] : [{ key: "auth.ucan.revocations", path: revocations, danger: UNREVOKE }]),
     ...files,
   ];

@@ -312,6 +312,19 @@ describe("a root in which the caller holds nothing", () => {
   });
 });
 
+test("whoever may read every root may ask for the roots, also where all have owners", () => {
+  const onlyHers = createAuthorities(
+    { venueDid: venue.did, operator: venue.did, verifier: createFileVerifier({ clock }), publicCaps: [READ_ALL] },
+    [{ name: "hers", owner: alice.did }],
+  );
+  const authoriser = new Authoriser({ operation: "file:roots", caps: [], authority: onlyHers.of(anonymous) });
+  expect(denialOf(() => authoriser.requireAnyRead(["hers"]))).toBeUndefined();
+  expect(authoriser.seesRoot("hers")).toBe(false);
+  expect(denialOf(() => authoriserOf(known(bob.did)).requireAnyRead(["docs"]))).toMatchObject({
+    denied_by: ["authority"],
+  });
+});
+
 describe("what is held", () => {
   const heldBy = (context: SurfaceContext, rules: CapabilityRules = {}) =>
     authoriserOf(context, rules)

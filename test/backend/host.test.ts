@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { HostBackend } from "../../src/backend/host.js";
+import { filesOf } from "../../src/backend-suite/files.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { HostRootInput } from "../../src/config/types.js";
+import { isPersonal } from "../../src/core/operation.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
 import { openRoots } from "../../src/roots/open.js";
-import { filesOf } from "./files.js";
 import { backendSuite, type OpenedBackend, SUITE_ROOT } from "./suite.js";
 
 type HostOptions = Omit<HostRootInput, "path">;
@@ -21,7 +22,7 @@ async function openConfigured(options: HostOptions | "temp"): Promise<OpenedBack
   const root = options === "temp" ? { temp: true as const } : { path, ...options };
   const opened = openRoots(parseFileConfig({ roots: { [SUITE_ROOT]: root } }, { baseDir: path }));
   const [only] = opened.roots;
-  if (only === undefined) throw new Error("there is no root");
+  if (only === undefined || isPersonal(only)) throw new Error("there is no root");
   const { backend } = only;
   return {
     // Closing it closes everything, so that a temp root removes itself.
@@ -68,7 +69,7 @@ describe.each([["sync"], ["pool"]] as const)("a file that changes while it is re
   /** Reads `length` bytes from `offset`; the file changes once its size has been told. */
   async function read(change: (file: string) => void, length: number, offset = 0) {
     const [root] = opened.roots;
-    if (root === undefined) throw new Error("there is no root");
+    if (root === undefined || isPersonal(root)) throw new Error("there is no root");
     const { bytes, size } = await filesOf(root.backend).read("file", () => {
       change(join(path, "file"));
       return { offset, length };

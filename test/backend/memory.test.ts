@@ -1,10 +1,19 @@
 import { describe, expect, test } from "@jest/globals";
 import { createMemoryBackend } from "../../src/backend/memory.js";
+import {
+  bodyOf,
+  denial,
+  expectFailure,
+  type Files,
+  filesOf,
+  placeOf,
+  slowly,
+  turn,
+} from "../../src/backend-suite/files.js";
 import type { Access, Backend } from "../../src/core/backend.js";
 import { systemClock } from "../../src/core/clock.js";
 import { aborted, contentTooLarge, isADirectory, notADirectory, parentMissing } from "../../src/core/texts.js";
 import { parsePath } from "../../src/path/grammar.js";
-import { bodyOf, denial, expectFailure, type Files, filesOf, placeOf, slowly, turn } from "./files.js";
 import { backendSuite, SUITE_ROOT, testAccess } from "./suite.js";
 
 const openMemory = () => createMemoryBackend({ rootName: SUITE_ROOT, clock: systemClock });

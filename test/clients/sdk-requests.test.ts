@@ -47,7 +47,7 @@ describe("connecting", () => {
       name: expect.any(String),
       version: expect.stringMatching(/^(0\.([3-9]|\d\d)|[1-9])/),
       url: opened.url,
-      stats: { assets: expect.any(Number), ops: 13, jobs: expect.any(Number), users: expect.any(Number) },
+      stats: { assets: expect.any(Number), ops: 24, jobs: expect.any(Number), users: expect.any(Number) },
     });
   });
 
@@ -279,8 +279,8 @@ describe("adapters are read as values", () => {
   test("all, as a slice of a map", async () => {
     const { status, body } = await anyone("/api/v1/values/slice?path=v%2Finfo%2Fadapters&offset=0&limit=1000");
     expect(status).toBe(200);
-    expect(body).toMatchObject({ exists: true, count: 3, offset: 0 });
-    expect(body).toMatchObject({ values: [{ key: "file", value: file }, { key: "ucan" }, { key: "auth" }] });
+    expect(body).toMatchObject({ exists: true, count: 4, offset: 0 });
+    expect(body).toMatchObject({ values: [{ key: "file", value: file }, { key: "dlfs" }, { key: "ucan" }, { key: "auth" }] });
   });
 
   test("one, and none", async () => {

@@ -19,6 +19,12 @@ describe("a root", () => {
     });
   });
 
+  test("by the name of a drive is a drive, with few options", () => {
+    expect(rootOf({ dlfs: "my notes" })).toEqual({ kind: "dlfs", drive: "my notes", readOnly: false });
+    const options = { readOnly: true, description: "Notes", maxReadBytes: 5 };
+    expect(rootOf({ dlfs: "é".repeat(32), ...options })).toEqual({ kind: "dlfs", drive: "é".repeat(32), ...options });
+  });
+
   test("as a string is the same as one by path", () => {
     expect(rootOf("manuals")).toEqual(rootOf({ path: "manuals" }));
   });
@@ -54,7 +60,12 @@ describe("a root", () => {
 });
 
 describe("a wrong root is refused", () => {
-  const oneOf = "'roots.docs' must have exactly one of 'path' and 'temp'";
+  const oneOf = "'roots.docs' must have exactly one of 'path', 'temp' and 'dlfs'";
+  const driveName =
+    "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
+  const VALID: Readonly<Record<string, unknown>> = {
+    ...{ owner: "did:web:a", durability: "flush", crossDevice: true, hardLinks: true, io: "sync" },
+  };
   const did = "a DID such as did:key:z6Mk… or did:web:example.com";
   const plainName = "'roots.docs.prefix' must be a plain name: at most 64 letters, digits, '.', '_' or '-'";
   test.each<[unknown, ...string[]]>([
@@ -88,12 +99,19 @@ describe("a wrong root is refused", () => {
     [{ pth: "a" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],
     [{ path: "a", pth: "b" }, "Unknown config key 'roots.docs.pth' - did you mean 'path'?"],
     [{ colour: "red" }, "Unknown config key 'roots.docs.colour'", oneOf],
-    [{ dlfs: "notes" }, "not supported yet: 'roots.docs.dlfs'"],
-    [{ dlfs: "notes", path: "a" }, "not supported yet: 'roots.docs.dlfs'"],
-    [{ dlfs: "notes", path: "a", temp: true }, "not supported yet: 'roots.docs.dlfs'", oneOf],
+    [{ dlfs: "notes", path: "a" }, oneOf],
+    [{ dlfs: "notes", path: "a", temp: true }, oneOf],
+    [{ dlfs: 5 }, `${driveName}, not 5`],
+    ...["", ".", "..", "a/b", "a\\b", "a\n", "x".repeat(65)].map((dlfs): [object, string] => [{ dlfs }, driveName]),
+    [{ dlfs: "é".repeat(33) }, "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes"],
+    [{ dlfs: "notes", prefix: "a" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
+    ...["owner", "durability", "crossDevice", "hardLinks", "io"].map((option): [object, string] => [
+      { dlfs: "notes", [option]: VALID[option] },
+      `'roots.docs.dlfs' and 'roots.docs.${option}' cannot both be set`,
+    ]),
   ])("%j", (root, ...messages) => {
     expect(rootProblems(root)).toEqual(messages);
-    const fromTop = messages.map((message) => message.replace("'roots.docs", "'file.roots.docs"));
+    const fromTop = messages.map((message) => message.replaceAll("'roots.docs", "'file.roots.docs"));
     expect(venueProblems({ file: { roots: { docs: root } } })).toEqual(fromTop);
   });
 });
@@ -161,7 +179,7 @@ describe("roots of the command line", () => {
   test("cannot repeat one of the config, even one that is wrong itself", () => {
     const extraRoots = { docs: { path: "/a" }, bad: { path: "/b" }, other: { path: "/c" } };
     expect(fileProblems({ roots: { docs: "docs", bad: {} } }, { extraRoots })).toEqual([
-      "'roots.bad' must have exactly one of 'path' and 'temp'",
+      "'roots.bad' must have exactly one of 'path', 'temp' and 'dlfs'",
       "Root 'docs' is given twice: in the config and by --root",
       "Root 'bad' is given twice: in the config and by --root",
     ]);

@@ -115,6 +115,9 @@ describe("schemas/config.json", () => {
       [
         ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
         ...["corsOrigins", "maxRequestBytes", "maxContentSize", "metrics", "file"],
+        ...under("drives", "store", "store.path", "staleMs", "verifyReads"),
+        ...under("drives.limits", "maxPathDepth", "maxFileBytes", "maxDriveBytes", "maxEntries"),
+        ...["Bytes", "Cells", "LogicalBytes", "Entries"].map((what) => `drives.limits.maxImport${what}`),
         ...under("listen", "socket"),
         ...under("auth", "localToken", "clockSkew", "maxIdentityLifetime", "acceptUnboundIdentity"),
         ...under("auth.public", "enabled", "caps", "caps.with", "caps.can"),
@@ -137,7 +140,7 @@ describe("schemas/config.json", () => {
         ...["path", "temp", "prefix", "readOnly", "description", "durability", "crossDevice", "hardLinks", "io"].map(
           (option) => `file.roots.*.${option}`,
         ),
-        ...["file.roots.*.maxReadBytes", "file.roots.*.owner"],
+        ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs"],
       ].sort(),
     );
   });

@@ -49,6 +49,20 @@ describe("an empty config", () => {
         },
         limits: { maxReadBytes: 8_388_608, maxWriteBytes: 8_388_608, timeoutMs: 30_000, maxConcurrent: 64 },
       },
+      drives: {
+        staleMs: 0,
+        verifyReads: false,
+        limits: {
+          maxPathDepth: 64,
+          maxFileBytes: 268_435_456,
+          maxDriveBytes: 10_737_418_240,
+          maxEntries: 1_000_000,
+          maxImportBytes: 536_870_912,
+          maxImportCells: 2_000_000,
+          maxImportLogicalBytes: 2_147_483_648,
+          maxImportEntries: 1_000_000,
+        },
+      },
       warnings: [],
     });
   });
@@ -109,6 +123,21 @@ describe("a full config", () => {
       discloseHostPaths: true,
       limits: { maxReadBytes: 40, maxWriteBytes: 50, timeoutMs: 60, maxConcurrent: 70 },
     },
+    drives: {
+      store: { path: "/drives" },
+      staleMs: 10,
+      verifyReads: true,
+      limits: {
+        maxPathDepth: 1,
+        maxFileBytes: 2,
+        maxDriveBytes: 3,
+        maxEntries: 4,
+        maxImportBytes: 5,
+        maxImportCells: 6,
+        maxImportLogicalBytes: 7,
+        maxImportEntries: 8,
+      },
+    },
   } satisfies VenueConfigInput;
 
   test("keeps every value", () => {
@@ -158,6 +187,9 @@ describe("a full config", () => {
       config.file.roots,
       ...Object.values(config.file.roots),
       config.file.limits,
+      config.drives,
+      config.drives.store,
+      config.drives.limits,
       config.warnings,
     ]
       .flat()

@@ -58,13 +58,13 @@ describe("a problem in one of several venues", () => {
       "'venues[1].auth.tokens[0].did' must not be that of 'venues[1].file.roots.a.owner'",
     ],
     [
-      { drives: { store: 1, staleMs: 1 } },
-      "not supported yet: 'venues[1].drives.store'",
-      "not supported yet: 'venues[1].drives.staleMs'",
+      { drives: { store: { path: "d" } }, profiles: 1 },
+      "not supported yet: 'venues[1].profiles'",
+      `'venues[1].drives.store' outlasts the key of the venue: set 'venues[1].seed' or 'venues[1].seedFile', or make it "memory"`,
     ],
     [{ webdav: true }, "'venues[1].webdav' is not supported by this venue"],
     [{ port: "a" }, "'venues[1].port' must be an integer from 0 to 65535, not a string"],
-    [{ file: { roots: { a: {} } } }, "'venues[1].file.roots.a' must have exactly one of 'path' and 'temp'"],
+    [{ file: { roots: { a: {} } } }, "'venues[1].file.roots.a' must have exactly one of 'path', 'temp' and 'dlfs'"],
     [{ seed: "0a".repeat(32), seedFile: "a" }, "'venues[1].seed' and 'venues[1].seedFile' cannot both be set"],
     [
       { did: "did:key:z6Mkx" },

@@ -28,6 +28,12 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["TOO_LARGE", 413, -32602, false],
   ["ASSET_NOT_FOUND", undefined, -32602, false],
   ["ASSET_NO_CONTENT", undefined, -32602, false],
+  ["DRIVE_REQUIRES_AUTH", 401, -32003, false],
+  ["NAME_CLASH", 409, -32602, false],
+  ["CONFLICT", 409, -32603, true],
+  ["QUOTA_EXCEEDED", 507, -32603, false],
+  ["STORE_UNAVAILABLE", 503, -32603, true],
+  ["STORE_DAMAGED", 500, -32603, false],
   ["PERMISSION_DENIED", 403, -32003, false],
   ["NO_SPACE", 507, -32603, false],
   ["NOT_SUPPORTED", 501, -32603, false],
@@ -39,7 +45,6 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
 
 describe("the table of error codes", () => {
   test("has the codes that are specified, and no others", () => {
-    // DRIVE_REQUIRES_AUTH comes with drives.
     expect(Object.keys(ERROR_CODES)).toEqual(SPECIFIED.map(([code]) => code));
   });
 

@@ -4,7 +4,17 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import { ERROR_CODES, type ErrorCode } from "../../src/core/errors.js";
-import { ioError, noSpace, otherDevice, type Place } from "../../src/core/texts.js";
+import {
+  driveConflict,
+  ioError,
+  nameClash,
+  noSpace,
+  otherDevice,
+  type Place,
+  quotaExceeded,
+  storeDamaged,
+  storeUnavailable,
+} from "../../src/core/texts.js";
 import { closedAccess } from "../../src/venue/access.js";
 import { createVenueAdapters } from "../../src/venue/operations/venue-adapters.js";
 import { dispatchOn } from "../dispatch/fake.js";
@@ -15,7 +25,7 @@ const clock = { stepMs: 0, now: 0, nowMs: () => 0, monotonicMs: () => (clock.now
 const ground = useGround({
   clock,
   limits: { maxReadBytes: 10, maxWriteBytes: 10, timeoutMs: 1000 },
-  roots: { fixed: { temp: true, readOnly: true } },
+  roots: { fixed: { temp: true, readOnly: true }, mine: { dlfs: "notes" } },
 });
 
 beforeEach(() => {
@@ -92,6 +102,12 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   TOO_LARGE: fail("read", { path: "large" }),
   ASSET_NOT_FOUND: fail("write", { path: "new", asset: "x" }),
   ASSET_NO_CONTENT: fail("write", { path: "new", asset: "x" }, { resolveAsset: async () => ({ content: null }) }),
+  DRIVE_REQUIRES_AUTH: fail("stat", { root: "mine", path: "" }),
+  NAME_CLASH: failing((place) => nameClash(place, "other")),
+  CONFLICT: failing((place) => driveConflict(place, "write")),
+  QUOTA_EXCEEDED: failing((place) => quotaExceeded(place, { used: 1, limit: 2, unit: "bytes", requested: 3 })),
+  STORE_UNAVAILABLE: failing((place) => storeUnavailable(place, "notes")),
+  STORE_DAMAGED: failing((place) => storeDamaged(place, "notes")),
   PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
   NO_SPACE: failing(noSpace),
   NOT_SUPPORTED: () => failureOf(issueWithoutKey()),

@@ -1,0 +1,65 @@
+import type { DriveSource } from "../backend/drive.js";
+import type { Adapter, OperationMetadata, Rendering } from "../core/adapter.js";
+import type { PersonalRoot } from "../core/operation.js";
+import { invalidInput, notSupportedHere } from "../core/texts.js";
+import { Dispatcher, type DispatchOptions, type RegisteredOperation } from "../dispatch/dispatch.js";
+import { isDriveName } from "../drive/name.js";
+import { DRIVE_OPERATIONS } from "../ops/registry.js";
+import { driveRoot } from "../roots/open.js";
+import { byDispatchName, describe, withSchemas } from "./metadata.js";
+
+const NAME = "dlfs";
+const DESCRIPTION = "Drives of the caller's own: list, create, delete, and the files in them.";
+
+export interface DriveAdapterParts
+  extends Omit<DispatchOptions, "adapterName" | "operations" | "roots" | "drives" | "discloseHostPaths"> {
+  /** Absent: every call fails. */
+  readonly source: DriveSource | undefined;
+}
+
+/** The operations on the drives of each caller: those on files, where a drive stands in place of a root, and three more. */
+export function createDriveAdapter({ source, ...parts }: DriveAdapterParts): Adapter {
+  const registered = withSchemas(NAME, DRIVE_OPERATIONS);
+  const dispatcher = new Dispatcher({
+    ...parts,
+    adapterName: NAME,
+    operations: byDispatchName(NAME, registered),
+    roots: [],
+    discloseHostPaths: false,
+    drives: {
+      root: (drive) => rootOf(drive, source),
+      async shelf(owner) {
+        if (source === undefined) throw notSupportedHere("drives");
+        return source.of(owner);
+      },
+    },
+  });
+  return {
+    name: NAME,
+    description: DESCRIPTION,
+    operations: registered.map(describeOnDrive),
+    invoke: (operation, input, context) => dispatcher.invoke(operation, input, context ?? {}),
+    close: () => dispatcher.close(),
+  };
+}
+
+function rootOf(drive: string, source: DriveSource | undefined): PersonalRoot {
+  if (isDriveName(drive)) return driveRoot(drive, { drive, readOnly: false }, source);
+  const rules = "1 to 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
+  throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
+}
+
+/** Renderings were written for roots. */
+function describeOnDrive(registered: RegisteredOperation): OperationMetadata {
+  const { render, ...metadata } = describe(NAME, registered);
+  if (render === undefined) return metadata;
+  return { ...metadata, render: (output, input) => onDrive(render(output, withRoot(input))) };
+}
+
+const withRoot = (input: unknown): unknown => {
+  const { drive, ...rest }: { drive?: unknown } = typeof input === "object" && input !== null ? input : {};
+  return { ...rest, root: drive };
+};
+
+const onDrive = (rendering: Rendering): Rendering =>
+  rendering.kind === "blob" ? { ...rendering, uri: rendering.uri.replace(/^file:/, "dlfs:") } : rendering;

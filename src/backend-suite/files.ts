@@ -1,0 +1,129 @@
+import type { Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit, WalkEntry } from "../core/backend.js";
+import { adapterError, FileAdapterError } from "../core/errors.js";
+import type { RelPath } from "../core/path.js";
+import type { Place } from "../core/texts.js";
+import { parsePath } from "../path/grammar.js";
+import { type AccessOverrides, SUITE_ROOT, type TestAccess, testAccess } from "./access.js";
+import { expect } from "./runner.js";
+
+export type Content = string | Buffer | AsyncIterable<Uint8Array> | Body;
+export type Written = { readonly bytes: number; readonly created: boolean };
+
+export type Snapshot = readonly (readonly [path: string, content: string | null])[];
+
+/**
+ * A backend in short words, as one caller uses it: paths are text, content is whatever is at hand, and each call has an
+ * access of its own. Everything is asynchronous, so that a backend which throws at once and one which rejects look alike.
+ */
+export interface Files {
+  write(path: string, content: Content, options?: { parents?: boolean }): Promise<Written>;
+  append(path: string, content: Content, options?: { parents?: boolean }): Promise<Written>;
+  mkdir(path: string, options?: { parents?: boolean }): Promise<{ created: boolean }>;
+  remove(path: string, options?: { recursive?: boolean }): Promise<{ existed: boolean }>;
+  /** @param range left out: the whole file */
+  read(path: string, range?: ReadRange | ((size: number) => ReadRange)): Promise<ReadBytes>;
+  text(path: string): Promise<string>;
+  stat(path: string): Promise<FileStat | undefined>;
+  list(path: string, page?: { offset?: number; limit?: number }): Promise<Listing>;
+  names(path: string): Promise<string[]>;
+  /** @returns what was visited. @param visit left out: enters everything */
+  walk(path: string, visit?: Visit, sizes?: boolean): Promise<WalkEntry[]>;
+  /** Every path of the root with its content, `null` for directories: two equal snapshots mean that nothing changed. */
+  snapshot(): Promise<Snapshot>;
+}
+
+export function filesOf(backend: Backend, overrides: Omit<AccessOverrides, "path"> = {}): Files {
+  const call = (path: string): [RelPath, TestAccess] => {
+    const parsed = parsePath(SUITE_ROOT, path);
+    return [parsed, testAccess({ ...overrides, path: parsed.text })];
+  };
+  const files: Files = {
+    async write(path, content, { parents = false } = {}) {
+      const [parsed, access] = call(path);
+      return backend.write(parsed, bodyOf(content), { parents }, access);
+    },
+    async append(path, content, { parents = false } = {}) {
+      const [parsed, access] = call(path);
+      return backend.append(parsed, bodyOf(content), { parents }, access);
+    },
+    async mkdir(path, { parents = false } = {}) {
+      const [parsed, access] = call(path);
+      return backend.mkdir(parsed, { parents }, access);
+    },
+    async remove(path, { recursive = false } = {}) {
+      const [parsed, access] = call(path);
+      return backend.remove(parsed, { recursive }, access);
+    },
+    async read(path, range = (size) => ({ offset: 0, length: size })) {
+      const [parsed, access] = call(path);
+      return backend.read(parsed, typeof range === "function" ? range : () => range, access);
+    },
+    async text(path) {
+      return (await files.read(path)).bytes.toString("utf8");
+    },
+    async stat(path) {
+      const [parsed, access] = call(path);
+      return backend.stat(parsed, access);
+    },
+    async list(path, { offset = 0, limit = 10_000 } = {}) {
+      const [parsed, access] = call(path);
+      return backend.list(parsed, { offset, limit }, access);
+    },
+    async names(path) {
+      return (await files.list(path)).entries.map((entry) => entry.name);
+    },
+    async walk(path, visit = () => "enter", sizes = false) {
+      const [parsed, access] = call(path);
+      const seen: WalkEntry[] = [];
+      const record: Visit = (entry) => {
+        seen.push(entry);
+        return visit(entry);
+      };
+      await backend.walk(parsed, { visit: record, sizes }, access);
+      return seen;
+    },
+    async snapshot() {
+      const tree: [string, string | null][] = [];
+      const names: string[] = [];
+      for (const entry of await files.walk("")) {
+        names.splice(entry.depth - 1, names.length, entry.name);
+        const path = names.join("/");
+        tree.push([path, entry.type === "directory" ? null : (await files.read(path)).bytes.toString("latin1")]);
+      }
+      return tree;
+    },
+  };
+  return files;
+}
+
+export function bodyOf(content: Content): Body {
+  if (typeof content === "string") return { load: () => Buffer.from(content) };
+  if (Buffer.isBuffer(content)) return { load: () => content };
+  return "load" in content ? content : { load: () => content };
+}
+
+/** A stream of these chunks, which comes to its end only after the event loop has turned for each. */
+export async function* slowly(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) {
+    await turn();
+    yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+  }
+}
+
+/** Lets everything else that is ready run first. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export const placeOf = (path: string): Place => ({ root: SUITE_ROOT, path });
+
+export const denial = (): FileAdapterError => adapterError("CAPABILITY_DENIED", "Denied by the test");
+
+/** Expects a call to fail with exactly this error: code, text and data. */
+export async function expectFailure(call: Promise<unknown>, expected: FileAdapterError): Promise<void> {
+  const outcome = await call.then(
+    (value) => ({ unexpected: value }),
+    (error: unknown) => (error instanceof FileAdapterError ? tell(error) : { unexpected: error }),
+  );
+  expect(outcome).toEqual(tell(expected));
+}
+
+const tell = ({ code, message, data }: FileAdapterError) => ({ code, message, data });

@@ -1,0 +1,122 @@
+import type { Backend } from "../core/backend.js";
+import { concurrencySuite } from "./concurrency-suite.js";
+import { contentSuite, parentsSuite } from "./content-suite.js";
+import { mkdirSuite, removeSuite } from "./entries-suite.js";
+import { type Files, filesOf } from "./files.js";
+import { guardsSuite } from "./guards-suite.js";
+import { lifeSuite } from "./life-suite.js";
+import { listSuite, walkSuite } from "./listing-suite.js";
+import { namesSuite } from "./names-suite.js";
+import { readSuite, statSuite } from "./reading-suite.js";
+import { describe, expect, test } from "./runner.js";
+
+export type {
+  Access,
+  Backend,
+  Body,
+  Entry,
+  FileStat,
+  Listing,
+  ReadBytes,
+  ReadRange,
+  Visit,
+  WalkEntry,
+} from "../core/backend.js";
+export type { RelPath } from "../core/path.js";
+export {
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notAFile,
+  notEmpty,
+  notFound,
+  parentMissing,
+  rootDelete,
+} from "../core/texts.js";
+export { sortByName } from "../path/order.js";
+export { type AccessOverrides, SUITE_ROOT, steppingClock, type TestAccess, testAccess } from "./access.js";
+
+/** What one behaviour is shown on: an empty root of its own. */
+export interface Stage {
+  readonly backend: Backend;
+  readonly files: Files;
+  readonly links: boolean;
+  readonly maxDepth: number;
+}
+
+/** How roots of a backend differ from others. */
+export interface BackendSuiteOptions {
+  /** The root can hold links, so a call may have to resolve its path, and ask for the real one, more than once. Default false. */
+  readonly links?: boolean;
+  /** Most segments of a path. Default 200. */
+  readonly maxDepth?: number;
+  /** Declares more, in the same way. */
+  readonly also?: (scenario: Scenario) => void;
+}
+
+/** Declares one behaviour. */
+export type Scenario = (behaviour: string, show: (stage: Stage) => Promise<void>) => void;
+
+export interface OpenedBackend {
+  readonly backend: Backend;
+  /** Removes what the backend stood on. The suite has closed the backend before. */
+  cleanup(): Promise<void>;
+}
+
+/**
+ * Declares the tests that every {@link Backend} passes. They make no links and look at no host: what differs between
+ * backends is tested elsewhere. It runs in Jest, or in Vitest with globals. File names are taken to be case-sensitive and stored as given.
+ *
+ * @param name of the backend, the heading of the tests
+ * @param open makes an empty root of the name {@link SUITE_ROOT}; called once a test
+ * @example
+ * backendSuite("memory", async () => ({
+ *   backend: createMemoryBackend({ rootName: SUITE_ROOT, clock: systemClock }),
+ *   cleanup: async () => {},
+ * }));
+ */
+export function backendSuite(
+  name: string,
+  open: () => Promise<OpenedBackend>,
+  options: BackendSuiteOptions = {},
+): void {
+  const scenario: Scenario = (behaviour, show) => {
+    test(behaviour, async () => {
+      const { backend, cleanup } = await open();
+      try {
+        const { links = false, maxDepth = 200 } = options;
+        await show({ backend, files: filesOf(backend), links, maxDepth });
+      } finally {
+        await close(backend, cleanup);
+      }
+    });
+  };
+  describe(`${name} backend`, () => {
+    scenario("starts with an empty root", async ({ files }) => {
+      expect(await files.list("")).toEqual({ entries: [], total: 0 });
+    });
+    statSuite(scenario);
+    readSuite(scenario);
+    listSuite(scenario);
+    walkSuite(scenario);
+    for (const method of ["write", "append"] as const) {
+      contentSuite(scenario, method);
+      parentsSuite(scenario, method);
+    }
+    mkdirSuite(scenario);
+    removeSuite(scenario);
+    namesSuite(scenario);
+    guardsSuite(scenario);
+    lifeSuite(scenario);
+    concurrencySuite(scenario);
+    options.also?.(scenario);
+  });
+}
+
+async function close(backend: Backend, cleanup: () => Promise<void>): Promise<void> {
+  try {
+    await backend.close();
+  } finally {
+    await cleanup();
+  }
+}

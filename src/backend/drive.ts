@@ -1,0 +1,224 @@
+import type { Access, Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit } from "../core/backend.js";
+import type { RelPath } from "../core/path.js";
+import type { CallScope } from "../core/scope.js";
+import {
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notEmpty,
+  notFound,
+  parentMissing,
+  rootDelete,
+} from "../core/texts.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives } from "../drive/engine/engine.js";
+import { sortByName } from "../path/order.js";
+import { asCallerError } from "./drive-errors.js";
+import { describe, directoryAt, locate, makeDirectories, type Spot, sized, statAt, walkBelow } from "./drive-tree.js";
+
+type Written = { readonly bytes: number; readonly created: boolean };
+
+/** Where everybody's drives are. */
+export interface DriveSource {
+  /** @param owner DID of whoever has proved to be it @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  of(owner: string): Promise<Pick<OwnerDrives, "list" | "create" | "delete" | "read" | "change">>;
+}
+
+/** Whose drive it is, and under which names. */
+export interface DriveBackendOptions {
+  /** Asked anew by each call. */
+  readonly open: () => Promise<Pick<OwnerDrives, "read" | "change">>;
+  readonly drive: string;
+  /** For errors. */
+  readonly rootName: string;
+}
+
+/**
+ * One drive of one caller. It holds no links, so the real path of a request is the requested one. A drive that is not
+ * there is an empty directory; the first change makes it. It holds nothing open between calls.
+ */
+export class DriveBackend implements Backend {
+  readonly #open: DriveBackendOptions["open"];
+  readonly #drive: string;
+  readonly #rootName: string;
+
+  constructor({ open, drive, rootName }: DriveBackendOptions) {
+    this.#open = open;
+    this.#drive = drive;
+    this.#rootName = rootName;
+  }
+
+  list(path: RelPath, page: { offset: number; limit: number }, access: Access): Promise<Listing> {
+    return this.#read(path, access, async (tree) => {
+      await directoryAt(tree, path, access);
+      const entries = sortByName(await tree.entries(path.segments));
+      const shown = entries.slice(page.offset, page.offset + page.limit);
+      return { entries: shown.map((entry) => describe(entry, path)), total: entries.length };
+    });
+  }
+
+  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Promise<void> {
+    return this.#read(path, access, async (tree) => {
+      await directoryAt(tree, path, access);
+      await walkBelow(tree, path.segments, { ...options, depth: 1, scope: access.scope });
+    });
+  }
+
+  stat(path: RelPath, access: Access): Promise<FileStat | undefined> {
+    return this.#read(path, access, async (tree) => {
+      const found = await statAt(tree, path.segments);
+      return found === undefined ? undefined : { ...sized(found), readOnly: false, symlink: false };
+    });
+  }
+
+  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
+    return this.#read(path, access, async (tree) => {
+      const found = await statAt(tree, path.segments);
+      if (found === undefined) throw notFound(access.place);
+      if (found.type === "directory") throw isADirectory(access.place);
+      const { offset, length } = plan(found.size);
+      const { bytes, size } = await tree.readFile(path.segments, offset, length);
+      return { bytes, size };
+    });
+  }
+
+  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Promise<Written> {
+    return this.#store(path, body, { ...options, verb: "write" }, access);
+  }
+
+  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Promise<Written> {
+    return this.#store(path, body, { ...options, verb: "append" }, access);
+  }
+
+  mkdir(path: RelPath, options: { parents: boolean }, access: Access): Promise<{ created: boolean }> {
+    return this.#run(path, { access, verb: "create" }, async () => {
+      const last = path.segments.length - 1;
+      const check = async (tree: DriveSnapshot): Promise<Spot> => {
+        const spot = await locate(tree, path);
+        this.#requireParent(spot, path, options.parents);
+        if (spot.depth > last && spot.node.type === "file") throw existsNotDirectory(access.place);
+        return spot;
+      };
+      const first = await this.#look(check);
+      if (first.depth > last) return { created: false };
+      authoriseParents(path, { from: first.depth, to: last }, access);
+      return this.#change(async (tree) => {
+        const spot = await check(tree);
+        if (spot.depth > last) return { created: false };
+        authoriseParents(path, { from: spot.depth, to: first.depth }, access);
+        await makeDirectories(tree, path, { from: spot.depth, to: last + 1 });
+        access.scope.commit();
+        return { created: true };
+      });
+    });
+  }
+
+  async remove(path: RelPath, { recursive }: { recursive: boolean }, access: Access): Promise<{ existed: boolean }> {
+    if (path.segments.length === 0) throw rootDelete(this.#rootName);
+    return this.#run(path, { access, verb: "delete" }, async () => {
+      const check = async (tree: DriveSnapshot): Promise<boolean> => {
+        const found = await statAt(tree, path.segments);
+        if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
+          throw notEmpty(access.place);
+        return found !== undefined;
+      };
+      if (!(await this.#look(check))) return { existed: false };
+      return this.#change(async (tree) => {
+        if (!(await check(tree))) return { existed: false };
+        const existed = await tree.remove(path.segments, { recursive });
+        access.scope.commit();
+        return { existed };
+      });
+    });
+  }
+
+  async close(): Promise<void> {}
+
+  #store(path: RelPath, body: Body, how: { parents: boolean; verb: "write" | "append" }, access: Access) {
+    return this.#run(path, { access, verb: how.verb }, async (): Promise<Written> => {
+      const last = path.segments.length - 1;
+      const check = async (tree: DriveSnapshot): Promise<Spot> => {
+        const spot = await locate(tree, path);
+        this.#requireParent(spot, path, how.parents);
+        if (spot.depth > last && spot.node.type === "directory") throw isADirectory(access.place);
+        return spot;
+      };
+      const first = await this.#look(check);
+      authoriseParents(path, { from: first.depth, to: last }, access);
+      const content = await body.load();
+      access.scope.checkpoint();
+      return this.#change(async (tree) => {
+        // Others may have changed the tree while the content was on its way.
+        const spot = await check(tree);
+        authoriseParents(path, { from: spot.depth, to: first.depth }, access);
+        await makeDirectories(tree, path, { from: spot.depth, to: last });
+        const put = how.verb === "append" ? tree.appendFile.bind(tree) : tree.writeFile.bind(tree);
+        const written = await put(path.segments, Buffer.isBuffer(content) ? content : ending(content, access.scope));
+        access.scope.commit();
+        return written;
+      });
+    });
+  }
+
+  /** After this, the parent of the target is there, or may be made. */
+  #requireParent({ depth, node }: Spot, path: RelPath, parents: boolean): void {
+    const missing = path.segments.length - depth;
+    const place = (segments: readonly string[]) => ({ root: this.#rootName, path: segments.join("/") });
+    if (missing > 0 && node.type === "file") throw notADirectory(place(path.segments.slice(0, depth)));
+    if (missing > 1 && !parents) throw parentMissing(place(path.segments.slice(0, -1)));
+  }
+
+  #read<T>(path: RelPath, access: Access, look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {
+    return this.#run(path, { access, verb: "read" }, () => this.#look(look));
+  }
+
+  /** The one way to a drive: nothing is told about a path before its real place is authorised. */
+  async #run<T>(path: RelPath, { access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
+    access.scope.checkpoint();
+    access.real(path.segments);
+    try {
+      return await access.scope.race(work());
+    } catch (error) {
+      throw asCallerError(error, { place: access.place, drive: this.#drive, verb });
+    }
+  }
+
+  async #change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T> {
+    return (await this.#open()).change(this.#drive, work);
+  }
+
+  async #look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {
+    const tree = await (await this.#open()).read(this.#drive);
+    try {
+      return await look(tree);
+    } finally {
+      tree.release();
+    }
+  }
+}
+
+/** Asks for those directories. */
+function authoriseParents(path: RelPath, { from, to }: { from: number; to: number }, access: Access): void {
+  for (let index = from; index < to; index++) {
+    access.scope.checkpoint();
+    const segments = path.segments.slice(0, index + 1);
+    access.create(segments, segments);
+  }
+}
+
+/** Content that fails when its call has ended: whoever waits for it holds up every other change of the owner's drives. */
+async function* ending(content: AsyncIterable<Uint8Array>, scope: CallScope): AsyncGenerator<Uint8Array> {
+  const chunks = content[Symbol.asyncIterator]();
+  let isOver = false;
+  try {
+    for (;;) {
+      scope.checkpoint();
+      const { done, value } = await scope.race(chunks.next());
+      isOver = done === true;
+      if (isOver) return;
+      yield value;
+    }
+  } finally {
+    // Not waited for: a source that hangs would hang here too.
+    if (!isOver) void Promise.resolve(chunks.return?.()).catch(() => {});
+  }
+}

@@ -1,0 +1,28 @@
+import { isDriveName } from "../drive/name.js";
+import { below, type Place, quoted } from "./check-schema.js";
+import type { VenueConfig } from "./types.js";
+
+/** Checks what the schema cannot say of a drive's name: its length in bytes. @param roots as far as they are right */
+export function checkDriveNames(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
+  for (const [name, root] of Object.entries(roots ?? {})) {
+    const { dlfs }: { dlfs?: unknown } = typeof root === "object" && root !== null ? root : {};
+    if (typeof dlfs !== "string" || isDriveName(dlfs)) continue;
+    const place = ["roots", name, "dlfs"].reduce<Place>(below, file);
+    file.check.problems.push(`${quoted(place)} must be the name of a drive: at most 64 bytes`);
+  }
+}
+
+/** Whether drives are kept only until the venue stops. */
+export const forgetsDrives = ({ drives, seed, seedFile }: VenueConfig): boolean =>
+  drives.store === "memory" || (drives.store === undefined && seed === undefined && seedFile === undefined);
+
+/** Says that drives will not survive, where somebody who did not ask for that has roots of them. */
+export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<string> {
+  if (config.drives.store === "memory" || !forgetsDrives(config)) return;
+  const hasDrives = Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
+  if (!hasDrives) return;
+  const [seed, file, store] = [["seed"], ["seedFile"], ["drives", "store"]].map((keys) =>
+    quoted(keys.reduce<Place>(below, venue)),
+  );
+  yield `Drives are kept in memory and will not survive: set ${seed} or ${file}, or ${store} to "memory" if that is meant`;
+}

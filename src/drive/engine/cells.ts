@@ -1,0 +1,188 @@
+import { type Awaitable, isPending } from "../../core/io.js";
+import type { Source } from "../assemble.js";
+import { cellOf } from "../cell.js";
+import { driveError } from "../error.js";
+import type { CadIndex } from "../index-map.js";
+import type { IndexNode } from "../index-node.js";
+import { LazyValue } from "../lazy.js";
+import { DEFAULT_CELL_LIMITS } from "../limits.js";
+import { lazyCell } from "../open.js";
+import { parseCell } from "../parse-cell.js";
+import { hashOfRef, isBranch, sha3, toHex } from "../ref.js";
+import { BLOB_TAG } from "../scalar.js";
+import type { CellStore } from "../store/cell-store.js";
+import type { Value } from "../value.js";
+import { codeOf, missingHash, storeUnavailable } from "./fault.js";
+import { createLru, type Lru } from "./lru.js";
+
+/** Cells asked of a store at once. */
+const MAX_TOGETHER = 512;
+/** Longer blobs are content, which is read once and not kept. */
+const MAX_KEPT_BLOB_BYTES = 1024;
+
+/** The cells of a store, those of trees kept for a while. */
+export interface CellPool {
+  /** In the order asked for; `undefined` for one that the store has not. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** Sizes of blobs by the hash of their top cell. */
+  readonly sizes: Lru<number>;
+}
+
+export interface PoolOptions {
+  readonly store: CellStore;
+  /** Check the hash of every cell once more than the store does. */
+  readonly verifyReads: boolean;
+  readonly cacheBytes: number;
+}
+
+const MAX_SIZES = 100_000;
+
+export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
+  const kept = createLru<Uint8Array>(cacheBytes, ({ length }) => length);
+  const checked = (hash: string, bytes: Uint8Array | undefined): Uint8Array | undefined => {
+    if (bytes === undefined) return undefined;
+    if (verifyReads && toHex(sha3(bytes)) !== hash) throw driveError("BAD_FORMAT", "A cell has another hash");
+    if (bytes[0] !== BLOB_TAG || bytes.length <= MAX_KEPT_BLOB_BYTES) kept.set(hash, bytes);
+    return bytes;
+  };
+  return {
+    sizes: createLru(MAX_SIZES, () => 1),
+    async get(hashes) {
+      const found = hashes.map((hash) => kept.get(hash));
+      const missing = hashes.filter((_, place) => found[place] === undefined);
+      if (missing.length === 0) return found;
+      const [only] = missing;
+      const read =
+        missing.length === 1 && only !== undefined
+          ? [await reach(() => store.get(Buffer.from(only, "hex")))]
+          : await reach(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
+      let next = 0;
+      return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
+    },
+  };
+}
+
+/** Asks the store; whatever is wrong with it that it has no code for is that it cannot be used. */
+export async function reach<T>(ask: () => Promise<T> | T): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw unreachable(error);
+  }
+}
+
+export const unreachable = (error: unknown): unknown =>
+  codeOf(error) === "STORE_DAMAGED" ? error : storeUnavailable();
+
+/** Where cells are that the store may not have yet. */
+export interface Overlay {
+  find(hash: string): Uint8Array | undefined;
+  /** Makes the store have what `find` no longer has. @returns whether there was anything */
+  settle?(): Promise<boolean>;
+}
+
+/**
+ * The cells that one piece of work has looked into. Layer 1 is synchronous: it asks for cells that are at hand, fails for
+ * the first that is not, and is run again once that has been fetched. What it has opened by then stays opened.
+ */
+export interface CellScope {
+  readonly source: Source;
+  readonly sizes: Lru<number>;
+  /** Whether a branch is in the store, or will be when the change is. */
+  has(hash: string): boolean;
+  /**
+   * Runs synchronous work until no cell is missing; done at once when none is.
+   *
+   * @throws MISSING_CELL for one that the store has not
+   */
+  run<T>(work: () => T): Awaitable<T>;
+  /** Fetches branches that are going to be looked into. Those that are absent show when they are. */
+  fetch(refs: Iterable<Uint8Array>): Promise<void>;
+  /** Cells that are looked at once. */
+  peek(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
+  /** The value behind a Ref. @throws MISSING_CELL */
+  open(ref: Uint8Array): Promise<Value>;
+}
+
+export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
+  const held = new Map<string, Uint8Array>();
+  const source: Source = { load: (hash) => held.get(hash), limits: DEFAULT_CELL_LIMITS };
+  const peek = async (hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> => {
+    const near = hashes.map((hash) => held.get(hash) ?? overlay?.find(hash));
+    const wanted = hashes.filter((_, place) => near[place] === undefined);
+    if (wanted.length === 0) return near;
+    let read = await pool.get(wanted);
+    if (read.includes(undefined) && (await overlay?.settle?.()) === true) read = await pool.get(wanted);
+    let next = 0;
+    return near.map((bytes) => bytes ?? read[next++]);
+  };
+  const hold = async (hashes: readonly string[]): Promise<void> => {
+    const cells = await peek(hashes);
+    hashes.forEach((hash, place) => {
+      const bytes = cells[place];
+      if (bytes !== undefined) held.set(hash, bytes);
+    });
+  };
+  const again = async <T>(work: () => T, first: unknown): Promise<T> => {
+    for (let error = first; ; ) {
+      const hash = missingHash(error);
+      if (hash === undefined || held.has(hash)) throw error;
+      await hold([hash]);
+      if (!held.has(hash)) throw error;
+      try {
+        return work();
+      } catch (other) {
+        error = other;
+      }
+    }
+  };
+  const run = <T>(work: () => T): Awaitable<T> => {
+    try {
+      return work();
+    } catch (error) {
+      if (missingHash(error) === undefined) throw error;
+      return again(work, error);
+    }
+  };
+  return {
+    source,
+    sizes: pool.sizes,
+    has: (hash) => held.has(hash),
+    run,
+    async fetch(refs) {
+      const hashes = new Set<string>();
+      for (const ref of refs) if (isBranch(ref)) hashes.add(toHex(hashOfRef(ref)));
+      const wanted = [...hashes].filter((hash) => !held.has(hash));
+      for (let at = 0; at < wanted.length; at += MAX_TOGETHER) await hold(wanted.slice(at, at + MAX_TOGETHER));
+    },
+    peek,
+    async open(ref) {
+      if (!isBranch(ref)) return lazyCell(parseCell(ref), ref, source);
+      const hash = toHex(hashOfRef(ref));
+      await hold([hash]);
+      const bytes = held.get(hash);
+      if (bytes === undefined) throw driveError("MISSING_CELL", "A cell that belongs to the drive is missing");
+      return lazyCell(parseCell(new Uint8Array(bytes)), ref, source);
+    },
+  };
+}
+
+/** The Ref of a value that is not at hand, if it is a branch. */
+export function branchOf(value: Value | undefined): Uint8Array | undefined {
+  if (!(value instanceof LazyValue)) return undefined;
+  const { ref } = cellOf(value);
+  return isBranch(ref) ? ref : undefined;
+}
+
+/** Loads the nodes of an index, one level after the other, so that it can be gone through at once. */
+export async function loadIndex({ root }: CadIndex, scope: CellScope): Promise<void> {
+  for (let level: IndexNode[] = root === undefined ? [] : [root]; level.length > 0; ) {
+    const below = level.flatMap(({ children }) => children);
+    await scope.fetch(below.flatMap((child) => ("load" in child ? [child.ref] : [])));
+    level = [];
+    for (const child of below) {
+      const node = "load" in child ? scope.run(() => child.load()) : child;
+      level.push(isPending(node) ? await node : node);
+    }
+  }
+}

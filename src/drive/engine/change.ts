@@ -1,0 +1,271 @@
+import type { Awaitable } from "../../core/io.js";
+import { escapeText } from "../../core/texts.js";
+import { cellOf } from "../cell.js";
+import { createDrive } from "../drive-life.js";
+import { driveError } from "../error.js";
+import { index } from "../index-map.js";
+import { invalidPath, nameFault } from "../name.js";
+import { type Directory, directoryNode, directoryOf, fileNode, later, type Node, tombstone, viewOf } from "../node.js";
+import { lazyCell } from "../open.js";
+import { parseCell } from "../parse-cell.js";
+import type { Cell } from "../ref.js";
+import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../tree-path.js";
+import type { Value } from "../value.js";
+import { createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./blob-writer.js";
+import { type CellScope, loadIndex } from "./cells.js";
+import type { DriveChange, DriveContent, DriveEntry, DriveLimits, DriveRead, DriveStat, DriveWrite } from "./drives.js";
+import { guarded, quotaExceeded } from "./fault.js";
+import {
+  alreadyThere,
+  entriesAt,
+  isADirectory,
+  type LiveView,
+  notFound,
+  readAt,
+  statAt,
+  type Tree,
+  viewAt,
+} from "./tree-read.js";
+
+export interface ChangeOptions {
+  readonly drive: string;
+  /** What the clock says, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly scope: CellScope;
+  readonly put: PutCell;
+  readonly limits: DriveLimits;
+  /** What the map of drives has under the name; nil for nothing. */
+  readonly previous: Value;
+  /** Whether that is the root of a deleted drive. */
+  readonly isDeleted: boolean;
+}
+
+/** The slot that something is put in. */
+interface Slot {
+  readonly path: TreePath;
+  readonly name: string;
+  /** Nothing, or what is there under this very name. */
+  readonly live: LiveView | undefined;
+  readonly stamp: bigint;
+  readonly isTaken: boolean;
+}
+
+/** What is done to a drive in one change; nothing of it counts before the root has been swapped. */
+export class DriveEdit implements DriveChange {
+  readonly #options: ChangeOptions;
+  #root: Value | undefined;
+  #isOpen = true;
+
+  constructor(options: ChangeOptions) {
+    this.#options = options;
+    this.#root = options.previous === null || options.isDeleted ? undefined : options.previous;
+  }
+
+  /** What the drive has become; `undefined` when it is not there. */
+  get root(): Value | undefined {
+    return this.#root;
+  }
+
+  /** Ends the change: whoever still has it does nothing any more. */
+  release(): void {
+    this.#isOpen = false;
+  }
+
+  stat(path: readonly string[]): Promise<DriveStat | undefined> {
+    return this.#guarded(path, (tree) => statAt(tree, path));
+  }
+
+  entries(path: readonly string[]): Promise<readonly DriveEntry[]> {
+    return this.#guarded(path, (tree) => entriesAt(tree, path));
+  }
+
+  readFile(path: readonly string[], offset: number, length: number): Promise<DriveRead> {
+    return this.#guarded(path, (tree) => readAt(tree, path, { offset, length }));
+  }
+
+  writeFile(path: readonly string[], content: DriveContent): Promise<DriveWrite> {
+    return this.#put(path, content, false);
+  }
+
+  appendFile(path: readonly string[], content: DriveContent): Promise<DriveWrite> {
+    return this.#put(path, content, true);
+  }
+
+  async makeDirectory(path: readonly string[]): Promise<boolean> {
+    if (path.length === 0) return false;
+    return this.#edit(path, (root) => {
+      const slot = this.#slotFor(root, path);
+      if (slot.live?.kind === "directory") return { root, result: false };
+      if (slot.live !== undefined) throw alreadyThere(path);
+      return { root: this.#place(slot, directoryNode(index([]), slot.stamp)), result: true };
+    });
+  }
+
+  async remove(path: readonly string[], { recursive }: { readonly recursive: boolean }): Promise<boolean> {
+    if (path.length === 0) throw invalidPath("", "the root cannot be deleted");
+    const live = await this.#guarded(path, ({ root, scope }) =>
+      scope.run(() => (root === undefined ? undefined : viewAt(root, path))),
+    );
+    if (live === undefined) return false;
+    if (live.kind === "directory" && !recursive && (await this.#hasLiveEntry(live, path))) throw notEmpty(path);
+    return this.#edit(path, (root) => {
+      const slot = this.#slotFor(root, path);
+      return { root: this.#place(slot, tombstone(slot.stamp)), result: true };
+    });
+  }
+
+  copy(from: readonly string[], to: readonly string[]): Promise<void> {
+    return this.#edit(to, (root) => ({ root: this.#copied(root, from, to).root, result: undefined }));
+  }
+
+  async move(from: readonly string[], to: readonly string[]): Promise<void> {
+    const isInside = from.length <= to.length && from.every((name, depth) => to[depth] === name);
+    if (from.length === 0 || (isInside && from.length < to.length)) {
+      throw invalidPath(to.join("/"), "a directory cannot be moved into itself");
+    }
+    return this.#edit(to, (root) => {
+      const { root: copied, stamp } = this.#copied(root, from, to);
+      const slot = this.#slotFor(copied, from);
+      return { root: replaceAt(slot.path, [slot.name, tombstone(stamp)], stamp), result: undefined };
+    });
+  }
+
+  /** One stamp for both places, so that it suits both. */
+  #copied(root: Value, from: readonly string[], to: readonly string[]): { root: Node; stamp: bigint } {
+    const source = viewAt(root, from);
+    if (source === undefined) throw notFound(from);
+    const slot = this.#slotFor(root, to);
+    if (slot.live !== undefined) throw alreadyThere(to);
+    const other = from.length === 0 ? slot.stamp : this.#slotFor(root, from).stamp;
+    const stamp = later(slot.stamp, other);
+    const node = source.kind === "file" ? fileNode(source.data, stamp) : directoryNode(source.entries, stamp);
+    return { root: this.#place({ ...slot, stamp }, node), stamp };
+  }
+
+  async #put(path: readonly string[], content: DriveContent, isAppend: boolean): Promise<DriveWrite> {
+    if (path.length === 0) throw isADirectory(path);
+    // Before the content is asked for, which may cost somebody.
+    const before = await this.#guarded(path, async ({ scope }) => {
+      const root = await this.#writable();
+      return scope.run(() => this.#fileSlot(root, path));
+    });
+    const edge =
+      isAppend && before?.kind === "file"
+        ? await this.#guarded(path, ({ scope }) => edgeOf(cellOf(before.data).ref, scope))
+        : NO_EDGE;
+    const writer = createBlobWriter(edge, this.#options.put);
+    for await (const piece of content instanceof Uint8Array ? [content] : content) {
+      this.#checkOpen();
+      const size = writer.length + piece.length;
+      if (size > this.#options.limits.maxFileBytes) throw tooLarge(path, size, this.#options.limits.maxFileBytes);
+      await guarded({ drive: this.#options.drive, path }, () => writer.write(piece));
+    }
+    const top = await guarded({ drive: this.#options.drive, path }, () => writer.finish());
+    return this.#edit(path, (root) => {
+      const live = this.#fileSlot(root, path);
+      const slot = this.#slotFor(root, path);
+      const created = live === undefined;
+      const data = this.#data(top);
+      return {
+        root: this.#place(slot, fileNode(data, slot.stamp)),
+        result: { bytes: writer.length - edge.length, created },
+      };
+    });
+  }
+
+  #fileSlot(root: Value, path: readonly string[]): LiveView | undefined {
+    const { live } = this.#slotFor(root, path);
+    if (live?.kind === "directory") throw isADirectory(path);
+    return live;
+  }
+
+  /** A blob whose cells have been put. */
+  #data({ bytes, ref }: Cell) {
+    return lazyCell(parseCell(bytes), ref, this.#options.scope.source);
+  }
+
+  /** The slot of a path, and the stamp of a change there. Synchronous, so to be run by the scope. */
+  #slotFor(root: Value, path: readonly string[]): Slot {
+    const { at, limits } = this.#options;
+    if (path.length > limits.maxPathDepth) throw invalidPath(path.join("/"), "too deep");
+    for (const part of path) {
+      const fault = nameFault(part);
+      if (fault !== undefined) throw invalidPath(path.join("/"), fault);
+    }
+    const name = path.at(-1);
+    if (name === undefined) throw isADirectory(path);
+    const above = walk(root, path.slice(0, -1));
+    const holder = holderOf(above.parent, name);
+    const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
+    if (live !== undefined && holder?.name !== name) throw nameClash(String(holder?.name));
+    return { path: above, name, live, stamp: stampFor(above, at, holder?.node), isTaken: holder !== undefined };
+  }
+
+  /** The root with a node in a slot. @throws QUOTA_EXCEEDED when the directory is full */
+  #place(slot: Slot, node: Node): Node {
+    const { drive, limits } = this.#options;
+    const used = slot.path.parent.entries.size;
+    if (!slot.isTaken && used >= limits.maxEntries) {
+      throw quotaExceeded(drive, { used, limit: limits.maxEntries, requested: 1, unit: "entries" });
+    }
+    return replaceAt(slot.path, [slot.name, node], slot.stamp);
+  }
+
+  /** Changes the root, once more if it has changed meanwhile. */
+  #edit<T>(path: readonly string[], change: (root: Value) => { root: Value; result: T }): Promise<T> {
+    return this.#guarded(path, async ({ scope }) => {
+      for (;;) {
+        const before = this.#root;
+        const root = before ?? (await this.#writable());
+        const after = await scope.run(() => change(root));
+        this.#checkOpen();
+        if (this.#root !== before) continue;
+        if (after.root !== root) this.#root = after.root;
+        return after.result;
+      }
+    });
+  }
+
+  /** The root to be changed; a drive that is not there gets one. */
+  async #writable(): Promise<Value> {
+    const { previous, isDeleted, scope, at } = this.#options;
+    if (this.#root !== undefined) return this.#root;
+    if (!isDeleted) return createDrive(null, { at });
+    const { entries } = await scope.run(() => directoryOf(previous));
+    await loadIndex(entries, scope);
+    return scope.run(() => createDrive(previous, { at }));
+  }
+
+  async #hasLiveEntry({ entries }: Directory, path: readonly string[]): Promise<boolean> {
+    return this.#guarded(path, async ({ scope }) => {
+      await loadIndex(entries, scope);
+      return scope.run(() => {
+        for (const [, node] of entries) if (viewOf(node).kind !== "tombstone") return true;
+        return false;
+      });
+    });
+  }
+
+  #guarded<T>(path: readonly string[], work: (tree: Tree) => Awaitable<T>): Promise<T> {
+    const { drive, scope } = this.#options;
+    return guarded({ drive, path }, async () => {
+      this.#checkOpen();
+      return work({ root: this.#root, scope });
+    });
+  }
+
+  #checkOpen(): void {
+    if (!this.#isOpen) throw new TypeError("The change of the drive is over");
+  }
+}
+
+const nameClash = (holder: string): Error =>
+  driveError(
+    "NAME_CLASH",
+    `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`,
+    { holder },
+  );
+const shown = (path: readonly string[]): string => escapeText(path.join("/"));
+const notEmpty = (path: readonly string[]): Error => driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);
+const tooLarge = (path: readonly string[], size: number, limit: number): Error =>
+  driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${limit}: ${shown(path)}`, { size, limit });

@@ -1,0 +1,78 @@
+import { adapterError, type FileAdapterError } from "../../core/errors.js";
+import type { Awaitable } from "../../core/io.js";
+import { escapeText } from "../../core/texts.js";
+
+/** A drive and a path in it, for errors. */
+export interface Spot {
+  readonly drive: string;
+  readonly path: readonly string[];
+}
+
+/** What cells of our own store are refused for: what is there is not what was stored. */
+const DAMAGE: ReadonlySet<unknown> = new Set(["MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL", "STORE_DAMAGED"]);
+
+/** The code of an error of ours; `undefined` for any other. */
+export function codeOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}
+
+/** The hash of the cell that is missing, if that is what an error says. */
+export function missingHash(error: unknown): string | undefined {
+  if (codeOf(error) !== "MISSING_CELL") return undefined;
+  const data = typeof error === "object" && error !== null && "data" in error ? error.data : undefined;
+  const hash = typeof data === "object" && data !== null && "hash" in data ? data.hash : undefined;
+  return typeof hash === "string" ? hash : undefined;
+}
+
+export const isDamage = (error: unknown): boolean => DAMAGE.has(codeOf(error));
+
+/** @returns undefined where the store is damaged */
+export async function unlessDamaged<T>(work: () => Awaitable<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+}
+
+const shown = ({ drive, path }: Spot): string => `${escapeText(drive)}:${escapeText(path.join("/"))}`;
+
+export const storeDamaged = (spot: Spot): FileAdapterError =>
+  adapterError("STORE_DAMAGED", `Drive store is damaged: ${shown(spot)}`, { drive: spot.drive });
+
+/** @param drive left out where it is not known yet */
+export const storeUnavailable = (drive?: string): FileAdapterError =>
+  adapterError(
+    "STORE_UNAVAILABLE",
+    `Drive store is not reachable${drive === undefined ? "" : `: ${escapeText(drive)}`}`,
+  );
+
+/** Says of what goes wrong with the store where that was. What is the caller's mistake stays as it is. */
+export function explained(error: unknown, spot: Spot): unknown {
+  if (isDamage(error)) return storeDamaged(spot);
+  return codeOf(error) === "STORE_UNAVAILABLE" ? storeUnavailable(spot.drive) : error;
+}
+
+/** Work of which every failure is {@link explained}. */
+export async function guarded<T>(spot: Spot, work: () => Awaitable<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explained(error, spot);
+  }
+}
+
+/** How much of a quota is used; `unit` is bytes, entries or drives. */
+export interface Quota {
+  readonly used: number;
+  readonly limit: number;
+  readonly requested: number;
+  readonly unit: "bytes" | "entries" | "drives";
+}
+
+export function quotaExceeded(drive: string, quota: Quota): FileAdapterError {
+  const { used, limit, requested, unit } = quota;
+  const text = `${used} of ${limit} ${unit} used, ${requested} more requested`;
+  return adapterError("QUOTA_EXCEEDED", `Quota of drive '${escapeText(drive)}' exceeded: ${text}`, { ...quota });
+}

@@ -1,0 +1,73 @@
+import { cellOf, emitCells } from "../cell.js";
+import { CadMap } from "../hash-map.js";
+import { CadIndex } from "../index-map.js";
+import type { IndexChild } from "../index-node.js";
+import { LazyValue } from "../lazy.js";
+import { type Cell, hashOfRef, isBranch, toHex } from "../ref.js";
+import { Signed } from "../signed.js";
+import type { Value } from "../value.js";
+
+/** A branch and its hash, as hex digits. */
+export interface NewCell {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What is still to be gone through: a value, or a node of an index. */
+type Part = { readonly value: Value } | { readonly node: IndexChild };
+
+/**
+ * The branches of a value, the value itself included, that are not in the store. Goes only where there may be any: not
+ * into what is lazy, since that is read from the store, and not below a cell that is there. Parts come after what they
+ * are part of, and may come more than once.
+ *
+ * @param isStored whether a cell with this hash is there, with everything below it
+ */
+export function newCells(root: Value, isStored: (hash: string) => boolean): NewCell[] {
+  const found: NewCell[] = [];
+  /** @returns whether something new may be below */
+  const take = ({ ref, bytes }: Cell): boolean => {
+    if (!isBranch(ref)) return true;
+    const hash = toHex(hashOfRef(ref));
+    if (isStored(hash)) return false;
+    found.push({ hash, bytes });
+    return true;
+  };
+  // Encoded first: then every node of an index knows its cell.
+  cellOf(root);
+  const waiting: Part[] = [{ value: root }];
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    for (const below of "value" in part ? inValue(part.value, take) : inNode(part.node, take)) waiting.push(below);
+  }
+  return found;
+}
+
+type Take = (cell: Cell) => boolean;
+
+function* inValue(value: Value, take: Take): Generator<Part> {
+  if (value instanceof LazyValue) return;
+  if (value instanceof Uint8Array || typeof value === "string") {
+    emitCells(value, take);
+    return;
+  }
+  if (value instanceof CadIndex) {
+    if (value.root !== undefined) yield { node: value.root };
+    return;
+  }
+  if (!isContainer(value) || !take(cellOf(value))) return;
+  if (value instanceof Signed) yield { value: value.value };
+  else if (value instanceof CadMap) {
+    // Its inner cells; keys and values are gone through here.
+    value.toCell({ cellOf, emit: take });
+    for (const [key, below] of value) yield* [{ value: key }, { value: below }];
+  } else for (const below of value) yield { value: below };
+}
+
+const isContainer = (value: Value): value is readonly Value[] | CadMap | Signed =>
+  Array.isArray(value) || value instanceof CadMap || value instanceof Signed;
+
+function* inNode(node: IndexChild, take: Take): Generator<Part> {
+  if ("load" in node || (node.cell !== undefined && !take(node.cell))) return;
+  if (node.own !== undefined) yield* [{ value: node.own.key }, { value: node.own.value }];
+  for (const child of node.children) yield { node: child };
+}

@@ -1,0 +1,223 @@
+import type { Clock } from "../../core/clock.js";
+import { adapterError } from "../../core/errors.js";
+import type { Log } from "../../core/log.js";
+import { cellOf, encode } from "../cell.js";
+import type { CadMap } from "../hash-map.js";
+import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
+import { mergeDrives } from "../merge-owners.js";
+import type { CellStore, RootRecord } from "../store/cell-store.js";
+import { type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
+import type { DriveLimits } from "./drives.js";
+import { explained, quotaExceeded, storeUnavailable } from "./fault.js";
+import { type NewCell, newCells } from "./new-cells.js";
+import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
+import type { Usage } from "./usage.js";
+import { createWriteSet, type WriteSet } from "./write-set.js";
+
+/** What all owners have in common. */
+export interface EngineParts {
+  readonly store: CellStore;
+  /** Which of an owner's roots is ours; left out where a store has one root for all. */
+  readonly writer: string | undefined;
+  readonly pool: CellPool;
+  readonly usage: Usage;
+  readonly keys: OwnerKeys;
+  readonly clock: Clock;
+  readonly limits: DriveLimits;
+  readonly staleMs: number;
+  readonly log: Log;
+}
+
+/** What the changes of one swap have in common. */
+interface DraftBase {
+  readonly scope: CellScope;
+  readonly writes: WriteSet;
+  /** Cells that the store may not have yet. */
+  readonly overlay: Overlay;
+}
+
+/** The drives of an owner while they are being changed. */
+export interface Draft extends DraftBase {
+  drives: CadMap;
+  /** What the clock says, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+interface Job {
+  readonly drive: string;
+  /** Puts another map in the draft, or leaves it as it is. */
+  readonly work: (draft: Draft) => Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Changes that share one swap. */
+const MAX_GROUP = 64;
+const MAX_WAITING = 1024;
+const MAX_TRIES = 8;
+
+/** The changes of one owner, one after the other, and the drives as they are now. */
+export class OwnerQueue {
+  readonly #did: string;
+  readonly #parts: EngineParts;
+  #waiting: Job[] = [];
+  #running: Promise<void> | undefined;
+  #known: OwnerState | undefined;
+  #knownAt = Number.NEGATIVE_INFINITY;
+  /** Grows with every commit, so that what was read before one is not taken for newer. */
+  #commits = 0;
+
+  constructor(did: string, parts: EngineParts) {
+    this.#did = did;
+    this.#parts = parts;
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined;
+  }
+
+  /** Resolves when nothing is waiting any more. */
+  async drain(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** The drives as they are now, kept from collection until released. @throws STORE_UNAVAILABLE, BAD_FORMAT */
+  async load(options: { readonly mayBeStale: boolean }): Promise<PinnedState> {
+    const { clock, staleMs, keys } = this.#parts;
+    const isFresh = this.#known !== undefined && clock.monotonicMs() - this.#knownAt < staleMs;
+    if (options.mayBeStale && isFresh && this.#known !== undefined) return { state: this.#known, release() {} };
+    const commits = this.#commits;
+    const accounts = await keys.accounts(this.#did);
+    const pinned = await loadState(accounts, this.#parts, this.#known);
+    if (commits === this.#commits) this.#know(pinned.state);
+    return pinned;
+  }
+
+  #know(state: OwnerState): void {
+    this.#known = state;
+    this.#knownAt = this.#parts.clock.monotonicMs();
+  }
+
+  /** Resolves when the change is durable. Nothing is kept when `work` throws. */
+  change(drive: string, work: Job["work"]): Promise<void> {
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(storeUnavailable(drive));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ drive, work, resolve, reject });
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    if (this.#running !== undefined || this.#waiting.length === 0) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      this.#start();
+    });
+  }
+
+  async #run(): Promise<void> {
+    const jobs = this.#waiting.splice(0, MAX_GROUP);
+    const open = new Set(jobs);
+    try {
+      await this.#commit(jobs, open);
+      for (const job of open) job.resolve();
+    } catch (error) {
+      for (const job of open) job.reject(explained(error, { drive: job.drive, path: [] }));
+    }
+  }
+
+  /** @param open those that have not been answered; what fails is taken out */
+  async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
+    const { keys, store, clock } = this.#parts;
+    const pinned = await this.load({ mayBeStale: false });
+    try {
+      // Fails before anything is asked for when the key cannot be opened.
+      const key = await keys.active(this.#did);
+      const base = this.#base(pinned.state, createWriteSet(store));
+      const before = await drivesOf(pinned.state, base.scope);
+      let drives = before;
+      for (const job of jobs) {
+        const draft: Draft = { ...base, drives, at: clock.nowMs() };
+        try {
+          await job.work(draft);
+          if (draft.drives === drives) continue;
+          await putNew(draft.drives, base);
+          await this.#checkQuota(draft, drives, job.drive);
+          drives = draft.drives;
+        } catch (error) {
+          open.delete(job);
+          job.reject(explained(error, { drive: job.drive, path: [] }));
+        }
+      }
+      if (drives !== before) await this.#swap({ drives, base }, pinned.state, key ?? (await keys.create(this.#did)));
+    } finally {
+      pinned.release();
+    }
+  }
+
+  #base({ merged }: OwnerState, writes: WriteSet): DraftBase {
+    const { find, settle } = writes.overlay;
+    const overlay = { settle, find: (hash: string) => find(hash) ?? merged.get(hash) };
+    return { writes, overlay, scope: createScope(this.#parts.pool, overlay) };
+  }
+
+  async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string): Promise<void> {
+    const { usage, limits } = this.#parts;
+    const used = await usage.bytesIn(drives, overlay);
+    if (used <= limits.maxDriveBytes) return;
+    const usedBefore = await usage.bytesIn(before, overlay);
+    if (used <= usedBefore) return;
+    const requested = used - usedBefore;
+    throw quotaExceeded(drive, { used: usedBefore, limit: limits.maxDriveBytes, requested, unit: "bytes" });
+  }
+
+  /** Makes a map of drives the owner's; merges it with what others have made of it meanwhile. */
+  async #swap(first: { drives: CadMap; base: DraftBase }, known: OwnerState, key: OwnerKey): Promise<void> {
+    let { drives, base } = first;
+    let state = known;
+    const pins: PinnedState[] = [];
+    try {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        await base.writes.putTree(cellsOf(state.merged));
+        await putNew(drives, base);
+        const bytes = encode(key.sign(drives));
+        const expected = this.#ownRoot(state, key.publicKey);
+        const record = await base.writes.commit(key.publicKey, expected, bytes);
+        if (record !== "conflict") return this.#committed(state, key.publicKey, { record, drives });
+        const pinned = await this.load({ mayBeStale: false });
+        pins.push(pinned);
+        state = pinned.state;
+        base = this.#base(state, base.writes);
+        const [ours, theirs] = [await base.scope.open(cellOf(drives).ref), await drivesOf(state, base.scope)];
+        drives = await base.scope.run(() => mergeDrives(ours, theirs, { ties: "hash" }));
+      }
+    } finally {
+      for (const pin of pins) pin.release();
+    }
+    throw adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
+  }
+
+  #ownRoot({ roots }: OwnerState, account: string): RootRecord | null {
+    const { writer } = this.#parts;
+    const records = roots.get(account) ?? [];
+    return (writer === undefined ? records[0] : records.find((record) => record.writer === writer)) ?? null;
+  }
+
+  #committed(
+    state: OwnerState,
+    account: string,
+    { record, drives }: { readonly record: RootRecord; readonly drives: CadMap },
+  ): void {
+    const others = (state.roots.get(account) ?? []).filter(({ writer }) => writer !== record.writer);
+    const records = [...others, record].sort((one, other) => (one.writer < other.writer ? -1 : 1));
+    const roots = new Map(state.roots).set(account, records);
+    this.#commits += 1;
+    this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
+  }
+}
+
+const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<void> =>
+  writes.putTree(newCells(drives, (hash) => scope.has(hash) || writes.has(hash)));
+
+const cellsOf = (cells: ReadonlyMap<string, Uint8Array>): NewCell[] =>
+  Array.from(cells, ([hash, bytes]) => ({ hash, bytes }));

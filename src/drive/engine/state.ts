@@ -1,0 +1,120 @@
+import { cellOf } from "../cell.js";
+import { decode } from "../decode.js";
+import { CadMap, map } from "../hash-map.js";
+import { LazyValue } from "../lazy.js";
+import { mergeDrives } from "../merge-owners.js";
+import { notANode, opened } from "../node.js";
+import { parseCell } from "../parse-cell.js";
+import { sameBytes, toHex } from "../ref.js";
+import { Signed, verify } from "../signed.js";
+import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
+import type { Value } from "../value.js";
+import { type CellPool, type CellScope, createScope, reach } from "./cells.js";
+import { newCells } from "./new-cells.js";
+
+/** The drives of an owner as the roots of all writers say together. */
+export interface OwnerState {
+  /** Which roots these are: their accounts, writers and versions. */
+  readonly stamp: string;
+  /** Every root, by account key. */
+  readonly roots: ReadonlyMap<string, readonly RootRecord[]>;
+  /** How the map of drives is held; `undefined` when there is none. */
+  readonly drives: Uint8Array | undefined;
+  /** Cells of the map that no store has, since it was merged here. */
+  readonly merged: ReadonlyMap<string, Uint8Array>;
+}
+
+export interface StateSource {
+  readonly store: CellStore;
+  readonly pool: CellPool;
+}
+
+/** A state that is kept from collection. */
+export interface PinnedState {
+  readonly state: OwnerState;
+  release(): void;
+}
+
+/**
+ * Reads the roots of an owner and merges them.
+ *
+ * @param accounts keys of the owner
+ * @param known the last state, which is used again when nothing has changed
+ * @throws STORE_UNAVAILABLE, BAD_FORMAT for a root that is damaged or not signed by its owner
+ */
+export async function loadState(
+  accounts: readonly string[],
+  source: StateSource,
+  known: OwnerState | undefined,
+): Promise<PinnedState> {
+  const pins: Pin[] = [];
+  const release = (): void => {
+    for (const pin of pins) pin.release();
+  };
+  try {
+    const roots = new Map<string, readonly RootRecord[]>();
+    for (const account of accounts) {
+      const pin = await reach(() => source.store.pin(account));
+      pins.push(pin);
+      roots.set(account, pin.roots);
+    }
+    const stamp = stampOf(roots);
+    const state = known?.stamp === stamp ? known : { stamp, roots, ...(await mergeRoots(roots, source.pool)) };
+    return { state, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+export const stampOf = (roots: OwnerState["roots"]): string =>
+  JSON.stringify([...roots].map(([account, records]) => [account, records.map((root) => [root.writer, root.version])]));
+
+async function mergeRoots(roots: OwnerState["roots"], pool: CellPool): Promise<Pick<OwnerState, "drives" | "merged">> {
+  const merged = new Map<string, Uint8Array>();
+  let drives: Uint8Array | undefined;
+  for (const [account, records] of roots) {
+    for (const { bytes } of records) {
+      const other = signedDrives(bytes, account);
+      if (drives === undefined || sameBytes(drives, other)) {
+        drives = other;
+        continue;
+      }
+      const scope = createScope(pool, { find: (hash) => merged.get(hash) });
+      const both = await mergeRefs(drives, other, scope);
+      for (const cell of newCells(both, scope.has)) merged.set(cell.hash, cell.bytes);
+      drives = cellOf(both).ref;
+    }
+  }
+  return { drives, merged };
+}
+
+async function mergeRefs(own: Uint8Array, other: Uint8Array, scope: CellScope): Promise<CadMap> {
+  const [ours, theirs] = [await scope.open(own), await scope.open(other)];
+  return scope.run(() => mergeDrives(ours, theirs, { ties: "hash" }));
+}
+
+/**
+ * How a root holds its map of drives.
+ *
+ * @throws BAD_FORMAT when it is no signed value, or not signed by this account
+ */
+export function signedDrives(bytes: Uint8Array, account: string): Uint8Array {
+  const signed = decode(bytes);
+  const isSigned = signed instanceof Signed || signed instanceof LazyValue;
+  const cell = parseCell(new Uint8Array(bytes));
+  const [part] = cell.refs;
+  if (!isSigned || cell.kind !== "signed" || part === undefined) throw notANode("a root is a signed map of drives");
+  // The signature covers how the map is held, so that nothing has to be loaded.
+  if (toHex(cell.publicKey) !== account || !verify(signed)) throw notANode("a root is signed by its owner");
+  return part.bytes;
+}
+
+/** The map of drives of a state. @throws MISSING_CELL, BAD_FORMAT */
+export async function drivesOf({ drives }: Pick<OwnerState, "drives">, scope: CellScope): Promise<CadMap> {
+  if (drives === undefined) return map([]);
+  const value = await scope.open(drives);
+  const entries: Value = await scope.run(() => opened(value));
+  if (!(entries instanceof CadMap)) throw notANode("drives are a map");
+  return entries;
+}

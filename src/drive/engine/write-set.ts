@@ -1,0 +1,65 @@
+import type { CellBatch, CellStore, RootRecord } from "../store/cell-store.js";
+import type { PutCell } from "./blob-writer.js";
+import { type Overlay, reach, unreachable } from "./cells.js";
+import type { NewCell } from "./new-cells.js";
+
+/** The cells of a change that has not been committed. */
+export interface WriteSet {
+  readonly put: PutCell;
+  /** Puts cells of trees, which are remembered as being there from then on. */
+  putTree(cells: Iterable<NewCell>): Promise<void>;
+  /** Whether `putTree` has had it. */
+  has(hash: string): boolean;
+  readonly overlay: Required<Overlay>;
+  flush(): Promise<void>;
+  commit(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict">;
+}
+
+/** Cells that can be read before they are flushed; more are flushed when they are asked for. */
+const MAX_KEPT_BYTES = 4 * 2 ** 20;
+
+export function createWriteSet(store: CellStore): WriteSet {
+  const batch: CellBatch = store.batch();
+  const kept = new Map<string, Uint8Array>();
+  const tree = new Set<string>();
+  let keptBytes = 0;
+  let dropped = false;
+  const put = (hash: string, bytes: Uint8Array): void | Promise<void> => {
+    if (!kept.has(hash)) keptBytes += bytes.length;
+    kept.set(hash, bytes);
+    for (const [oldest, cell] of kept) {
+      if (keptBytes <= MAX_KEPT_BYTES) break;
+      kept.delete(oldest);
+      keptBytes -= cell.length;
+      dropped = true;
+    }
+    try {
+      const waiting = batch.put(Buffer.from(hash, "hex"), bytes);
+      return waiting === undefined ? undefined : reach(() => waiting);
+    } catch (error) {
+      throw unreachable(error);
+    }
+  };
+  return {
+    put,
+    async putTree(cells) {
+      for (const { hash, bytes } of cells) {
+        if (tree.has(hash)) continue;
+        tree.add(hash);
+        await put(hash, bytes);
+      }
+    },
+    has: (hash) => tree.has(hash),
+    overlay: {
+      find: (hash) => kept.get(hash),
+      async settle() {
+        if (!dropped) return false;
+        dropped = false;
+        await reach(() => batch.flush());
+        return true;
+      },
+    },
+    flush: () => reach(() => batch.flush()),
+    commit: (owner, expected, bytes) => reach(() => batch.commit(owner, expected, bytes)),
+  };
+}

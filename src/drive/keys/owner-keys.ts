@@ -1,0 +1,158 @@
+import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
+import type { Clock } from "../../core/clock.js";
+import { adapterError } from "../../core/errors.js";
+import { driveError } from "../error.js";
+import { toHex } from "../ref.js";
+import { type Signed, sign } from "../signed.js";
+import type { KeyRecords } from "../store/cell-store.js";
+import type { Value } from "../value.js";
+import { decodeRecord, encodeRecord, type SealedKey } from "./key-record.js";
+import { createSealer } from "./seal.js";
+
+/** The key that signs the drives of one owner, and nothing else. */
+export interface OwnerKey {
+  /** 64 hex digits. */
+  readonly publicKey: string;
+  sign(drives: Value): Signed;
+}
+
+/** The keys of all owners, sealed in the store. */
+export interface OwnerKeys {
+  /** Public keys of an owner, the active one first. @throws STORE_DAMAGED */
+  accounts(did: string): Promise<readonly string[]>;
+  /** `undefined` when there is none yet. @throws READ_ONLY_ROOT when it cannot be opened: never is another one made */
+  active(did: string): Promise<OwnerKey | undefined>;
+  /** The active key, made when there is none. @throws as active */
+  create(did: string): Promise<OwnerKey>;
+  /** The seed of the active key, 32 bytes: whoever has it can sign drives for ever. @throws NOT_FOUND, READ_ONLY_ROOT */
+  export(did: string): Promise<Buffer>;
+  /** Adds a key. @param seed 32 bytes @returns its public key @throws RangeError */
+  import(did: string, seed: Uint8Array): Promise<string>;
+  /** Seals all keys with another key of the venue; can be started over. */
+  reseal(venueKey: KeyObject | Uint8Array): Promise<ResealReport>;
+}
+
+export interface ResealReport {
+  readonly resealed: number;
+  /** That had been sealed with the new key before. */
+  readonly done: number;
+  /** That neither key opens; they are left as they are. */
+  readonly failed: number;
+}
+
+export interface OwnerKeysOptions {
+  readonly records: KeyRecords;
+  /** The secret of the venue: Ed25519 private key, secret key, or its bytes. */
+  readonly venueKey: KeyObject | Uint8Array;
+  readonly clock: Clock;
+}
+
+const SEED_BYTES = 32;
+/** Of one owner. */
+const MAX_KEYS = 64;
+const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
+
+export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions): OwnerKeys {
+  const sealer = createSealer(venueKey);
+
+  const sorted = async (did: string): Promise<SealedKey[]> => {
+    const keys = (await records.list(did)).map((record) => decodeRecord(did, record));
+    return keys.sort(compareKeys);
+  };
+  const openSeed = (key: SealedKey): Buffer => {
+    const seed = sealer.open(key, key);
+    if (seed === undefined) throw cannotOpen();
+    return seed;
+  };
+  const active = async (did: string): Promise<OwnerKey | undefined> => {
+    const [key] = await sorted(did);
+    if (key === undefined) return undefined;
+    const withSeed = <T>(use: (seed: Buffer) => T): T => {
+      const seed = openSeed(key);
+      try {
+        return use(seed);
+      } finally {
+        seed.fill(0);
+      }
+    };
+    // Opened once now, so that it fails before anything is done with it.
+    withSeed(() => undefined);
+    return { publicKey: key.publicKey, sign: (drives) => withSeed((seed) => sign(drives, seed)) };
+  };
+  const add = async (did: string, seed: Uint8Array): Promise<string> => {
+    const publicKey = publicKeyOf(seed);
+    const present = await sorted(did);
+    if (present.some((key) => key.publicKey === publicKey)) return publicKey;
+    if (present.length >= MAX_KEYS) throw driveError("LIMIT", `An owner has at most ${MAX_KEYS} keys`);
+    const about = { did, publicKey };
+    const key: SealedKey = { ...about, createdAt: clock.nowMs(), ...sealer.seal(seed, about) };
+    await records.put(did, { publicKey, bytes: encodeRecord(key) });
+    return publicKey;
+  };
+
+  return {
+    accounts: async (did) => (await sorted(did)).map(({ publicKey }) => publicKey),
+    active,
+    async create(did) {
+      const present = await active(did);
+      if (present !== undefined) return present;
+      const seed = randomBytes(SEED_BYTES);
+      try {
+        await add(did, seed);
+      } finally {
+        seed.fill(0);
+      }
+      // Maybe another process has made one at the same time; all find the same to be active.
+      const made = await active(did);
+      if (made === undefined) throw adapterError("STORE_UNAVAILABLE", "Drive store does not keep the key of the owner");
+      return made;
+    },
+    async export(did) {
+      const [key] = await sorted(did);
+      if (key === undefined) throw driveError("NOT_FOUND", "The owner has no key yet");
+      return openSeed(key);
+    },
+    async import(did, seed) {
+      if (seed.length !== SEED_BYTES) throw new RangeError(`A seed has ${SEED_BYTES} bytes, not ${seed.length}`);
+      return add(did, seed);
+    },
+    async reseal(next) {
+      const report = { resealed: 0, done: 0, failed: 0 };
+      const nextSealer = createSealer(next);
+      for await (const did of records.dids()) {
+        for (const record of await records.list(did)) {
+          const key = decodeRecord(did, record);
+          const seed = sealer.open(key, key);
+          if (seed === undefined) {
+            const already = nextSealer.open(key, key);
+            report[already === undefined ? "failed" : "done"] += 1;
+            already?.fill(0);
+            continue;
+          }
+          const sealed = encodeRecord({ ...key, ...nextSealer.seal(seed, key) });
+          seed.fill(0);
+          await records.put(did, { publicKey: key.publicKey, bytes: sealed });
+          report.resealed += 1;
+        }
+      }
+      return report;
+    },
+  };
+}
+
+/** The active key is the first by (createdAt, publicKey), so that every process finds the same. */
+const compareKeys = (one: SealedKey, other: SealedKey): number =>
+  one.createdAt - other.createdAt || (one.publicKey < other.publicKey ? -1 : 1);
+
+function publicKeyOf(seed: Uint8Array): string {
+  const der = Buffer.concat([PKCS8_HEADER, seed]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  der.fill(0);
+  return toHex(createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-SEED_BYTES));
+}
+
+const cannotOpen = (): Error =>
+  adapterError(
+    "READ_ONLY_ROOT",
+    "The drives cannot be changed: the key that signs them was sealed with another key of this venue",
+  );

@@ -1,0 +1,39 @@
+import { storeUnavailable } from "./store-error.js";
+
+/** No encoding is longer. */
+export const MAX_CELL_BYTES = 16383;
+export const HASH_BYTES = 32;
+/** Of a key record, and of the DID it belongs to. */
+const MAX_RECORD_BYTES = 65_536;
+const MAX_DID_BYTES = 8192;
+
+const HEX_KEY = /^[0-9a-f]{64}$/;
+
+/** @throws RangeError for what no caller may hand over */
+export function checkCell(hash: Uint8Array, bytes: Uint8Array): void {
+  checkHash(hash);
+  if (bytes.length === 0 || bytes.length > MAX_CELL_BYTES) throw new RangeError("Not the length of a cell");
+}
+
+export function checkHash(hash: Uint8Array): void {
+  if (hash.length !== HASH_BYTES) throw new RangeError("Not a hash");
+}
+
+export function checkOwner(owner: string): void {
+  if (!HEX_KEY.test(owner)) throw new RangeError("Not an account key");
+}
+
+export function checkRoot(bytes: Uint8Array): void {
+  if (bytes.length === 0 || bytes.length > MAX_CELL_BYTES) throw new RangeError("Not the length of a root");
+}
+
+export function checkKeyRecord(did: string, publicKey: string, bytes: Uint8Array): void {
+  if (!HEX_KEY.test(publicKey)) throw new RangeError("Not a public key");
+  if (Buffer.byteLength(did) > MAX_DID_BYTES || bytes.length > MAX_RECORD_BYTES)
+    throw new RangeError("A key record is too long");
+}
+
+/** @throws STORE_UNAVAILABLE when closed */
+export function checkOpen(isOpen: boolean): void {
+  if (!isOpen) throw storeUnavailable("it is closed");
+}

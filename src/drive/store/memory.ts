@@ -1,0 +1,200 @@
+import { sameBytes } from "../ref.js";
+import { isLeafBlob } from "./cell-refs.js";
+import type {
+  CellBatch,
+  CellStore,
+  CollectOptions,
+  CollectReport,
+  KeyRecord,
+  KeyRecords,
+  RootRecord,
+} from "./cell-store.js";
+import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot } from "./checks.js";
+import { createLiveBatches, type LiveBatches } from "./live-batches.js";
+import { type HashText, markTrees, textOfHash } from "./mark.js";
+import { createPins, type Pins } from "./pins.js";
+import { storeUnavailable } from "./store-error.js";
+
+export interface MemoryOptions {
+  /** Bytes of cells; more is refused. */
+  readonly maxBytes?: number;
+  readonly now?: () => number;
+}
+
+/** What several stores in memory share. */
+export interface Memory {
+  readonly cells: Map<HashText, MemoryCell>;
+  /** Of each owner by writer. */
+  readonly roots: Map<string, Map<string, RootRecord>>;
+  readonly keys: Map<string, Map<string, Uint8Array>>;
+  readonly batches: LiveBatches;
+  readonly pins: Pins;
+  readonly maxBytes: number;
+  readonly now: () => number;
+  usedBytes: number;
+  swaps: number;
+}
+
+interface MemoryCell {
+  readonly bytes: Uint8Array;
+  /** When it was last put. */
+  at: number;
+}
+
+const DEFAULT_MAX_BYTES = 1 << 30;
+
+export function createMemory({ maxBytes = DEFAULT_MAX_BYTES, now = Date.now }: MemoryOptions = {}): Memory {
+  const [batches, pins] = [createLiveBatches(now), createPins()];
+  return { cells: new Map(), roots: new Map(), keys: new Map(), batches, pins, maxBytes, now, usedBytes: 0, swaps: 0 };
+}
+
+/**
+ * A store that ends with the process.
+ *
+ * @param options.memory shared by several stores, each with a root of its own: as machines share object storage
+ */
+export function createMemoryStore(options: MemoryOptions & { memory?: Memory; writer?: string } = {}): CellStore {
+  const { memory = createMemory(options), writer = "memory" } = options;
+  return new MemoryStore(memory, writer);
+}
+
+class MemoryStore implements CellStore {
+  readonly keys: KeyRecords;
+  readonly #memory: Memory;
+  readonly #writer: string;
+  #isOpen = true;
+
+  constructor(memory: Memory, writer: string) {
+    this.#memory = memory;
+    this.#writer = writer;
+    this.keys = createMemoryKeys(memory.keys);
+  }
+
+  async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
+    checkOpen(this.#isOpen);
+    checkHash(hash);
+    return this.#memory.cells.get(textOfHash(hash))?.bytes;
+  }
+
+  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return Promise.all(hashes.map((hash) => this.get(hash)));
+  }
+
+  batch(): CellBatch {
+    checkOpen(this.#isOpen);
+    const live = this.#memory.batches.begin();
+    const flush = async (): Promise<void> => {
+      checkOpen(this.#isOpen);
+      live.end();
+    };
+    return {
+      put: (hash, bytes) => {
+        checkOpen(this.#isOpen);
+        live.touch();
+        this.#put(hash, bytes);
+      },
+      flush,
+      commit: async (owner, expected, bytes) => {
+        await flush();
+        return this.swapRoot(owner, expected, bytes);
+      },
+    };
+  }
+
+  #put(hash: Uint8Array, bytes: Uint8Array): void {
+    checkCell(hash, bytes);
+    const memory = this.#memory;
+    const text = textOfHash(hash);
+    const present = memory.cells.get(text);
+    if (present !== undefined) {
+      present.at = memory.now();
+      return;
+    }
+    if (memory.usedBytes + bytes.length > memory.maxBytes) throw storeUnavailable("it is full");
+    memory.cells.set(text, { bytes: new Uint8Array(bytes), at: memory.now() });
+    memory.usedBytes += bytes.length;
+  }
+
+  async roots(owner: string): Promise<readonly RootRecord[]> {
+    checkOpen(this.#isOpen);
+    checkOwner(owner);
+    return rootsOf(this.#memory, owner);
+  }
+
+  async swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
+    checkOpen(this.#isOpen);
+    checkOwner(owner);
+    checkRoot(bytes);
+    const memory = this.#memory;
+    const roots = memory.roots.get(owner) ?? new Map<string, RootRecord>();
+    const present = roots.get(this.#writer);
+    if (present?.version !== expected?.version) return "conflict";
+    if (present !== undefined && sameBytes(present.bytes, bytes)) return present;
+    memory.swaps += 1;
+    const record = { writer: this.#writer, version: String(memory.swaps), bytes: new Uint8Array(bytes) };
+    memory.roots.set(owner, roots.set(this.#writer, record));
+    return record;
+  }
+
+  async *owners(): AsyncIterable<string> {
+    checkOpen(this.#isOpen);
+    yield* [...this.#memory.roots.keys()];
+  }
+
+  async pin(owner: string): Promise<{ roots: readonly RootRecord[]; release(): void }> {
+    return this.#memory.pins.add(await this.roots(owner));
+  }
+
+  async collect(options: CollectOptions): Promise<CollectReport> {
+    checkOpen(this.#isOpen);
+    return collectMemory(this.#memory, options);
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+  }
+}
+
+/** Signed by one owner each, so the number of writers is that of the stores that share the memory. */
+function rootsOf(memory: Memory, owner: string): RootRecord[] {
+  const roots = [...(memory.roots.get(owner)?.values() ?? [])];
+  return roots.sort((one, other) => (one.writer < other.writer ? -1 : 1));
+}
+
+async function collectMemory(memory: Memory, { graceMs, dryRun = false }: CollectOptions): Promise<CollectReport> {
+  const marks = new Set<HashText>();
+  const before = Math.min(memory.now() - graceMs, memory.batches.oldestStart());
+  const current = [...memory.roots.values()].flatMap((roots) => [...roots.values()]);
+  const needed = [...current, ...memory.pins.roots()].map(({ bytes }) => bytes);
+  const load = (hash: HashText): Uint8Array | "leaf" | undefined => {
+    const bytes = memory.cells.get(hash)?.bytes;
+    return bytes !== undefined && isLeafBlob(bytes) ? "leaf" : bytes;
+  };
+  const { live, missing } = await markTrees(needed, marks, load);
+  let [removed, removedBytes] = [0, 0];
+  // Nothing can be pinned or put from here to the end.
+  for (const [hash, { bytes, at }] of memory.cells) {
+    if (missing > 0 || marks.has(hash) || at >= before) continue;
+    removed += 1;
+    removedBytes += bytes.length;
+    if (!dryRun) memory.cells.delete(hash);
+  }
+  if (!dryRun) memory.usedBytes -= removedBytes;
+  return { live, removed, removedBytes, packs: 0, missing };
+}
+
+function createMemoryKeys(all: Memory["keys"]): KeyRecords {
+  return {
+    async list(did) {
+      const records = [...(all.get(did) ?? [])].map(([publicKey, bytes]): KeyRecord => ({ publicKey, bytes }));
+      return records.sort((one, other) => (one.publicKey < other.publicKey ? -1 : 1));
+    },
+    async put(did, { publicKey, bytes }) {
+      checkKeyRecord(did, publicKey, bytes);
+      all.set(did, (all.get(did) ?? new Map<string, Uint8Array>()).set(publicKey, new Uint8Array(bytes)));
+    },
+    async *dids() {
+      yield* [...all.keys()];
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import type { Pin, RootRecord } from "./cell-store.js";
+
+/** Trees of this process's readers and writers. */
+export interface Pins {
+  add(roots: readonly RootRecord[]): Pin;
+  /** All that are pinned. */
+  roots(): RootRecord[];
+}
+
+export function createPins(): Pins {
+  const held = new Set<Pin>();
+  return {
+    add(roots) {
+      const pin: Pin = { roots, release: () => void held.delete(pin) };
+      held.add(pin);
+      return pin;
+    },
+    roots: () => [...held].flatMap((pin) => pin.roots),
+  };
+}

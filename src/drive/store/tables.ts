@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { type Database, open, type RootDatabase } from "lmdb";
+import type { RootRecord } from "./cell-store.js";
+import { storeUnavailable } from "./store-error.js";
+
+export type Table = Database<Buffer, Buffer>;
+
+/** The tables of an embedded store. Numbers are big-endian, so that rows are in the order of time and number. */
+export interface Tables {
+  readonly env: RootDatabase<Buffer, Buffer>;
+  /** hash → time ‖ encoding */
+  readonly cells: Table;
+  /** hash → time ‖ place */
+  readonly chunks: Table;
+  /** account key → version ‖ encoding */
+  readonly roots: Table;
+  /** time ‖ version → encoding of a root that was replaced then */
+  readonly retired: Table;
+  /** SHA-256 of DID ‖ public key → DID and record */
+  readonly keys: Table;
+  /** number → state */
+  readonly packs: Table;
+  readonly meta: Table;
+}
+
+const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
+export const FORMAT_VERSION = 1;
+const FORMAT = Buffer.from("format");
+const TIME_BYTES = 6;
+
+/** @throws STORE_UNAVAILABLE for a store of a newer version */
+export function openTables(folder: string, flush: boolean): Tables {
+  // Its asynchronous transactions are not used: a commit is on the disk when the call returns.
+  const env = open<Buffer, Buffer>({
+    ...BINARY,
+    path: join(folder, "index"),
+    noSubdir: false,
+    maxDbs: 8,
+    maxReaders: 512,
+    overlappingSync: false,
+    noSync: !flush,
+  });
+  const table = (name: string): Table => env.openDB<Buffer, Buffer>({ ...BINARY, name });
+  const meta = table("meta");
+  const version = env.transactionSync(() => {
+    const present = meta.get(FORMAT);
+    if (present === undefined) meta.putSync(FORMAT, Buffer.from(String(FORMAT_VERSION)));
+    return Number(present ?? FORMAT_VERSION);
+  });
+  if (version !== FORMAT_VERSION) {
+    void env.close();
+    throw storeUnavailable(`its format ${version} is newer than ${FORMAT_VERSION}, which this version knows`);
+  }
+  const [cells, chunks, roots] = [table("cells"), table("chunks"), table("roots")];
+  return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
+}
+
+/** The next number of a kind; only within a transaction. */
+export function nextNumber(meta: Table, kind: "packs" | "versions"): number {
+  const key = Buffer.from(kind);
+  const next = uint(meta.get(key) ?? Buffer.alloc(TIME_BYTES)) + 1;
+  meta.putSync(key, uintBytes(next));
+  return next;
+}
+
+export const uintBytes = (number: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(TIME_BYTES);
+  bytes.writeUIntBE(Math.max(0, Math.floor(number)), 0, TIME_BYTES);
+  return bytes;
+};
+export const uint = (bytes: Buffer): number => bytes.readUIntBE(0, TIME_BYTES);
+
+/** A time or version, and what it belongs to. */
+export const stamped = (at: number, bytes: Uint8Array): Buffer => Buffer.concat([uintBytes(at), bytes]);
+export const unstamped = (row: Buffer): Buffer => row.subarray(TIME_BYTES);
+
+/** Where a chunk is. */
+export interface Place {
+  readonly pack: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+export function placeRow(at: number, { pack, offset, length }: Place): Buffer {
+  const row = Buffer.allocUnsafe(TIME_BYTES + 10);
+  row.writeUIntBE(Math.floor(at), 0, TIME_BYTES);
+  row.writeUInt32BE(pack, TIME_BYTES);
+  row.writeUInt32BE(offset, TIME_BYTES + 4);
+  row.writeUInt16BE(length, TIME_BYTES + 8);
+  return row;
+}
+
+export const placeOf = (row: Buffer): Place => ({
+  pack: row.readUInt32BE(TIME_BYTES),
+  offset: row.readUInt32BE(TIME_BYTES + 4),
+  length: row.readUInt16BE(TIME_BYTES + 8),
+});
+
+export interface PackState {
+  readonly isSealed: boolean;
+  /** Of header and cells that are committed, in bytes. */
+  readonly length: number;
+  /** The token of the process that appends; empty when none does. */
+  readonly writer: string;
+}
+
+export const packRow = ({ isSealed, length, writer }: PackState): Buffer =>
+  Buffer.concat([Buffer.from([isSealed ? 1 : 0]), uintBytes(length), Buffer.from(writer)]);
+
+export const packState = (row: Buffer): PackState => ({
+  isSealed: row[0] === 1,
+  length: uint(row.subarray(1)),
+  writer: row.toString("utf8", 1 + TIME_BYTES),
+});
+
+/** Of the one root that all processes share. */
+export const EMBEDDED_WRITER = "embedded";
+
+export const rootRecord = (row: Buffer): RootRecord => ({
+  writer: EMBEDDED_WRITER,
+  version: String(uint(row)),
+  bytes: unstamped(row),
+});
+
+export const didHash = (did: string): Buffer => createHash("sha256").update(did).digest();
+
+/** Rows after a key, at most `limit`. */
+export function page(table: Table, after: Buffer | undefined, limit: number): { key: Buffer; value: Buffer }[] {
+  const start = after === undefined ? {} : { start: after, exclusiveStart: true };
+  return [...table.getRange({ ...start, limit })];
+}
+
+const PAGE_ROWS = 512;
+
+/** All rows, without holding a snapshot between pages. */
+export function* rows(table: Table): Generator<{ key: Buffer; value: Buffer }> {
+  for (let after: Buffer | undefined; ; ) {
+    const found = page(table, after, PAGE_ROWS);
+    yield* found;
+    after = found.at(-1)?.key;
+    if (found.length < PAGE_ROWS) return;
+  }
+}

@@ -1,0 +1,160 @@
+import { type KeyObject, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { DriveSource } from "../backend/drive.js";
+import { forgetsDrives } from "../config/drive-checks.js";
+import { ConfigError } from "../config/errors.js";
+import type { VenueConfig } from "../config/types.js";
+import { type Clock, systemClock } from "../core/clock.js";
+import { adapterError, FileAdapterError } from "../core/errors.js";
+import { type Log, silentLog } from "../core/log.js";
+import type { DriveEngine, DriveEngineOptions } from "../drive/engine/engine.js";
+import type { OwnerKeysOptions } from "../drive/keys/owner-keys.js";
+import type { CellStore } from "../drive/store/cell-store.js";
+import type { Access } from "./access.js";
+
+/** The drives of a venue, opened when they are first asked for. */
+export interface VenueDrives extends DriveSource {
+  /** Opens them now, so that what is wrong is known at the start. @throws ConfigError */
+  open(): Promise<void>;
+  /** Lets changes end that have begun. */
+  close(): Promise<void>;
+}
+
+export interface VenueDrivesOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** The venue's key, by which those of the owners are sealed. */
+  readonly key: Access["key"];
+  readonly clock?: Clock;
+}
+
+interface Opened {
+  readonly engine: DriveEngine;
+  readonly store: CellStore;
+  /** Ends what is done behind the calls. */
+  stop?(): void;
+}
+
+/** What nothing needs any more is kept this long: longer than any upload or reader takes. */
+const GRACE_MS = 86_400_000;
+const COLLECT_EVERY_MS = 21_600_000;
+
+/** @param config checked: a store that lasts has a key that lasts. Nothing is opened or loaded yet */
+export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
+  const { log } = options;
+  return lazily(log, async () => {
+    const { limits, staleMs, verifyReads } = config.drives;
+    const engine = { limits, staleMs, verifyReads, log, clock: options.clock ?? systemClock };
+    if (!forgetsDrives(config)) {
+      const key = await keyOf(config, options);
+      return tended(await openEngine(await openLasting(config, options), engine, key), log);
+    }
+    if (config.drives.store === undefined) log.warn({}, "Drives are kept in memory and will not survive");
+    return openEngine(await openMemory(), engine, randomBytes(32));
+  });
+}
+
+/** Drives that end with the process, for whoever has no venue. */
+export function createMemoryDrives(): VenueDrives {
+  const engine = { log: silentLog, clock: systemClock };
+  return lazily(silentLog, async () => openEngine(await openMemory(), engine, randomBytes(32)));
+}
+
+/** A failure to open is told to who asked, and not remembered. */
+function lazily(log: Log, open: () => Promise<Opened>): VenueDrives {
+  let opening: Promise<Opened> | undefined;
+  let isClosed = false;
+  const opened = (): Promise<Opened> => {
+    if (isClosed) return Promise.reject(unreachable());
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  return {
+    async of(owner) {
+      try {
+        return (await opened()).engine.owner(owner);
+      } catch (error) {
+        log.error({ reason: reasonOf(error) }, "drives cannot be opened");
+        throw unreachable();
+      }
+    },
+    async open() {
+      try {
+        await opened();
+      } catch (error) {
+        throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
+      }
+    },
+    async close() {
+      isClosed = true;
+      const open = await opening?.catch(() => undefined);
+      if (open === undefined) return;
+      open.stop?.();
+      try {
+        await open.engine.close();
+      } finally {
+        await open.store.close();
+      }
+    },
+  };
+}
+
+const unreachable = (): FileAdapterError => adapterError("STORE_UNAVAILABLE", "Drive store is not reachable");
+
+/** Texts of our own say what is wrong; of the system's only the code. */
+function reasonOf(error: unknown): string {
+  if (error instanceof FileAdapterError || error instanceof ConfigError) return error.message;
+  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+  return typeof code === "string" ? code : "it is not usable";
+}
+
+async function openEngine(
+  store: CellStore,
+  options: Omit<DriveEngineOptions, "store" | "keys">,
+  venueKey: OwnerKeysOptions["venueKey"],
+): Promise<Opened> {
+  const [{ createDriveEngine }, { createOwnerKeys }] = await Promise.all([
+    import("../drive/engine/engine.js"),
+    import("../drive/keys/owner-keys.js"),
+  ]);
+  const keys = createOwnerKeys({ records: store.keys, venueKey, clock: options.clock });
+  return { engine: createDriveEngine({ ...options, store, keys }), store };
+}
+
+/** Looks at every owner's root behind the start, and takes out now and then what nothing needs any more. */
+function tended({ engine, store }: Opened, log: Log): Opened {
+  const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
+  engine.check().catch(failed);
+  const collect = async () => {
+    const { removed, removedBytes, missing } = await store.collect({ graceMs: GRACE_MS });
+    if (removed > 0 || missing > 0) log.info({ removed, removedBytes, missing }, "drives collected");
+  };
+  const timer = setInterval(() => void collect().catch(failed), COLLECT_EVERY_MS);
+  timer.unref();
+  return { engine, store, stop: () => clearInterval(timer) };
+}
+
+async function openMemory(): Promise<CellStore> {
+  return (await import("../drive/store/memory.js")).createMemoryStore();
+}
+
+async function openLasting(config: VenueConfig, { env, log }: VenueDrivesOptions): Promise<CellStore> {
+  const { store } = config.drives;
+  const [{ openEmbeddedStore }, { defaultStateDir, openStateDir }] = await Promise.all([
+    import("../drive/store/embedded.js"),
+    import("./state-dir.js"),
+  ]);
+  const path =
+    typeof store === "object" ? store.path : join(openStateDir(config.stateDir ?? defaultStateDir(env)), "drives");
+  return openEmbeddedStore({ path, log });
+}
+
+/** Where nobody has asked for the key before, its file is made now, as any start of the venue would. */
+async function keyOf({ seed, seedFile, did }: VenueConfig, { key, log }: VenueDrivesOptions): Promise<KeyObject> {
+  if (key !== undefined) return key.privateKey;
+  const { openIdentity } = await import("./identity.js");
+  return openIdentity({ seed, seedFile, did, log }).privateKey;
+}

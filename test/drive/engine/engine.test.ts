@@ -1,0 +1,420 @@
+import { describe, expect, test } from "@jest/globals";
+import type { DriveChange } from "../../../src/drive/engine/engine.js";
+import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
+import { ALICE, BOB, inPieces, openEngine, rejection, tapped, textOf } from "./engines.js";
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+describe("the drives of a user", () => {
+  test("are there from when they are created or written to until they are deleted", async () => {
+    const alice = openEngine().owner(ALICE);
+    expect(await alice.list()).toEqual([]);
+    expect([await alice.create("b"), await alice.create("b")]).toEqual([true, false]);
+    await alice.change("a", (drive) => drive.writeFile(["f"], bytes("x")));
+    expect(await alice.list()).toEqual(["a", "b"]);
+    expect([await alice.delete("a"), await alice.delete("a"), await alice.delete("no")]).toEqual([true, false, false]);
+    expect(await alice.list()).toEqual(["b"]);
+  });
+
+  test("are not created by a look, nor by a change that does nothing", async () => {
+    const engine = openEngine();
+    const alice = engine.owner(ALICE);
+    const snapshot = await alice.read("d");
+    expect(await snapshot.entries([])).toEqual([]);
+    expect(await snapshot.stat([])).toMatchObject({ type: "directory" });
+    expect(await snapshot.stat(["a"])).toBeUndefined();
+    expect(await rejection(snapshot.readFile(["a"], 0, 1))).toBe("NOT_FOUND");
+    await alice.change("d", (drive) => drive.remove(["a"], { recursive: true }));
+    expect(await rejection(alice.change("d", (drive) => drive.writeFile(["a", "b"], bytes("x"))))).toBe("NOT_FOUND");
+    expect(await alice.list()).toEqual([]);
+    expect(await engine.store.keys.list(ALICE)).toEqual([]);
+  });
+
+  test("are empty after they were deleted, and stay so when they are written to again", async () => {
+    const engine = openEngine();
+    const alice = engine.owner(ALICE);
+    await alice.change("d", (drive) => drive.writeFile(["old"], bytes("x")));
+    await alice.delete("d");
+    const deleted = await alice.read("d");
+    expect(await deleted.entries([])).toEqual([]);
+    expect(await deleted.stat(["old"])).toBeUndefined();
+    await alice.change("d", async (drive) => {
+      expect(await drive.entries([])).toEqual([]);
+      await drive.writeFile(["new"], bytes("y"));
+      await drive.makeDirectory(["dir"]);
+    });
+    const again = await alice.read("d");
+    expect((await again.entries([])).map(({ name }) => name)).toEqual(["dir", "new"]);
+  });
+
+  test("are nobody else's", async () => {
+    const engine = openEngine();
+    await engine.owner(ALICE).change("d", (drive) => drive.writeFile(["f"], bytes("alice")));
+    await engine.owner(BOB).change("d", (drive) => drive.writeFile(["f"], bytes("bob")));
+    await engine.owner(BOB).create("other");
+    expect(await textOf(engine, ALICE, "d", ["f"])).toBe("alice");
+    expect(await textOf(engine, BOB, "d", ["f"])).toBe("bob");
+    expect(await engine.owner(ALICE).list()).toEqual(["d"]);
+    await engine.owner(ALICE).delete("d");
+    expect(await textOf(engine, BOB, "d", ["f"])).toBe("bob");
+  });
+
+  test.each(["", ".", "..", "a/b", "a\\b", "a\u0000b", "a\nb", "x".repeat(65), "\ud800"])(
+    "have no name like %j",
+    async (name) => {
+      const alice = openEngine().owner(ALICE);
+      const calls = [alice.create(name), alice.delete(name), alice.read(name), alice.change(name, async () => {})];
+      expect(await Promise.all(calls.map(rejection))).toEqual(Array(4).fill("INVALID_PATH"));
+    },
+  );
+});
+
+describe("a change", () => {
+  test("is made as a whole or not at all", async () => {
+    const { store, tap } = tapped(createMemoryStore());
+    const engine = openEngine({ store });
+    const alice = engine.owner(ALICE);
+    await alice.change("d", async (drive) => {
+      await drive.makeDirectory(["a"]);
+      await drive.makeDirectory(["a", "b"]);
+      await drive.writeFile(["a", "b", "c"], bytes("1"));
+    });
+    expect(tap.commits).toBe(1);
+    const failed = alice.change("d", async (drive) => {
+      await drive.writeFile(["a", "b", "c"], bytes("2"));
+      await drive.remove(["a"], { recursive: true });
+      throw Object.assign(new Error("no more"), { code: "WHY" });
+    });
+    expect(await rejection(failed)).toBe("WHY");
+    expect(tap.commits).toBe(1);
+    expect(await textOf(engine, ALICE, "d", ["a", "b", "c"])).toBe("1");
+  });
+
+  test("keeps nothing of content that ends with an error", async () => {
+    const engine = openEngine();
+    const alice = engine.owner(ALICE);
+    await alice.change("d", (drive) => drive.writeFile(["f"], bytes("before")));
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(10_000);
+      throw Object.assign(new Error("gone"), { code: "ABORTED" });
+    }
+    expect(await rejection(alice.change("d", (drive) => drive.writeFile(["f"], broken())))).toBe("ABORTED");
+    expect(await textOf(engine, ALICE, "d", ["f"])).toBe("before");
+  });
+
+  test("asks for content only where it can be put", async () => {
+    const alice = openEngine().owner(ALICE);
+    let asked = 0;
+    async function* content(): AsyncGenerator<Uint8Array> {
+      asked += 1;
+      yield bytes("x");
+    }
+    const long = "name of exactly thirty-two bytes ";
+    await alice.change("d", async (drive) => {
+      await drive.makeDirectory(["dir"]);
+      await drive.writeFile(["file"], bytes("x"));
+      await drive.writeFile([`${long}1`], bytes("x"));
+    });
+    const cases: [string[], string][] = [
+      [["dir"], "IS_A_DIRECTORY"],
+      [[], "IS_A_DIRECTORY"],
+      [["no", "x"], "NOT_FOUND"],
+      [["file", "x"], "NOT_A_DIRECTORY"],
+      [["dir", ".."], "INVALID_PATH"],
+      [["a/b"], "INVALID_PATH"],
+      [["x".repeat(256)], "INVALID_PATH"],
+      [[`${long}2`], "NAME_CLASH"],
+    ];
+    for (const [path, code] of cases) {
+      expect(await rejection(alice.change("d", (drive) => drive.writeFile(path, content())))).toBe(code);
+      expect(await rejection(alice.change("d", (drive) => drive.appendFile(path, content())))).toBe(code);
+    }
+    expect(asked).toBe(0);
+  });
+
+  test("sees what it has done, larger than what is kept in memory too", async () => {
+    const engine = openEngine();
+    const big = Buffer.alloc(9_000_000);
+    for (let at = 0; at < big.length; at += 4096) big.writeUInt32LE(at, at);
+    const result = await engine.owner(ALICE).change("d", async (drive) => {
+      await drive.writeFile(["big"], inPieces(big, 60_000));
+      const added = await drive.appendFile(["big"], bytes("end"));
+      const middle = await drive.readFile(["big"], 4_000_000, 1_000_000);
+      expect(middle.bytes.equals(big.subarray(4_000_000, 5_000_000))).toBe(true);
+      expect(await drive.stat(["big"])).toMatchObject({ size: 9_000_003 });
+      return added;
+    });
+    expect(result).toEqual({ bytes: 3, created: false });
+    const snapshot = await engine.owner(ALICE).read("d");
+    const { bytes: all } = await snapshot.readFile(["big"], 0, 10_000_000);
+    expect(all.subarray(0, big.length).equals(big)).toBe(true);
+    expect(all.subarray(big.length).toString()).toBe("end");
+  });
+
+  test("moves and copies without writing content again", async () => {
+    const { store, tap } = tapped(createMemoryStore());
+    const engine = openEngine({ store });
+    const alice = engine.owner(ALICE);
+    await alice.change("d", async (drive) => {
+      await drive.makeDirectory(["from"]);
+      await drive.writeFile(["from", "f"], new Uint8Array(100_000).fill(3));
+    });
+    tap.puts.length = 0;
+    await alice.change("d", async (drive) => {
+      await drive.copy(["from"], ["copy"]);
+      await drive.move(["from"], ["to"]);
+      expect(await rejection(drive.move(["to"], ["to", "x"]))).toBe("INVALID_PATH");
+      expect(await rejection(drive.copy(["to"], ["copy"]))).toBe("EXISTS");
+      expect(await rejection(drive.copy(["no"], ["x"]))).toBe("NOT_FOUND");
+    });
+    expect(tap.puts.reduce((sum, put) => sum + put.bytes.length, 0)).toBeLessThan(2000);
+    const snapshot = await alice.read("d");
+    expect((await snapshot.entries([])).map(({ name }) => name)).toEqual(["copy", "to"]);
+    for (const path of [
+      ["copy", "f"],
+      ["to", "f"],
+    ])
+      expect(await snapshot.stat(path)).toMatchObject({ size: 100_000 });
+  });
+
+  test("does nothing once it is over", async () => {
+    const alice = openEngine().owner(ALICE);
+    const late = await alice.change("d", async (drive) => {
+      await drive.writeFile(["f"], bytes("x"));
+      return [drive];
+    });
+    expect(await rejection(late[0]?.writeFile(["g"], bytes("y")) ?? Promise.resolve())).toBeInstanceOf(TypeError);
+  });
+
+  test("has the result of its work", async () => {
+    const alice = openEngine().owner(ALICE);
+    expect(await alice.change("d", async () => undefined)).toBeUndefined();
+    expect(await alice.change("d", async () => 7)).toBe(7);
+  });
+});
+
+describe("changes of one user", () => {
+  test("that wait share one swap, and one that fails does not keep the others", async () => {
+    const { store, tap } = tapped(createMemoryStore());
+    const engine = openEngine({ store });
+    const alice = engine.owner(ALICE);
+    const writes = Array.from({ length: 40 }, (_, place) =>
+      alice.change("d", async (drive) => {
+        if (place === 20) throw Object.assign(new Error(), { code: "NO" });
+        await drive.writeFile([`f${place}`], bytes(String(place)));
+      }),
+    );
+    const codes = await Promise.all(writes.map(rejection));
+    expect(codes.map((code, place) => (place === 20 ? code === "NO" : code === undefined))).not.toContain(false);
+    expect(tap.commits).toBeLessThanOrEqual(3);
+    expect(await (await alice.read("d")).entries([])).toHaveLength(39);
+  });
+
+  test("are not waited for by readers, who keep the tree they began with", async () => {
+    const engine = openEngine();
+    const alice = engine.owner(ALICE);
+    const before = new Uint8Array(50_000).fill(1);
+    await alice.change("d", (drive) => drive.writeFile(["f"], before));
+    const snapshot = await alice.read("d");
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const change = alice.change("d", async (drive) => {
+      await drive.writeFile(["f"], bytes("after"));
+      await drive.remove(["f"], { recursive: false });
+      await drive.writeFile(["g"], bytes("after"));
+      await held;
+    });
+    expect((await snapshot.readFile(["f"], 0, 100_000)).bytes.equals(before)).toBe(true);
+    const other = await alice.read("d");
+    expect((await other.entries([])).map(({ name }) => name)).toEqual(["f"]);
+    letGo();
+    await change;
+    expect((await snapshot.readFile(["f"], 0, 100_000)).bytes.equals(before)).toBe(true);
+    expect(await textOf(engine, ALICE, "d", ["g"])).toBe("after");
+    snapshot.release();
+    expect(await rejection(snapshot.stat([]))).toBeInstanceOf(TypeError);
+  });
+
+  test("are waited for when the engine closes", async () => {
+    const engine = openEngine();
+    const writing = engine.owner(ALICE).change("d", (drive) => drive.writeFile(["f"], bytes("x")));
+    await engine.close();
+    expect(await rejection(writing)).toBeUndefined();
+    expect(await rejection(engine.owner(ALICE).list())).toBe("STORE_UNAVAILABLE");
+  });
+});
+
+describe("a change of a large drive", () => {
+  const many = Array.from({ length: 1500 }, (_, place) => `file-${place}.txt`);
+
+  async function large() {
+    const { store, tap } = tapped(createMemoryStore());
+    const engine = openEngine({ store });
+    await engine.owner(ALICE).change("d", async (drive) => {
+      await drive.makeDirectory(["dir"]);
+      for (const name of many) await drive.writeFile(["dir", name], bytes(name.repeat(20)));
+    });
+    tap.puts.length = 0;
+    tap.gets.length = 0;
+    return { alice: engine.owner(ALICE), tap, store };
+  }
+
+  test("writes few cells", async () => {
+    const { alice, tap } = await large();
+    const file = ["dir", "file-77.txt"];
+    const changes: readonly ((drive: DriveChange) => Promise<unknown>)[] = [
+      (drive) => drive.writeFile(["dir", "new.txt"], new Uint8Array(1024)),
+      (drive) => drive.writeFile(file, new Uint8Array(1025)),
+      (drive) => drive.appendFile(file, new Uint8Array(10)),
+      (drive) => drive.remove(file, { recursive: false }),
+      (drive) => drive.makeDirectory(file),
+    ];
+    for (const work of changes) {
+      tap.puts.length = 0;
+      await alice.change("d", work);
+      expect(tap.puts.length).toBeGreaterThan(0);
+      expect(tap.puts.length).toBeLessThanOrEqual(16);
+      expect(tap.puts.reduce((sum, put) => sum + put.bytes.length, 0)).toBeLessThanOrEqual(16_384);
+    }
+    tap.puts.length = 0;
+    await alice.change("d", (drive) => drive.remove(["dir"], { recursive: true }));
+    expect(tap.puts.length).toBeLessThanOrEqual(2);
+  });
+
+  test("reads few cells in another engine, and one file fewer still", async () => {
+    const { tap, store } = await large();
+    const other = openEngine({ store }).owner(ALICE);
+    const snapshot = await other.read("d");
+    await snapshot.readFile(["dir", "file-77.txt"], 0, 100);
+    expect(tap.gets.length).toBeLessThanOrEqual(12);
+  });
+
+  test("lists every entry once, in the order of the bytes of the names", async () => {
+    const { alice } = await large();
+    const entries = await (await alice.read("d")).entries(["dir"]);
+    expect(entries.map(({ name }) => name)).toEqual([...many].sort());
+    expect(entries.map(({ size }) => size)).toEqual([...many].sort().map((name) => name.length * 20));
+  });
+});
+
+describe("limits", () => {
+  test("hold for one file, in pieces or whole, written or added to", async () => {
+    const engine = openEngine({ limits: { maxFileBytes: 5000 } });
+    const alice = engine.owner(ALICE);
+    await alice.change("d", (drive) => drive.writeFile(["f"], new Uint8Array(5000)));
+    const over = [
+      (drive: DriveChange) => drive.writeFile(["g"], new Uint8Array(5001)),
+      (drive: DriveChange) => drive.writeFile(["g"], inPieces(new Uint8Array(5001), 100)),
+      (drive: DriveChange) => drive.appendFile(["f"], new Uint8Array(1)),
+    ];
+    for (const work of over) expect(await rejection(alice.change("d", work))).toBe("TOO_LARGE");
+    expect((await (await alice.read("d")).entries([])).map(({ name }) => name)).toEqual(["f"]);
+  });
+
+  test("hold for all drives of a user together; less is always allowed", async () => {
+    const alice = openEngine({ limits: { maxDriveBytes: 10_000 } }).owner(ALICE);
+    await alice.change("a", (drive) => drive.writeFile(["f"], new Uint8Array(6000)));
+    await alice.change("b", async (drive) => {
+      await drive.makeDirectory(["x"]);
+      await drive.writeFile(["x", "f"], new Uint8Array(4000));
+    });
+    const more = alice.change("b", (drive) => drive.appendFile(["x", "f"], new Uint8Array(1)));
+    expect(await rejection(more)).toBe("QUOTA_EXCEEDED");
+    expect(await rejection(alice.change("b", (drive) => drive.copy(["x"], ["y"])))).toBe("QUOTA_EXCEEDED");
+    await alice.change("a", (drive) => drive.remove(["f"], { recursive: false }));
+    await alice.change("b", (drive) => drive.copy(["x"], ["y"]));
+    expect(await alice.delete("b")).toBe(true);
+    await alice.change("a", (drive) => drive.writeFile(["f"], new Uint8Array(10_000)));
+  });
+
+  test("hold for the entries of a directory and for drives", async () => {
+    const alice = openEngine({ limits: { maxEntries: 2, maxDrives: 1, maxPathDepth: 2 } }).owner(ALICE);
+    await alice.change("d", async (drive) => {
+      await drive.makeDirectory(["a"]);
+      await drive.makeDirectory(["b"]);
+      expect(await rejection(drive.makeDirectory(["c"]))).toBe("QUOTA_EXCEEDED");
+      await drive.remove(["b"], { recursive: false });
+      expect(await rejection(drive.makeDirectory(["c"]))).toBe("QUOTA_EXCEEDED");
+      expect(await drive.makeDirectory(["b"])).toBe(true);
+      await drive.makeDirectory(["a", "x"]);
+      expect(await rejection(drive.makeDirectory(["a", "x", "y"]))).toBe("INVALID_PATH");
+    });
+    expect(await rejection(alice.create("e"))).toBe("QUOTA_EXCEEDED");
+  });
+});
+
+describe("two engines", () => {
+  test("that write at once on one store keep what both have done", async () => {
+    const shared = createMemoryStore();
+    const [first, second] = [tapped(shared), tapped(shared)];
+    const [one, two] = [openEngine({ store: first.store }), openEngine({ store: second.store })];
+    await one.owner(ALICE).create("d");
+    first.tap.beforeCommit = () =>
+      two.owner(ALICE).change("d", async (drive) => void (await drive.writeFile(["b"], bytes("two"))));
+    await one.owner(ALICE).change("d", (drive) => drive.writeFile(["a"], bytes("one")));
+    expect(first.tap.commits).toBe(3);
+    for (const engine of [one, two]) {
+      expect([await textOf(engine, ALICE, "d", ["a"]), await textOf(engine, ALICE, "d", ["b"])]).toEqual([
+        "one",
+        "two",
+      ]);
+    }
+  });
+
+  test("give up after 8 tries", async () => {
+    const shared = createMemoryStore();
+    const [first, second] = [tapped(shared), openEngine({ store: shared })];
+    const one = openEngine({ store: first.store });
+    await one.owner(ALICE).create("d");
+    let count = 0;
+    const disturb = async (): Promise<void> => {
+      count += 1;
+      await second.owner(ALICE).change("d", async (drive) => void (await drive.writeFile([`n${count}`], bytes("x"))));
+      first.tap.beforeCommit = disturb;
+    };
+    first.tap.beforeCommit = disturb;
+    expect(await rejection(one.owner(ALICE).change("d", (drive) => drive.writeFile(["a"], bytes("x"))))).toBe(
+      "CONFLICT",
+    );
+    expect(count).toBe(8);
+    first.tap.beforeCommit = undefined;
+    expect((await (await one.owner(ALICE).read("d")).entries([])).map(({ name }) => name)).not.toContain("a");
+  });
+
+  test("with a root each see what the other does, and come to the same", async () => {
+    const memory = createMemory();
+    const engines = ["a", "b"].map((writer) => openEngine({ store: createMemoryStore({ memory, writer }), writer }));
+    const owners = engines.map((engine) => engine.owner(ALICE));
+    await Promise.all(
+      owners.map((owner, place) => owner.change("d", (drive) => drive.writeFile([`f${place}`], bytes("x")))),
+    );
+    await Promise.all(
+      owners.map((owner, place) => owner.change("d", (drive) => drive.writeFile(["same"], bytes(String(place))))),
+    );
+    await owners[0]?.change("d", (drive) => drive.remove(["f1"], { recursive: false }));
+    const seen = await Promise.all(
+      engines.map(async (engine) => ({
+        names: (await (await engine.owner(ALICE).read("d")).entries([])).map(({ name }) => name),
+        same: await textOf(engine, ALICE, "d", ["same"]),
+      })),
+    );
+    expect(seen[0]).toEqual(seen[1]);
+    expect(seen[0]?.names).toEqual(["f0", "same"]);
+  });
+});
+
+describe("staleMs", () => {
+  test("lets reads take what is known for the newest, but not for older than one's own writes", async () => {
+    const store = createMemoryStore();
+    const [lazy, other] = [openEngine({ store, staleMs: 50 }), openEngine({ store })];
+    await lazy.owner(ALICE).create("d");
+    await other.owner(ALICE).create("e");
+    expect(await lazy.owner(ALICE).list()).toEqual(["d"]);
+    lazy.clock.now += 50;
+    expect(await lazy.owner(ALICE).list()).toEqual(["d", "e"]);
+    await lazy.owner(ALICE).create("f");
+    expect(await lazy.owner(ALICE).list()).toEqual(["d", "e", "f"]);
+  });
+});

@@ -1,0 +1,296 @@
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { open as openFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { open } from "lmdb";
+import type { Log } from "../../../src/core/log.js";
+import type { CellStore } from "../../../src/drive/store/cell-store.js";
+import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";
+import { refuseNetwork } from "../../../src/drive/store/network-fs.js";
+import { parseFooter, parseTrailer, TRAILER_BYTES } from "../../../src/drive/store/pack-format.js";
+import { mayRun, ownToken } from "../../../src/drive/store/process-token.js";
+import { bytesOf, filesOf, missingOf, OWNER, publish, putAll, treeOf } from "./cells.js";
+import { storeSuite } from "./suite.js";
+
+storeSuite("embedded", async (now) => {
+  const path = mkdtempSync(join(tmpdir(), "vf-store-"));
+  let store: CellStore = await openEmbeddedStore({ path, now, flush: false, packBytes: 200_000 });
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await openEmbeddedStore({ path, now, flush: false, packBytes: 200_000 });
+      return store;
+    },
+    async dispose() {
+      await store.close();
+      rmSync(path, { recursive: true });
+    },
+  };
+});
+
+describe("an embedded store", () => {
+  let path: string;
+  let store: CellStore;
+  let logged: string[];
+  let clock: number;
+  const keep = (fields: object, text: string): void => void logged.push(`${text} ${JSON.stringify(fields)}`);
+  const log: Log = { debug: keep, info: keep, warn: keep, error: keep };
+  const start = async (packBytes = 100_000): Promise<CellStore> => {
+    store = await openEmbeddedStore({ path, log, packBytes, now: () => clock, flush: false });
+    return store;
+  };
+  const packs = (): string[] =>
+    readdirSync(join(path, "packs"))
+      .sort()
+      .map((name) => join(path, "packs", name));
+  const packOf = (at: number): string => packs()[at] ?? "";
+
+  beforeEach(async () => {
+    path = mkdtempSync(join(tmpdir(), "vf-store-"));
+    logged = [];
+    clock = 1_700_000_000_000;
+    await start();
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(path, { recursive: true });
+  });
+
+  test("cuts what was never committed off a pack, and goes on with it", async () => {
+    const { cells } = treeOf(filesOf(2, 1));
+    await putAll(store, cells);
+    await store.close();
+    const { size } = statSync(packOf(0));
+    appendFileSync(packOf(0), bytesOf(5000, 1));
+    await start();
+    expect(statSync(packOf(0)).size).toBe(size);
+    const more = treeOf(filesOf(2, 2)).cells;
+    await putAll(store, more);
+    expect(packs()).toHaveLength(1);
+    expect(await missingOf(store, [...cells, ...more])).toBe(0);
+  });
+
+  test("seals packs that list their cells, with a digest", async () => {
+    for (let at = 0; at < 3; at += 1) {
+      await putAll(store, treeOf(filesOf(10, at)).cells);
+      // Taken up again in the middle of a pack.
+      await store.close();
+      await start();
+    }
+    await putAll(store, treeOf(filesOf(10, 4)).cells);
+    expect(packs().length).toBeGreaterThan(1);
+    const bytes = readFileSync(packOf(0));
+    const trailer = parseTrailer(bytes.subarray(-TRAILER_BYTES), bytes.length);
+    const entries = parseFooter(bytes.subarray(trailer.footerOffset, -TRAILER_BYTES), trailer);
+    expect(bytes.subarray(0, 8).toString("latin1")).toBe("VFPK\x01\0\0\0");
+    expect(createHash("sha256").update(bytes.subarray(0, -TRAILER_BYTES)).digest()).toEqual(trailer.digest);
+    expect(entries.reduce((sum, { length }) => sum + length, 8)).toBe(trailer.footerOffset);
+    for (const { hash, offset, length } of entries) {
+      const cell = bytes.subarray(offset, offset + length);
+      expect(createHash("sha3-256").update(cell).digest()).toEqual(Buffer.from(hash));
+    }
+  });
+
+  test("stores content that is there already once", async () => {
+    const sizes = (): number => packs().reduce((sum, pack) => sum + statSync(pack).size, 0);
+    await putAll(store, treeOf(filesOf(4, 1)).cells);
+    const before = sizes();
+    await putAll(store, treeOf(filesOf(4, 1)).cells);
+    expect(sizes()).toBe(before);
+  });
+
+  test("gives the disk space of packs back, and copies what is left in them", async () => {
+    const shared = bytesOf(20_000, 5);
+    await publish(store, [shared, ...Array.from({ length: 30 }, (_, at) => bytesOf(20_000, 100 + at))]);
+    await publish(store, [shared]);
+    await putAll(store, treeOf(filesOf(20, 9)).cells);
+    const used = (): number => packs().reduce((sum, pack) => sum + statSync(pack).size, 0);
+    const before = used();
+    clock += 7_200_000;
+    const report = await store.collect({ graceMs: 3_600_000 });
+    expect(report.packs).toBeGreaterThan(0);
+    expect(used()).toBeLessThan(before / 2);
+    expect(await missingOf(store, treeOf([shared]).cells)).toBe(0);
+    await store.close();
+    await start();
+    expect(await missingOf(store, treeOf([shared]).cells)).toBe(0);
+    expect(readdirSync(path).filter((name) => name.startsWith("gc-"))).toEqual([]);
+  });
+
+  test("merges short packs that processes have left behind", async () => {
+    const stores = await Promise.all([1, 2, 3].map(() => openEmbeddedStore({ path, now: () => clock, flush: false })));
+    const trees = stores.map((_, at) => treeOf(filesOf(2, at)).cells);
+    for (const [at, one] of stores.entries()) await putAll(one, trees[at] ?? []);
+    await store.close();
+    for (const one of stores) await one.close();
+    await start(64 * 2 ** 20);
+    expect(packs()).toHaveLength(3);
+    expect(await store.collect({ graceMs: 3_600_000 })).toMatchObject({ packs: 2, removed: 0 });
+    expect(packs()).toHaveLength(1);
+    expect(await missingOf(store, trees.flat())).toBe(0);
+  });
+
+  test("keeps the tree of a root that was replaced less than the grace period ago", async () => {
+    const old = treeOf(filesOf(3, 1)).cells;
+    await publish(store, filesOf(3, 1));
+    clock += 7_200_000;
+    await publish(store, filesOf(3, 2));
+    clock += 1000;
+    await store.collect({ graceMs: 3_600_000 });
+    expect(await missingOf(store, old)).toBe(0);
+    clock += 3_600_000;
+    await store.collect({ graceMs: 3_600_000 });
+    expect(await missingOf(store, old)).toBe(old.length);
+  });
+
+  describe("when something is damaged", () => {
+    const damaged = { code: "STORE_DAMAGED", message: expect.not.stringContaining("/") };
+    const big = treeOf(bytesOf(30_000, 1)).cells;
+    const [chunk] = big.filter(({ bytes }) => bytes.length > 4000);
+    const hash = chunk?.hash ?? new Uint8Array(32);
+
+    test("refuses a chunk that was changed, and serves the others", async () => {
+      await putAll(store, big);
+      const bytes = readFileSync(packOf(0));
+      const at = bytes.indexOf(chunk?.bytes ?? "");
+      bytes.writeUInt8(bytes.readUInt8(at + 1000) ^ 1, at + 1000);
+      writeFileSync(packOf(0), bytes);
+      await expect(store.get(hash)).rejects.toMatchObject(damaged);
+      expect(
+        await missingOf(
+          store,
+          big.filter((cell) => cell !== chunk),
+        ),
+      ).toBe(0);
+    });
+
+    test.each(["shorter", "gone"])("refuses what was in a pack that is %s, and opens again", async (how) => {
+      const small = treeOf([bytesOf(300, 1)]).cells;
+      await putAll(store, [...big, ...small]);
+      await store.close();
+      if (how === "gone") rmSync(packOf(0));
+      else truncateSync(packOf(0), 100);
+      await start();
+      await expect(store.get(hash)).rejects.toMatchObject(damaged);
+      expect(await missingOf(store, small)).toBe(0);
+      await putAll(store, treeOf(bytesOf(30_000, 2)).cells);
+      expect(await missingOf(store, treeOf(bytesOf(30_000, 2)).cells)).toBe(0);
+      expect(logged.join()).toContain("damaged");
+      expect(logged.join()).not.toContain(path);
+    });
+
+    test("refuses a cell that was changed in the table, and collects nothing", async () => {
+      const value = [bytesOf(300, 1), bytesOf(300, 2)];
+      await publish(store, value);
+      const [cell] = treeOf(value).cells.filter(({ bytes }) => bytes.length === 303);
+      await store.close();
+      const env = open({ path: join(path, "index"), noSubdir: false, overlappingSync: false });
+      const table = env.openDB<Buffer, Buffer>({ name: "cells", encoding: "binary", keyEncoding: "binary" });
+      const row = table.get(Buffer.from(cell?.hash ?? ""));
+      await table.put(
+        Buffer.from(cell?.hash ?? ""),
+        Buffer.concat([row?.subarray(0, -1) ?? Buffer.alloc(0), Buffer.of(0)]),
+      );
+      await env.close();
+      await start();
+      await expect(store.get(cell?.hash ?? hash)).rejects.toMatchObject(damaged);
+      await putAll(store, big);
+      clock += 7_200_000;
+      expect(await store.collect({ graceMs: 3_600_000 })).toMatchObject({ missing: 1, removed: 0 });
+      expect(await missingOf(store, big)).toBe(0);
+    });
+  });
+
+  test("does not wait for a long collection when it is closed, which can be started over", async () => {
+    await publish(store, filesOf(400, 1, 300));
+    await publish(store, filesOf(1, 2));
+    clock += 7_200_000;
+    const collecting = store.collect({ graceMs: 3_600_000 });
+    await store.close();
+    await expect(collecting).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await start();
+    expect(await store.collect({ graceMs: 3_600_000 })).toMatchObject({ missing: 0 });
+    expect(await missingOf(store, treeOf(filesOf(1, 2)).cells)).toBe(0);
+  });
+
+  test("acknowledges nothing in a pack that could not be flushed, and goes on in another", async () => {
+    await store.close();
+    store = await openEmbeddedStore({ path, log, flush: true });
+    const file = await openFile(join(path, "index", "data.mdb"));
+    const flush = jest.spyOn(Object.getPrototypeOf(file), "datasync").mockRejectedValueOnce(new Error("EIO"));
+    await file.close();
+    try {
+      await expect(putAll(store, treeOf(filesOf(2, 1)).cells)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      await putAll(store, treeOf(filesOf(2, 2)).cells);
+      expect(flush).toHaveBeenCalledTimes(2);
+      expect(packs()).toHaveLength(2);
+      expect(await missingOf(store, treeOf(filesOf(2, 2)).cells)).toBe(0);
+    } finally {
+      flush.mockRestore();
+    }
+  });
+
+  test("refuses a store of a newer version", async () => {
+    await store.close();
+    const env = open({ path: join(path, "index"), noSubdir: false, overlappingSync: false });
+    const meta = env.openDB<Buffer, Buffer>({ name: "meta", encoding: "binary", keyEncoding: "binary" });
+    await meta.put(Buffer.from("format"), Buffer.from("2"));
+    await env.close();
+    await expect(start()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("newer"),
+    });
+  });
+
+  test("says that it cannot be opened without saying where it is", async () => {
+    const file = join(path, "file");
+    writeFileSync(file, "");
+    const failure = openEmbeddedStore({ path: join(file, "store"), log });
+    await expect(failure).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(failure).rejects.not.toMatchObject({ message: expect.stringContaining(path) });
+  });
+
+  test("may be open twice in one process", async () => {
+    const other = await openEmbeddedStore({ path, flush: false, now: () => clock });
+    const record = await publish(store, filesOf(3, 1));
+    expect(await other.roots(OWNER)).toEqual([record]);
+    await publish(other, filesOf(3, 2));
+    expect(await missingOf(store, treeOf(filesOf(3, 2)).cells)).toBe(0);
+    expect(await missingOf(other, treeOf(filesOf(3, 1)).cells)).toBe(0);
+    await other.close();
+    expect(await missingOf(store, treeOf(filesOf(3, 2)).cells)).toBe(0);
+  });
+});
+
+test.each([
+  [0x6969, true],
+  [-11317950, true],
+  [0xef53, false],
+  [0x01021994, false],
+])("a folder on a file system of type %d is refused: %s", (type, isRefused) => {
+  const act = (): void => refuseNetwork("/", () => type);
+  if (isRefused) expect(act).toThrow(expect.objectContaining({ code: "STORE_UNAVAILABLE" }));
+  else expect(act).not.toThrow();
+});
+
+test("a process knows itself, and others that have ended", () => {
+  const [boot, space, pid, begun] = ownToken().split(" ");
+  expect(mayRun(ownToken())).toBe(true);
+  expect(mayRun("")).toBe(false);
+  expect(mayRun(`other ${space} ${pid} ${begun}`)).toBe(false);
+  expect(mayRun(`${boot} ${space} ${pid} 1`)).toBe(false);
+  expect(mayRun(`${boot} ${space} 4999999 ${begun}`)).toBe(false);
+  expect(mayRun(`${boot} other ${pid} ${begun}`)).toBe(true);
+});

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach } from "@jest/globals";
+import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter.js";
+import type { AuditRecord } from "../../src/audit/record.js";
+import type { CapabilityRules } from "../../src/authz/capability-rules.js";
+import { parseFileConfig } from "../../src/config/load.js";
+import type { Adapter, SurfaceContext } from "../../src/core/adapter.js";
+import type { DriveEngineOptions } from "../../src/drive/engine/engine.js";
+import type { CellStore } from "../../src/drive/store/cell-store.js";
+import { openDrives, type TestDrives } from "../backend/open-drives.js";
+import { type Failure, failureOf } from "../ops/ground.js";
+
+export const VENUE = "did:web:venue.example.com";
+export const ALICE: SurfaceContext = { callerDID: "did:key:z6MkAlice", authentication: "identity" };
+export const BOB: SurfaceContext = { callerDID: "did:key:z6MkBob", authentication: "static-token" };
+export const ANONYMOUS: SurfaceContext = { callerDID: `${VENUE}:public`, authentication: "public" };
+
+export interface DriveGroundOptions {
+  readonly capabilities?: CapabilityRules;
+  readonly limits?: NonNullable<DriveEngineOptions["limits"]>;
+  readonly store?: () => CellStore;
+}
+
+/** The root `mine`, which is the drive `notes` of whoever calls, `fixed`, which is the same to read, and the operations on drives. */
+export interface DriveGround {
+  readonly files: HostedFileAdapter;
+  readonly audit: AuditRecord[];
+  /** @param operation `file:list`, `dlfs:list` */
+  call(operation: string, input: object, context?: SurfaceContext): Promise<unknown>;
+  fail(operation: string, input: object, context?: SurfaceContext): Promise<Failure>;
+}
+
+/** Declares a ground, new for each test. */
+export function useDrives(options: DriveGroundOptions = {}): DriveGround {
+  let opened: { drives: TestDrives; files: HostedFileAdapter; dlfs: Adapter } | undefined;
+  const audit: AuditRecord[] = [];
+  const internal: unknown[] = [];
+  const parts = () => {
+    if (opened === undefined) throw new Error("The ground is there only while tests run");
+    return opened;
+  };
+  beforeEach(async () => {
+    const { limits, store } = options;
+    const drives = openDrives({ ...(limits ? { limits } : {}), ...(store ? { store: store() } : {}) });
+    const roots = { mine: { dlfs: "notes" }, fixed: { dlfs: "notes", readOnly: true }, tmp: { temp: true } } as const;
+    const files = await assembleAdapter(parseFileConfig({ roots }, { baseDir: "/" }), {
+      drives,
+      discloseHostPaths: true,
+      audit: { write: (record) => void audit.push(record), close: async () => {} },
+      onInternalError: (error) => void internal.push(error),
+      capabilities: {
+        venueDid: VENUE,
+        operator: VENUE,
+        publicCaps: [{ with: "file://", can: "crud" }],
+        ...options.capabilities,
+      },
+    });
+    opened = { drives, files, dlfs: await files.driveAdapter() };
+  });
+  afterEach(async () => {
+    await opened?.dlfs.close();
+    await opened?.files.close();
+    await opened?.drives.close();
+    audit.length = 0;
+    internal.length = 0;
+  });
+  const invoke = (operation: string, input: object, context: SurfaceContext) => {
+    const { files, dlfs } = parts();
+    return operation.startsWith("dlfs:")
+      ? dlfs.invoke(operation, input, context)
+      : files.invoke(operation, input, context);
+  };
+  return {
+    get files() {
+      return parts().files;
+    },
+    audit,
+    call: (operation, input, context = ALICE) =>
+      invoke(operation, input, context).catch((error: unknown) => {
+        throw internal.at(-1) ?? error;
+      }),
+    fail: (operation, input, context = ALICE) => failureOf(invoke(operation, input, context)),
+  };
+}
