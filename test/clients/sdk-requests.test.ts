@@ -280,7 +280,9 @@ describe("adapters are read as values", () => {
     const { status, body } = await anyone("/api/v1/values/slice?path=v%2Finfo%2Fadapters&offset=0&limit=1000");
     expect(status).toBe(200);
     expect(body).toMatchObject({ exists: true, count: 4, offset: 0 });
-    expect(body).toMatchObject({ values: [{ key: "file", value: file }, { key: "dlfs" }, { key: "ucan" }, { key: "auth" }] });
+    expect(body).toMatchObject({
+      values: [{ key: "file", value: file }, { key: "dlfs" }, { key: "ucan" }, { key: "auth" }],
+    });
   });
 
   test("one, and none", async () => {
