@@ -25,14 +25,16 @@ export interface VenueDrivesOptions {
   readonly log: Log;
   /** The venue's key, by which those of the owners are sealed. */
   readonly key: Access["key"];
+  /** Whether it goes on for long, so that the store has to be looked after. */
+  readonly listens: boolean;
   readonly clock?: Clock;
 }
 
 interface Opened {
   readonly engine: DriveEngine;
   readonly store: CellStore;
-  /** Ends what is done behind the calls. */
-  stop?(): void;
+  /** Ends what is done behind the calls; to be waited for before the store is closed. */
+  stop?(): Promise<void>;
 }
 
 /** What nothing needs any more is kept this long: longer than any upload or reader takes. */
@@ -47,7 +49,9 @@ export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptio
     const engine = { limits, staleMs, verifyReads, log, clock: options.clock ?? systemClock };
     if (!forgetsDrives(config)) {
       const key = await keyOf(config, options);
-      return tended(await openEngine(await openLasting(config, options), engine, key), log);
+      const opened = await openEngine(await openLasting(config, options), engine, key);
+      // A single call has no time for it.
+      return options.listens ? tended(opened, log) : opened;
     }
     if (config.drives.store === undefined) log.warn({}, "Drives are kept in memory and will not survive");
     return openEngine(await openMemory(), engine, randomBytes(32));
@@ -92,9 +96,9 @@ function lazily(log: Log, open: () => Promise<Opened>): VenueDrives {
       isClosed = true;
       const open = await opening?.catch(() => undefined);
       if (open === undefined) return;
-      open.stop?.();
       try {
         await open.engine.close();
+        await open.stop?.();
       } finally {
         await open.store.close();
       }
@@ -127,14 +131,18 @@ async function openEngine(
 /** Looks at every owner's root behind the start, and takes out now and then what nothing needs any more. */
 function tended({ engine, store }: Opened, log: Log): Opened {
   const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
-  engine.check().catch(failed);
+  const checking = engine.check().catch(failed);
   const collect = async () => {
     const { removed, removedBytes, missing } = await store.collect({ graceMs: GRACE_MS });
     if (removed > 0 || missing > 0) log.info({ removed, removedBytes, missing }, "drives collected");
   };
   const timer = setInterval(() => void collect().catch(failed), COLLECT_EVERY_MS);
   timer.unref();
-  return { engine, store, stop: () => clearInterval(timer) };
+  const stop = async () => {
+    clearInterval(timer);
+    await checking;
+  };
+  return { engine, store, stop };
 }
 
 async function openMemory(): Promise<CellStore> {

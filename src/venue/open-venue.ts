@@ -157,7 +157,7 @@ class VenueOpener {
   /** What was asked for is opened at once, so that a mistake shows; else whoever first uses a drive opens them. */
   async #openDrives(access: Access): Promise<VenueDrives> {
     const { env, log, listens } = this.#options;
-    const drives = this.#keep(createVenueDrives(this.#config, { env, log, key: access.key }));
+    const drives = this.#keep(createVenueDrives(this.#config, { env, log, key: access.key, listens }));
     const isAsked =
       this.#config.drives.store !== undefined ||
       Object.values(this.#config.file.roots).some(({ kind }) => kind === "dlfs");

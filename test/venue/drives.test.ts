@@ -6,6 +6,7 @@ import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import type { Log } from "../../src/core/log.js";
+import { openEmbeddedStore } from "../../src/drive/store/embedded.js";
 import { signingKeyFromSeed } from "../../src/ucan/signing-key.js";
 import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
 import type { OwnCaller } from "../../src/venue/own-caller.js";
@@ -17,12 +18,16 @@ const ALICE: SurfaceContext = { callerDID: "did:key:z6MkAlice", authentication: 
 let home = "";
 let open: OpenVenue[] = [];
 let lines: string[] = [];
+let onError: () => void = () => {};
 
 const log: Log = {
   debug() {},
   info() {},
   warn: (_, text) => void lines.push(`warn ${text}`),
-  error: (fields, text) => void lines.push(`error ${text} ${JSON.stringify(fields)}`),
+  error: (fields, text) => {
+    lines.push(`error ${text} ${JSON.stringify(fields)}`);
+    onError();
+  },
 };
 
 beforeEach(() => {
@@ -121,6 +126,29 @@ describe("drives of a venue", () => {
     expect(failure).toMatchObject({ code: "STORE_UNAVAILABLE", message: "Drive store is not reachable: notes" });
     expect(JSON.stringify([failure, lines])).not.toContain(home);
     expect(await call(venue, "file:list", { root: "tmp" })).toMatchObject({ total: 0 });
+  });
+
+  test("with a root that is damaged are told of behind the start, and never because the store is being closed", async () => {
+    const given: VenueConfigInput = { seed: SEED, drives: { store: { path: "drives" } } };
+    const first = await venueOf(given);
+    await call(first, "dlfs:write", WRITE);
+    await close(first);
+    for (let start = 0; start < 3; start += 1) await close(await venueOf(given));
+    expect(lines).toEqual([]);
+    const store = await openEmbeddedStore({ path: join(home, "drives") });
+    expect(await store.swapRoot("ab".repeat(32), null, Buffer.from([0x10, 1]))).not.toBe("conflict");
+    await store.close();
+    await close(await venueOf(given, { listens: false, caller: callerOf("33") }));
+    expect(lines).toEqual([]);
+    const told = new Promise<void>((resolve) => {
+      onError = resolve;
+    });
+    const second = await venueOf(given);
+    await told;
+    expect(lines).toEqual([
+      `error The root of an owner's drives is damaged ${JSON.stringify({ owner: "ab".repeat(32) })}`,
+    ]);
+    expect(await call(second, "dlfs:read", READ)).toMatchObject({ content: "kept" });
   });
 
   test("cannot be kept for good by a venue whose key is not", () => {

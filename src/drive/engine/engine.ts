@@ -45,7 +45,7 @@ export interface DriveEngineOptions {
 export interface DriveEngine {
   /** The drives of a user. @param did as authenticated; nothing else names an owner */
   owner(did: string): OwnerDrives;
-  /** Looks at the root of every owner, as on start-up. A damaged one is logged and left as it is. */
+  /** Looks at the root of every owner, as on start-up, until it is closed. A damaged one is logged and left as it is. */
   check(): Promise<{ readonly owners: number; readonly damaged: number }>;
   /** Lets changes end that have begun, and refuses others. */
   close(): Promise<void>;
@@ -79,7 +79,7 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
 
   return {
     owner: (did) => createOwnerDrives(did, () => queueOf(did), parts),
-    check: () => checkRoots(parts),
+    check: () => checkRoots(parts, () => isOpen),
     async close() {
       isOpen = false;
       await Promise.all(Array.from(queues.values(), (queue) => queue.drain()));
@@ -87,9 +87,14 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
   };
 }
 
-async function checkRoots({ store, log }: EngineParts): Promise<{ owners: number; damaged: number }> {
+/** @param goesOn a store that is being closed answers nothing any more, which is no damage */
+async function checkRoots(
+  { store, log }: EngineParts,
+  goesOn: () => boolean,
+): Promise<{ owners: number; damaged: number }> {
   let [owners, damaged] = [0, 0];
   for await (const owner of store.owners()) {
+    if (!goesOn()) break;
     owners += 1;
     try {
       for (const { bytes } of await store.roots(owner)) signedDrives(bytes, owner);
