@@ -1,6 +1,6 @@
 import type { OperationMetadata } from "../core/adapter.js";
 import type { AnyOperation } from "../core/operation.js";
-import type { RegisteredOperation } from "../dispatch/dispatch.js";
+import type { RegisteredOperation } from "../dispatch/options.js";
 import { loadOperationSchema } from "../schema/load.js";
 
 /** Operations with their schemas. @param adapter whose they are: the folder of the schemas */

@@ -6,6 +6,8 @@ export interface AuditRecord {
   readonly operation: string;
   /** `file://<root>/<path>`, canonical, or as far as it could be understood; `ucan:<id>` or `ucan:<DID>` of what was issued or revoked. */
   readonly resource: string;
+  /** The other places of a call on several, in the same form. */
+  readonly others?: readonly string[];
   /** `OK` or an error code. */
   readonly outcome: string;
   /** File bytes that went in or out. */

@@ -59,6 +59,11 @@ export class Authoriser {
     this.#chain = winner.chain;
   }
 
+  /** The same without a refusal. */
+  allows(segments: readonly string[], ability: Ability): boolean {
+    return this.#winner(this.#need(segments, ability)) !== undefined;
+  }
+
   /**
    * The same for the place a request really leads to. The denial names the requested place: where a link leads is not
    * told to someone without rights there. @throws CAPABILITY_DENIED

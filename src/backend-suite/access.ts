@@ -1,4 +1,5 @@
 import type { Access } from "../core/backend.js";
+import type { Ability } from "../core/capability.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { CallScope, cancelledBy } from "../core/scope.js";
 
@@ -16,6 +17,10 @@ export interface AccessOverrides {
   readonly real?: (segments: readonly string[]) => void;
   /** Called after the call was recorded; throws to deny. */
   readonly create?: (requested: readonly string[], real: readonly string[]) => void;
+  /** @default everything */
+  readonly holds?: (ability: Ability) => boolean;
+  /** @default "test" */
+  readonly verb?: string;
 }
 
 /** An access that grants everything it is not told to deny, and remembers what it was asked. */
@@ -31,6 +36,8 @@ export function testAccess(overrides: AccessOverrides = {}): TestAccess {
   const asked: TestAccess["asked"] = { real: [], create: [] };
   return {
     place: { root: SUITE_ROOT, path: overrides.path ?? "" },
+    verb: overrides.verb ?? "test",
+    holds: overrides.holds ?? (() => true),
     scope: new CallScope({
       clock: overrides.clock ?? systemClock,
       timeoutMs: overrides.timeoutMs ?? 30_000,

@@ -1,4 +1,18 @@
-import type { Access, Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit } from "../core/backend.js";
+import type {
+  Access,
+  AppendOptions,
+  Backend,
+  Body,
+  ChangeOptions,
+  FileStat,
+  Listing,
+  OpenFile,
+  ReadBytes,
+  ReadRange,
+  Visit,
+  WriteOptions,
+  Written,
+} from "../core/backend.js";
 import type { RelPath } from "../core/path.js";
 import type { CallScope } from "../core/scope.js";
 import {
@@ -14,8 +28,6 @@ import type { DriveChange, DriveSnapshot, OwnerDrives } from "../drive/engine/en
 import { sortByName } from "../path/order.js";
 import { asCallerError } from "./drive-errors.js";
 import { describe, directoryAt, locate, makeDirectories, type Spot, sized, statAt, walkBelow } from "./drive-tree.js";
-
-type Written = { readonly bytes: number; readonly created: boolean };
 
 /** Where everybody's drives are. */
 export interface DriveSource {
@@ -81,15 +93,33 @@ export class DriveBackend implements Backend {
     });
   }
 
-  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Promise<Written> {
+  open(path: RelPath, access: Access): Promise<OpenFile> {
+    return this.#run(path, { access, verb: "read" }, async () => {
+      const tree = await (await this.#open()).read(this.#drive);
+      try {
+        const found = await statAt(tree, path.segments);
+        if (found === undefined) throw notFound(access.place);
+        if (found.type === "directory") throw isADirectory(access.place);
+        const { size, modified } = found;
+        const read = async (offset: number, length: number) =>
+          (await this.#run(path, { access, verb: "read" }, () => tree.readFile(path.segments, offset, length))).bytes;
+        return { size, modified, read, close: () => tree.release() };
+      } catch (error) {
+        tree.release();
+        throw error;
+      }
+    });
+  }
+
+  write(path: RelPath, body: Body, options: WriteOptions, access: Access): Promise<Written> {
     return this.#store(path, body, { ...options, verb: "write" }, access);
   }
 
-  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Promise<Written> {
+  append(path: RelPath, body: Body, options: AppendOptions, access: Access): Promise<Written> {
     return this.#store(path, body, { ...options, verb: "append" }, access);
   }
 
-  mkdir(path: RelPath, options: { parents: boolean }, access: Access): Promise<{ created: boolean }> {
+  mkdir(path: RelPath, options: WriteOptions, access: Access): Promise<{ created: boolean }> {
     return this.#run(path, { access, verb: "create" }, async () => {
       const last = path.segments.length - 1;
       const check = async (tree: DriveSnapshot): Promise<Spot> => {
@@ -112,7 +142,11 @@ export class DriveBackend implements Backend {
     });
   }
 
-  async remove(path: RelPath, { recursive }: { recursive: boolean }, access: Access): Promise<{ existed: boolean }> {
+  async remove(
+    path: RelPath,
+    { recursive }: ChangeOptions & { recursive: boolean },
+    access: Access,
+  ): Promise<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
     return this.#run(path, { access, verb: "delete" }, async () => {
       const check = async (tree: DriveSnapshot): Promise<boolean> => {

@@ -1,4 +1,19 @@
-import type { Access, Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit } from "../core/backend.js";
+import type {
+  Access,
+  AppendOptions,
+  Backend,
+  Body,
+  ChangeOptions,
+  FileStat,
+  Listing,
+  OpenFile,
+  ReadBytes,
+  ReadRange,
+  Stamp,
+  Visit,
+  WriteOptions,
+  Written,
+} from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound, rootDelete } from "../core/texts.js";
@@ -11,6 +26,7 @@ import type { Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
 import { appendFile } from "./host-append.js";
 import { makeDirectory } from "./host-directory.js";
+import { openFile, stamped } from "./host-open.js";
 import { removeEntry } from "./host-removal.js";
 import type { Reached, WriteRules } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";
@@ -51,35 +67,33 @@ export class HostBackend implements Backend {
     return this.#resolve(path, access, (_walk, found) => this.#read(fileOf(found, access), plan, access));
   }
 
-  write(
-    path: RelPath,
-    body: Body,
-    options: { parents: boolean },
-    access: Access,
-  ): Awaitable<{ bytes: number; created: boolean }> {
+  open(path: RelPath, access: Access): Awaitable<OpenFile> {
+    return this.#resolve(path, access, (_walk, found) => openFile(this.#jail, fileOf(found, access), access));
+  }
+
+  write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
     return this.#resolve(path, access, (walk, found) =>
       replaceFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
     );
   }
 
-  append(
-    path: RelPath,
-    body: Body,
-    options: { parents: boolean },
-    access: Access,
-  ): Awaitable<{ bytes: number; created: boolean }> {
+  append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written> {
     return this.#resolve(path, access, (walk, found) =>
       appendFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
     );
   }
 
-  mkdir(path: RelPath, options: { parents: boolean }, access: Access): Awaitable<{ created: boolean }> {
+  mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }> {
     return this.#resolve(path, access, (walk, found) =>
       makeDirectory({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, options),
     );
   }
 
-  remove(path: RelPath, options: { recursive: boolean }, access: Access): Awaitable<{ existed: boolean }> {
+  remove(
+    path: RelPath,
+    options: ChangeOptions & { recursive: boolean },
+    access: Access,
+  ): Awaitable<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(access.place.root);
     const followLast = false;
     return this.#resolve(
@@ -131,6 +145,7 @@ export class HostBackend implements Backend {
       modified: modifiedMs(stat),
       readOnly: !(yield* this.#jail.sys.mayWrite(path)),
       symlink: walk.lastIsLink,
+      ...(type === "file" ? stamped(stat) : {}),
     };
   }
 
@@ -154,7 +169,8 @@ export class HostBackend implements Backend {
       }
       const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
-      return new ReadResult(bytes, size, this.#buffers);
+      const { stamp } = stamped(file.stat);
+      return new ReadResult(bytes, { size, stamp }, this.#buffers);
     } finally {
       closeNow(fd);
     }
@@ -165,11 +181,13 @@ export class HostBackend implements Backend {
 class ReadResult implements ReadBytes {
   readonly bytes: Buffer;
   readonly size: number;
+  readonly stamp?: Stamp;
   readonly #buffers: ReadBuffers;
 
-  constructor(bytes: Buffer, size: number, buffers: ReadBuffers) {
+  constructor(bytes: Buffer, { size, stamp }: { size: number; stamp: Stamp | undefined }, buffers: ReadBuffers) {
     this.bytes = bytes;
     this.size = size;
+    if (stamp !== undefined) this.stamp = stamp;
     this.#buffers = buffers;
   }
 

@@ -1,14 +1,17 @@
 import type {
   Access,
+  AppendOptions,
   Backend,
   Body,
-  Entry,
+  ChangeOptions,
   FileStat,
   Listing,
+  OpenFile,
   ReadBytes,
   ReadRange,
   Visit,
-  WalkEntry,
+  WriteOptions,
+  Written,
 } from "../core/backend.js";
 import type { Clock } from "../core/clock.js";
 import { type Awaitable, type Io, runIo, wait } from "../core/io.js";
@@ -25,21 +28,16 @@ import {
   parentMissing,
   rootDelete,
 } from "../core/texts.js";
-import { sortByName } from "../path/order.js";
-
-interface FileNode {
-  readonly type: "file";
-  readonly content: Buffer;
-  readonly modified: number;
-}
-
-interface DirectoryNode {
-  readonly type: "directory";
-  readonly children: Map<string, TreeNode>;
-  modified: number;
-}
-
-type TreeNode = FileNode | DirectoryNode;
+import {
+  childrenOf,
+  type DirectoryNode,
+  describe,
+  emptyDirectory,
+  type FileNode,
+  sizeOf,
+  type TreeNode,
+  walkEntry,
+} from "./memory-tree.js";
 
 /** How far a path leads into the tree. */
 interface Spot {
@@ -51,8 +49,6 @@ interface Spot {
   /** What stands under that name: the target, or what keeps the path from leading further. */
   readonly node: TreeNode | undefined;
 }
-
-type Written = { readonly bytes: number; readonly created: boolean };
 
 export interface MemoryBackendOptions {
   /** Name of the root, for errors. */
@@ -125,15 +121,30 @@ class MemoryBackend implements Backend {
     return { bytes: Buffer.from(node.content.subarray(offset, offset + length)), size: node.content.length };
   }
 
-  write(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<Written> {
+  open(path: RelPath, access: Access): OpenFile {
+    const node = targetOf(this.#resolve(path, access), path);
+    if (node === undefined) throw notFound(access.place);
+    if (node.type === "directory") throw isADirectory(access.place);
+    const { content, modified } = node;
+    return {
+      ...{ size: content.length, modified },
+      read(offset, length) {
+        access.scope.checkpoint();
+        return Buffer.from(content.subarray(offset, offset + length));
+      },
+      close() {},
+    };
+  }
+
+  write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
     return runIo(this.#store(path, body, { parents: options.parents, keep: false }, access), access.scope);
   }
 
-  append(path: RelPath, body: Body, options: { parents: boolean }, access: Access): Awaitable<Written> {
+  append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written> {
     return runIo(this.#store(path, body, { parents: options.parents, keep: true }, access), access.scope);
   }
 
-  mkdir(path: RelPath, options: { parents: boolean }, access: Access): { created: boolean } {
+  mkdir(path: RelPath, options: WriteOptions, access: Access): { created: boolean } {
     const spot = this.#resolve(path, access);
     this.#requireParent(spot, path, options.parents);
     if (spot.node?.type === "file") throw existsNotDirectory(access.place);
@@ -144,7 +155,7 @@ class MemoryBackend implements Backend {
     return { created: true };
   }
 
-  remove(path: RelPath, options: { recursive: boolean }, access: Access): { existed: boolean } {
+  remove(path: RelPath, options: ChangeOptions & { recursive: boolean }, access: Access): { existed: boolean } {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
     const spot = this.#resolve(path, access);
     const node = targetOf(spot, path);
@@ -243,26 +254,10 @@ class MemoryBackend implements Backend {
   }
 }
 
-const emptyDirectory = (modified: number): DirectoryNode => ({ type: "directory", children: new Map(), modified });
-
-const sizeOf = (node: TreeNode): number => (node.type === "file" ? node.content.length : 0);
-
 const leadsToTarget = (spot: Spot, path: RelPath): boolean => spot.index === path.segments.length - 1;
 
 const targetOf = (spot: Spot, path: RelPath): TreeNode | undefined =>
   leadsToTarget(spot, path) ? spot.node : undefined;
-
-function childrenOf(directory: DirectoryNode): { name: string; node: TreeNode }[] {
-  return sortByName(Array.from(directory.children, ([name, node]) => ({ name, node })));
-}
-
-function describe(name: string, node: TreeNode): Entry {
-  return { name, type: node.type, size: sizeOf(node), modified: node.modified };
-}
-
-function walkEntry(name: string, node: TreeNode, options: { depth: number; sizes: boolean }): WalkEntry {
-  return { name, type: node.type, size: options.sizes ? sizeOf(node) : undefined, depth: options.depth };
-}
 
 /** Asks for the directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
 function authoriseParents(path: RelPath, missing: { from: number; to: number }, access: Access): void {

@@ -1,7 +1,9 @@
+import type { Ability } from "./capability.js";
 import type { Awaitable } from "./io.js";
 import type { RelPath } from "./path.js";
 import type { CallScope } from "./scope.js";
 import type { Place } from "./texts.js";
+import type { Expected, Sha256 } from "./version.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
 export type EntryType = "file" | "directory" | "symlink" | "other";
@@ -10,6 +12,8 @@ export type EntryType = "file" | "directory" | "symlink" | "other";
 export interface Access {
   /** The requested place, for errors. */
   readonly place: Place;
+  /** What is being done, for errors: `write`. */
+  readonly verb: string;
   readonly scope: CallScope;
   /**
    * Authorises the place the request really leads to. A backend calls it after resolving links and before any effect,
@@ -18,6 +22,8 @@ export interface Access {
   real(segments: readonly string[]): void;
   /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */
   create(requested: readonly string[], real: readonly string[]): void;
+  /** Whether the caller holds another ability too, on the requested place and on the real one. Tells, and refuses nothing. */
+  holds(ability: Ability): boolean;
 }
 
 /** One entry of a directory, described from the entry itself: links are never followed. */
@@ -58,7 +64,14 @@ export interface FileStat {
   readonly readOnly: boolean;
   /** The requested name itself is a link. */
   readonly symlink: boolean;
+  readonly stamp?: Stamp;
 }
+
+/**
+ * Names the content of a file within its root: as long as it is the same, so is the content. Left out where that cannot
+ * be told, as of a host file that changed less than 2 s ago.
+ */
+export type Stamp = string;
 
 /** Bytes to fetch. A backend returns fewer only at the end of the file. */
 export interface ReadRange {
@@ -70,8 +83,50 @@ export interface ReadBytes {
   readonly bytes: Buffer;
   /** Size of the whole file in bytes. */
   readonly size: number;
+  readonly stamp?: Stamp;
   /** Lets the backend read into `bytes` again. Whoever calls it must have copied what they need, and not look again. */
   release?(): void;
+}
+
+/** A regular file held open: one file, whatever happens to its name meanwhile. Whoever opens it closes it. */
+export interface OpenFile {
+  /** Bytes, when it was opened. */
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  readonly stamp?: Stamp;
+  /** Fewer bytes than `length` only at the end. They are the caller's own. @throws ABORTED, TIMEOUT, IO_ERROR */
+  read(offset: number, length: number): Awaitable<Buffer>;
+  /** More than once is harmless. */
+  close(): void;
+}
+
+/** A change, and what it is meant to find. */
+export interface ChangeOptions {
+  /** Decided on content, under the lock that every writer of the target takes. @throws CONFLICT */
+  readonly expected?: Expected | undefined;
+}
+
+export interface WriteOptions extends ChangeOptions {
+  /** Make missing directories above the target. */
+  readonly parents: boolean;
+}
+
+export interface AppendOptions extends WriteOptions {
+  /** Bytes that the file must have; the same call once more does no harm. @throws CONFLICT */
+  readonly expectedSize?: number | undefined;
+}
+
+export interface Written {
+  /** Bytes that were written; 0 for an append that had been done already. */
+  readonly bytes: number;
+  readonly created: boolean;
+  /** Of the whole content now there, where all of it was seen. */
+  readonly sha256?: Sha256;
+  /** Bytes of the whole file now. */
+  readonly size?: number;
+  /** An append that had been done already. */
+  readonly isRepeated?: true;
 }
 
 /** New content, produced only once everything before it has been checked. */
@@ -94,23 +149,19 @@ export interface Backend {
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
   /** Calls `plan` with the size once the file is found, then reads what it asks for. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
-  /** Replaces the whole content atomically. `bytes` is what was written. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE */
-  write(
-    path: RelPath,
-    body: Body,
-    options: { parents: boolean },
-    access: Access,
-  ): Awaitable<{ bytes: number; created: boolean }>;
+  /** Calls {@link Access.real} before it tells anything. @throws as {@link read} */
+  open(path: RelPath, access: Access): Awaitable<OpenFile>;
+  /** Replaces the whole content atomically. `bytes` is what was written. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE, CONFLICT */
+  write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written>;
   /** Adds to the end, creating the file. Errors as {@link write}, and HARD_LINKED. */
-  append(
+  append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written>;
+  /** @throws PARENT_MISSING, NOT_A_DIRECTORY, EXISTS_NOT_DIRECTORY, CONFLICT */
+  mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }>;
+  /** Removes the entry itself, never what a link points to; a directory as a whole, at once. @throws NOT_EMPTY, ROOT_DELETE, CONFLICT */
+  remove(
     path: RelPath,
-    body: Body,
-    options: { parents: boolean },
+    options: ChangeOptions & { readonly recursive: boolean },
     access: Access,
-  ): Awaitable<{ bytes: number; created: boolean }>;
-  /** @throws PARENT_MISSING, NOT_A_DIRECTORY, EXISTS_NOT_DIRECTORY */
-  mkdir(path: RelPath, options: { parents: boolean }, access: Access): Awaitable<{ created: boolean }>;
-  /** Removes the entry itself, never what a link points to; a directory as a whole, at once. @throws NOT_EMPTY, ROOT_DELETE */
-  remove(path: RelPath, options: { recursive: boolean }, access: Access): Awaitable<{ existed: boolean }>;
+  ): Awaitable<{ existed: boolean }>;
   close(): Awaitable<void>;
 }

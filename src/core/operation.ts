@@ -5,6 +5,7 @@ import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
 import type { Cancellation } from "./scope.js";
+import type { VersionCache } from "./version-cache.js";
 
 /** What can be said of a root whoever asks. */
 export interface RootFacts {
@@ -59,6 +60,25 @@ export interface Call {
   readonly budget: ReadBudget | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
+  readonly versions: VersionCache;
+}
+
+/** A place that an operation wants to use, as the input names it. */
+export interface PlaceRequest {
+  readonly root: string;
+  readonly path: string;
+  /** All of them are needed. */
+  readonly abilities: readonly Ability[];
+  readonly changes: boolean;
+}
+
+/** The call of an operation on several places. */
+export interface PlacesCall extends Call {
+  /**
+   * Resolves and authorises one of them as {@link PathCall} says; no disk is touched. An operation that needs several
+   * asks for all before it uses one. @throws what a call on that place alone would throw
+   */
+  at(request: PlaceRequest): PathCall;
 }
 
 /** The call of an operation on a path: resolved as far as text goes, and authorised. */
@@ -103,6 +123,7 @@ interface OperationBase<Input, Output> {
 export type Operation<Input, Output> =
   | (OperationBase<Input, Output> & { readonly on: "path"; run(input: Input, call: PathCall): Awaitable<Output> })
   | (OperationBase<Input, Output> & { readonly on: "roots"; run(input: Input, call: RootsCall): Awaitable<Output> })
+  | (OperationBase<Input, Output> & { readonly on: "places"; run(input: Input, call: PlacesCall): Awaitable<Output> })
   | DriveOperation<Input, Output>;
 
 /** One operation on whole drives. */

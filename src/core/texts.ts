@@ -133,6 +133,53 @@ export const nameClash = (place: Place, holder: string): FileAdapterError =>
 export const driveConflict = (place: Place, verb: string): FileAdapterError =>
   adapterError("CONFLICT", `Cannot ${verb} "${p(place)}": the drive changed too often meanwhile`, at(place));
 
+export interface Conflict {
+  /** What was to be done: `write`. */
+  readonly verb: string;
+  /** As the caller gave it; `*`: nothing was to be there. */
+  readonly expected: string;
+  /** Etag of what is there, `null` for nothing; left out for a caller that may not read it. */
+  readonly current?: string | null;
+  /** Bytes of what is there, where the caller counted on them, and may read it. */
+  readonly currentSize?: number;
+}
+
+/** What is there is not what the caller counted on; nothing has been changed. */
+export function conflict(place: Place, { verb, expected, current, currentSize }: Conflict): FileAdapterError {
+  const found = current === undefined ? "" : `, now ${current ?? "missing"}`;
+  return adapterError(
+    "CONFLICT",
+    `Cannot ${verb} "${p(place)}": it changed since you read it (expected ${expected === "*" ? "nothing" : expected}${found}). Read it again`,
+    {
+      ...at(place),
+      expected,
+      ...(current === undefined ? {} : { current }),
+      ...(currentSize === undefined ? {} : { currentSize }),
+    },
+  );
+}
+
+export const alreadyExists = (place: Place): FileAdapterError =>
+  adapterError("ALREADY_EXISTS", `Already exists: ${p(place)}`, at(place));
+
+/** @param reason ends in the position if that is known @param position of the fault in the pattern, in characters */
+export const invalidPattern = (pattern: string, reason: string, position?: number): FileAdapterError =>
+  adapterError("INVALID_PATTERN", `Invalid pattern '${escapeText(pattern)}': ${escapeText(reason)}`, {
+    ...(position === undefined ? {} : { position }),
+  });
+
+/** The same whether the file exists. @param verb what was to be done: `read` */
+export const deniedByPolicy = (place: Place, verb: string): FileAdapterError =>
+  adapterError(
+    "DENIED_BY_POLICY",
+    `Cannot ${verb} "${p(place)}": denied by policy of root "${r(place)}". Do not retry`,
+    at(place),
+  );
+
+/** @param what the root cannot do */
+export const notSupportedByRoot = (place: Place, what: string): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", `Not supported by root '${r(place)}': ${what}`, at(place));
+
 export interface QuotaUse {
   readonly used: number;
   readonly limit: number;

@@ -1,20 +1,18 @@
 import { randomUUID } from "node:crypto";
-import type { AuditSink } from "../audit/record.js";
 import { Authoriser, readCaps } from "../authz/authorise.js";
-import type { Authority } from "../authz/authority.js";
-import { printResource, type Scheme } from "../authz/grant.js";
+import type { Scheme } from "../authz/grant.js";
 import { asCallerError } from "../backend/drive-errors.js";
 import type { SurfaceContext } from "../core/adapter.js";
-import type { Clock } from "../core/clock.js";
 import { FileAdapterError } from "../core/errors.js";
 import { type Awaitable, isPending } from "../core/io.js";
-import type { Limits } from "../core/limits.js";
 import {
   type AnyOperation,
-  type DriveShelf,
+  type Call,
   isPersonal,
   type OpenRoot,
+  type PathCall,
   type PersonalRoot,
+  type PlaceRequest,
   type Root,
 } from "../core/operation.js";
 import { CallScope, type Cancellation, cancelledBy } from "../core/scope.js";
@@ -27,56 +25,15 @@ import {
   unknownOperation,
   unknownRoot,
 } from "../core/texts.js";
+import { VersionCache } from "../core/version-cache.js";
 import { parsePath } from "../path/grammar.js";
-import type { OperationSchema } from "../schema/load.js";
-import type { InputValidator } from "../schema/validate.js";
 import { CallAccess } from "./call-access.js";
+import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gate } from "./gate.js";
-
-export interface RegisteredOperation {
-  readonly operation: AnyOperation;
-  readonly schema: OperationSchema;
-}
-
-export interface DispatchOptions {
-  readonly adapterName: string;
-  readonly operations: ReadonlyMap<string, RegisteredOperation>;
-  readonly roots: readonly OpenRoot[];
-  /** Present: the operations are on drives of the caller, which `drive` names in the input, and not on roots. */
-  readonly drives?: DriveSpace;
-  readonly validator: InputValidator;
-  readonly limits: Limits;
-  /** Shared by adapters that have one limit together. */
-  readonly gate?: Gate;
-  readonly clock: Clock;
-  readonly discloseHostPaths: boolean;
-  /** What a caller may do at all. */
-  readonly authorityOf: (context: SurfaceContext) => Authority;
-  /** Whose drives a caller uses. `undefined`: nobody's. Absent: there are no drives. */
-  readonly driveOwner?: (context: SurfaceContext) => string | undefined;
-  readonly audit?: AuditSink;
-  /** Told of failures that nobody foresaw, with the id that the caller was given. */
-  readonly onInternalError?: (error: unknown, requestId: string) => void;
-}
-
-/** All the drives there can be. */
-export interface DriveSpace {
-  /** @throws INVALID_INPUT for a name that no drive can have */
-  root(drive: string): PersonalRoot;
-  /** @throws as a drive's backend does */
-  shelf(owner: string): Promise<DriveShelf>;
-}
+import type { DispatchOptions } from "./options.js";
 
 /** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
 const CLOSE_PATIENCE_MS = 5000;
-
-/** What is known of a call so far; the audit record is written from it. */
-interface Progress {
-  /** Root and path, as far as they could be understood. */
-  resource: readonly string[] | undefined;
-  bytes: number;
-  authoriser?: Authoriser;
-}
 
 /** A call on its way to its operation. */
 interface Preparing {
@@ -96,6 +53,7 @@ export class Dispatcher {
   #roots: ReadonlyMap<string, OpenRoot>;
   readonly #scheme: Scheme;
   readonly #gate: Gate;
+  readonly #versions: VersionCache;
   #calls = 0;
   #closed = false;
   #whenIdle: () => void = () => {};
@@ -104,6 +62,7 @@ export class Dispatcher {
     this.#options = options;
     this.#roots = byName(options.roots);
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
+    this.#versions = options.versions ?? new VersionCache();
     this.#gate = options.gate ?? new Gate(options.limits.maxConcurrent);
   }
 
@@ -122,7 +81,7 @@ export class Dispatcher {
     if (this.#closed) throw aborted();
     this.#calls++;
     const startedMs = this.#options.clock.monotonicMs();
-    const progress: Progress = { resource: undefined, bytes: 0 };
+    const progress: Progress = { resource: undefined, others: [], bytes: 0 };
     let outcome = "OK";
     try {
       return await this.#run(name, input, context, progress);
@@ -131,7 +90,10 @@ export class Dispatcher {
       outcome = known.code;
       throw known;
     } finally {
-      this.#record(name, context, { progress, outcome, startedMs });
+      const { clock, operations } = this.#options;
+      const operation = operations.has(name) ? name : "unknown";
+      const ms = clock.monotonicMs() - startedMs;
+      this.#record({ operation, context, progress, outcome, ms, time: clock.nowMs() });
       if (--this.#calls === 0) this.#whenIdle();
     }
   }
@@ -149,25 +111,11 @@ export class Dispatcher {
     });
   }
 
-  #record(
-    name: string,
-    context: SurfaceContext,
-    end: { progress: Progress; outcome: string; startedMs: number },
-  ): void {
-    const { clock, audit, operations } = this.#options;
+  #record(call: CallEnd): void {
+    const { audit } = this.#options;
     if (audit === undefined) return;
     try {
-      audit.write({
-        time: clock.nowMs(),
-        caller: context.callerDID === undefined ? "operator" : context.callerDID,
-        operation: operations.has(name) ? name : "unknown",
-        resource: end.progress.resource === undefined ? "" : printResource(end.progress.resource, this.#scheme),
-        outcome: end.outcome,
-        bytes: end.progress.bytes,
-        ms: Math.round((clock.monotonicMs() - end.startedMs) * 1000) / 1000,
-        ...(context.jobId === undefined ? {} : { job: context.jobId }),
-        ...chainOf(end.progress.authoriser),
-      });
+      audit.write(recordOf(call, this.#scheme));
     } catch (error) {
       // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
       this.#unforeseen(error);
@@ -220,23 +168,48 @@ export class Dispatcher {
       authoriser.requireAnyRead([...this.#roots.keys()]);
       const visible = this.#visible(authoriser);
       const { discloseHostPaths } = this.#options;
-      return () => operation.run(given, { limits, budget, resolveAsset, cancellation, visible, discloseHostPaths });
+      const versions = this.#versions;
+      return () =>
+        operation.run(given, { limits, budget, resolveAsset, cancellation, versions, visible, discloseHostPaths });
     }
     if (operation.on === "drives") return this.#prepareDrives(operation, state);
-    const { drives } = this.#options;
-    const rootName = String(given[drives === undefined ? "root" : "drive"]);
-    progress.resource = [rootName];
-    const path = parsePath(rootName, String(given["path"] ?? ""), process.platform === "win32");
-    progress.resource = [rootName, ...path.segments];
+    const call = { limits, budget, resolveAsset, cancellation, versions: this.#versions };
+    if (operation.on === "places") {
+      const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
+      return () => operation.run(given, { ...call, at });
+    }
+    const request = {
+      root: String(given[this.#options.drives === undefined ? "root" : "drive"]),
+      path: String(given["path"] ?? ""),
+      abilities: [operation.ability],
+      changes: operation.changes,
+    };
+    const placed = this.#place(operation, { request, state, call });
+    return () => operation.run(given, placed);
+  }
+
+  /** One place of a call: text first, then rights, then what the operator says of the root. */
+  #place(
+    operation: AnyOperation,
+    { request, state, call }: { request: PlaceRequest; state: Preparing; call: Call },
+  ): PathCall {
+    const { authoriser, progress, scope } = state;
+    const { drives, limits } = this.#options;
+    const { root: rootName, abilities, changes } = request;
+    const isFirst = progress.resource === undefined;
+    if (isFirst) progress.resource = [rootName];
+    const path = parsePath(rootName, request.path, process.platform === "win32");
+    const resource = [rootName, ...path.segments];
+    if (isFirst) progress.resource = resource;
+    else progress.others.push(resource);
     const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
     const root = isPersonal(found) ? this.#ownRoot(found, state) : found;
-    authoriser.require(progress.resource, operation.ability);
+    for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
-    if (operation.changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const access = new CallAccess(root.name, path, { operation, authoriser, scope: state.scope });
+    if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
+    const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope });
     const maxReadBytes = root.maxReadBytes ?? limits.maxReadBytes;
-    const call = { limits: { ...limits, maxReadBytes }, budget, resolveAsset, cancellation, root, path, access };
-    return () => operation.run(given, call);
+    return { ...call, limits: { ...limits, maxReadBytes }, root, path, access };
   }
 
   /** The tree that a root is for this caller. @throws DRIVE_REQUIRES_AUTH */
@@ -284,9 +257,6 @@ export class Dispatcher {
     return internalError(requestId);
   }
 }
-
-const chainOf = (authoriser: Authoriser | undefined) =>
-  authoriser?.chain === undefined ? {} : { chain: authoriser.chain };
 
 const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>
   new Map(roots.map((root) => [root.name, root]));

@@ -3,9 +3,12 @@ import { linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/adapter.js";
-import { ERROR_CODES, type ErrorCode } from "../../src/core/errors.js";
+import { adapterError, ERROR_CODES, type ErrorCode } from "../../src/core/errors.js";
 import {
+  alreadyExists,
+  deniedByPolicy,
   driveConflict,
+  invalidPattern,
   ioError,
   nameClash,
   noSpace,
@@ -105,6 +108,12 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   DRIVE_REQUIRES_AUTH: fail("stat", { root: "mine", path: "" }),
   NAME_CLASH: failing((place) => nameClash(place, "other")),
   CONFLICT: failing((place) => driveConflict(place, "write")),
+  ALREADY_EXISTS: failing(alreadyExists),
+  NO_MATCH: failing((place) => adapterError("NO_MATCH", "", { ...place })),
+  AMBIGUOUS_MATCH: failing((place) => adapterError("AMBIGUOUS_MATCH", "", { ...place })),
+  OVERLAPPING_EDITS: failing((place) => adapterError("OVERLAPPING_EDITS", "", { ...place })),
+  INVALID_PATTERN: failing(() => invalidPattern("[", "missing ]", 0)),
+  DENIED_BY_POLICY: failing((place) => deniedByPolicy(place, "read")),
   QUOTA_EXCEEDED: failing((place) => quotaExceeded(place, { used: 1, limit: 2, unit: "bytes", requested: 3 })),
   STORE_UNAVAILABLE: failing((place) => storeUnavailable(place, "notes")),
   STORE_DAMAGED: failing((place) => storeDamaged(place, "notes")),
