@@ -40,8 +40,8 @@ export interface FileAdapter extends Adapter {
 /** The same as a venue hosts it. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
-  /** Makes the adapter of the callers' drives; whoever makes it closes it. */
-  driveAdapter(): Promise<Adapter>;
+  /** Makes the adapters of the callers' drives; whoever makes them closes them. */
+  driveAdapters(): Promise<readonly Adapter[]>;
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**
@@ -124,9 +124,9 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
-    async driveAdapter() {
-      const { createDriveAdapter } = await import("./adapter/dlfs.js");
-      return createDriveAdapter({
+    async driveAdapters() {
+      const { createDriveAdapters } = await import("./adapter/dlfs.js");
+      return createDriveAdapters({
         ...shared,
         source: parts.drives,
         validator: new InputValidator(),

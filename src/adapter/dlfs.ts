@@ -1,16 +1,33 @@
 import type { DriveSource } from "../backend/drive.js";
 import type { Adapter, OperationMetadata, Rendering } from "../core/adapter.js";
-import type { PersonalRoot } from "../core/operation.js";
+import type { AnyOperation, PersonalRoot } from "../core/operation.js";
 import { invalidInput, notSupportedHere } from "../core/texts.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
 import { isDriveName } from "../drive/name.js";
-import { DRIVE_OPERATIONS } from "../ops/registry.js";
+import { DRIVE_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
 import { driveRoot } from "../roots/open.js";
 import { byDispatchName, describe, withSchemas } from "./metadata.js";
 
-const NAME = "dlfs";
-const DESCRIPTION = "Drives of the caller's own: list, create, delete, and the files in them.";
+/** Two adapters on the same drives: what is done in them, and what is done with them. */
+const ADAPTERS: readonly DriveAdapterFacts[] = [
+  {
+    name: "dlfs",
+    description: "Drives of the caller's own: list, create, delete, and the files in them.",
+    operations: DRIVE_OPERATIONS,
+  },
+  {
+    name: "drive",
+    description: "The caller's own drives as bytes: export, import, verify.",
+    operations: TRANSFER_OPERATIONS,
+  },
+];
+
+interface DriveAdapterFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: readonly AnyOperation[];
+}
 
 export interface DriveAdapterParts
   extends Omit<DispatchOptions, "adapterName" | "operations" | "roots" | "drives" | "discloseHostPaths"> {
@@ -18,13 +35,19 @@ export interface DriveAdapterParts
   readonly source: DriveSource | undefined;
 }
 
-/** The operations on the drives of each caller: those on files, where a drive stands in place of a root, and three more. */
-export function createDriveAdapter({ source, ...parts }: DriveAdapterParts): Adapter {
-  const registered = withSchemas(NAME, DRIVE_OPERATIONS);
+/** The operations on the drives of each caller: those on files, where a drive stands in place of a root, and some more. */
+export const createDriveAdapters = (parts: DriveAdapterParts): readonly Adapter[] =>
+  ADAPTERS.map((facts) => createAdapter(facts, parts));
+
+function createAdapter(
+  { name, description, operations }: DriveAdapterFacts,
+  { source, ...parts }: DriveAdapterParts,
+): Adapter {
+  const registered = withSchemas(name, operations);
   const dispatcher = new Dispatcher({
     ...parts,
-    adapterName: NAME,
-    operations: byDispatchName(NAME, registered),
+    adapterName: name,
+    operations: byDispatchName(name, registered),
     roots: [],
     discloseHostPaths: false,
     drives: {
@@ -36,9 +59,9 @@ export function createDriveAdapter({ source, ...parts }: DriveAdapterParts): Ada
     },
   });
   return {
-    name: NAME,
-    description: DESCRIPTION,
-    operations: registered.map(describeOnDrive),
+    name,
+    description,
+    operations: registered.map((one) => describeOnDrive(name, one)),
     invoke: (operation, input, context) => dispatcher.invoke(operation, input, context ?? {}),
     close: () => dispatcher.close(),
   };
@@ -51,8 +74,8 @@ function rootOf(drive: string, source: DriveSource | undefined): PersonalRoot {
 }
 
 /** Renderings were written for roots. */
-function describeOnDrive(registered: RegisteredOperation): OperationMetadata {
-  const { render, ...metadata } = describe(NAME, registered);
+function describeOnDrive(adapter: string, registered: RegisteredOperation): OperationMetadata {
+  const { render, ...metadata } = describe(adapter, registered);
   if (render === undefined) return metadata;
   return { ...metadata, render: (output, input) => onDrive(render(output, withRoot(input))) };
 }

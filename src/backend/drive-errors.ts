@@ -1,5 +1,6 @@
 import { adapterError, FileAdapterError } from "../core/errors.js";
 import {
+  cannotImport,
   contentTooLarge,
   driveConflict,
   existsNotDirectory,
@@ -32,6 +33,8 @@ export interface DriveDeed {
 export function asCallerError(error: unknown, deed: DriveDeed): unknown {
   if (!(error instanceof FileAdapterError) || Object.hasOwn(error.data, "root")) return error;
   const { place, drive, verb } = deed;
+  const refusal = verb === "import" ? asRefusal(error, drive) : undefined;
+  if (refusal !== undefined) return refusal;
   switch (error.code) {
     case "NOT_FOUND":
       return notFound(place);
@@ -70,6 +73,23 @@ export function asCallerError(error: unknown, deed: DriveDeed): unknown {
     default:
       return error;
   }
+}
+
+/** What is wrong with what comes, and what to do about it. */
+const REMEDIES: Partial<Readonly<Record<FileAdapterError["code"], string>>> = {
+  BAD_FORMAT: "It is damaged, or no export of drives: export it again",
+  UNSUPPORTED_CELL: "Only drives can be imported, without anything else",
+  MISSING_CELL: "A part is missing: give all files of one export, in their order, or export it again",
+  LIMIT: "Import drive by drive, or have 'drives.limits' raised",
+  FUTURE_TIME: "Correct the clock of the machine that wrote it, or of this one, and export it again",
+  KEY_REQUIRED: "Name the drive it goes into, and with 'from' which one, or import the key that signed it",
+};
+
+function asRefusal({ code, message }: FileAdapterError, drive: string): FileAdapterError | undefined {
+  if (code === "INVALID_PATH") return adapterError(code, message, { root: drive, path: "" });
+  const remedy = REMEDIES[code];
+  if (remedy === undefined || code === "EXISTS") return undefined;
+  return cannotImport(code, drive, `${message}. ${remedy}`);
 }
 
 /** Where a tree is walked, what is damaged can lie below the requested place: that stands in the text. */

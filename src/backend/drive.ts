@@ -13,8 +13,8 @@ import type {
   WriteOptions,
   Written,
 } from "../core/backend.js";
+import { ending } from "../core/ending.js";
 import type { RelPath } from "../core/path.js";
-import type { CallScope } from "../core/scope.js";
 import {
   existsNotDirectory,
   isADirectory,
@@ -32,7 +32,7 @@ import { describe, directoryAt, locate, makeDirectories, type Spot, sized, statA
 /** Where everybody's drives are. */
 export interface DriveSource {
   /** @param owner DID of whoever has proved to be it @throws STORE_UNAVAILABLE, STORE_DAMAGED */
-  of(owner: string): Promise<Pick<OwnerDrives, "list" | "create" | "delete" | "read" | "change">>;
+  of(owner: string): Promise<OwnerDrives>;
 }
 
 /** Whose drive it is, and under which names. */
@@ -236,23 +236,5 @@ function authoriseParents(path: RelPath, { from, to }: { from: number; to: numbe
     access.scope.checkpoint();
     const segments = path.segments.slice(0, index + 1);
     access.create(segments, segments);
-  }
-}
-
-/** Content that fails when its call has ended: whoever waits for it holds up every other change of the owner's drives. */
-async function* ending(content: AsyncIterable<Uint8Array>, scope: CallScope): AsyncGenerator<Uint8Array> {
-  const chunks = content[Symbol.asyncIterator]();
-  let isOver = false;
-  try {
-    for (;;) {
-      scope.checkpoint();
-      const { done, value } = await scope.race(chunks.next());
-      isOver = done === true;
-      if (isOver) return;
-      yield value;
-    }
-  } finally {
-    // Not waited for: a source that hangs would hang here too.
-    if (!isOver) void Promise.resolve(chunks.return?.()).catch(() => {});
   }
 }

@@ -38,6 +38,12 @@ export const ERROR_CODES = {
   INVALID_PATTERN: { http: 400, rpc: -32602, retry: false },
   DENIED_BY_POLICY: { http: 403, rpc: -32003, retry: false },
   QUOTA_EXCEEDED: { http: 507, rpc: -32603, retry: false },
+  BAD_FORMAT: { http: 422, rpc: -32602, retry: false },
+  UNSUPPORTED_CELL: { http: 422, rpc: -32602, retry: false },
+  MISSING_CELL: { http: 422, rpc: -32602, retry: false },
+  LIMIT: { http: 413, rpc: -32602, retry: false },
+  FUTURE_TIME: { http: 422, rpc: -32602, retry: false },
+  KEY_REQUIRED: { http: 403, rpc: -32602, retry: false },
   STORE_UNAVAILABLE: { http: 503, rpc: -32603, retry: true },
   STORE_DAMAGED: { http: 500, rpc: -32603, retry: false },
   PERMISSION_DENIED: { http: 403, rpc: -32003, retry: false },
@@ -51,15 +57,8 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Codes that only `venue-files/drive` throws, beside some of those above: what works on values answers no call. */
-export type DriveErrorCode =
-  | "BAD_FORMAT"
-  | "UNSUPPORTED_CELL"
-  | "MISSING_CELL"
-  | "LIMIT"
-  | "EXISTS"
-  | "FUTURE_TIME"
-  | "KEY_REQUIRED";
+/** A code that only `venue-files/drive` throws, beside some of those above: what works on values answers no call. */
+export type DriveErrorCode = "EXISTS";
 export type ErrorData = Readonly<Record<string, unknown>>;
 
 /**

@@ -4,7 +4,7 @@ import type { Ability } from "./capability.js";
 import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
-import type { Cancellation } from "./scope.js";
+import type { CallScope, Cancellation } from "./scope.js";
 import type { VersionCache } from "./version-cache.js";
 
 /** What can be said of a root whoever asks. */
@@ -52,6 +52,47 @@ export interface DriveShelf {
   create(drive: string): Promise<boolean>;
   /** `false`: it was not there. */
   delete(drive: string): Promise<boolean>;
+  /** The drives as bytes, while they are read. @throws NOT_FOUND when there are none */
+  exportDrive(what: DriveExport): AsyncIterable<{ readonly bytes: Uint8Array }>;
+  /** Merges an export into the drives, all or nothing. @param files read once, each to its end */
+  importDrive(files: readonly AsyncIterable<Uint8Array>[], options: DriveImport): Promise<DriveImported>;
+  /** Reads a whole drive. @param onStep called before each part of it; what it throws ends the reading */
+  verify(drive: string, onStep: () => void): Promise<DriveCheck>;
+}
+
+/** What an export is of: all drives of the caller, signed (default) or as peers keep them, or one. */
+export interface DriveExport {
+  readonly top?: "signed" | "drive" | "owners" | "region";
+  readonly drive?: string;
+  readonly region?: "dlfs" | "fs";
+}
+
+/** Where an import goes. */
+export interface DriveImport {
+  /** The drive it goes into; absent: drives of the caller's own, under their names. */
+  readonly drive?: string;
+  /** The one drive of several that is imported. */
+  readonly from?: string;
+  readonly source?: "reference";
+}
+
+export interface DriveImported {
+  /** That something was imported into. */
+  readonly drives: readonly string[];
+  readonly bytes: number;
+  readonly cells: number;
+  /** Owners that were left out, since their signature is not good. */
+  readonly refused: number;
+}
+
+export interface DriveCheck {
+  readonly files: number;
+  readonly directories: number;
+  /** Of the files that are whole. */
+  readonly bytes: number;
+  /** Paths of what cannot be read, as far as they fit. */
+  readonly damaged: readonly (readonly string[])[];
+  readonly damagedCount: number;
 }
 
 /** What every operation knows of its call. */
@@ -96,8 +137,10 @@ export interface RootsCall extends Call {
 }
 
 /** The call of an operation on the caller's drives themselves, authorised. */
-export interface DrivesCall {
+export interface DrivesCall extends Call {
   readonly shelf: DriveShelf;
+  /** An operation that changes something commits before it does. */
+  readonly scope: CallScope;
   /** Whether the caller holds any grant in a drive. */
   sees(drive: string): boolean;
 }
@@ -129,6 +172,10 @@ export type Operation<Input, Output> =
 /** One operation on whole drives. */
 export type DriveOperation<Input, Output> = OperationBase<Input, Output> & {
   readonly on: "drives";
+  /** Abilities that it needs beside `ability`. */
+  readonly also?: readonly Ability[];
+  /** Whether a call is on all drives of the caller, also where it names one. */
+  isOnAll?(input: Input): boolean;
   run(input: Input, call: DrivesCall): Promise<Output>;
 };
 

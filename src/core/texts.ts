@@ -1,4 +1,4 @@
-import { adapterError, type FileAdapterError } from "./errors.js";
+import { adapterError, type ErrorCode, type FileAdapterError } from "./errors.js";
 
 /** A path in a root, as the caller may see it: the canonical requested path, or the raw text where the grammar failed. */
 export interface Place {
@@ -109,8 +109,13 @@ export const tooLargeToRead = (place: Place, size: number, limit: number, advice
     { ...at(place), size, limit },
   );
 
-export const contentTooLarge = (place: Place, size: number, limit: number): FileAdapterError =>
-  adapterError("TOO_LARGE", `Content too large: ${size} bytes, limit ${limit}`, { ...at(place), size, limit });
+/** @param advice names the next useful call */
+export const contentTooLarge = (place: Place, size: number, limit: number, advice = ""): FileAdapterError =>
+  adapterError("TOO_LARGE", `Content too large: ${size} bytes, limit ${limit}${advice === "" ? "" : `. ${advice}`}`, {
+    ...at(place),
+    size,
+    limit,
+  });
 
 export const assetNotFound = (place: Place, ref: string): FileAdapterError =>
   adapterError("ASSET_NOT_FOUND", `Asset not found: ${escapeText(ref)}`, at(place));
@@ -194,6 +199,10 @@ export const quotaExceeded = (place: Place, { used, limit, unit, requested }: Qu
     `Quota of root '${r(place)}' exceeded: ${used} of ${limit} ${unit} used, ${requested} more requested`,
     { ...at(place), used, limit, unit, requested },
   );
+
+/** @param drive its name, or `""` for the drives of the caller @param reason with what to do about it */
+export const cannotImport = (code: ErrorCode, drive: string, reason: string): FileAdapterError =>
+  adapterError(code, `Cannot import drive '${escapeText(drive)}': ${reason}`, { root: drive, path: "" });
 
 /** @param drive its name, or `""` for the drives of the caller */
 export const storeUnavailable = (place: Place, drive: string): FileAdapterError =>

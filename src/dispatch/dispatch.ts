@@ -172,8 +172,8 @@ export class Dispatcher {
       return () =>
         operation.run(given, { limits, budget, resolveAsset, cancellation, versions, visible, discloseHostPaths });
     }
-    if (operation.on === "drives") return this.#prepareDrives(operation, state);
     const call = { limits, budget, resolveAsset, cancellation, versions: this.#versions };
+    if (operation.on === "drives") return this.#prepareDrives(operation, state, call);
     if (operation.on === "places") {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
       return () => operation.run(given, { ...call, at });
@@ -217,23 +217,22 @@ export class Dispatcher {
     return { ...root, backend: root.backendFor(this.#owner(root.name, state)) };
   }
 
-  #prepareDrives(operation: DrivesOperation, state: Preparing): () => Promise<unknown> {
+  #prepareDrives(operation: DrivesOperation, state: Preparing, call: Call): () => Promise<unknown> {
     const { given, authoriser, progress, scope } = state;
     const { drives } = this.#options;
     if (drives === undefined) throw unknownOperation(operation.name);
     const drive = given["drive"] === undefined ? undefined : String(given["drive"]);
-    progress.resource = drive === undefined ? [] : [drive];
+    const isOnAll = operation.isOnAll?.(given) ?? false;
+    progress.resource = drive === undefined || isOnAll ? [] : [drive];
     const name = drive === undefined ? "dlfs" : drives.root(drive).drive;
     const owner = this.#owner(name, state);
-    if (drive === undefined) authoriser.requireReadSomewhere();
-    else authoriser.require([drive], operation.ability);
+    if (drive === undefined && !isOnAll) authoriser.requireReadSomewhere();
+    else for (const can of [operation.ability, ...(operation.also ?? [])]) authoriser.require(progress.resource, can);
     const sees = (one: string): boolean => authoriser.seesRoot(one);
     return async () => {
       try {
         const shelf = await scope.race(drives.shelf(owner));
-        // What has begun is not taken back: the answer waits for it.
-        if (operation.changes) scope.commit();
-        return await scope.race(operation.run(given, { shelf, sees }));
+        return await scope.race(operation.run(given, { ...call, shelf, sees, scope }));
       } catch (error) {
         throw asCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
       }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { AssetContent } from "../core/adapter.js";
 import type { Body } from "../core/backend.js";
-import type { PathCall } from "../core/operation.js";
-import { assetNoContent, assetNotFound, contentTooLarge, invalidInput, ioError } from "../core/texts.js";
+import type { Awaitable } from "../core/io.js";
+import type { Call, PathCall } from "../core/operation.js";
+import { assetNoContent, assetNotFound, contentTooLarge, invalidInput, ioError, type Place } from "../core/texts.js";
 
 /** The four ways to give new content; exactly one is allowed. */
 export interface ContentSource {
@@ -31,18 +32,25 @@ export function checkOneSource(input: ContentSource): void {
   );
 }
 
+/** What content is loaded for. */
+export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "cancellation"> {
+  /** For errors. */
+  readonly place: Place;
+}
+
 /** The content of a write, produced when the backend asks for it. */
-export function bodyOf(input: ContentSource, call: PathCall): Body {
-  const { asset } = input;
-  if (asset !== undefined) return { load: () => loadAsset(asset, call) };
-  return {
-    load() {
-      const bytes = decode(input);
-      const limit = call.limits.maxWriteBytes;
-      if (bytes.length > limit) throw contentTooLarge(call.access.place, bytes.length, limit);
-      return bytes;
-    },
-  };
+export function bodyOf(input: ContentSource, { limits, resolveAsset, cancellation, access }: PathCall): Body {
+  const { place } = access;
+  return { load: () => loadContent(input, { limits, resolveAsset, cancellation, place }) };
+}
+
+/** The same for what is no file. @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT */
+export function loadContent(input: ContentSource, call: ContentCall): Awaitable<Buffer | AsyncIterable<Uint8Array>> {
+  if (input.asset !== undefined) return loadAsset(input.asset, call);
+  const bytes = decode(input);
+  const limit = call.limits.maxWriteBytes;
+  if (bytes.length > limit) throw contentTooLarge(call.place, bytes.length, limit);
+  return bytes;
 }
 
 function decode(input: ContentSource): Buffer {
@@ -74,8 +82,8 @@ function decodeBase64(text: string): Buffer {
   return bytes;
 }
 
-async function loadAsset(reference: string, call: PathCall): Promise<Buffer | AsyncIterable<Uint8Array>> {
-  const { place } = call.access;
+async function loadAsset(reference: string, call: ContentCall): Promise<Buffer | AsyncIterable<Uint8Array>> {
+  const { place } = call;
   const found = await call.resolveAsset?.(reference, call.cancellation?.signal);
   if (found === undefined) throw assetNotFound(place, reference);
   if (found.content === null) throw assetNoContent(place, reference);
@@ -86,18 +94,18 @@ async function loadAsset(reference: string, call: PathCall): Promise<Buffer | As
 async function* verified(
   asset: AssetContent,
   content: NonNullable<AssetContent["content"]>,
-  call: PathCall,
+  call: ContentCall,
 ): AsyncGenerator<Uint8Array> {
   const limit = call.limits.maxContentSize;
   const hash = createHash("sha256");
   let size = 0;
   for await (const chunk of content instanceof Uint8Array ? [content] : content) {
     size += chunk.length;
-    if (size > limit) throw contentTooLarge(call.access.place, size, limit);
+    if (size > limit) throw contentTooLarge(call.place, size, limit);
     hash.update(chunk);
     yield chunk;
   }
   if (asset.sha256 !== undefined && hash.digest("hex") !== asset.sha256.toLowerCase()) {
-    throw ioError(call.access.place, "ASSET_HASH_MISMATCH");
+    throw ioError(call.place, "ASSET_HASH_MISMATCH");
   }
 }

@@ -7,5 +7,8 @@ export const createDrive: DriveOperation<{ drive: string }, { created: boolean }
   ability: "crud/write",
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  run: async ({ drive }, { shelf }) => ({ created: await shelf.create(drive) }),
+  async run({ drive }, { shelf, scope }) {
+    scope.commit();
+    return { created: await shelf.create(drive) };
+  },
 };

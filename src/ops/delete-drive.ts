@@ -7,7 +7,8 @@ export const deleteDrive: DriveOperation<{ drive: string }, { deleted: boolean; 
   ability: "crud/delete",
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  async run({ drive }, { shelf }) {
+  async run({ drive }, { shelf, scope }) {
+    scope.commit();
     const existed = await shelf.delete(drive);
     return { deleted: existed, existed };
   },

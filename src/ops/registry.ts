@@ -3,6 +3,8 @@ import { append } from "./append.js";
 import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
 import { deleteDrive } from "./delete-drive.js";
+import { exportDrive } from "./export-drive.js";
+import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
 import { listDrives } from "./list-drives.js";
 import { mkdir } from "./mkdir.js";
@@ -10,6 +12,7 @@ import { read } from "./read.js";
 import { roots } from "./roots.js";
 import { stat } from "./stat.js";
 import { tree } from "./tree.js";
+import { verifyDrive } from "./verify-drive.js";
 import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
@@ -20,3 +23,6 @@ export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
   ...[listDrives, createDrive, deleteDrive],
   ...[list, tree, read, write, append, mkdir, deleteEntry, stat],
 ];
+
+/** Those that move whole drives, or check them. */
+export const TRANSFER_OPERATIONS: readonly AnyOperation[] = [exportDrive, importDrive, verifyDrive];

@@ -6,6 +6,7 @@ import type { SurfaceContext } from "../../src/core/adapter.js";
 import { adapterError, ERROR_CODES, type ErrorCode } from "../../src/core/errors.js";
 import {
   alreadyExists,
+  cannotImport,
   deniedByPolicy,
   driveConflict,
   invalidPattern,
@@ -115,6 +116,12 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   INVALID_PATTERN: failing(() => invalidPattern("[", "missing ]", 0)),
   DENIED_BY_POLICY: failing((place) => deniedByPolicy(place, "read")),
   QUOTA_EXCEEDED: failing((place) => quotaExceeded(place, { used: 1, limit: 2, unit: "bytes", requested: 3 })),
+  BAD_FORMAT: failing(() => cannotImport("BAD_FORMAT", "notes", "it is damaged")),
+  UNSUPPORTED_CELL: failing(() => cannotImport("UNSUPPORTED_CELL", "notes", "it holds a set")),
+  MISSING_CELL: failing(() => cannotImport("MISSING_CELL", "notes", "a part is missing")),
+  LIMIT: failing(() => cannotImport("LIMIT", "notes", "it is too large")),
+  FUTURE_TIME: failing(() => cannotImport("FUTURE_TIME", "notes", "it is from tomorrow")),
+  KEY_REQUIRED: failing(() => cannotImport("KEY_REQUIRED", "notes", "it is of somebody else")),
   STORE_UNAVAILABLE: failing((place) => storeUnavailable(place, "notes")),
   STORE_DAMAGED: failing((place) => storeDamaged(place, "notes")),
   PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),

@@ -4,6 +4,7 @@ import type { AuditRecord } from "../../src/audit/record.js";
 import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { Adapter, SurfaceContext } from "../../src/core/adapter.js";
+import type { Limits } from "../../src/core/limits.js";
 import type { DriveEngineOptions } from "../../src/drive/engine/engine.js";
 import type { CellStore } from "../../src/drive/store/cell-store.js";
 import { openDrives, type TestDrives } from "../backend/open-drives.js";
@@ -18,6 +19,8 @@ export interface DriveGroundOptions {
   readonly capabilities?: CapabilityRules;
   readonly limits?: NonNullable<DriveEngineOptions["limits"]>;
   readonly store?: () => CellStore;
+  /** Of the adapters. */
+  readonly fileLimits?: Partial<Limits>;
 }
 
 /** The root `mine`, which is the drive `notes` of whoever calls, `fixed`, which is the same to read, and the operations on drives. */
@@ -31,7 +34,7 @@ export interface DriveGround {
 
 /** Declares a ground, new for each test. */
 export function useDrives(options: DriveGroundOptions = {}): DriveGround {
-  let opened: { drives: TestDrives; files: HostedFileAdapter; dlfs: Adapter } | undefined;
+  let opened: { drives: TestDrives; files: HostedFileAdapter; onDrives: readonly Adapter[] } | undefined;
   const audit: AuditRecord[] = [];
   const internal: unknown[] = [];
   const parts = () => {
@@ -42,32 +45,34 @@ export function useDrives(options: DriveGroundOptions = {}): DriveGround {
     const { limits, store } = options;
     const drives = openDrives({ ...(limits ? { limits } : {}), ...(store ? { store: store() } : {}) });
     const roots = { mine: { dlfs: "notes" }, fixed: { dlfs: "notes", readOnly: true }, tmp: { temp: true } } as const;
-    const files = await assembleAdapter(parseFileConfig({ roots }, { baseDir: "/" }), {
-      drives,
-      discloseHostPaths: true,
-      audit: { write: (record) => void audit.push(record), close: async () => {} },
-      onInternalError: (error) => void internal.push(error),
-      capabilities: {
-        venueDid: VENUE,
-        operator: VENUE,
-        publicCaps: [{ with: "file://", can: "crud" }],
-        ...options.capabilities,
+    const files = await assembleAdapter(
+      parseFileConfig({ roots, limits: options.fileLimits ?? {} }, { baseDir: "/" }),
+      {
+        drives,
+        discloseHostPaths: true,
+        audit: { write: (record) => void audit.push(record), close: async () => {} },
+        onInternalError: (error) => void internal.push(error),
+        capabilities: {
+          venueDid: VENUE,
+          operator: VENUE,
+          publicCaps: [{ with: "file://", can: "crud" }],
+          ...options.capabilities,
+        },
       },
-    });
-    opened = { drives, files, dlfs: await files.driveAdapter() };
+    );
+    opened = { drives, files, onDrives: await files.driveAdapters() };
   });
   afterEach(async () => {
-    await opened?.dlfs.close();
+    for (const adapter of opened?.onDrives ?? []) await adapter.close();
     await opened?.files.close();
     await opened?.drives.close();
     audit.length = 0;
     internal.length = 0;
   });
   const invoke = (operation: string, input: object, context: SurfaceContext) => {
-    const { files, dlfs } = parts();
-    return operation.startsWith("dlfs:")
-      ? dlfs.invoke(operation, input, context)
-      : files.invoke(operation, input, context);
+    const { files, onDrives } = parts();
+    const adapter = onDrives.find(({ name }) => operation.startsWith(`${name}:`)) ?? files;
+    return adapter.invoke(operation, input, context);
   };
   return {
     get files() {

@@ -42,8 +42,11 @@ export interface OwnerDrives {
    * @throws what {@link importFiles} does
    */
   importDrive(files: readonly AsyncIterable<Uint8Array>[], options?: ImportOptions): Promise<ImportReport>;
-  /** Reads a whole drive and says what is damaged. @throws INVALID_PATH */
-  verify(drive: string): Promise<VerifyReport>;
+  /**
+   * Reads a whole drive and says what is damaged. @throws INVALID_PATH
+   * @param onStep called before each part that is read; what it throws ends the reading
+   */
+  verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<VerifyReport>;
 }
 
 /** Longest run of the work of one change: those behind it wait. */
@@ -58,7 +61,7 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
     read: async (drive) => readOne(drive, queue(), parts),
     exportDrive: (options = {}) => exportAll(did, options, { queue, parts }),
     importDrive: async (files, options = {}) => importFiles(files, options, { did, queue: queue(), parts }),
-    verify: async (drive) => verifyOne(drive, queue(), parts),
+    verify: async (drive, onStep) => verifyOne(drive, { queue: queue(), parts, onStep }),
     async change(drive, work) {
       checkDrive(drive);
       // In a box, since what it returns may be anything.
@@ -207,12 +210,18 @@ async function* exportAll(
   }
 }
 
-async function verifyOne(drive: string, queue: OwnerQueue, parts: EngineParts): Promise<VerifyReport> {
+interface Verifying {
+  readonly queue: OwnerQueue;
+  readonly parts: EngineParts;
+  readonly onStep: ((seen: VerifyReport) => void) | undefined;
+}
+
+async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Promise<VerifyReport> {
   checkDrive(drive);
   return guarded({ drive, path: [] }, () =>
     withDrives(queue, parts, async (drives, _, overlay) => {
       const root = drives.get(drive) ?? null;
-      return verifyTree(cellOf(root ?? createDrive(null, { at: 0 })).ref, parts, overlay);
+      return verifyTree(cellOf(root ?? createDrive(null, { at: 0 })).ref, { store: parts.store, overlay, onStep });
     }),
   );
 }

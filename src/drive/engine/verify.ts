@@ -1,7 +1,7 @@
+import type { CellStore } from "../store/cell-store.js";
 import { type CellPool, createCellPool, createScope, type Overlay } from "./cells.js";
 import type { DriveEntry } from "./drives.js";
 import { isDamage } from "./fault.js";
-import type { EngineParts } from "./owner-queue.js";
 import { entriesAt, readAt, type Tree } from "./tree-read.js";
 
 export interface VerifyReport {
@@ -22,14 +22,23 @@ interface Verifying {
   readonly pool: CellPool;
   readonly overlay: Overlay;
   readonly ref: Uint8Array;
+  readonly step: () => void;
   readonly report: { files: number; directories: number; bytes: number; damaged: string[][]; damagedCount: number };
 }
 
+export interface VerifyOptions {
+  readonly store: CellStore;
+  readonly overlay: Overlay;
+  /** Called before each part that is read; what it throws ends the reading. */
+  readonly onStep?: ((seen: VerifyReport) => void) | undefined;
+}
+
 /** Reads everything there is in a drive and checks it. @param ref of its root */
-export async function verifyTree(ref: Uint8Array, { store }: EngineParts, overlay: Overlay): Promise<VerifyReport> {
+export async function verifyTree(ref: Uint8Array, options: VerifyOptions): Promise<VerifyReport> {
+  const { store, overlay, onStep = () => {} } = options;
   const pool = createCellPool({ store, verifyReads: true, cacheBytes: 2 ** 20 });
   const report: Verifying["report"] = { files: 0, directories: 0, bytes: 0, damaged: [], damagedCount: 0 };
-  const verifying: Verifying = { pool, overlay, ref, report };
+  const verifying: Verifying = { pool, overlay, ref, report, step: () => onStep(report) };
   const waiting: string[][] = [[]];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const here = path;
@@ -48,6 +57,7 @@ async function verifyFile(path: string[], { size }: DriveEntry, verifying: Verif
   const isWhole = await readable(path, verifying, async (tree) => {
     let offset = 0;
     do {
+      verifying.step();
       await readAt(tree, path, { offset, length: WINDOW_BYTES });
       offset += WINDOW_BYTES;
     } while (offset < size);
@@ -61,9 +71,10 @@ async function verifyFile(path: string[], { size }: DriveEntry, verifying: Verif
 /** @returns undefined for what is damaged, which has been reported then */
 async function readable<T>(
   path: string[],
-  { pool, overlay, ref, report }: Verifying,
+  { pool, overlay, ref, report, step }: Verifying,
   read: (tree: Tree) => Promise<T>,
 ): Promise<T | undefined> {
+  step();
   try {
     const scope = createScope(pool, overlay);
     return await read({ root: await scope.open(ref), scope });
