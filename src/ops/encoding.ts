@@ -1,0 +1,156 @@
+import { isUtf8 } from "node:buffer";
+import { createRequire } from "node:module";
+
+/** One way to write text as bytes, taken strictly: what does not come back as the same bytes is not text. */
+export interface TextCodec {
+  /** `utf-8`, `utf-16le`, or a name as it was given, in lower case. */
+  readonly name: string;
+  /** Bytes of a line feed, which is the byte 0x0a and otherwise zeros; it stands at a multiple of them. */
+  readonly unit: 1 | 2;
+  /** The byte 0x0a at the end of a line feed's bytes, and not at their start. */
+  readonly bigEndian: boolean;
+  /** A byte order mark is kept, as U+FEFF. `undefined`: not text in this encoding, wherever the fault is. */
+  decode(bytes: Buffer): string | undefined;
+  /** `undefined`: a character has no bytes in this encoding. */
+  encode(text: string): Buffer | undefined;
+}
+
+/** How the text of a file is written. */
+export interface TextForm {
+  /** As {@link TextCodec.name}. */
+  readonly encoding: string;
+  /** The file starts with a byte order mark. */
+  readonly bom: boolean;
+}
+
+/** The text of a whole file, without its byte order mark. */
+export interface DecodedText extends TextForm {
+  readonly text: string;
+}
+
+const BOM = "\ufeff";
+const LONGEST_NAME = 40;
+/** What iconv-lite knows beside ways to write text, or what writes a line feed in a way of its own. */
+const NO_TEXT_ENCODING = /^(base64|hex|.*utf7.*|utf32.*|ucs4.*|.*utf8.*|cesu8)$/;
+
+export const UTF8: TextCodec = {
+  name: "utf-8",
+  unit: 1,
+  bigEndian: false,
+  decode: (bytes) => (isUtf8(bytes) ? bytes.toString("utf8") : undefined),
+  encode: (text) => (text.isWellFormed() ? Buffer.from(text, "utf8") : undefined),
+};
+
+const UTF16LE: TextCodec = {
+  name: "utf-16le",
+  unit: 2,
+  bigEndian: false,
+  decode(bytes) {
+    const text = bytes.length % 2 === 0 ? bytes.toString("utf16le") : undefined;
+    return text?.isWellFormed() === true ? text : undefined;
+  },
+  encode: (text) => (text.isWellFormed() ? Buffer.from(text, "utf16le") : undefined),
+};
+
+const UTF16BE: TextCodec = {
+  name: "utf-16be",
+  unit: 2,
+  bigEndian: true,
+  decode: (bytes) => (bytes.length % 2 === 0 ? UTF16LE.decode(Buffer.from(bytes).swap16()) : undefined),
+  encode: (text) => UTF16LE.encode(text)?.swap16(),
+};
+
+/**
+ * How to read a file's text. Nothing is guessed: it is UTF-8, or UTF-16 where a byte order mark says so, unless a name
+ * is given, which is then taken at its word.
+ * @param head the first bytes of the file, at least two where there are
+ * @returns `undefined`: the head contradicts the name; or the name is not known
+ */
+export function codecOf(head: Buffer, encoding?: string): TextCodec | undefined {
+  const marked = byMark(head);
+  if (encoding === undefined) return marked ?? UTF8;
+  switch (bareName(encoding)) {
+    case "utf16":
+      return marked;
+    case "utf16le":
+    case "ucs2":
+      return marked === UTF16BE ? undefined : UTF16LE;
+    case "utf16be":
+      return marked === UTF16LE ? undefined : UTF16BE;
+    default:
+      return byName(encoding);
+  }
+}
+
+/** Whether {@link codecOf} knows a name. */
+export const isEncodingName = (name: string): boolean =>
+  name.length <= LONGEST_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);
+
+/**
+ * The text of a whole file, byte for byte: terminators stay as they are, and {@link encodeText} gives the same bytes.
+ * @param encoding as for {@link codecOf}
+ * @returns `undefined`: the bytes are not text in that encoding
+ */
+export function decodeText(bytes: Buffer, encoding?: string): DecodedText | undefined {
+  const codec = codecOf(bytes, encoding);
+  const text = codec?.decode(bytes);
+  if (codec === undefined || text === undefined) return undefined;
+  const bom = text.startsWith(BOM);
+  return { text: bom ? text.slice(BOM.length) : text, encoding: codec.name, bom };
+}
+
+/**
+ * Bytes of a text, written as another was.
+ * @returns `undefined`: some of it cannot be written so, or would not come back
+ */
+export function encodeText(text: string, { encoding, bom }: TextForm): Buffer | undefined {
+  return codecOf(Buffer.alloc(0), encoding)?.encode(bom ? BOM + text : text);
+}
+
+const bareName = (name: string): string => name.toLowerCase().replace(/[^0-9a-z]/g, "");
+
+function byMark(head: Buffer): TextCodec | undefined {
+  if (head.length < 2) return undefined;
+  if (head[0] === 0xff && head[1] === 0xfe) return UTF16LE;
+  return head[0] === 0xfe && head[1] === 0xff ? UTF16BE : undefined;
+}
+
+function byName(name: string): TextCodec | undefined {
+  const bare = bareName(name);
+  if (bare === "utf8") return UTF8;
+  if (bare === "latin1" || bare === "iso88591") return latin1(name.toLowerCase());
+  return NO_TEXT_ENCODING.test(bare) ? undefined : byTable(name.toLowerCase());
+}
+
+const latin1 = (name: string): TextCodec => ({
+  name,
+  unit: 1,
+  bigEndian: false,
+  decode: (bytes) => bytes.toString("latin1"),
+  encode(text) {
+    const bytes = Buffer.from(text, "latin1");
+    return bytes.toString("latin1") === text ? bytes : undefined;
+  },
+});
+
+/** One of the tables of iconv-lite, loaded when the first is named: that takes a tenth of a second. */
+function byTable(name: string): TextCodec | undefined {
+  const iconv: typeof import("iconv-lite") = createRequire(import.meta.url)("iconv-lite");
+  if (!iconv.encodingExists(name)) return undefined;
+  const toText = (bytes: Buffer): string => iconv.decode(bytes, name, { stripBOM: false });
+  const toBytes = (text: string): Buffer => iconv.encode(text, name, { addBOM: false });
+  return {
+    name,
+    unit: 1,
+    bigEndian: false,
+    decode(bytes) {
+      const text = toText(bytes);
+      // The tables give U+FFFD for a byte without meaning, and take it back for one of them.
+      return !text.includes("\ufffd") && toBytes(text).equals(bytes) ? text : undefined;
+    },
+    encode(text) {
+      const bytes = toBytes(text);
+      return !text.includes("\ufffd") && toText(bytes) === text ? bytes : undefined;
+    },
+  };
+}
