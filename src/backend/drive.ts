@@ -24,7 +24,7 @@ import {
   parentMissing,
   rootDelete,
 } from "../core/texts.js";
-import type { DriveChange, DriveSnapshot, OwnerDrives } from "../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives, StagedContent } from "../drive/engine/engine.js";
 import { sortByName } from "../path/order.js";
 import { asCallerError } from "./drive-errors.js";
 import { describe, directoryAt, locate, makeDirectories, type Spot, sized, statAt, walkBelow } from "./drive-tree.js";
@@ -38,7 +38,7 @@ export interface DriveSource {
 /** Whose drive it is, and under which names. */
 export interface DriveBackendOptions {
   /** Asked anew by each call. */
-  readonly open: () => Promise<Pick<OwnerDrives, "read" | "change">>;
+  readonly open: () => Promise<Pick<OwnerDrives, "read" | "change" | "stage">>;
   readonly drive: string;
   /** For errors. */
   readonly rootName: string;
@@ -178,15 +178,17 @@ export class DriveBackend implements Backend {
       };
       const first = await this.#look(check);
       authoriseParents(path, { from: first.depth, to: last }, access);
-      const content = await body.load();
+      const loaded = await body.load();
       access.scope.checkpoint();
+      // What is still on its way holds up nobody else's change.
+      const content = Buffer.isBuffer(loaded) ? loaded : await this.#stage(ending(loaded, access.scope));
       return this.#change(async (tree) => {
         // Others may have changed the tree while the content was on its way.
         const spot = await check(tree);
         authoriseParents(path, { from: spot.depth, to: first.depth }, access);
         await makeDirectories(tree, path, { from: spot.depth, to: last });
         const put = how.verb === "append" ? tree.appendFile.bind(tree) : tree.writeFile.bind(tree);
-        const written = await put(path.segments, Buffer.isBuffer(content) ? content : ending(content, access.scope));
+        const written = await put(path.segments, content);
         access.scope.commit();
         return written;
       });
@@ -218,6 +220,10 @@ export class DriveBackend implements Backend {
 
   async #change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T> {
     return (await this.#open()).change(this.#drive, work);
+  }
+
+  async #stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent> {
+    return (await this.#open()).stage(content);
   }
 
   async #look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import type { FileAdapterError } from "../core/errors.js";
 import type { Built, Weight } from "./built.js";
-import { checkParts } from "./check-parts.js";
+import { type Checked, checkParts } from "./check-parts.js";
 import { driveError } from "./error.js";
 import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "./limits.js";
 import { makeValue } from "./make-value.js";
@@ -86,6 +86,13 @@ export const missingCell = (hash?: string): FileAdapterError =>
 /** Checks a cell as far as that can be done without its branches. @throws BAD_FORMAT */
 export function checkAlone(cell: ParsedCell, ref: Uint8Array, limits: CellLimits): void {
   build({ cell, ref }, new Map(), limits);
+}
+
+/** As {@link checkAlone} for a cell of which nothing is kept that can grow: makes no values, so that texts are checked when they are read. */
+export function checkShape(cell: ParsedCell): Checked {
+  const parts = cell.refs.map((part) => (part.cell === undefined ? undefined : checkShape(part.cell)));
+  const { slot, shared } = checkParts(cell, parts);
+  return { cell, parts, slot, shared };
 }
 
 /** The hash of a branch, by its Ref. */

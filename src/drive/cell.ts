@@ -22,7 +22,10 @@ export const hashOf = (value: Value): string => toHex(hashOfRef(cellOf(value).re
 export const isEmbedded = (value: Value): boolean => !isBranch(cellOf(value).ref);
 
 /** The top cell of a value. */
-export const cellOf = (value: Value): Cell => encodeWith(value, undefined);
+export function cellOf(value: Value): Cell {
+  const known = value instanceof Composite ? value.knownCell() : undefined;
+  return known ?? encodeWith(value, undefined);
+}
 
 /**
  * Tells of every branch a value has, and of its top cell last if that is one; in no order, some more than once.

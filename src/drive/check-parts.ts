@@ -1,5 +1,4 @@
 import { blobLayout, encodedBlobBytes } from "./blob.js";
-import type { Built } from "./built.js";
 import { digitAt, hasDigit, sharedDigits } from "./digits.js";
 import { MAX_DIGITS, SLOT_BYTES } from "./index-key.js";
 import type { ParsedBlob, ParsedCell, ParsedIndex, ParsedMap, ParsedVector } from "./parsed.js";
@@ -8,12 +7,21 @@ import { badFormat } from "./reader.js";
 import { HASH_BYTES, MAX_EMBEDDED_BYTES } from "./ref.js";
 import { vectorLayout } from "./vector.js";
 
-type Parts = readonly (Built | undefined)[];
+type Parts = readonly (Checked | undefined)[];
 
 /** What is known of all keys of a map or an index. */
 export interface Keys {
+  /** What any of the keys has for its place, if a key is at hand. */
   readonly slot: Uint8Array | undefined;
+  /** Leading digits that all keys share. */
   readonly shared: number;
+}
+
+/** A cell that has been checked with as many of its branches as are at hand. */
+export interface Checked extends Keys {
+  readonly cell: ParsedCell;
+  /** In the order of its Refs; `undefined` for one that is not at hand. */
+  readonly parts: readonly (Checked | undefined)[];
 }
 
 const NO_KEYS: Keys = { slot: undefined, shared: 0 };
@@ -82,9 +90,9 @@ function checkIndex(cell: ParsedIndex, parts: Parts): Keys {
 }
 
 /** The bytes of a key that count, if they are at hand. */
-function keySlot(key: Built): Uint8Array | undefined {
+function keySlot(key: Checked): Uint8Array | undefined {
   if (key.cell.kind !== "blob") return keywordSlot(key.cell);
-  let chunk: Built | undefined = key;
+  let chunk: Checked | undefined = key;
   while (chunk?.cell.kind === "blob" && chunk.cell.content === undefined) chunk = chunk.parts[0];
   return chunk?.cell.kind === "blob" ? chunk.cell.content?.subarray(0, SLOT_BYTES) : undefined;
 }

@@ -184,8 +184,15 @@ function entryAt(sorted: readonly IndexEntry[], place: number): IndexEntry {
 
 /** All entries, by the bytes of their keys. */
 export function* entriesOf(root: IndexNode): Generator<IndexEntry> {
-  if (root.own !== undefined) yield root.own;
-  for (const child of root.children) yield* entriesOf(nodeOf(child));
+  const waiting: IndexChild[] = [root];
+  for (let child = waiting.pop(); child !== undefined; child = waiting.pop()) {
+    const { own, children } = nodeOf(child);
+    if (own !== undefined) yield own;
+    for (let place = children.length - 1; place >= 0; place -= 1) {
+      const below = children[place];
+      if (below !== undefined) waiting.push(below);
+    }
+  }
 }
 
 /** The values of a tree; those whose Ref is known already only on demand. */

@@ -88,7 +88,11 @@ function takeRef(reader: Reader): ParsedRef {
   return { bytes: cell.bytes, cell };
 }
 
-const takeRefs = (reader: Reader, count: number): ParsedRef[] => Array.from({ length: count }, () => takeRef(reader));
+function takeRefs(reader: Reader, count: number): ParsedRef[] {
+  const refs: ParsedRef[] = [];
+  for (let taken = 0; taken < count; taken += 1) refs.push(takeRef(reader));
+  return refs;
+}
 
 function takeBlob(reader: Reader, start: number, isText: boolean): ParsedBlob {
   const length = takeVlq(reader);

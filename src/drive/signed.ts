@@ -64,11 +64,16 @@ export const signedMessage = (value: Value): Uint8Array => new Uint8Array(cellOf
  * @param seed 32 bytes
  * @throws RangeError when the seed has another length. Never shows it
  */
-export function sign(value: Value, seed: Uint8Array): Signed {
+export const sign = (value: Value, seed: Uint8Array): Signed => createSigner(seed)(value);
+
+/** As {@link sign}, for many values: to make a key of a seed takes longer than to sign. The seed is not kept, the key is. */
+export function createSigner(seed: Uint8Array): (value: Value) => Signed {
   if (seed.length !== SEED_BYTES) throw new RangeError(`A seed has ${SEED_BYTES} bytes, not ${seed.length}`);
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_HEADER, seed]), format: "der", type: "pkcs8" });
-  const signature = signBytes(null, cellOf(value).ref, key);
-  return new Signed(publicKeyOf(key), new Uint8Array(signature), value);
+  const der = Buffer.concat([PKCS8_HEADER, seed]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  der.fill(0);
+  const publicKey = publicKeyOf(key);
+  return (value) => new Signed(publicKey, new Uint8Array(signBytes(null, cellOf(value).ref, key)), value);
 }
 
 function publicKeyOf(privateKey: KeyObject): Uint8Array {

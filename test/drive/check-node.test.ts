@@ -8,6 +8,7 @@ import { keyword } from "../../src/drive/keyword.js";
 import { LazyValue } from "../../src/drive/lazy.js";
 import { DELETED_MARK } from "../../src/drive/name.js";
 import { dir, file, tombstone } from "../../src/drive/node.js";
+import { parseCell } from "../../src/drive/parse-cell.js";
 import type { Value } from "../../src/drive/value.js";
 import { codeOf } from "./code-of.js";
 
@@ -227,7 +228,7 @@ describe("the limits of a drive from elsewhere", () => {
       throw new Error("Counted too long");
     };
     const { bytes, ref } = cellOf(ten);
-    const last = dir([["f", new LazyValue({ ref, bytes: () => bytes, open: load, whole: load })]], 1);
+    const last = dir([["f", new LazyValue(ref, parseCell(bytes), { load, open: load, whole: load })]], 1);
     const root = dir(
       [...["a", "b", "c"].map((name): [string, Value] => [name, dir(entriesOf(name), 1)]), ["d", last]],
       1,
@@ -250,7 +251,7 @@ describe("the limits of a drive from elsewhere", () => {
     const load = (): never => {
       throw new Error("The content is loaded");
     };
-    const lazy = new LazyValue({ ref, bytes: () => bytes, open: load, whole: load });
+    const lazy = new LazyValue(ref, parseCell(bytes), { load, open: load, whole: load });
     expect(checkNode(dir([["f", [null, lazy, null, 1n]]], 1))).toBeUndefined();
   });
 

@@ -5,27 +5,41 @@ import { createDrive } from "../drive-life.js";
 import { driveError } from "../error.js";
 import { index } from "../index-map.js";
 import { invalidPath, nameFault } from "../name.js";
-import { type Directory, directoryNode, directoryOf, fileNode, later, type Node, tombstone, viewOf } from "../node.js";
+import { directoryNode, directoryOf, fileNode, later, type Node, tombstone } from "../node.js";
 import { lazyCell } from "../open.js";
 import { parseCell } from "../parse-cell.js";
 import type { Cell } from "../ref.js";
 import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../tree-path.js";
 import type { Value } from "../value.js";
-import { createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./blob-writer.js";
+import { readRange } from "./blob-reader.js";
+import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./blob-writer.js";
 import { type CellScope, loadIndex } from "./cells.js";
-import type { DriveChange, DriveContent, DriveEntry, DriveLimits, DriveRead, DriveStat, DriveWrite } from "./drives.js";
+import type {
+  DriveChange,
+  DriveContent,
+  DriveEntry,
+  DriveLimits,
+  DriveRead,
+  DriveStat,
+  DriveWrite,
+  StagedContent,
+} from "./drives.js";
 import { guarded, quotaExceeded } from "./fault.js";
+import { checkSize } from "./stage.js";
 import {
   alreadyThere,
   entriesAt,
   isADirectory,
   type LiveView,
+  notEmpty,
   notFound,
   readAt,
   statAt,
   type Tree,
   viewAt,
 } from "./tree-read.js";
+
+const STAGED_PIECE_BYTES = 2 ** 20;
 
 export interface ChangeOptions {
   readonly drive: string;
@@ -50,11 +64,12 @@ interface Slot {
   readonly isTaken: boolean;
 }
 
-/** What is done to a drive in one change; nothing of it counts before the root has been swapped. */
+/** What one change does to a drive; nothing of it counts before the root has been swapped. */
 export class DriveEdit implements DriveChange {
   readonly #options: ChangeOptions;
   #root: Value | undefined;
   #isOpen = true;
+  #isRepeatable = true;
 
   constructor(options: ChangeOptions) {
     this.#options = options;
@@ -64,6 +79,11 @@ export class DriveEdit implements DriveChange {
   /** What the drive has become; `undefined` when it is not there. */
   get root(): Value | undefined {
     return this.#root;
+  }
+
+  /** Whether all of it can be done again: what has come as a stream is used up. */
+  get isRepeatable(): boolean {
+    return this.#isRepeatable;
   }
 
   /** Ends the change: whoever still has it does nothing any more. */
@@ -107,7 +127,7 @@ export class DriveEdit implements DriveChange {
       scope.run(() => (root === undefined ? undefined : viewAt(root, path))),
     );
     if (live === undefined) return false;
-    if (live.kind === "directory" && !recursive && (await this.#hasLiveEntry(live, path))) throw notEmpty(path);
+    if (live.kind === "directory" && !recursive && (await this.entries(path)).length > 0) throw notEmpty(path);
     return this.#edit(path, (root) => {
       const slot = this.#slotFor(root, path);
       return { root: this.#place(slot, tombstone(slot.stamp)), result: true };
@@ -153,14 +173,11 @@ export class DriveEdit implements DriveChange {
       isAppend && before?.kind === "file"
         ? await this.#guarded(path, ({ scope }) => edgeOf(cellOf(before.data).ref, scope))
         : NO_EDGE;
-    const writer = createBlobWriter(edge, this.#options.put);
-    for await (const piece of content instanceof Uint8Array ? [content] : content) {
-      this.#checkOpen();
-      const size = writer.length + piece.length;
-      if (size > this.#options.limits.maxFileBytes) throw tooLarge(path, size, this.#options.limits.maxFileBytes);
-      await guarded({ drive: this.#options.drive, path }, () => writer.write(piece));
-    }
-    const top = await guarded({ drive: this.#options.drive, path }, () => writer.finish());
+    const isWhole = "staged" in content && edge === NO_EDGE;
+    if (isWhole) checkSize(path, content.size, this.#options.limits);
+    const { top, length } = isWhole
+      ? { top: content.staged, length: content.size }
+      : await this.#write(path, content, edge);
     return this.#edit(path, (root) => {
       const live = this.#fileSlot(root, path);
       const slot = this.#slotFor(root, path);
@@ -168,9 +185,36 @@ export class DriveEdit implements DriveChange {
       const data = this.#data(top);
       return {
         root: this.#place(slot, fileNode(data, slot.stamp)),
-        result: { bytes: writer.length - edge.length, created },
+        result: { bytes: length - edge.length, created },
       };
     });
+  }
+
+  /** Puts content behind what is there. */
+  async #write(path: readonly string[], content: DriveContent, edge: BlobEdge): Promise<{ top: Cell; length: number }> {
+    const { drive, limits, put } = this.#options;
+    const writer = createBlobWriter(edge, put);
+    for await (const piece of this.#piecesOf(content)) {
+      this.#checkOpen();
+      checkSize(path, writer.length + piece.length, limits);
+      await guarded({ drive, path }, () => writer.write(piece));
+    }
+    const top = await guarded({ drive, path }, () => writer.finish());
+    return { top, length: writer.length };
+  }
+
+  #piecesOf(content: DriveContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+    if (content instanceof Uint8Array) return [content];
+    if ("staged" in content) return this.#stagedPieces(content);
+    this.#isRepeatable = false;
+    return content;
+  }
+
+  async *#stagedPieces({ staged, size }: StagedContent): AsyncGenerator<Uint8Array> {
+    for (let offset = 0; offset < size; offset += STAGED_PIECE_BYTES) {
+      const range = { offset, length: STAGED_PIECE_BYTES };
+      yield (await readRange(this.#data(staged), range, this.#options.scope)).bytes;
+    }
   }
 
   #fileSlot(root: Value, path: readonly string[]): LiveView | undefined {
@@ -236,16 +280,6 @@ export class DriveEdit implements DriveChange {
     return scope.run(() => createDrive(previous, { at }));
   }
 
-  async #hasLiveEntry({ entries }: Directory, path: readonly string[]): Promise<boolean> {
-    return this.#guarded(path, async ({ scope }) => {
-      await loadIndex(entries, scope);
-      return scope.run(() => {
-        for (const [, node] of entries) if (viewOf(node).kind !== "tombstone") return true;
-        return false;
-      });
-    });
-  }
-
   #guarded<T>(path: readonly string[], work: (tree: Tree) => Awaitable<T>): Promise<T> {
     const { drive, scope } = this.#options;
     return guarded({ drive, path }, async () => {
@@ -259,13 +293,7 @@ export class DriveEdit implements DriveChange {
   }
 }
 
-const nameClash = (holder: string): Error =>
-  driveError(
-    "NAME_CLASH",
-    `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`,
-    { holder },
-  );
-const shown = (path: readonly string[]): string => escapeText(path.join("/"));
-const notEmpty = (path: readonly string[]): Error => driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);
-const tooLarge = (path: readonly string[], size: number, limit: number): Error =>
-  driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${limit}: ${shown(path)}`, { size, limit });
+function nameClash(holder: string): Error {
+  const text = `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`;
+  return driveError("NAME_CLASH", text, { holder });
+}

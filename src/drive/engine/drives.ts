@@ -1,3 +1,5 @@
+import type { Cell } from "../ref.js";
+
 /** One entry of a drive. */
 export interface DriveStat {
   readonly type: "file" | "directory";
@@ -34,7 +36,14 @@ export interface DriveSnapshot {
   release(): void;
 }
 
-export type DriveContent = Uint8Array | AsyncIterable<Uint8Array>;
+/** Content that is in the store already, and in no drive yet. */
+export interface StagedContent {
+  readonly staged: Cell;
+  /** Bytes. */
+  readonly size: number;
+}
+
+export type DriveContent = Uint8Array | AsyncIterable<Uint8Array> | StagedContent;
 
 export interface DriveWrite {
   /** That were written or added. */

@@ -19,6 +19,7 @@ export type {
   DriveSnapshot,
   DriveStat,
   DriveWrite,
+  StagedContent,
 } from "./drives.js";
 export type { ExportOptions, ExportPiece } from "./export.js";
 export type { ImportOptions, ImportReport } from "./import.js";

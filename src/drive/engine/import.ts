@@ -17,7 +17,7 @@ import { createScope } from "./cells.js";
 import { quotaExceeded } from "./fault.js";
 import { createIntake } from "./intake.js";
 import { newCells } from "./new-cells.js";
-import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
+import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "./owner-queue.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
 
 export interface ImportOptions {
@@ -83,7 +83,10 @@ export async function importFiles(
   }
   await writes.flush();
   const [first = ""] = refs.keys();
-  await queue.change(options.drive ?? first, (draft) => mergeAll(draft, refs, { options, parts }));
+  await queue.change(options.drive ?? first, async (draft) => {
+    await mergeAll(draft, refs, { options, parts });
+    return REPEATABLE;
+  });
   return { drives: [...refs.keys()], ...count, refused: found.refused };
 }
 

@@ -1,35 +1,42 @@
-/** A map that forgets what has not been used for longest. */
+/** A map that forgets what has not been used for long. */
 export interface Lru<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
 }
 
-/** @param capacity the most that all values may weigh together */
+/**
+ * In two generations: what is asked for goes to the new one, and the old one is forgotten as a whole, since taking entries
+ * out of a large map one by one costs more than the cache saves.
+ *
+ * @param capacity the most that all values may weigh together
+ */
 export function createLru<V>(capacity: number, weigh: (value: V) => number): Lru<V> {
-  const kept = new Map<string, V>();
+  let [young, old] = [new Map<string, V>(), new Map<string, V>()];
   let weight = 0;
-  const drop = (key: string, value: V): void => {
-    kept.delete(key);
-    weight -= weigh(value);
+  const add = (key: string, value: V): void => {
+    const more = weigh(value);
+    if (more > capacity / 2) return;
+    if (weight + more > capacity / 2) {
+      [old, young] = [young, new Map()];
+      weight = 0;
+    }
+    young.set(key, value);
+    weight += more;
   };
   return {
     get(key) {
-      const value = kept.get(key);
-      if (value === undefined) return undefined;
-      // The order of a map is that of insertion.
-      kept.delete(key);
-      kept.set(key, value);
-      return value;
+      const value = young.get(key);
+      if (value !== undefined) return value;
+      const before = old.get(key);
+      if (before !== undefined) add(key, before);
+      return before;
     },
     set(key, value) {
-      const before = kept.get(key);
-      if (before !== undefined) drop(key, before);
-      kept.set(key, value);
-      weight += weigh(value);
-      for (const [oldest, old] of kept) {
-        if (weight <= capacity) break;
-        drop(oldest, old);
-      }
+      const before = young.get(key);
+      if (before !== undefined) weight -= weigh(before);
+      young.delete(key);
+      old.delete(key);
+      add(key, value);
     },
   };
 }

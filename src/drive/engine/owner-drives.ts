@@ -9,11 +9,12 @@ import { directoryOf } from "../node.js";
 import type { Value } from "../value.js";
 import { type CellScope, createScope, loadIndex, type Overlay } from "./cells.js";
 import { DriveEdit } from "./change.js";
-import type { DriveChange, DriveSnapshot } from "./drives.js";
+import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./export.js";
 import { explained, guarded, isDamage, quotaExceeded } from "./fault.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./import.js";
-import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
+import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "./owner-queue.js";
+import { stageContent } from "./stage.js";
 import { drivesOf, type PinnedState } from "./state.js";
 import { entriesAt, readAt, statAt, type Tree } from "./tree-read.js";
 import { type VerifyReport, verifyTree } from "./verify.js";
@@ -30,9 +31,17 @@ export interface OwnerDrives {
   read(drive: string): Promise<DriveSnapshot>;
   /**
    * Makes one change: all that `work` does, at once, durable when resolved; a drive that is not there is created with
-   * the first thing put in it. Nothing is kept when `work` throws. Changes of one owner are made one after the other.
+   * the first thing put in it. Nothing is kept when `work` throws. Changes of one owner are made one after the other, so those
+   * behind it wait for content that is still on its way: {@link stage} it before. `work` is run again where another process
+   * was faster, unless it has used up a stream: then the two are merged.
    */
   change<T>(drive: string, work: (drive: DriveChange) => Promise<T>): Promise<T>;
+  /**
+   * Takes in content before the change that it is for. It is no part of any drive yet, and is collected when it never becomes one.
+   *
+   * @throws TOO_LARGE, and what the content throws
+   */
+  stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
   /** The drives as files of cells, while they are read. @throws NOT_FOUND, LIMIT */
   exportDrive(options?: ExportOptions): AsyncIterable<ExportPiece>;
   /**
@@ -62,12 +71,15 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
     exportDrive: (options = {}) => exportAll(did, options, { queue, parts }),
     importDrive: async (files, options = {}) => importFiles(files, options, { did, queue: queue(), parts }),
     verify: async (drive, onStep) => verifyOne(drive, { queue: queue(), parts, onStep }),
-    async change(drive, work) {
+    stage: (content) => stageContent(content, parts),
+    async change<T>(drive: string, work: (drive: DriveChange) => Promise<T>) {
       checkDrive(drive);
       // In a box, since what it returns may be anything.
-      const box: { result?: { readonly value: Awaited<ReturnType<typeof work>> } } = {};
+      const box: { result?: { readonly value: T } } = {};
       await queue().change(drive, async (draft) => {
-        box.result = { value: await changeOne(drive, draft, { parts, work }) };
+        const { value, isRepeatable } = await changeOne(drive, draft, { parts, work });
+        box.result = { value };
+        return { isRepeatable };
       });
       if (box.result === undefined) throw new TypeError("A change that was made has a result");
       return box.result.value;
@@ -120,11 +132,13 @@ async function createOne(drive: string, queue: OwnerQueue, { limits }: EnginePar
   let created = false;
   await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
-    if (await draft.scope.run(() => isLive(previous))) return;
+    created = false;
+    if (await draft.scope.run(() => isLive(previous))) return REPEATABLE;
     await loadRoot(previous, draft.scope);
     const root = await draft.scope.run(() => createDrive(previous, draft));
     putRoot(draft, drive, { root, maxDrives: limits.maxDrives });
     created = true;
+    return REPEATABLE;
   });
   return created;
 }
@@ -134,10 +148,12 @@ async function deleteOne(drive: string, queue: OwnerQueue): Promise<boolean> {
   let deleted = false;
   await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
-    if (!(await draft.scope.run(() => isLive(previous)))) return;
+    deleted = false;
+    if (!(await draft.scope.run(() => isLive(previous)))) return REPEATABLE;
     await loadRoot(previous, draft.scope);
     draft.drives = draft.drives.with(drive, await draft.scope.run(() => deleteDrive(previous, draft)));
     deleted = true;
+    return REPEATABLE;
   });
   return deleted;
 }
@@ -165,18 +181,22 @@ interface Work<T> {
   readonly work: (drive: DriveChange) => Promise<T>;
 }
 
-async function changeOne<T>(drive: string, draft: Draft, { parts: { limits }, work }: Work<T>): Promise<T> {
+async function changeOne<T>(
+  drive: string,
+  draft: Draft,
+  { parts: { limits }, work }: Work<T>,
+): Promise<{ value: T; isRepeatable: boolean }> {
   const { scope, writes, at, drives } = draft;
   const previous = drives.get(drive) ?? null;
   const isDeleted = await scope.run(() => previous !== null && isDeletedDrive(previous));
   const edit = new DriveEdit({ drive, at, scope, limits, previous, isDeleted, put: writes.put });
   const before = edit.root;
   try {
-    const result = await withDeadline(work(edit), MAX_WORK_MS);
+    const value = await withDeadline(work(edit), MAX_WORK_MS);
     if (edit.root !== undefined && edit.root !== before) {
       putRoot(draft, drive, { root: edit.root, maxDrives: limits.maxDrives });
     }
-    return result;
+    return { value, isRepeatable: edit.isRepeatable };
   } finally {
     edit.release();
   }

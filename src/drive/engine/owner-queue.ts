@@ -43,10 +43,19 @@ export interface Draft extends DraftBase {
   readonly at: number;
 }
 
+/**
+ * Puts another map in the draft, or leaves it as it is.
+ *
+ * @returns whether it can be done again, on what another process has made of the drives meanwhile
+ */
+type Work = (draft: Draft) => Promise<{ readonly isRepeatable: boolean }>;
+
+/** What can be done as often as needed. */
+export const REPEATABLE = { isRepeatable: true } as const;
+
 interface Job {
   readonly drive: string;
-  /** Puts another map in the draft, or leaves it as it is. */
-  readonly work: (draft: Draft) => Promise<void>;
+  readonly work: Work;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -99,7 +108,7 @@ export class OwnerQueue {
   }
 
   /** Resolves when the change is durable. Nothing is kept when `work` throws. */
-  change(drive: string, work: Job["work"]): Promise<void> {
+  change(drive: string, work: Work): Promise<void> {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(storeUnavailable(drive));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ drive, work, resolve, reject });
@@ -126,33 +135,62 @@ export class OwnerQueue {
     }
   }
 
-  /** @param open those that have not been answered; what fails is taken out */
+  /**
+   * Makes the changes and one swap of them all. Where another process was faster they are made again on what it has made:
+   * so what a change has looked at before still holds, and what it creates did not exist.
+   *
+   * @param open those that have not been answered; what fails is taken out
+   */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
-    const { keys, store, clock } = this.#parts;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const waiting = jobs.filter((job) => open.has(job));
+      if (await this.#attempt(waiting, open)) return;
+    }
+    throw tooOften();
+  }
+
+  /** @returns false when it has to be done again */
+  async #attempt(jobs: readonly Job[], open: Set<Job>): Promise<boolean> {
+    const { keys, store, usage } = this.#parts;
     const pinned = await this.load({ mayBeStale: false });
     try {
       // Fails before anything is asked for when the key cannot be opened.
-      const key = await keys.active(this.#did);
+      const active = await keys.active(this.#did);
       const base = this.#base(pinned.state, createWriteSet(store));
       const before = await drivesOf(pinned.state, base.scope);
-      let drives = before;
-      for (const job of jobs) {
-        const draft: Draft = { ...base, drives, at: clock.nowMs() };
-        try {
-          await job.work(draft);
-          if (draft.drives === drives) continue;
-          await putNew(draft.drives, base);
-          await this.#checkQuota(draft, drives, job.drive);
-          drives = draft.drives;
-        } catch (error) {
-          open.delete(job);
-          job.reject(explained(error, { drive: job.drive, path: [] }));
-        }
-      }
-      if (drives !== before) await this.#swap({ drives, base }, pinned.state, key ?? (await keys.create(this.#did)));
+      const usedBefore = usedBytesOf(pinned.state);
+      if (usedBefore !== undefined) usage.learn(before, usedBefore);
+      const made = await this.#make(jobs, open, { before, base });
+      if (made.drives === before) return true;
+      const key = active ?? (await keys.create(this.#did));
+      return await this.#swap(made, pinned.state, { base, key });
     } finally {
       pinned.release();
     }
+  }
+
+  /** Makes one change after the other. */
+  async #make(
+    jobs: readonly Job[],
+    open: Set<Job>,
+    { before, base }: { readonly before: CadMap; readonly base: DraftBase },
+  ): Promise<Made> {
+    let made: Made = { drives: before, usedBytes: undefined, isRepeatable: true };
+    for (const job of jobs) {
+      const { drives } = made;
+      const draft: Draft = { ...base, drives, at: this.#parts.clock.nowMs() };
+      try {
+        const { isRepeatable } = await job.work(draft);
+        if (draft.drives === drives) continue;
+        await putNew(draft.drives, base);
+        const usedBytes = await this.#checkQuota(draft, drives, job.drive);
+        made = { drives: draft.drives, usedBytes, isRepeatable: made.isRepeatable && isRepeatable };
+      } catch (error) {
+        open.delete(job);
+        job.reject(explained(error, { drive: job.drive, path: [] }));
+      }
+    }
+    return made;
   }
 
   #base({ merged }: OwnerState, writes: WriteSet): DraftBase {
@@ -161,20 +199,27 @@ export class OwnerQueue {
     return { writes, overlay, scope: createScope(this.#parts.pool, overlay) };
   }
 
-  async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string): Promise<void> {
+  /** @returns what the files have afterwards, in bytes */
+  async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string): Promise<number> {
     const { usage, limits } = this.#parts;
-    const used = await usage.bytesIn(drives, overlay);
-    if (used <= limits.maxDriveBytes) return;
     const usedBefore = await usage.bytesIn(before, overlay);
-    if (used <= usedBefore) return;
+    const used = await usage.bytesAfter(drives, { drives: before, bytes: usedBefore }, overlay);
+    if (used <= limits.maxDriveBytes || used <= usedBefore) return used;
     const requested = used - usedBefore;
     throw quotaExceeded(drive, { used: usedBefore, limit: limits.maxDriveBytes, requested, unit: "bytes" });
   }
 
-  /** Makes a map of drives the owner's; merges it with what others have made of it meanwhile. */
-  async #swap(first: { drives: CadMap; base: DraftBase }, known: OwnerState, key: OwnerKey): Promise<void> {
-    let { drives, base } = first;
-    let state = known;
+  /**
+   * Makes a map of drives the owner's. What cannot be made again is merged with what others have made of it meanwhile.
+   *
+   * @returns false when it can be made again, and has to be
+   */
+  async #swap(
+    made: Made,
+    known: OwnerState,
+    { base: first, key }: { readonly base: DraftBase; readonly key: OwnerKey },
+  ): Promise<boolean> {
+    let [{ drives, usedBytes }, base, state] = [made, first, known];
     const pins: PinnedState[] = [];
     try {
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -182,19 +227,24 @@ export class OwnerQueue {
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));
         const expected = this.#ownRoot(state, key.publicKey);
-        const record = await base.writes.commit(key.publicKey, expected, bytes);
-        if (record !== "conflict") return this.#committed(state, key.publicKey, { record, drives });
+        const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes });
+        if (record !== "conflict") {
+          this.#committed(state, key.publicKey, { record, drives });
+          return true;
+        }
+        if (made.isRepeatable) return false;
         const pinned = await this.load({ mayBeStale: false });
         pins.push(pinned);
         state = pinned.state;
         base = this.#base(state, base.writes);
         const [ours, theirs] = [await base.scope.open(cellOf(drives).ref), await drivesOf(state, base.scope)];
         drives = await base.scope.run(() => mergeDrives(ours, theirs, { ties: "hash" }));
+        usedBytes = undefined;
       }
     } finally {
       for (const pin of pins) pin.release();
     }
-    throw adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
+    throw tooOften();
   }
 
   #ownRoot({ roots }: OwnerState, account: string): RootRecord | null {
@@ -214,6 +264,22 @@ export class OwnerQueue {
     this.#commits += 1;
     this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
   }
+}
+
+/** What the changes of one swap come to. */
+interface Made {
+  readonly drives: CadMap;
+  /** By all files, if that is known. */
+  readonly usedBytes: number | undefined;
+  readonly isRepeatable: boolean;
+}
+
+const tooOften = (): Error => adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
+
+/** As whoever wrote the root has counted; only where there is one root, which is not merged with others. */
+function usedBytesOf({ roots }: OwnerState): number | undefined {
+  const [first, ...others] = [...roots.values()].flat();
+  return others.length === 0 ? first?.usedBytes : undefined;
 }
 
 const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<void> =>

@@ -1,15 +1,13 @@
 import { escapeText } from "../../core/texts.js";
 import { cellOf } from "../cell.js";
 import { driveError } from "../error.js";
-import type { IndexEntry } from "../index-node.js";
-import { entriesOf } from "../index-node.js";
-import { type Directory, directoryOf, type FileNode, type NodeView, viewOf } from "../node.js";
+import { directoryOf, type FileNode, type NodeView, viewOf } from "../node.js";
 import { hashOfRef, isBranch, toHex } from "../ref.js";
 import type { Value } from "../value.js";
-import { type BlobRange, claimedSize, readRange } from "./blob-reader.js";
-import { branchOf, type CellScope, loadIndex } from "./cells.js";
+import { type BlobRange, type CellReader, claimedSize, readRange } from "./blob-reader.js";
+import type { CellScope } from "./cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "./drives.js";
-import { isDamage, unlessDamaged } from "./fault.js";
+import { namesOf, readable, type Slot, slotsOf, summariesOf } from "./listing.js";
 
 /** The tree of a drive as one piece of work sees it. */
 export interface Tree {
@@ -57,17 +55,12 @@ export async function entriesAt({ root, scope }: Tree, path: readonly string[]):
   if (root === undefined && path.length === 0) return [];
   const view = await liveAt({ root, scope }, path);
   if (view.kind === "file") throw notADirectory(path);
-  await loadIndex(view.entries, scope);
-  const all = [...liveEntries(view)];
+  const slots = await slotsOf(view.entries, scope);
   const listed: DriveEntry[] = [];
-  for (let at = 0; at < all.length; at += MAX_TOGETHER) {
-    await describe(all.slice(at, at + MAX_TOGETHER), scope, listed);
+  for (let at = 0; at < slots.length; at += MAX_TOGETHER) {
+    await describe(slots.slice(at, at + MAX_TOGETHER), scope, listed);
   }
   return listed;
-}
-
-function* liveEntries({ entries }: Directory): Generator<IndexEntry> {
-  if (entries.root !== undefined) yield* entriesOf(entries.root);
 }
 
 async function liveAt({ root, scope }: Tree, path: readonly string[]): Promise<LiveView> {
@@ -77,74 +70,58 @@ async function liveAt({ root, scope }: Tree, path: readonly string[]): Promise<L
 }
 
 /** Lists some entries, those that are there. */
-async function describe(entries: readonly IndexEntry[], scope: CellScope, listed: DriveEntry[]): Promise<void> {
-  await scope.fetch(branchesOf(entries.map(({ value }) => value)));
-  const views: [string, LiveView | undefined][] = [];
-  for (const { key, value } of entries) {
-    // One entry does not keep the others from being listed.
-    const view = viewNow(value) ?? (await unlessDamaged(() => scope.run(() => viewOf(value))));
-    if (typeof key === "string" && view?.kind !== "tombstone") views.push([key, view]);
-  }
-  const files = views.flatMap(([, view]) => (view?.kind === "file" ? [view] : []));
-  const sizes = await sizesOf(files, scope);
-  for (const [name, view] of views) {
-    if (view?.kind === "directory") {
-      listed.push({ name, type: "directory", size: 0, modified: Number(view.utime) });
-      continue;
-    }
-    const size = view === undefined ? undefined : sizes.get(view);
-    const stat = { name, type: "file", modified: Number(view?.utime ?? 0n) } as const;
-    listed.push(size === undefined ? { ...stat, size: 0, damaged: true } : { ...stat, size });
-  }
-}
-
-/** A promise for each of many entries would take longer than looking into them. */
-export function viewNow(value: Value): NodeView | undefined {
-  try {
-    return viewOf(value);
-  } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
-  }
-}
-
-function* branchesOf(values: readonly Value[]): Generator<Uint8Array> {
-  for (const value of values) {
-    const ref = branchOf(value);
-    if (ref !== undefined) yield ref;
+async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveEntry[]): Promise<void> {
+  const names = await namesOf(slots, scope);
+  const nodes = await summariesOf(slots, scope);
+  const sizes = await sizesOf(
+    nodes.map((node) => (node?.kind === "file" ? node.data.bytes : undefined)),
+    scope,
+  );
+  for (const [place, name] of names.entries()) {
+    const node = nodes[place];
+    if (name === undefined || node?.kind === "tombstone") continue;
+    const modified = Number(node?.utime ?? 0n);
+    const size = sizes[place];
+    if (node?.kind === "directory") listed.push({ name, type: "directory", size: 0, modified });
+    else if (size !== undefined) listed.push({ name, type: "file", modified, size });
+    else listed.push({ name, type: "file", modified, size: 0, damaged: true });
   }
 }
 
 /** The size of a file by the top cell of its content. */
-export async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number> {
-  const file = { data };
-  const size = (await sizesOf([file], scope)).get(file);
+async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number> {
+  const [size] = await sizesOf([cellOf(data).ref], scope);
   if (size === undefined) throw driveError("MISSING_CELL", "A cell of a file is missing");
   return size;
 }
 
-/** The sizes of files, without those whose top cell is missing or damaged. */
-export async function sizesOf<F extends Pick<FileNode, "data">>(
-  files: readonly F[],
-  scope: CellScope,
-): Promise<ReadonlyMap<F, number>> {
-  const sizes = new Map<F, number>();
-  const waiting: { readonly file: F; readonly hash: string }[] = [];
-  for (const file of files) {
-    const { ref } = cellOf(file.data);
-    const hash = isBranch(ref) ? toHex(hashOfRef(ref)) : undefined;
-    const size = hash === undefined ? claimedSize(ref) : scope.sizes.get(hash);
-    if (size !== undefined) sizes.set(file, size);
-    else if (hash !== undefined) waiting.push({ file, hash });
-  }
+/**
+ * The sizes of files by the Refs of their content, in their order.
+ *
+ * @returns undefined for one whose top cell is missing or damaged, and where nothing is asked for
+ */
+export async function sizesOf(
+  files: readonly (Uint8Array | undefined)[],
+  scope: CellReader & Pick<CellScope, "sizes">,
+): Promise<(number | undefined)[]> {
+  const waiting: { readonly place: number; readonly hash: string }[] = [];
+  const sizes = files.map((ref, place) => {
+    if (ref === undefined || !isBranch(ref)) return ref === undefined ? undefined : claimedSize(ref);
+    const hash = toHex(hashOfRef(ref));
+    const size = scope.sizes.get(hash);
+    if (size === undefined) waiting.push({ place, hash });
+    return size;
+  });
   if (waiting.length === 0) return sizes;
-  const cells = await scope.peek(waiting.map(({ hash }) => hash));
-  for (const [place, { file, hash }] of waiting.entries()) {
-    const cell = cells[place];
+  const cells = await readable(
+    waiting.map(({ hash }) => hash),
+    scope,
+  );
+  for (const [which, { place, hash }] of waiting.entries()) {
+    const cell = cells[which];
     const size = cell === undefined ? undefined : claimedSize(cell);
-    if (size === undefined) continue;
-    scope.sizes.set(hash, size);
-    sizes.set(file, size);
+    if (size !== undefined) scope.sizes.set(hash, size);
+    sizes[place] = size;
   }
   return sizes;
 }
@@ -156,3 +133,5 @@ export const notADirectory = (path: readonly string[]): Error =>
 export const isADirectory = (path: readonly string[]): Error =>
   driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
 export const alreadyThere = (path: readonly string[]): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
+export const notEmpty = (path: readonly string[]): Error =>
+  driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);

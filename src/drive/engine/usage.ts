@@ -1,107 +1,159 @@
 import { cellOf } from "../cell.js";
 import type { CadMap } from "../hash-map.js";
-import type { CadIndex } from "../index-map.js";
-import { type IndexChild, knownRef } from "../index-node.js";
-import { directoryOf, type FileNode, viewOf } from "../node.js";
+import { parseCell } from "../parse-cell.js";
+import type { ParsedCell, ParsedIndex } from "../parsed.js";
 import { hashOfRef, isBranch, toHex } from "../ref.js";
-import type { Value } from "../value.js";
-import { branchOf, type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
-import { unlessDamaged } from "./fault.js";
-import { createLru, type Lru } from "./lru.js";
-import { sizesOf, viewNow } from "./tree-read.js";
+import { NIL } from "../scalar.js";
+import { type CellPool, createScope, type Overlay } from "./cells.js";
+import { isDamage } from "./fault.js";
+import { readable, summaryOf } from "./listing.js";
+import { createLru } from "./lru.js";
+import { sizesOf } from "./tree-read.js";
 
-/** How many bytes the files of an owner have. Remembers it for parts of directories, so that only what is new is counted. */
+/** How many bytes the files of an owner have. */
 export interface Usage {
-  /** @param drives encoded, its cells at hand @throws MISSING_CELL, BAD_FORMAT, STORE_UNAVAILABLE */
+  /** Known of these drives, or counted: which reads the whole of them. @throws STORE_UNAVAILABLE */
   bytesIn(drives: CadMap, overlay: Overlay): Promise<number>;
+  /** As bytesIn, by what differs from drives whose bytes are known. Both are at hand. */
+  bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<number>;
+  /** Remembers what somebody has counted. */
+  learn(drives: CadMap, bytes: number): void;
 }
 
-/** Parts of directories; each takes some 150 bytes. */
-const MAX_REMEMBERED = 200_000;
+export interface Counted {
+  readonly drives: CadMap;
+  readonly bytes: number;
+}
+
+/** Owners whose bytes are remembered, several states of each. */
+const MAX_REMEMBERED = 20_000;
+/** Cells looked into at once. */
+const MAX_TOGETHER = 1024;
+/** Files that wait for being cancelled out. */
+const MAX_WAITING = 20_000;
 
 export function createUsage(pool: CellPool): Usage {
   const known = createLru<number>(MAX_REMEMBERED, () => 1);
+  const learn = (drives: CadMap, bytes: number): void => known.set(keyOf(drives), bytes);
+  const count = async (drives: CadMap, before: CadMap | undefined, overlay: Overlay): Promise<number> => {
+    const bag = new Bag();
+    for (const [, root] of drives) if (root !== null) bag.add("node", cellOf(root).ref, 1);
+    for (const [, root] of before ?? []) if (root !== null) bag.add("node", cellOf(root).ref, -1);
+    return countBag(bag, pool, overlay);
+  };
   return {
+    learn,
     async bytesIn(drives, overlay) {
-      let bytes = 0;
-      for (const [, root] of drives) if (root !== null) bytes += await directoryBytes(root, { pool, known, overlay });
+      const bytes = known.get(keyOf(drives)) ?? (await count(drives, undefined, overlay));
+      learn(drives, bytes);
+      return bytes;
+    },
+    async bytesAfter(drives, before, overlay) {
+      const bytes = known.get(keyOf(drives)) ?? before.bytes + (await count(drives, before.drives, overlay));
+      learn(drives, bytes);
       return bytes;
     },
   };
 }
 
-/** Counts a directory: what has been read of one is not kept for the next. @param node encoded */
-async function directoryBytes(node: Value, counting: Counting): Promise<number> {
-  const { ref } = cellOf(node);
-  const hash = toHex(hashOfRef(ref));
-  const before = counting.known.get(hash);
-  if (before !== undefined) return before;
-  const scope = createScope(counting.pool, counting.overlay);
-  // What is damaged counts as nothing: it must not keep the rest from being changed.
-  const directory = await unlessDamaged(async () => {
-    const opened = await scope.open(ref);
-    return scope.run(() => directoryOf(opened));
-  });
-  const bytes = directory === undefined ? 0 : await entryBytes(directory.entries, scope, counting);
-  counting.known.set(hash, bytes);
+const keyOf = (drives: CadMap): string => toHex(cellOf(drives).ref);
+
+const KINDS = ["node", "entries", "data"] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Held {
+  readonly ref: Uint8Array;
+  /** How many times more it stands in the new tree than in the old one. */
+  times: number;
+}
+
+/** Parts of two trees; what stands in both as often cancels out, wherever it stands, and is not looked into. */
+class Bag {
+  readonly #held: Record<Kind, Map<string, Held>> = { node: new Map(), entries: new Map(), data: new Map() };
+
+  add(kind: Kind, ref: Uint8Array, times: number): void {
+    const key = toHex(ref);
+    const held = this.#held[kind].get(key);
+    if (held === undefined) this.#held[kind].set(key, { ref, times });
+    else held.times += times;
+  }
+
+  /** Some parts of one kind: content comes last, since it may still cancel out, unless it gets too much. */
+  take(): { readonly kind: Kind; readonly parts: readonly Held[] } | undefined {
+    const isFull = this.#held.data.size > MAX_WAITING;
+    const kind = isFull ? "data" : KINDS.find((one) => this.#held[one].size > 0);
+    if (kind === undefined) return undefined;
+    const parts: Held[] = [];
+    for (const [key, held] of this.#held[kind]) {
+      this.#held[kind].delete(key);
+      if (held.times !== 0) parts.push(held);
+      if (parts.length === MAX_TOGETHER) break;
+    }
+    return { kind, parts };
+  }
+}
+
+/** What is damaged counts as nothing: it must not keep the rest from being changed. */
+async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<number> {
+  let bytes = 0;
+  for (let some = bag.take(); some !== undefined; some = bag.take()) {
+    const { kind, parts } = some;
+    // Of its own: what has been read is not kept for the next ones.
+    const scope = createScope(pool, overlay);
+    if (kind === "data") {
+      const refs = parts.map(({ ref }) => ref);
+      const sizes = await sizesOf(refs, scope);
+      parts.forEach(({ times }, place) => {
+        bytes += times * (sizes[place] ?? 0);
+      });
+      continue;
+    }
+    const hashes = parts.map(({ ref }) => toHex(hashOfRef(ref)));
+    const branches = hashes.filter((_, place) => isBranch(parts[place]?.ref ?? NIL));
+    const found = new Map(zip(branches, await readable(branches, scope)));
+    parts.forEach(({ ref, times }, place) => {
+      const cell = readCell(isBranch(ref) ? found.get(hashes[place] ?? "") : ref);
+      if (cell !== undefined) addParts(cell, kind, (below, part) => bag.add(below, part, times));
+    });
+  }
   return bytes;
 }
 
-interface Counting {
-  readonly pool: CellPool;
-  readonly known: Lru<number>;
-  readonly overlay: Overlay;
+function* zip<A, B>(keys: readonly A[], values: readonly B[]): Generator<[A, B]> {
+  for (const [place, key] of keys.entries()) {
+    const value = values[place];
+    if (value !== undefined) yield [key, value];
+  }
 }
 
-/** A node of an index that is being counted. */
-interface Count {
-  readonly hash: string | undefined;
-  readonly parent: Count | undefined;
-  bytes: number;
+function readCell(bytes: Uint8Array | undefined): ParsedCell | undefined {
+  try {
+    return bytes === undefined ? undefined : parseCell(bytes);
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
 }
 
-/** Counts the entries of a directory, level by level, and then the directories in it. */
-async function entryBytes({ root }: CadIndex, scope: CellScope, counting: Counting): Promise<number> {
-  const { known } = counting;
-  const counts: Count[] = [];
-  const top: Count = { hash: undefined, parent: undefined, bytes: 0 };
-  const values: { readonly value: Value; readonly count: Count }[] = [];
-  let level: { child: IndexChild; parent: Count }[] = root === undefined ? [] : [{ child: root, parent: top }];
-  while (level.length > 0) {
-    const unknown = level.flatMap(({ child, parent }) => {
-      const count: Count = { hash: hashOf(child), parent, bytes: 0 };
-      const bytes = count.hash === undefined ? undefined : known.get(count.hash);
-      if (bytes === undefined) return [{ child, count }];
-      parent.bytes += bytes;
-      return [];
-    });
-    await scope.fetch(unknown.flatMap(({ child }) => ("load" in child ? [child.ref] : [])));
-    level = [];
-    for (const { child, count } of unknown) {
-      const node = "load" in child ? await unlessDamaged(() => scope.run(() => child.load())) : child;
-      if (node === undefined) continue;
-      counts.push(count);
-      if (node.own !== undefined) values.push({ value: node.own.value, count });
-      for (const below of node.children) level.push({ child: below, parent: count });
-    }
-  }
-  await scope.fetch(values.flatMap(({ value }) => branchOf(value) ?? []));
-  const files: { data: FileNode["data"]; count: Count }[] = [];
-  for (const { value, count } of values) {
-    const view = viewNow(value) ?? (await unlessDamaged(() => scope.run(() => viewOf(value))));
-    if (view?.kind === "file") files.push({ data: view.data, count });
-    if (view?.kind === "directory") count.bytes += await directoryBytes(value, counting);
-  }
-  for (const [{ count }, size] of await sizesOf(files, scope)) count.bytes += size;
-  // Children come after their parents.
-  for (const { hash, parent, bytes } of counts.reverse()) {
-    if (parent !== undefined) parent.bytes += bytes;
-    if (hash !== undefined) known.set(hash, bytes);
-  }
-  return top.bytes;
+type AddPart = (kind: Kind, ref: Uint8Array) => void;
+
+function addParts(cell: ParsedCell, kind: Kind, add: AddPart): void {
+  if (kind === "node") {
+    const node = summaryOf(cell);
+    if (node?.kind === "file") add("data", node.data.bytes);
+    if (node?.kind === "directory") add("entries", node.entries.bytes);
+  } else if (cell.kind === "index") addEntries(cell, add);
 }
 
-function hashOf(child: IndexChild): string | undefined {
-  const ref = knownRef(child);
-  return ref === undefined || !isBranch(ref) ? undefined : toHex(hashOfRef(ref));
+/** What stands in the cell itself is gone through at once. */
+function addEntries({ hasOwn, refs }: ParsedIndex, add: AddPart): void {
+  const [, node] = refs;
+  if (hasOwn && node !== undefined) {
+    if (node.cell === undefined) add("node", node.bytes);
+    else addParts(node.cell, "node", add);
+  }
+  for (const child of refs.slice(hasOwn ? 2 : 0)) {
+    if (child.cell === undefined) add("entries", child.bytes);
+    else addParts(child.cell, "entries", add);
+  }
 }

@@ -1,4 +1,4 @@
-import type { CellBatch, CellStore, RootRecord } from "../store/cell-store.js";
+import type { CellBatch, CellStore } from "../store/cell-store.js";
 import type { PutCell } from "./blob-writer.js";
 import { type Overlay, reach, unreachable } from "./cells.js";
 import type { NewCell } from "./new-cells.js";
@@ -12,7 +12,7 @@ export interface WriteSet {
   has(hash: string): boolean;
   readonly overlay: Required<Overlay>;
   flush(): Promise<void>;
-  commit(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict">;
+  readonly commit: CellBatch["commit"];
 }
 
 /** Cells that can be read before they are flushed; more are flushed when they are asked for. */
@@ -60,6 +60,6 @@ export function createWriteSet(store: CellStore): WriteSet {
       },
     },
     flush: () => reach(() => batch.flush()),
-    commit: (owner, expected, bytes) => reach(() => batch.commit(owner, expected, bytes)),
+    commit: (...args) => reach(() => batch.commit(...args)),
   };
 }

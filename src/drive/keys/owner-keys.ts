@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors.js";
 import { driveError } from "../error.js";
 import { toHex } from "../ref.js";
-import { type Signed, sign } from "../signed.js";
+import { createSigner, type Signed } from "../signed.js";
 import type { KeyRecords } from "../store/cell-store.js";
 import type { Value } from "../value.js";
 import { decodeRecord, encodeRecord, type SealedKey } from "./key-record.js";
@@ -50,10 +50,13 @@ export interface OwnerKeysOptions {
 const SEED_BYTES = 32;
 /** Of one owner. */
 const MAX_KEYS = 64;
+/** Owners whose key is kept open. */
+const MAX_OPENED = 100;
 const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
 
 export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions): OwnerKeys {
   const sealer = createSealer(venueKey);
+  const signers = createSigners();
 
   const sorted = async (did: string): Promise<SealedKey[]> => {
     const keys = (await records.list(did)).map((record) => decodeRecord(did, record));
@@ -67,17 +70,9 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
   const active = async (did: string): Promise<OwnerKey | undefined> => {
     const [key] = await sorted(did);
     if (key === undefined) return undefined;
-    const withSeed = <T>(use: (seed: Buffer) => T): T => {
-      const seed = openSeed(key);
-      try {
-        return use(seed);
-      } finally {
-        seed.fill(0);
-      }
-    };
-    // Opened once now, so that it fails before anything is done with it.
-    withSeed(() => undefined);
-    return { publicKey: key.publicKey, sign: (drives) => withSeed((seed) => sign(drives, seed)) };
+    // Fails before anything is done with it.
+    const signer = signers.get(key) ?? signers.add(key, openSeed(key));
+    return { publicKey: key.publicKey, sign: signer };
   };
   const add = async (did: string, seed: Uint8Array): Promise<string> => {
     const publicKey = publicKeyOf(seed);
@@ -136,6 +131,37 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
         }
       }
       return report;
+    },
+  };
+}
+
+type Sign = OwnerKey["sign"];
+
+interface Signers {
+  get(key: SealedKey): Sign | undefined;
+  /** @param seed is cleared */
+  add(key: SealedKey, seed: Buffer): Sign;
+}
+
+/** Keys that have been opened, by owner: to open one takes longer than all the rest of a small change. Good for the very record they come from. */
+function createSigners(): Signers {
+  const known = new Map<string, { readonly sealed: Buffer; readonly publicKey: string; readonly sign: Sign }>();
+  return {
+    get({ did, publicKey, sealed }) {
+      const found = known.get(did);
+      return found?.publicKey === publicKey && found.sealed.equals(sealed) ? found.sign : undefined;
+    },
+    add({ did, publicKey, sealed }, seed) {
+      try {
+        const sign = createSigner(seed);
+        known.delete(did);
+        known.set(did, { sealed, publicKey, sign });
+        const [oldest] = known.keys();
+        if (known.size > MAX_OPENED && oldest !== undefined) known.delete(oldest);
+        return sign;
+      } finally {
+        seed.fill(0);
+      }
     },
   };
 }

@@ -38,10 +38,21 @@ export interface CellBatch {
   /** Durable when resolved. More can be put afterwards. */
   flush(): Promise<void>;
   /** `flush` and `swapRoot` in one, cheaper than both. After a conflict the cells are kept. */
-  commit(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict">;
+  commit(
+    owner: string,
+    expected: RootRecord | null,
+    bytes: Uint8Array,
+    hint?: RootHint,
+  ): Promise<RootRecord | "conflict">;
 }
 
-export interface RootRecord {
+/** What whoever wrote a root knew of it; stores keep it if they can. */
+export interface RootHint {
+  /** Of all files of the owner, in all drives. */
+  readonly usedBytes?: number | undefined;
+}
+
+export interface RootRecord extends RootHint {
   /** Who wrote it. A store for one machine has one root for all its processes. */
   readonly writer: string;
   /** Another one after each swap. */

@@ -29,6 +29,9 @@ import {
   type Tables,
   uintBytes,
   unstamped,
+  usedKey,
+  usedOf,
+  usedRow,
 } from "./tables.js";
 
 export interface EmbeddedOptions {
@@ -182,10 +185,10 @@ class EmbeddedStore implements CellStore {
         return waiting === undefined ? undefined : this.#run(() => waiting);
       },
       flush: () => end(() => undefined),
-      commit: async (owner, expected, bytes) => {
+      commit: async (owner, expected, bytes, hint) => {
         checkOwner(owner);
         checkRoot(bytes);
-        return end(() => this.#swap(owner, expected, bytes));
+        return end(() => this.#swap(owner, expected, { ...hint, bytes }));
       },
     };
   }
@@ -193,10 +196,11 @@ class EmbeddedStore implements CellStore {
   roots(owner: string): Promise<readonly RootRecord[]> {
     return this.#run(async () => {
       checkOwner(owner);
-      const { env, roots } = this.#parts.tables;
+      const { env, roots, meta } = this.#parts.tables;
       env.resetReadTxn();
-      const row = roots.get(Buffer.from(owner, "hex"));
-      return row === undefined ? [] : [rootRecord(row)];
+      const key = Buffer.from(owner, "hex");
+      const row = roots.get(key);
+      return row === undefined ? [] : [{ ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row) }];
     });
   }
 
@@ -204,12 +208,16 @@ class EmbeddedStore implements CellStore {
     return this.#run(async () => {
       checkOwner(owner);
       checkRoot(bytes);
-      return this.#committer.run(() => this.#swap(owner, expected, bytes));
+      return this.#committer.run(() => this.#swap(owner, expected, { bytes }));
     });
   }
 
   /** Within a transaction. */
-  #swap(owner: string, expected: RootRecord | null, bytes: Uint8Array): RootRecord | "conflict" {
+  #swap(
+    owner: string,
+    expected: RootRecord | null,
+    { bytes, usedBytes }: Pick<RootRecord, "bytes" | "usedBytes">,
+  ): RootRecord | "conflict" {
     const { roots, retired, meta } = this.#parts.tables;
     const key = Buffer.from(owner, "hex");
     const row = roots.get(key);
@@ -223,7 +231,8 @@ class EmbeddedStore implements CellStore {
     }
     const next = stamped(version, bytes);
     roots.putSync(key, next);
-    return rootRecord(next);
+    if (usedBytes !== undefined) meta.putSync(usedKey(key), usedRow(version, usedBytes));
+    return { ...rootRecord(next), usedBytes };
   }
 
   async *owners(): AsyncIterable<string> {

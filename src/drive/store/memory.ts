@@ -94,9 +94,9 @@ class MemoryStore implements CellStore {
         this.#put(hash, bytes);
       },
       flush,
-      commit: async (owner, expected, bytes) => {
+      commit: async (owner, expected, bytes, hint) => {
         await flush();
-        return this.swapRoot(owner, expected, bytes);
+        return this.#swap(owner, expected, { ...hint, bytes });
       },
     };
   }
@@ -122,6 +122,14 @@ class MemoryStore implements CellStore {
   }
 
   async swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
+    return this.#swap(owner, expected, { bytes });
+  }
+
+  #swap(
+    owner: string,
+    expected: RootRecord | null,
+    { bytes, usedBytes }: Pick<RootRecord, "bytes" | "usedBytes">,
+  ): RootRecord | "conflict" {
     checkOpen(this.#isOpen);
     checkOwner(owner);
     checkRoot(bytes);
@@ -131,7 +139,7 @@ class MemoryStore implements CellStore {
     if (present?.version !== expected?.version) return "conflict";
     if (present !== undefined && sameBytes(present.bytes, bytes)) return present;
     memory.swaps += 1;
-    const record = { writer: this.#writer, version: String(memory.swaps), bytes: new Uint8Array(bytes) };
+    const record = { writer: this.#writer, version: String(memory.swaps), bytes: new Uint8Array(bytes), usedBytes };
     memory.roots.set(owner, roots.set(this.#writer, record));
     return record;
   }

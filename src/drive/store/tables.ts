@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
-import type { RootRecord } from "./cell-store.js";
+import type { RootHint, RootRecord } from "./cell-store.js";
 import { storeUnavailable } from "./store-error.js";
 
 export type Table = Database<Buffer, Buffer>;
@@ -122,6 +122,17 @@ export const rootRecord = (row: Buffer): RootRecord => ({
   version: String(uint(row)),
   bytes: unstamped(row),
 });
+
+/** Where it stands how much the files of a root have. */
+export const usedKey = (owner: Buffer): Buffer => Buffer.concat([Buffer.from("used"), owner]);
+export const usedRow = (version: number, usedBytes: number): Buffer =>
+  Buffer.concat([uintBytes(version), uintBytes(usedBytes)]);
+
+/** Nothing if it was told of another root. @param root its row */
+export function usedOf(row: Buffer | undefined, root: Buffer): RootHint {
+  if (row === undefined || uint(row) !== uint(root)) return {};
+  return { usedBytes: uint(row.subarray(TIME_BYTES)) };
+}
 
 export const didHash = (did: string): Buffer => createHash("sha256").update(did).digest();
 

@@ -5,6 +5,7 @@ import { cellOf } from "../../../src/drive/cell.js";
 import { readRange } from "../../../src/drive/engine/blob-reader.js";
 import { createBlobWriter, edgeOf, NO_EDGE } from "../../../src/drive/engine/blob-writer.js";
 import { LazyValue } from "../../../src/drive/lazy.js";
+import { parseCell } from "../../../src/drive/parse-cell.js";
 import type { Cell } from "../../../src/drive/ref.js";
 import { rejection } from "./engines.js";
 
@@ -30,9 +31,8 @@ const NOISE = new Uint8Array(
 const noise = (length: number): Uint8Array => NOISE.subarray(0, length);
 
 const lazy = (cell: Cell): LazyValue =>
-  new LazyValue({
-    ref: cell.ref,
-    bytes: () => cell.bytes,
+  new LazyValue(cell.ref, parseCell(cell.bytes), {
+    load: () => parseCell(cell.bytes),
     open: () => null,
     whole: () => null,
   });

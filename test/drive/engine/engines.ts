@@ -64,13 +64,13 @@ export function tapped(store: CellStore): { store: CellStore; tap: Tap } {
         return inner.put(hash, bytes);
       },
       flush: () => inner.flush(),
-      async commit(owner, expected, bytes) {
+      async commit(...args) {
         checkUp();
         const before = tap.beforeCommit;
         tap.beforeCommit = undefined;
         await before?.();
         tap.commits += 1;
-        return inner.commit(owner, expected, bytes);
+        return inner.commit(...args);
       },
     };
   };

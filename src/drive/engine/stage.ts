@@ -1,0 +1,36 @@
+import { escapeText } from "../../core/texts.js";
+import { driveError } from "../error.js";
+import { createBlobWriter, NO_EDGE } from "./blob-writer.js";
+import { reach, unreachable } from "./cells.js";
+import type { DriveLimits, StagedContent } from "./drives.js";
+import type { EngineParts } from "./owner-queue.js";
+
+/** Puts content into the store, durably, without touching any drive. */
+export async function stageContent(
+  content: AsyncIterable<Uint8Array>,
+  { store, limits }: Pick<EngineParts, "store" | "limits">,
+): Promise<StagedContent> {
+  const batch = store.batch();
+  const writer = createBlobWriter(NO_EDGE, (hash, bytes) => {
+    try {
+      const waiting = batch.put(Buffer.from(hash, "hex"), bytes);
+      return waiting === undefined ? undefined : reach(() => waiting);
+    } catch (error) {
+      throw unreachable(error);
+    }
+  });
+  for await (const piece of content) {
+    checkSize([], writer.length + piece.length, limits);
+    await writer.write(piece);
+  }
+  const staged = await writer.finish();
+  await reach(() => batch.flush());
+  return { staged, size: writer.length };
+}
+
+/** @param path for the text @throws TOO_LARGE */
+export function checkSize(path: readonly string[], size: number, { maxFileBytes: limit }: DriveLimits): void {
+  if (size <= limit) return;
+  const text = `File too large: ${size} bytes, limit ${limit}: ${escapeText(path.join("/"))}`;
+  throw driveError("TOO_LARGE", text, { size, limit });
+}
