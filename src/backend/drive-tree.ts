@@ -1,8 +1,7 @@
-import type { Access, Entry, Visit, WalkEntry } from "../core/backend.js";
+import type { Access, Entry, WalkEntry, WalkOptions } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { RelPath } from "../core/path.js";
-import type { CallScope } from "../core/scope.js";
-import { notADirectory, notFound } from "../core/texts.js";
+import { deniedByPolicy, notADirectory, notFound } from "../core/texts.js";
 import type { DriveChange, DriveSnapshot } from "../drive/engine/engine.js";
 import { isReachableName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";
@@ -58,23 +57,39 @@ export function describe(entry: Found & { readonly name: string }, directory: Re
   return { name: entry.name, ...sized(entry), ...(isReachable ? {} : { unreachable: true }) };
 }
 
-export interface Walk {
-  readonly visit: Visit;
-  readonly sizes: boolean;
-  readonly depth: number;
-  readonly scope: CallScope;
+export interface Walk extends WalkOptions {
+  readonly access: Access;
+  /** From the place of the call to the directory. */
+  readonly below: readonly string[];
+  /** The directory itself is. */
+  readonly isDenied: boolean;
 }
 
 export async function walkBelow(tree: DriveSnapshot, segments: readonly string[], walk: Walk): Promise<"on" | "stop"> {
-  const { visit, sizes, depth, scope } = walk;
+  const { below, sizes, access } = walk;
+  const depth = below.length + 1;
   for (const { name, type, size } of sortByName(await tree.entries(segments))) {
-    scope.checkpoint();
+    access.scope.checkpoint();
+    const isDenied = walk.isDenied || access.policy?.denies(below, name) === true;
+    const visit = isDenied ? walk.visitDenied : walk.visit;
     const entry: WalkEntry = { name, type, size: sizes ? (type === "file" ? size : 0) : undefined, depth };
-    const answer = visit(entry);
+    const answer = visit?.(entry) ?? "skip";
     if (answer === "stop") return "stop";
     if (answer !== "enter" || type !== "directory") continue;
-    const below = await walkBelow(tree, [...segments, name], { ...walk, depth: depth + 1 });
-    if (below === "stop") return "stop";
+    const end = await walkBelow(tree, [...segments, name], { ...walk, below: [...below, name], isDenied });
+    if (end === "stop") return "stop";
   }
   return "on";
+}
+
+/** Refuses a directory that holds anything the policy denies. @throws DENIED_BY_POLICY */
+export async function requireAllAllowed(
+  tree: DriveSnapshot,
+  segments: readonly string[],
+  access: Access,
+): Promise<void> {
+  if (access.policy === undefined) return;
+  const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
+  const end = await walkBelow(tree, segments, { ...walk, access, below: [], isDenied: false });
+  if (end === "stop") throw deniedByPolicy(access.place, access.verb);
 }

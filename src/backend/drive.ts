@@ -9,7 +9,7 @@ import type {
   OpenFile,
   ReadBytes,
   ReadRange,
-  Visit,
+  WalkOptions,
   WriteOptions,
   Written,
 } from "../core/backend.js";
@@ -27,7 +27,17 @@ import {
 import type { DriveChange, DriveSnapshot, OwnerDrives, StagedContent } from "../drive/engine/engine.js";
 import { sortByName } from "../path/order.js";
 import { asCallerError } from "./drive-errors.js";
-import { describe, directoryAt, locate, makeDirectories, type Spot, sized, statAt, walkBelow } from "./drive-tree.js";
+import {
+  describe,
+  directoryAt,
+  locate,
+  makeDirectories,
+  requireAllAllowed,
+  type Spot,
+  sized,
+  statAt,
+  walkBelow,
+} from "./drive-tree.js";
 
 /** Where everybody's drives are. */
 export interface DriveSource {
@@ -63,15 +73,17 @@ export class DriveBackend implements Backend {
     return this.#read(path, access, async (tree) => {
       await directoryAt(tree, path, access);
       const entries = sortByName(await tree.entries(path.segments));
-      const shown = entries.slice(page.offset, page.offset + page.limit);
-      return { entries: shown.map((entry) => describe(entry, path)), total: entries.length };
+      const allowed = entries.filter(({ name }) => access.policy?.denies([], name) !== true);
+      const shown = allowed.slice(page.offset, page.offset + page.limit);
+      const left = allowed.length === entries.length ? {} : { denied: entries.length - allowed.length };
+      return { entries: shown.map((entry) => describe(entry, path)), total: allowed.length, ...left };
     });
   }
 
-  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Promise<void> {
+  walk(path: RelPath, options: WalkOptions, access: Access): Promise<void> {
     return this.#read(path, access, async (tree) => {
       await directoryAt(tree, path, access);
-      await walkBelow(tree, path.segments, { ...options, depth: 1, scope: access.scope });
+      await walkBelow(tree, path.segments, { ...options, access, below: [], isDenied: false });
     });
   }
 
@@ -153,6 +165,7 @@ export class DriveBackend implements Backend {
         const found = await statAt(tree, path.segments);
         if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
           throw notEmpty(access.place);
+        if (found?.type === "directory") await requireAllAllowed(tree, path.segments, access);
         return found !== undefined;
       };
       if (!(await this.#look(check))) return { existed: false };

@@ -3,6 +3,7 @@ import { ioError, notEmpty, otherDevice } from "../core/texts.js";
 import { below, type Pinned, release } from "../jail/handles.js";
 import type { Stage } from "../jail/staging.js";
 import { errnoOf } from "../jail/sys.js";
+import { requireAllAllowed } from "./host-policy.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "./host-target.js";
 
 /** A tree that has been taken out of everybody's sight, and is to be emptied. */
@@ -26,6 +27,7 @@ export function* removeEntry(
   const turn = yield* lockTarget(change, name, object.stat.isDirectory() ? object : undefined);
   let hidden: Hidden | undefined;
   try {
+    if (options.recursive) yield* requireAllAllowed(change, object);
     change.access.scope.commit();
     hidden = yield* removeName(change, { name, object, stale: turn.stale, recursive: options.recursive });
     yield* flushDirectory(change, change.walk.directory);

@@ -10,7 +10,7 @@ import type {
   ReadBytes,
   ReadRange,
   Stamp,
-  Visit,
+  WalkOptions,
   WriteOptions,
   Written,
 } from "../core/backend.js";
@@ -53,9 +53,9 @@ export class HostBackend implements Backend {
     return this.#resolve(path, access, (_walk, found) => this.#list(directoryOf(found, access), page, access));
   }
 
-  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Awaitable<void> {
+  walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void> {
     return this.#resolve(path, access, (_walk, found) =>
-      walkEntries(this.#jail, directoryOf(found, access), { ...options, scope: access.scope }),
+      walkEntries(this.#jail, directoryOf(found, access), { ...options, access }),
     );
   }
 
@@ -131,8 +131,14 @@ export class HostBackend implements Backend {
     const { sys, foldsCase } = this.#jail;
     const top = directory === this.#jail.top;
     const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
-    const names = all.slice(page.offset, page.offset + page.limit);
-    return { total: all.length, entries: yield* readEntries(sys, directory, { names, top, scope: access.scope }) };
+    const { policy } = access;
+    const allowed = policy === undefined ? all : all.filter(({ name }) => !policy.denies([], name));
+    const names = allowed.slice(page.offset, page.offset + page.limit);
+    return {
+      total: allowed.length,
+      ...(allowed.length === all.length ? {} : { denied: all.length - allowed.length }),
+      entries: yield* readEntries(sys, directory, { names, top, scope: access.scope }),
+    };
   }
 
   *#stat(walk: Walk, found: Reached): Io<FileStat | undefined> {

@@ -1,4 +1,4 @@
-import type { Entry, WalkEntry } from "../core/backend.js";
+import type { Access, Entry, WalkOptions } from "../core/backend.js";
 import { sortByName } from "../path/order.js";
 
 export interface FileNode {
@@ -31,6 +31,32 @@ export function describe(name: string, node: TreeNode): Entry {
   return { name, type: node.type, size: sizeOf(node), modified: node.modified };
 }
 
-export function walkEntry(name: string, node: TreeNode, options: { depth: number; sizes: boolean }): WalkEntry {
-  return { name, type: node.type, size: options.sizes ? sizeOf(node) : undefined, depth: options.depth };
+export interface NodeWalk extends WalkOptions {
+  readonly access: Pick<Access, "scope" | "policy">;
+  /** From the place of the call to the directory. */
+  readonly below: readonly string[];
+  /** The directory itself is. */
+  readonly isDenied: boolean;
+}
+
+export function walkNodes(directory: DirectoryNode, walk: NodeWalk): "on" | "stop" {
+  const { access, below, sizes } = walk;
+  const depth = below.length + 1;
+  for (const { name, node } of childrenOf(directory)) {
+    access.scope.checkpoint();
+    const isDenied = walk.isDenied || access.policy?.denies(below, name) === true;
+    const visit = isDenied ? walk.visitDenied : walk.visit;
+    const answer = visit?.({ name, type: node.type, size: sizes ? sizeOf(node) : undefined, depth }) ?? "skip";
+    if (answer === "stop") return "stop";
+    if (answer !== "enter" || node.type !== "directory") continue;
+    if (walkNodes(node, { ...walk, below: [...below, name], isDenied }) === "stop") return "stop";
+  }
+  return "on";
+}
+
+/** Whether the policy denies anything below a node, which is at the place of the call. */
+export function holdsDenied(node: TreeNode, access: NodeWalk["access"]): boolean {
+  if (node.type === "file" || access.policy === undefined) return false;
+  const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
+  return walkNodes(node, { ...walk, access, below: [], isDenied: false }) === "stop";
 }

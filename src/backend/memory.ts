@@ -9,7 +9,7 @@ import type {
   OpenFile,
   ReadBytes,
   ReadRange,
-  Visit,
+  WalkOptions,
   WriteOptions,
   Written,
 } from "../core/backend.js";
@@ -19,6 +19,7 @@ import { DEFAULT_LIMITS } from "../core/limits.js";
 import type { RelPath } from "../core/path.js";
 import {
   contentTooLarge,
+  deniedByPolicy,
   existsNotDirectory,
   isADirectory,
   notADirectory,
@@ -34,9 +35,10 @@ import {
   describe,
   emptyDirectory,
   type FileNode,
+  holdsDenied,
   sizeOf,
   type TreeNode,
-  walkEntry,
+  walkNodes,
 } from "./memory-tree.js";
 
 /** How far a path leads into the tree. */
@@ -88,22 +90,18 @@ class MemoryBackend implements Backend {
   }
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Listing {
-    const children = childrenOf(this.#directory(path, access));
-    const shown = children.slice(page.offset, page.offset + page.limit);
-    return { entries: shown.map(({ name, node }) => describe(name, node)), total: children.length };
+    const all = childrenOf(this.#directory(path, access));
+    const allowed = all.filter(({ name }) => access.policy?.denies([], name) !== true);
+    const shown = allowed.slice(page.offset, page.offset + page.limit);
+    return {
+      entries: shown.map(({ name, node }) => describe(name, node)),
+      total: allowed.length,
+      ...(allowed.length === all.length ? {} : { denied: all.length - allowed.length }),
+    };
   }
 
-  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): void {
-    const visitBelow = (directory: DirectoryNode, depth: number): "on" | "stop" => {
-      for (const { name, node } of childrenOf(directory)) {
-        access.scope.checkpoint();
-        const answer = options.visit(walkEntry(name, node, { depth, sizes: options.sizes }));
-        if (answer === "stop") return "stop";
-        if (answer === "enter" && node.type === "directory" && visitBelow(node, depth + 1) === "stop") return "stop";
-      }
-      return "on";
-    };
-    visitBelow(this.#directory(path, access), 1);
+  walk(path: RelPath, options: WalkOptions, access: Access): void {
+    walkNodes(this.#directory(path, access), { ...options, access, below: [], isDenied: false });
   }
 
   stat(path: RelPath, access: Access): FileStat | undefined {
@@ -161,6 +159,7 @@ class MemoryBackend implements Backend {
     const node = targetOf(spot, path);
     if (node === undefined) return { existed: false };
     if (node.type === "directory" && node.children.size > 0 && !options.recursive) throw notEmpty(access.place);
+    if (holdsDenied(node, access)) throw deniedByPolicy(access.place, access.verb);
     access.scope.commit();
     spot.directory.children.delete(spot.name);
     spot.directory.modified = this.#clock.nowMs();

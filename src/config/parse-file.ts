@@ -1,6 +1,7 @@
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
 import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.js";
 import { deepFreeze } from "./deep-freeze.js";
+import { checkDeny } from "./deny-checks.js";
 import { checkDriveNames } from "./drive-checks.js";
 import { ConfigError } from "./errors.js";
 import type { JsonSchema } from "./json-schema.js";
@@ -50,6 +51,7 @@ export function parseExtraRoots(
   options: FileParseOptions,
 ): CheckedFile["roots"] {
   checkDriveNames(file, configured);
+  checkDeny(file, configured);
   const { roots } = checkValue(file, FILE, { roots: options.extraRoots }) as CheckedFile;
   for (const name of Object.keys(roots)) {
     if (configured === undefined || !Object.hasOwn(configured, name)) continue;
@@ -87,9 +89,9 @@ function completeRoot(name: string, root: CheckedRoot): RootConfig {
     : { kind: "host", path, durability: durability ?? "flush", ...common };
 }
 
-function completeDrive(drive: string, { readOnly, description, maxReadBytes }: CheckedRoot): RootConfig {
+function completeDrive(drive: string, { readOnly, description, maxReadBytes, deny }: CheckedRoot): RootConfig {
   return {
-    ...{ kind: "dlfs", drive, readOnly },
+    ...{ kind: "dlfs", drive, readOnly, deny },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
   };

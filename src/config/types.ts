@@ -183,6 +183,7 @@ export interface DriveRootInput {
   readonly readOnly?: boolean;
   readonly description?: string;
   readonly maxReadBytes?: number;
+  readonly deny?: readonly string[];
 }
 
 export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;

@@ -22,8 +22,16 @@ export interface Access {
   real(segments: readonly string[]): void;
   /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */
   create(requested: readonly string[], real: readonly string[]): void;
+  /** What the root keeps everybody away from; absent: nothing. {@link real} and {@link create} ask it too. */
+  readonly policy?: PlacePolicy | undefined;
   /** Whether the caller holds another ability too, on the requested place and on the real one. Tells, and refuses nothing. */
   holds(ability: Ability): boolean;
+}
+
+/** The deny patterns of a root, as they hold below one requested place, on the path there and on the real one. */
+export interface PlacePolicy {
+  /** Whether an entry is denied, of a directory that is not. @param below from the place to that directory */
+  denies(below: readonly string[], name: string): boolean;
 }
 
 /** One entry of a directory, described from the entry itself: links are never followed. */
@@ -41,8 +49,10 @@ export interface Entry {
 
 export interface Listing {
   readonly entries: readonly Entry[];
-  /** Number of names in the directory. */
+  /** Number of names in the directory, without those that are denied. */
   readonly total: number;
+  /** Number of names that were left out because the policy denies them, if there are any. */
+  readonly denied?: number;
 }
 
 /** An entry met by a walk; `size` only when sizes were asked for. */
@@ -55,6 +65,13 @@ export interface WalkEntry {
 }
 
 export type Visit = (entry: WalkEntry) => "enter" | "skip" | "stop";
+
+export interface WalkOptions {
+  readonly visit: Visit;
+  readonly sizes: boolean;
+  /** Called in place of `visit` for what the policy denies, and for all below that. Default: it is left out. */
+  readonly visitDenied?: Visit;
+}
 
 export interface FileStat {
   readonly type: EntryType;
@@ -144,7 +161,7 @@ export interface Backend {
   /** Entries in order, `offset` and `limit` counted in names. @throws NOT_FOUND, NOT_A_DIRECTORY */
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing>;
   /** Entries below a directory, depth first, in order, never through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
-  walk(path: RelPath, options: { visit: Visit; sizes: boolean }, access: Access): Awaitable<void>;
+  walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
   /** `undefined` when nothing is there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
   /** Calls `plan` with the size once the file is found, then reads what it asks for. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */

@@ -22,6 +22,8 @@ export interface RootOptions {
   readonly io: IoMode;
   /** Most bytes one read in this root returns. Absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
+  /** Globs of what no caller gets to, as `path/deny.ts` reads them. */
+  readonly deny: readonly string[];
   /** DID of whoever owns it. Absent: the operator. */
   readonly owner?: string;
 }
@@ -41,7 +43,7 @@ export interface TempRootConfig extends RootOptions {
 }
 
 /** A drive of whoever calls. */
-export interface DriveRootConfig extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes"> {
+export interface DriveRootConfig extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny"> {
   readonly kind: "dlfs";
   readonly drive: string;
   /** Each caller owns its own. */

@@ -1,6 +1,7 @@
 import type { Annotations, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { Ability } from "./capability.js";
+import type { DenyPolicy } from "./deny-policy.js";
 import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
@@ -17,6 +18,8 @@ export interface RootFacts {
   readonly hostPath?: string;
   /** Most bytes one read in this root returns; absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
+  /** What no caller gets to; absent: there is nothing of that kind. */
+  readonly policy?: DenyPolicy;
   /** DID of whoever owns it, where that was configured. */
   readonly owner?: string;
   /** What keeps paths inside it, for the operator. */

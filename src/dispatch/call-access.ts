@@ -1,32 +1,43 @@
 import type { Authoriser } from "../authz/authorise.js";
-import type { Access } from "../core/backend.js";
+import type { Access, PlacePolicy } from "../core/backend.js";
 import type { Ability } from "../core/capability.js";
+import type { DenyPolicy } from "../core/deny-policy.js";
 import type { RelPath } from "../core/path.js";
 import type { CallScope } from "../core/scope.js";
-import type { Place } from "../core/texts.js";
+import { deniedByPolicy, type Place } from "../core/texts.js";
+
+export interface CallAccessOptions {
+  readonly verb: string;
+  readonly abilities: readonly Ability[];
+  readonly authoriser: Authoriser;
+  readonly scope: CallScope;
+  readonly policy: DenyPolicy | undefined;
+}
 
 /** What a backend may ask while it serves one call. */
 export class CallAccess implements Access {
   readonly place: Place;
   readonly verb: string;
   readonly scope: CallScope;
+  readonly policy: PlacePolicy | undefined;
   readonly #path: RelPath;
   readonly #authoriser: Authoriser;
   readonly #abilities: readonly Ability[];
+  readonly #denials: DenyPolicy | undefined;
   #real: readonly string[];
 
-  constructor(
-    root: string,
-    path: RelPath,
-    options: { verb: string; abilities: readonly Ability[]; authoriser: Authoriser; scope: CallScope },
-  ) {
+  /** @throws DENIED_BY_POLICY for the requested path */
+  constructor(root: string, path: RelPath, options: CallAccessOptions) {
     this.place = { root, path: path.text };
     this.verb = options.verb;
     this.scope = options.scope;
     this.#path = path;
     this.#authoriser = options.authoriser;
     this.#abilities = options.abilities;
+    this.#denials = options.policy;
     this.#real = path.segments;
+    this.#requireAllowed(path.segments);
+    this.policy = options.policy && this.#policyBelow(options.policy);
   }
 
   real(segments: readonly string[]): void {
@@ -34,12 +45,17 @@ export class CallAccess implements Access {
     for (const ability of this.#abilities) {
       this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
     }
-    this.#real = segments;
+    if (isSame(segments, requested)) return;
+    this.#requireAllowed(segments);
+    // A copy: a walk may go on with its own.
+    this.#real = [...segments];
   }
 
   create(requested: readonly string[], real: readonly string[]): void {
     this.#authoriser.require([this.place.root, ...requested], "crud/write");
     this.#authoriser.requireReal(this.place.root, { requested, real }, "crud/write");
+    this.#requireAllowed(requested);
+    this.#requireAllowed(real);
   }
 
   holds(ability: Ability): boolean {
@@ -49,4 +65,20 @@ export class CallAccess implements Access {
       this.#authoriser.allows([root, ...this.#real], ability)
     );
   }
+
+  #requireAllowed(segments: readonly string[]): void {
+    if (this.#denials?.denies(segments) === true) throw deniedByPolicy(this.place, this.verb);
+  }
+
+  #policyBelow(policy: DenyPolicy): PlacePolicy {
+    const { segments } = this.#path;
+    return {
+      denies: (below, name) =>
+        policy.deniesEntry([...segments, ...below], name) ||
+        (this.#real !== segments && policy.deniesEntry([...this.#real, ...below], name)),
+    };
+  }
 }
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index]);

@@ -207,7 +207,8 @@ export class Dispatcher {
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope });
+    const { policy } = root;
+    const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope, policy });
     const maxReadBytes = root.maxReadBytes ?? limits.maxReadBytes;
     return { ...call, limits: { ...limits, maxReadBytes }, root, path, access };
   }

@@ -8,6 +8,7 @@ import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/operation.
 import { notSupportedHere } from "../core/texts.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/locks.js";
+import { compileDeny } from "../path/deny.js";
 
 /** The roots of one adapter, open. */
 export interface OpenRoots {
@@ -51,10 +52,11 @@ export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
 /** A drive of whoever calls, as a root. */
 export function driveRoot(
   name: string,
-  { drive, readOnly, description, maxReadBytes }: Omit<DriveRootConfig, "kind">,
+  { drive, readOnly, description, maxReadBytes, deny }: Omit<DriveRootConfig, "kind">,
   drives: DriveSource | undefined,
 ): PersonalRoot {
   return {
+    ...(deny.length === 0 ? {} : { policy: compileDeny(deny, { foldsCase: false }) }),
     ...{ name, kind: "dlfs", readOnly, drive },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
@@ -152,6 +154,7 @@ class RootSet implements OpenRoots {
     const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
+    const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, jail);
     const rules = { durable: durability === "flush", hardLinks, maxCopyBytes };
     const root: OpenRoot = {
       name,
@@ -160,6 +163,7 @@ class RootSet implements OpenRoots {
       ...(description === undefined ? {} : { description }),
       ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
       ...(owner === undefined ? {} : { owner }),
+      ...(policy === undefined ? {} : { policy }),
       hostPath: jail.realPath,
       engine: jail.engine,
       usage: () => jail.usage(),

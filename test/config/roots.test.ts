@@ -7,7 +7,7 @@ const parse = (value: FileConfigInput) => parseFileConfig(value, { baseDir: "/ba
 const rootOf = (root: string | RootConfigInput) => Object.values(parse({ roots: { docs: root } }).roots)[0];
 const rootProblems = (root: unknown) => fileProblems({ roots: { docs: root } });
 
-const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto" };
+const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto", deny: [] };
 
 describe("a root", () => {
   test("by path is a host directory below the base folder", () => {
@@ -20,8 +20,8 @@ describe("a root", () => {
   });
 
   test("by the name of a drive is a drive, with few options", () => {
-    expect(rootOf({ dlfs: "my notes" })).toEqual({ kind: "dlfs", drive: "my notes", readOnly: false });
-    const options = { readOnly: true, description: "Notes", maxReadBytes: 5 };
+    expect(rootOf({ dlfs: "my notes" })).toEqual({ kind: "dlfs", drive: "my notes", readOnly: false, deny: [] });
+    const options = { readOnly: true, description: "Notes", maxReadBytes: 5, deny: ["*.key"] };
     expect(rootOf({ dlfs: "é".repeat(32), ...options })).toEqual({ kind: "dlfs", drive: "é".repeat(32), ...options });
   });
 
@@ -52,6 +52,7 @@ describe("a root", () => {
       hardLinks: true,
       io: "pool",
       maxReadBytes: 7,
+      deny: ["@secrets", "a/**"],
       owner: "did:web:files.example.com:me",
     } as const;
     expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
@@ -90,6 +91,13 @@ describe("a wrong root is refused", () => {
     [{ path: "a", durability: true }, `'roots.docs.durability' must be "flush" or "none", not true`],
     [{ path: "a", crossDevice: 1 }, "'roots.docs.crossDevice' must be true or false, not 1"],
     [{ path: "a", hardLinks: 1 }, "'roots.docs.hardLinks' must be true or false, not 1"],
+    [{ path: "a", deny: "x" }, "'roots.docs.deny' must be an array, not a string"],
+    [{ path: "a", deny: [""] }, "'roots.docs.deny[0]' must be a string that is not empty"],
+    [
+      { path: "a", deny: ["a", "[b"] },
+      "'roots.docs.deny[1]' must be a glob: a bracket, brace or range in it does not fit",
+    ],
+    [{ dlfs: "a", deny: ["../b"] }, "'roots.docs.deny[0]' must be a glob: it cannot hold '//', '.' or '..' as a part"],
     [{ path: "a", maxReadBytes: 0 }, "'roots.docs.maxReadBytes' must be an integer of at least 1, not 0"],
     [{ path: "a", maxReadBytes: "8MB" }, "'roots.docs.maxReadBytes' must be an integer of at least 1, not a string"],
     [{ path: "a", owner: "me" }, `'roots.docs.owner' must be ${did}`],

@@ -140,7 +140,7 @@ describe("schemas/config.json", () => {
         ...["path", "temp", "prefix", "readOnly", "description", "durability", "crossDevice", "hardLinks", "io"].map(
           (option) => `file.roots.*.${option}`,
         ),
-        ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs"],
+        ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.deny"],
       ].sort(),
     );
   });

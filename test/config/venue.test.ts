@@ -45,6 +45,7 @@ describe("an empty config", () => {
             crossDevice: false,
             hardLinks: false,
             io: "auto",
+            deny: [],
           },
         },
         limits: { maxReadBytes: 8_388_608, maxWriteBytes: 8_388_608, timeoutMs: 30_000, maxConcurrent: 64 },

@@ -19,6 +19,8 @@ export interface DriveGroundOptions {
   readonly capabilities?: CapabilityRules;
   readonly limits?: NonNullable<DriveEngineOptions["limits"]>;
   readonly store?: () => CellStore;
+  /** Options of the root `mine`. */
+  readonly mine?: object;
   /** Of the adapters. */
   readonly fileLimits?: Partial<Limits>;
 }
@@ -44,7 +46,11 @@ export function useDrives(options: DriveGroundOptions = {}): DriveGround {
   beforeEach(async () => {
     const { limits, store } = options;
     const drives = openDrives({ ...(limits ? { limits } : {}), ...(store ? { store: store() } : {}) });
-    const roots = { mine: { dlfs: "notes" }, fixed: { dlfs: "notes", readOnly: true }, tmp: { temp: true } } as const;
+    const roots = {
+      mine: { dlfs: "notes", ...options.mine },
+      fixed: { dlfs: "notes", readOnly: true },
+      tmp: { temp: true },
+    } as const;
     const files = await assembleAdapter(
       parseFileConfig({ roots, limits: options.fileLimits ?? {} }, { baseDir: "/" }),
       {

@@ -1,0 +1,25 @@
+import { compileDeny } from "../path/deny.js";
+import { below, type Place, quoted } from "./check-schema.js";
+
+/** Checks that the deny patterns of roots are globs. @param roots as far as they are right */
+export function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
+  for (const [name, root] of Object.entries(roots ?? {})) {
+    const { deny }: { deny?: unknown } = typeof root === "object" && root !== null ? root : {};
+    for (const [index, pattern] of (Array.isArray(deny) ? deny : []).entries()) {
+      if (typeof pattern !== "string") continue;
+      const fault = faultOf(pattern);
+      if (fault === undefined) continue;
+      const place = ["roots", name, "deny", index].reduce<Place>(below, file);
+      file.check.problems.push(`${quoted(place)} must be a glob: ${fault}`);
+    }
+  }
+}
+
+function faultOf(pattern: string): string | undefined {
+  try {
+    compileDeny([pattern], { foldsCase: true });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : "it does not compile";
+  }
+}
