@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { mergeCopies } from "../drive/copies.js";
+import { expectAll, writeAndKill } from "../drive/engine-crash.js";
 import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/replicas.js";
+import { compile } from "../drive/store/compiled.js";
 
 /** Of each kind. */
 const RUNS = { numRuns: 10_000 };
@@ -25,5 +30,25 @@ describe("a merge of two copies of 100,000 files that differ in 10", () => {
     expect(hash).toBe(expected);
     expect(visited).toBeGreaterThan(10);
     expect(visited).toBeLessThanOrEqual(300);
+  });
+});
+
+describe("a process that is killed while it changes drives", () => {
+  test.each([
+    { what: "quick", after: 5000, rounds: 6 },
+    { what: "durable", after: 500, rounds: 3 },
+  ] as const)("has lost nothing that it acknowledged: $what, $after changes and more, $rounds times", async (crash) => {
+    const compiled = compile();
+    try {
+      for (let round = 0; round < crash.rounds; round += 1) {
+        const path = mkdtempSync(join(tmpdir(), "vf-engine-"));
+        const acknowledged = await writeAndKill({ ...crash, compiled, path, after: crash.after + 37 * round });
+        expect(acknowledged.length).toBeGreaterThanOrEqual(crash.after);
+        await expectAll(path, acknowledged);
+        rmSync(path, { recursive: true });
+      }
+    } finally {
+      compiled.remove();
+    }
   });
 });
