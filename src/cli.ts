@@ -38,6 +38,15 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return (await import("./cli/inspect.js")).tokenInspect(command, context);
     case "token identity":
       return (await import("./cli/identity-token.js")).tokenIdentity(command, context);
+    case "drive ls":
+    case "drive export":
+    case "drive import":
+    case "drive merge":
+    case "drive verify":
+    case "drive gc":
+    case "drive export-key":
+    case "drive import-key":
+      return (await import("./cli/drive.js")).drive(command, context);
     case "revoke":
       return (await import("./cli/revoke.js")).revoke(command, context);
   }

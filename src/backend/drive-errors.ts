@@ -86,7 +86,14 @@ const REMEDIES: Partial<Readonly<Record<FileAdapterError["code"], string>>> = {
 };
 
 function asRefusal({ code, message }: FileAdapterError, drive: string): FileAdapterError | undefined {
-  if (code === "INVALID_PATH") return adapterError(code, message, { root: drive, path: "" });
+  const place = { root: drive, path: "" };
+  if (code === "INVALID_PATH") return adapterError(code, message, place);
+  if (code === "NOT_FOUND")
+    return adapterError(
+      code,
+      `${notFound(place).message}. The export has no such drive: name one of its own with 'from'`,
+      place,
+    );
   const remedy = REMEDIES[code];
   if (remedy === undefined || code === "EXISTS") return undefined;
   return cannotImport(code, drive, `${message}. ${remedy}`);

@@ -52,14 +52,18 @@ export function keyFile(reference: string, place: KeyPlace): KeyFile {
  *
  * @throws ConfigError 66 when the file cannot be read, 78 when it is no key or open to others. Never shows a seed
  */
-export function openSigningKey(reference: string, place: KeyPlace): SigningKey {
+export const openSigningKey = (reference: string, place: KeyPlace): SigningKey =>
+  signingKeyFromSeed(readSeed(reference, place));
+
+/** The 32 bytes that a reference to a key leads to. @throws ConfigError as {@link openSigningKey} */
+export function readSeed(reference: string, place: KeyPlace): Uint8Array {
   const variable = variableIn(reference);
   const text =
     variable === undefined
       ? readKeyFile(reference, place)
       : valueOfVariable(variable, place.env, { what: "the key", maxBytes: MAX_BYTES });
   const seed = parseSeed(text.replace(/\r?\n$/, ""));
-  if (seed !== undefined) return signingKeyFromSeed(seed);
+  if (seed !== undefined) return seed;
   throw unusable(reference, "it must hold 64 hex digits and nothing else", 78);
 }
 

@@ -6,16 +6,20 @@ import { makeNewFile } from "./new-file.js";
 /** Standard output, even where that is a terminal. */
 const STDOUT = "-";
 
-/** Refuses to show a token to whoever looks over a shoulder, before there is one. @throws UsageError */
-export function checkTokenOutput(out: string | undefined, { stdout }: Pick<CommandContext, "stdout">): void {
+/** Refuses to show a secret to whoever looks over a shoulder, before there is one. @throws UsageError */
+export function checkTokenOutput(
+  out: string | undefined,
+  { stdout }: Pick<CommandContext, "stdout">,
+  what: "token" | "key" = "token",
+): void {
   if (out !== undefined || stdout.isTTY !== true) return;
   throw new UsageError(
-    "The token would be shown on this terminal. Write it to a file with --out FILE, or pipe it; --out - shows it",
+    `The ${what} would be shown on this terminal. Write it to a file with --out FILE, or pipe it; --out - shows it`,
   );
 }
 
 /**
- * Writes a token to standard output or into a new file, mode 0600.
+ * Writes a token or key to standard output or into a new file, mode 0600.
  *
  * @throws ConfigError 66 when the file cannot be made, 78 when something is there
  */

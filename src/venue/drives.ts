@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../core/clock.js";
 import { adapterError, FileAdapterError } from "../core/errors.js";
 import { type Log, silentLog } from "../core/log.js";
 import type { DriveEngine, DriveEngineOptions } from "../drive/engine/engine.js";
-import type { OwnerKeysOptions } from "../drive/keys/owner-keys.js";
+import type { OwnerKeys, OwnerKeysOptions } from "../drive/keys/owner-keys.js";
 import type { CellStore } from "../drive/store/cell-store.js";
 import type { Access } from "./access.js";
 
@@ -33,6 +33,7 @@ export interface VenueDrivesOptions {
 interface Opened {
   readonly engine: DriveEngine;
   readonly store: CellStore;
+  readonly keys: OwnerKeys;
   /** Ends what is done behind the calls; to be waited for before the store is closed. */
   stop?(): Promise<void>;
 }
@@ -56,6 +57,40 @@ export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptio
     if (config.drives.store === undefined) log.warn({}, "Drives are kept in memory and will not survive");
     return openEngine(await openMemory(), engine, randomBytes(32));
   });
+}
+
+/** Everybody's drives and keys, for the operator of the store. */
+export interface DriveStore extends Pick<Opened, "engine" | "store" | "keys"> {
+  close(): Promise<void>;
+}
+
+/** Opens the drives of a configuration without a venue; others may have them open too. @throws ConfigError */
+export async function openDriveStore(
+  config: VenueConfig,
+  options: Omit<VenueDrivesOptions, "listens">,
+): Promise<DriveStore> {
+  if (forgetsDrives(config)) {
+    const text =
+      "The drives of this configuration are kept in memory, so there are none. Set 'seedFile' for those that last";
+    throw new ConfigError([text], 78);
+  }
+  const { limits, staleMs, verifyReads } = config.drives;
+  const engine = { limits, staleMs, verifyReads, log: options.log, clock: options.clock ?? systemClock };
+  try {
+    const key = await keyOf(config, options);
+    const opened = await openEngine(await openLasting(config, options), engine, key);
+    const close = async () => {
+      try {
+        await opened.engine.close();
+      } finally {
+        await opened.store.close();
+      }
+    };
+    return { ...opened, close };
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
+  }
 }
 
 /** Drives that end with the process, for whoever has no venue. */
@@ -125,11 +160,11 @@ async function openEngine(
     import("../drive/keys/owner-keys.js"),
   ]);
   const keys = createOwnerKeys({ records: store.keys, venueKey, clock: options.clock });
-  return { engine: createDriveEngine({ ...options, store, keys }), store };
+  return { engine: createDriveEngine({ ...options, store, keys }), store, keys };
 }
 
 /** Looks at every owner's root behind the start, and takes out now and then what nothing needs any more. */
-function tended({ engine, store }: Opened, log: Log): Opened {
+function tended({ engine, store, keys }: Opened, log: Log): Opened {
   const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
   const checking = engine.check().catch(failed);
   const collect = async () => {
@@ -142,14 +177,14 @@ function tended({ engine, store }: Opened, log: Log): Opened {
     clearInterval(timer);
     await checking;
   };
-  return { engine, store, stop };
+  return { engine, store, keys, stop };
 }
 
 async function openMemory(): Promise<CellStore> {
   return (await import("../drive/store/memory.js")).createMemoryStore();
 }
 
-async function openLasting(config: VenueConfig, { env, log }: VenueDrivesOptions): Promise<CellStore> {
+async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOptions, "listens">): Promise<CellStore> {
   const { store } = config.drives;
   const [{ openEmbeddedStore }, { defaultStateDir, openStateDir }] = await Promise.all([
     import("../drive/store/embedded.js"),
@@ -161,7 +196,10 @@ async function openLasting(config: VenueConfig, { env, log }: VenueDrivesOptions
 }
 
 /** Where nobody has asked for the key before, its file is made now, as any start of the venue would. */
-async function keyOf({ seed, seedFile, did }: VenueConfig, { key, log }: VenueDrivesOptions): Promise<KeyObject> {
+async function keyOf(
+  { seed, seedFile, did }: VenueConfig,
+  { key, log }: Omit<VenueDrivesOptions, "listens">,
+): Promise<KeyObject> {
   if (key !== undefined) return key.privateKey;
   const { openIdentity } = await import("./identity.js");
   return openIdentity({ seed, seedFile, did, log }).privateKey;

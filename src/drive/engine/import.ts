@@ -168,13 +168,13 @@ function choose(found: Found, { drive, from }: ImportOptions, accounts: readonly
   const own = found.signed.filter(({ account }) => accounts.includes(account));
   if (drive === undefined && from === undefined && own.length > 0)
     return own.flatMap(({ drives }) => [...live(drives)]);
+  if (drive === undefined && own.length === 0) {
+    throw driveError("KEY_REQUIRED", "The drives are signed by another key than those of their owner here");
+  }
   const all = (own.length > 0 ? own : found.signed).flatMap(({ drives }) => [...live(drives)]);
   const wanted = from ?? (all.length === 1 ? all[0]?.name : drive);
   const one = all.find(({ name }) => name === wanted);
   if (one === undefined) throw driveError("NOT_FOUND", "There is no such drive to import");
-  if (drive === undefined && own.length === 0) {
-    throw driveError("KEY_REQUIRED", "The drives of another owner are imported one by one, into a named drive");
-  }
   return [{ name: drive ?? one.name, root: one.root }];
 }
 

@@ -1,6 +1,7 @@
 import type { Capability } from "../../core/capability.js";
 import { escapeText } from "../../core/texts.js";
 import { commandOf, helpTopic } from "./command-name.js";
+import { type DriveCommand, parseDriveCommand } from "./drive-arguments.js";
 import { parseDuration } from "./duration.js";
 import {
   COMMANDS,
@@ -85,6 +86,7 @@ export type Command =
       readonly config: string | undefined;
       readonly out: string | undefined;
     }
+  | DriveCommand
   | {
       readonly name: "revoke";
       /** Ids of tokens, or DIDs. */
@@ -114,6 +116,11 @@ export function parseCommandLine(argv: readonly string[]): Command {
 interface Line extends Given {
   readonly rest: readonly string[];
 }
+
+const drive =
+  (name: DriveCommand["name"]) =>
+  ({ rest, values }: Line): Command =>
+    parseDriveCommand(name, rest.map(checkedArgument), values);
 
 const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   serve: (line) => {
@@ -166,6 +173,14 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     }
     return { name: "revoke", entries, token, config: needed(values, "revoke", "config") };
   },
+  "drive ls": drive("drive ls"),
+  "drive export": drive("drive export"),
+  "drive import": drive("drive import"),
+  "drive merge": drive("drive merge"),
+  "drive verify": drive("drive verify"),
+  "drive gc": drive("drive gc"),
+  "drive export-key": drive("drive export-key"),
+  "drive import-key": drive("drive import-key"),
 };
 
 function grant(line: Line): GrantCommand {

@@ -30,7 +30,7 @@ function unknownCommand(text: string): UsageError {
   return new UsageError(`Unknown command '${escapeText(checkedArgument(text))}'${advice}`);
 }
 
-const isTopic = (text: string): text is HelpTopic => isCommandName(text) || text === "key" || text === "token";
+const isTopic = (text: string): text is HelpTopic => isCommandName(text) || ["key", "token", "drive"].includes(text);
 
 /**
  * What help is asked on.

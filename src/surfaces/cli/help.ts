@@ -1,3 +1,4 @@
+import { DRIVE_TOPICS, DRIVES } from "./drive-help.js";
 import type { HelpTopic } from "./options.js";
 
 const CONFIG_OPTION = "  --config FILE           JSON5 configuration (see config.example.json5); none is searched for";
@@ -26,6 +27,14 @@ Usage
   venue-files token inspect FILE [--config FILE] [--key KEY] [--with RESOURCE --can ABILITY] [--json]
   venue-files token identity --to DID --key KEY [--for 5m]
   venue-files revoke ID… [--token FILE] --config FILE
+  venue-files drive ls [--user DID | --key KEY] --config FILE [--json]
+  venue-files drive export FILE --user DID [--drive NAME] [--top TOP] [--region fs] [--part-bytes N] --config FILE
+  venue-files drive import FILE… --user DID [--drive NAME [--from NAME]] [--source reference] --config FILE
+  venue-files drive merge FILE… --drive NAME --user DID --config FILE …
+  venue-files drive verify --user DID [--drive NAME] --config FILE
+  venue-files drive gc [--dry-run] [--grace 24h] --config FILE
+  venue-files drive export-key --user DID [--out FILE] --config FILE
+  venue-files drive import-key FILE --user DID --config FILE
   venue-files help [command]    also --help, -h
   venue-files --version         also -V
 
@@ -40,6 +49,7 @@ Commands
   token inspect   say who gives whom what until when, and whether it holds
   token identity  make a token that says who you are, for clients that cannot sign, such as curl
   revoke          take back what a token gives, at once
+  drive …         look at the drives of users, move them between venues, check them; see help drive
 
 Options
 ${ROOT_OPTIONS}
@@ -47,7 +57,7 @@ ${PORT_OPTION}
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
-  --to, --with, --can, --for, --profile, --out, --token, --json: see help on the commands that take them
+  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json: see help on what takes them
 
 Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
 Keys and tokens are never given as arguments, which others on this machine can see, but in files or the environment.
@@ -57,7 +67,8 @@ More about a command: venue-files help grant
 const KEYS = `A key is a file with 64 hex digits, mode 0600. A plain name stands for a file in 'keys' in the state directory
 (XDG_STATE_HOME, else ~/.local/state); anything with a / \\ or . in it is a path. env:NAME names an environment variable.`;
 
-const TOPICS: Readonly<Record<Exclude<HelpTopic, "key" | "token">, string>> = {
+const TOPICS: Readonly<Record<Exclude<HelpTopic, "key" | "token" | "drive">, string>> = {
+  ...DRIVE_TOPICS,
   serve: `venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
 
 Serves HTTP and MCP until stopped. On a loopback address callers without credentials may do everything in temp roots
@@ -209,5 +220,6 @@ export function helpText(topic?: HelpTopic): string {
   if (topic === undefined) return GENERAL;
   if (topic === "key") return `${TOPICS["key new"]}\n${TOPICS["key show"]}`;
   if (topic === "token") return `${TOPICS["token inspect"]}\n${TOPICS["token identity"]}`;
+  if (topic === "drive") return DRIVES;
   return TOPICS[topic];
 }

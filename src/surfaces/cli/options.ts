@@ -22,6 +22,15 @@ export const OPTIONS = {
   profile: { type: "string", example: "covia" },
   out: { type: "string", example: "grant.ucan" },
   token: { type: "string", example: "grant.ucan" },
+  user: { type: "string", example: '"$(venue-files key show alice)"' },
+  drive: { type: "string", example: "notes" },
+  from: { type: "string", example: "notes" },
+  source: { type: "string", example: "reference" },
+  top: { type: "string", example: "drive" },
+  region: { type: "string", example: "fs" },
+  "part-bytes": { type: "string", example: "50000000" },
+  grace: { type: "string", example: "24h" },
+  "dry-run": { type: "boolean" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
@@ -41,12 +50,20 @@ export const COMMANDS = {
   "token inspect": ["config", "key", "with", "can", "json"],
   "token identity": ["to", "for", "key", "config", "out"],
   revoke: ["config", "token"],
+  "drive ls": ["config", "user", "key", "json"],
+  "drive export": ["config", "user", "key", "drive", "top", "region", "part-bytes", "json"],
+  "drive import": ["config", "user", "key", "drive", "from", "source", "json"],
+  "drive merge": ["config", "user", "key", "drive", "from", "source", "json"],
+  "drive verify": ["config", "user", "key", "drive", "json"],
+  "drive gc": ["config", "grace", "dry-run", "json"],
+  "drive export-key": ["config", "user", "out"],
+  "drive import-key": ["config", "user"],
 } as const satisfies Readonly<Record<string, readonly OptionName[]>>;
 
 export type CommandName = keyof typeof COMMANDS;
 
 /** What help is given on: a command, or several that begin with one word. */
-export type HelpTopic = CommandName | "key" | "token";
+export type HelpTopic = CommandName | "key" | "token" | "drive";
 
 export type Values = ReadonlyMap<OptionName, readonly string[]>;
 

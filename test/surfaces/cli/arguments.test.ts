@@ -122,17 +122,23 @@ describe("a command line is refused:", () => {
     ["--root a=.", "A command is missing. Try: venue-files serve"],
     ["srve", "Unknown command 'srve' - did you mean 'serve'?"],
     ["hepl", "Unknown command 'hepl' - did you mean 'help'?"],
-    ["frobnicate", "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, help"],
+    [
+      "frobnicate",
+      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
+    ],
     [
       "help frobnicate",
-      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, help",
+      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
     ],
     [
       "frobnicate --help",
-      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, help",
+      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
     ],
     ["help serve mcp", "'help' takes one command, not also 'mcp'"],
-    ["toString", "Unknown command 'toString'. Commands: serve, check, mcp, call, key, grant, token, revoke, help"],
+    [
+      "toString",
+      "Unknown command 'toString'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
+    ],
     ["serve --prt 1", "Unknown option '--prt' - did you mean '--port'?"],
     ["serve --frobnicate", "Unknown option '--frobnicate'"],
     ["serve --frobnicate=1", "Unknown option '--frobnicate'"],
@@ -307,7 +313,7 @@ describe("the help text", () => {
   test.each(Object.entries(COMMANDS))("of %s names its options and no others", (command, options) => {
     const text = helpText(command as HelpTopic);
     expect(text).toContain(`venue-files ${command}`);
-    const named = new Set([...text.matchAll(/--([a-z]+)/g)].map(([, name]) => name));
+    const named = new Set([...text.matchAll(/--([a-z][a-z-]*)/g)].map(([, name]) => name));
     // One more may be spoken of: that of the example.
     expect([...named].sort()).toEqual([...options].sort());
   });
