@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { forgetsDrives } from "../config/drive-checks.js";
 import { ConfigError } from "../config/errors.js";
 import { checkListener, isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
@@ -10,6 +12,7 @@ import { describeVenue, type RevocationFacts, type VenueFacts } from "../surface
 import { canonicalDid, type Identity, openIdentity } from "../venue/identity.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
 import { openRevocations, revocationPlace } from "../venue/revocations.js";
+import { NO_CREDENTIALS, s3Access } from "../venue/s3-access.js";
 import { checkSecretsOutside } from "../venue/secrets.js";
 import { defaultStateDir } from "../venue/state-dir.js";
 import { resolveStaticTokens, type StaticToken } from "../venue/static-tokens.js";
@@ -68,11 +71,23 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
       revocations,
       roots: rootsOf(config, opened, canonical),
+      drives: drivesOf(config, { env, log }),
       warnings: [...warnings, ...opened.warnings],
     };
   } finally {
     await opened?.close();
   }
+}
+
+function drivesOf(config: VenueConfig, { env, log }: { env: CommandContext["env"]; log: Log }): string {
+  const { store } = config.drives;
+  if (forgetsDrives(config)) return "in memory";
+  if (store === undefined || store === "memory") return `in ${join(config.stateDir ?? defaultStateDir(env), "drives")}`;
+  if ("path" in store) return `in ${store.path}`;
+  const { bucket, prefix, endpoint, region, credentials } = s3Access(store.s3, env);
+  if (credentials === undefined) log.warn({}, `'drives.store.s3': ${NO_CREDENTIALS}`);
+  const below = prefix === undefined ? "" : ` below ${prefix.replace(/\/$/, "")}/`;
+  return `in bucket ${bucket}${below} of ${endpoint ?? "AWS"}, region ${region}`;
 }
 
 function attempting<T>(step: () => T, problems: string[]): T | undefined {

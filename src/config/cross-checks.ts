@@ -158,8 +158,11 @@ function checkStorage(place: Place, { storage }: DraftVenue): void {
 /** Keys of drives are sealed with that of the venue: with a new one at each start they would be lost, and the drives with them. */
 function checkDrives(venue: Place, draft: DraftVenue): void {
   const { store } = draft.drives ?? {};
-  // Of a store that is wrong something has been said already.
-  if (typeof store !== "object" || store.path === undefined) return;
+  if (typeof store !== "object") return;
+  const [path, s3] = ["path", "s3"].map((key) => Object.hasOwn(store, key));
+  if (path === s3)
+    report(at(venue, "drives", "store"), `must have ${path ? "only one of" : "either"} path ${path ? "and" : "or"} s3`);
+  if (path === s3) return;
   if (isGiven(draft, "seed") || isGiven(draft, "seedFile")) return;
   const [seed, file] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
   report(at(venue, "drives", "store"), `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`);

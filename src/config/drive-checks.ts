@@ -1,5 +1,6 @@
 import { isDriveName } from "../drive/name.js";
 import { below, type Place, quoted } from "./check-schema.js";
+import { isLoopbackHost } from "./loopback.js";
 import type { VenueConfig } from "./types.js";
 
 /** Checks what the schema cannot say of a drive's name: its length in bytes. @param roots as far as they are right */
@@ -18,11 +19,22 @@ export const forgetsDrives = ({ drives, seed, seedFile }: VenueConfig): boolean 
 
 /** Says that drives will not survive, where somebody who did not ask for that has roots of them. */
 export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<string> {
-  if (config.drives.store === "memory" || !forgetsDrives(config)) return;
+  const { store: kept } = config.drives;
+  if (typeof kept === "object" && "s3" in kept) yield* warnOfPlainText(venue, kept.s3.endpoint);
+  if (kept === "memory" || !forgetsDrives(config)) return;
   const hasDrives = Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
   if (!hasDrives) return;
   const [seed, file, store] = [["seed"], ["seedFile"], ["drives", "store"]].map((keys) =>
     quoted(keys.reduce<Place>(below, venue)),
   );
   yield `Drives are kept in memory and will not survive: set ${seed} or ${file}, or ${store} to "memory" if that is meant`;
+}
+
+/** Everything but the secret key itself can be read on the way, the sealed keys of owners among it. */
+function* warnOfPlainText(venue: Place, endpoint: string | undefined): Generator<string> {
+  if (endpoint === undefined || !endpoint.startsWith("http:")) return;
+  const { hostname } = new URL(endpoint);
+  if (isLoopbackHost(hostname)) return;
+  const place = quoted(["drives", "store", "s3", "endpoint"].reduce<Place>(below, venue));
+  yield `Drives travel unencrypted: make ${place} begin with https:`;
 }

@@ -10,7 +10,7 @@ const LATER_KEYS: readonly (readonly string[])[] = [
   "file.limits.maxUploadBytes",
   ...["file.roots.*.quota", "file.roots.*.encoding", "file.roots.*.grep"],
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
-  ...["drives.store.s3", "drives.allowKeyExport"],
+  "drives.allowKeyExport",
   "profiles.*",
 ].map((key) => key.split("."));
 

@@ -88,8 +88,18 @@ export interface AssetsConfig {
   readonly write?: "public" | "operator";
 }
 
+/** A bucket that venues share. What is left out comes from the environment. */
+export interface S3Config {
+  readonly bucket: string;
+  /** Of the names of all objects. */
+  readonly prefix?: string;
+  /** URL of a server other than AWS. */
+  readonly endpoint?: string;
+  readonly region?: string;
+}
+
 /** Where drives are kept; `path` is absolute. */
-export type DriveStoreConfig = "memory" | { readonly path: string };
+export type DriveStoreConfig = "memory" | { readonly path: string } | { readonly s3: S3Config };
 
 /** What drives may grow to. Sizes are bytes. */
 export interface DriveLimits {

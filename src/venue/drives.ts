@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { DriveSource } from "../backend/drive.js";
 import { forgetsDrives } from "../config/drive-checks.js";
 import { ConfigError } from "../config/errors.js";
-import type { VenueConfig } from "../config/types.js";
+import type { S3Config, VenueConfig } from "../config/types.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { adapterError, FileAdapterError } from "../core/errors.js";
 import { type Log, silentLog } from "../core/log.js";
@@ -11,6 +11,7 @@ import type { DriveEngine, DriveEngineOptions } from "../drive/engine/engine.js"
 import type { OwnerKeys, OwnerKeysOptions } from "../drive/keys/owner-keys.js";
 import type { CellStore } from "../drive/store/cell-store.js";
 import type { Access } from "./access.js";
+import { NO_CREDENTIALS, s3Access } from "./s3-access.js";
 
 /** The drives of a venue, opened when they are first asked for. */
 export interface VenueDrives extends DriveSource {
@@ -168,6 +169,7 @@ function tended({ engine, store, keys }: Opened, log: Log): Opened {
   const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
   const checking = engine.check().catch(failed);
   const collect = async () => {
+    await engine.tidy();
     const { removed, removedBytes, missing } = await store.collect({ graceMs: GRACE_MS });
     if (removed > 0 || missing > 0) log.info({ removed, removedBytes, missing }, "drives collected");
   };
@@ -186,6 +188,7 @@ async function openMemory(): Promise<CellStore> {
 
 async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOptions, "listens">): Promise<CellStore> {
   const { store } = config.drives;
+  if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
   const [{ openEmbeddedStore }, { defaultStateDir, openStateDir }] = await Promise.all([
     import("../drive/store/embedded.js"),
     import("./state-dir.js"),
@@ -193,6 +196,21 @@ async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOp
   const path =
     typeof store === "object" ? store.path : join(openStateDir(config.stateDir ?? defaultStateDir(env)), "drives");
   return openEmbeddedStore({ path, log });
+}
+
+async function openShared(
+  s3: S3Config,
+  config: VenueConfig,
+  { env, log }: Pick<VenueDrivesOptions, "env" | "log">,
+): Promise<CellStore> {
+  const [{ openObjectStore }, { defaultStateDir, openStateDir }] = await Promise.all([
+    import("../drive/store/s3/open-object-store.js"),
+    import("./state-dir.js"),
+  ]);
+  const { credentials, ...place } = s3Access(s3, env);
+  if (credentials === undefined) throw new ConfigError([NO_CREDENTIALS], 78);
+  const cachePath = join(openStateDir(config.stateDir ?? defaultStateDir(env)), "drive-cache");
+  return openObjectStore({ ...place, credentials, cachePath, log });
 }
 
 /** Where nobody has asked for the key before, its file is made now, as any start of the venue would. */

@@ -53,7 +53,7 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
     // Whether or not there is a local token: keys are kept there, and the revocation list that nobody placed elsewhere.
     ...(stateDir === undefined ? [] : [{ key: "stateDir", path: stateDir, danger: BECOME }]),
     ...(storage.content === "file" ? [{ key: "storage.path", path: storage.path, danger: REPLACE }] : []),
-    ...(typeof drives.store === "object"
+    ...(typeof drives.store === "object" && "path" in drives.store
       ? [{ key: "drives.store.path", path: drives.store.path, danger: READ_ALL }]
       : []),
     ...(revocations === undefined ? [] : [{ key: "auth.ucan.revocations", path: revocations, danger: UNREVOKE }]),

@@ -96,10 +96,9 @@ describe("a key that comes later is refused as such, whatever its value", () => 
   });
 
   test("each of several, wherever they stand", () => {
-    const drives = { allowKeyExport: true, store: { s3: { bucket: "b" } } };
+    const drives = { allowKeyExport: true };
     expect([...venueProblems({ drives, mcp: { tools: "full", maxReadBytes: 1 } })].sort()).toEqual([
       "not supported yet: 'drives.allowKeyExport'",
-      "not supported yet: 'drives.store.s3'",
       "not supported yet: 'mcp.tools'",
     ]);
   });

@@ -79,7 +79,9 @@ describe("config.example.json5", () => {
   });
 
   test("shows every supported key", () => {
-    expect([...new Set(usedPaths(everything))].sort()).toEqual(documented);
+    // Of keys that stand there twice the last counts.
+    const other = parseObject(all.replace(/^ *store: \{ path: .*\n/m, ""));
+    expect([...new Set([...usedPaths(everything), ...usedPaths(other)])].sort()).toEqual(documented);
   });
 });
 
@@ -116,6 +118,7 @@ describe("schemas/config.json", () => {
         ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
         ...["corsOrigins", "maxRequestBytes", "maxContentSize", "metrics", "file"],
         ...under("drives", "store", "store.path", "staleMs", "verifyReads"),
+        ...under("drives.store.s3", "bucket", "prefix", "endpoint", "region"),
         ...under("drives.limits", "maxPathDepth", "maxFileBytes", "maxDriveBytes", "maxEntries"),
         ...["Bytes", "Cells", "LogicalBytes", "Entries"].map((what) => `drives.limits.maxImport${what}`),
         ...under("listen", "socket"),

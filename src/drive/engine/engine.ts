@@ -8,6 +8,7 @@ import { storeUnavailable } from "./fault.js";
 import { createOwnerDrives, type OwnerDrives } from "./owner-drives.js";
 import { type EngineParts, OwnerQueue } from "./owner-queue.js";
 import { signedDrives } from "./state.js";
+import { tidyRoots } from "./tidy.js";
 import { createUsage } from "./usage.js";
 
 export type {
@@ -48,6 +49,8 @@ export interface DriveEngine {
   owner(did: string): OwnerDrives;
   /** Looks at the root of every owner, as on start-up, until it is closed. A damaged one is logged and left as it is. */
   check(): Promise<{ readonly owners: number; readonly damaged: number }>;
+  /** Makes one of the roots that several writers have left of an owner, where one of them has everything. */
+  tidy(): Promise<void>;
   /** Lets changes end that have begun, and refuses others. */
   close(): Promise<void>;
 }
@@ -81,6 +84,7 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
   return {
     owner: (did) => createOwnerDrives(did, () => queueOf(did), parts),
     check: () => checkRoots(parts, () => isOpen),
+    tidy: () => tidyRoots(parts, () => isOpen),
     async close() {
       isOpen = false;
       await Promise.all(Array.from(queues.values(), (queue) => queue.drain()));

@@ -248,7 +248,8 @@ export class OwnerQueue {
   }
 
   #ownRoot({ roots }: OwnerState, account: string): RootRecord | null {
-    const { writer } = this.#parts;
+    const { store } = this.#parts;
+    const writer = this.#parts.writer ?? store.writer;
     const records = roots.get(account) ?? [];
     return (writer === undefined ? records[0] : records.find((record) => record.writer === writer)) ?? null;
   }
@@ -262,6 +263,8 @@ export class OwnerQueue {
     const records = [...others, record].sort((one, other) => (one.writer < other.writer ? -1 : 1));
     const roots = new Map(state.roots).set(account, records);
     this.#commits += 1;
+    // What was merged into it, as every root was that was read before.
+    this.#parts.store.retire?.(account, others);
     this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
   }
 }

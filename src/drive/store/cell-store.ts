@@ -7,7 +7,15 @@
  * stored. No message names a place, a key or a hash.
  */
 export interface CellStore {
-  /** The encoding with this hash, checked; `undefined` when the store has none. Sees what has been flushed. */
+  /**
+   * The id under which this process writes, where each has roots of its own. It may change between swaps: the first swap
+   * under another id expects `null`.
+   */
+  readonly writer?: string;
+  /**
+   * The encoding with this hash, checked; `undefined` when the store has none. Sees what has been flushed here, and what
+   * belongs to roots that `roots` or `pin` have told of.
+   */
   get(hash: Uint8Array): Promise<Uint8Array | undefined>;
   /** As `get`, in the order asked for; neighbours are read together. */
   getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
@@ -21,6 +29,8 @@ export interface CellStore {
    * @param bytes encoding of Signed(drives)
    */
   swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict">;
+  /** Says that our own root of an owner has everything that these have, so that they can go with their writers. */
+  retire?(owner: string, records: readonly RootRecord[]): void;
   owners(): AsyncIterable<string>;
   /** Keeps the trees of an owner's roots from collection. A reader or writer pins first and then works on `roots`. */
   pin(owner: string): Promise<Pin>;

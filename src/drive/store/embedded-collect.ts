@@ -133,12 +133,14 @@ export async function forgetRetired({ env, retired }: Tables, before: number): P
   }
 }
 
-interface Scratch {
+/** Marks on disk. */
+export interface Scratch {
   readonly marks: Marks;
   close(): Promise<void>;
 }
 
-function openScratch(folder: string): Scratch {
+/** @param folder on a local disk */
+export function openScratch(folder: string): Scratch {
   const path = join(folder, `${SCRATCH}${randomUUID()}`);
   const binary = { encoding: "binary", keyEncoding: "binary" } as const;
   const env = open<Buffer, Buffer>({ ...binary, path, noSubdir: false, noSync: true, overlappingSync: false });
@@ -164,7 +166,7 @@ function openScratch(folder: string): Scratch {
 }
 
 /** Of collections that were stopped. */
-async function removeLeftovers(folder: string): Promise<void> {
+export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(SCRATCH)) continue;
     const path = join(folder, name);

@@ -26,6 +26,8 @@ export interface VenueFacts {
   readonly grants: readonly DidGrant[];
   readonly revocations: RevocationFacts;
   readonly roots: readonly RootFacts[];
+  /** Where drives are kept. */
+  readonly drives: string;
   readonly warnings: readonly string[];
 }
 
@@ -63,6 +65,7 @@ export function describeVenue(facts: VenueFacts): string {
     ["revocations", revocationList(facts.revocations)],
     ["MCP", config.mcp === false ? "off" : "on, at /mcp"],
     ["assets", config.storage.content === "memory" ? "in memory" : `in ${config.storage.path}`],
+    ["drives", facts.drives],
     ["audit", config.audit.file ?? "off"],
     ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
     ["health and metrics", config.metrics === false ? "off" : `for ${readers(config.metrics)}`],

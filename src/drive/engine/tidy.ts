@@ -1,0 +1,46 @@
+import { describeError } from "../../core/describe-error.js";
+import { sameBytes } from "../ref.js";
+import type { RootRecord } from "../store/cell-store.js";
+import { codeOf } from "./fault.js";
+import type { EngineParts } from "./owner-queue.js";
+import { loadState, signedDrives } from "./state.js";
+
+/**
+ * Takes over, for each owner, the root that has what all others have, so that those of writers that are gone can go.
+ * Where none has everything, the owner's next change makes one: only then is there a key to sign it.
+ *
+ * @param goesOn false from when the store is being closed
+ */
+export async function tidyRoots(parts: EngineParts, goesOn: () => boolean): Promise<void> {
+  const { store, log } = parts;
+  if (store.retire === undefined) return;
+  for await (const owner of store.owners()) {
+    if (!goesOn()) return;
+    try {
+      await tidyOwner(owner, parts);
+    } catch (error) {
+      if (codeOf(error) === "STORE_UNAVAILABLE") throw error;
+      log.warn({ event: "drive.tidy", error: describeError(error) }, "The roots of an owner's drives stay apart");
+    }
+  }
+}
+
+async function tidyOwner(owner: string, { store, pool }: EngineParts): Promise<void> {
+  const { state, release } = await loadState([owner], { store, pool }, undefined);
+  try {
+    const roots = state.roots.get(owner) ?? [];
+    const own = roots.find(({ writer }) => writer === store.writer);
+    const others = roots.filter((root) => root !== own);
+    if (others.length === 0 || state.drives === undefined) return;
+    const { drives } = state;
+    const hasAll = ({ bytes }: RootRecord): boolean => sameBytes(signedDrives(bytes, owner), drives);
+    const whole = own !== undefined && hasAll(own) ? own : roots.find(hasAll);
+    if (whole === undefined) return;
+    // One root alone is as good as ours.
+    if (roots.length === 1) return;
+    const taken = whole === own ? own : await store.swapRoot(owner, own ?? null, whole.bytes);
+    if (taken !== "conflict") store.retire?.(owner, others);
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,257 @@
+import { describeError } from "../../../core/describe-error.js";
+import { FileAdapterError } from "../../../core/errors.js";
+import type { Log } from "../../../core/log.js";
+import type {
+  CellBatch,
+  CellStore,
+  CollectOptions,
+  CollectReport,
+  KeyRecords,
+  Pin,
+  RootRecord,
+} from "../cell-store.js";
+import { checkHash, checkOpen, checkOwner, checkRoot } from "../checks.js";
+import { type HashText, textOfHash } from "../mark.js";
+import { createPins } from "../pins.js";
+import { storeUnavailable } from "../store-error.js";
+import type { LocalCache } from "./local-cache.js";
+import { createObjectBatch } from "./object-batch.js";
+import { collectObjects, type ObjectCollectParts } from "./object-collect.js";
+import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./object-compact.js";
+import { createObjectKeys } from "./object-keys.js";
+import type { LoadedRoot, OwnerRoots } from "./owner-roots.js";
+import type { PackSource } from "./pack-source.js";
+import type { RetiredRoots } from "./retired-roots.js";
+import type { RootChange, RootSwap } from "./root-swap.js";
+import type { S3Client } from "./s3-client.js";
+import type { Uploads } from "./uploads.js";
+import type { Views } from "./views.js";
+import { HEARTBEAT_MS, type WriterId } from "./writer-id.js";
+
+/** What a store is made of. */
+export interface ObjectStoreParts {
+  readonly client: S3Client;
+  readonly cache: LocalCache;
+  readonly views: Views;
+  readonly source: PackSource;
+  readonly writer: WriterId;
+  readonly roots: OwnerRoots;
+  readonly uploads: Uploads;
+  readonly swaps: RootSwap;
+  readonly retired: RetiredRoots;
+  readonly folder: string;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** @throws STORE_UNAVAILABLE in place of what the system or a library says, which the log is told */
+export async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof FileAdapterError) {
+      log.error({ event: "drive.store", reason: error.message }, "The drive store failed");
+      throw error;
+    }
+    if (error instanceof RangeError) throw error;
+    log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
+    throw storeUnavailable("see the log");
+  }
+}
+
+/** Opened by `openObjectStore`. */
+export class ObjectStore implements CellStore {
+  readonly keys: KeyRecords;
+  readonly #parts: ObjectStoreParts;
+  readonly #pins = createPins();
+  readonly #background = new Set<Promise<void>>();
+  readonly #merging = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+  #isOpen = true;
+  #collecting: Promise<CollectReport> | undefined;
+
+  constructor(parts: ObjectStoreParts) {
+    this.#parts = parts;
+    const keys = createObjectKeys(parts.client);
+    const open = (): void => checkOpen(this.#isOpen);
+    this.keys = {
+      list: (did) => this.#run(() => keys.list(did)),
+      put: (did, record) => this.#run(() => keys.put(did, record)),
+      async *dids() {
+        open();
+        yield* keys.dids();
+      },
+    };
+    this.#timer = setInterval(() => this.#behind(() => parts.retired.sweep()), HEARTBEAT_MS).unref();
+  }
+
+  get writer(): string {
+    return this.#parts.writer.current();
+  }
+
+  async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
+    const [found] = await this.getMany([hash]);
+    return found;
+  }
+
+  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return this.#run(async () => {
+      hashes.forEach(checkHash);
+      const cells = await this.#read(new Set(hashes.map(textOfHash)));
+      return hashes.map((hash) => cells.get(textOfHash(hash)));
+    });
+  }
+
+  async #read(wanted: ReadonlySet<HashText>): Promise<ReadonlyMap<HashText, Uint8Array>> {
+    const { cache, views, source } = this.#parts;
+    const found = new Map<HashText, Uint8Array>();
+    const missing = new Set<HashText>();
+    for (const text of wanted) {
+      const near = views.carried(text) ?? cache.cell(Buffer.from(text, "latin1"));
+      if (near === undefined) missing.add(text);
+      else found.set(text, near);
+    }
+    if (missing.size > 0) for (const [text, cell] of await source.read(missing)) found.set(text, cell);
+    return found;
+  }
+
+  batch(): CellBatch {
+    const open = (): void => checkOpen(this.#isOpen);
+    open();
+    const swap = (owner: string, expected: RootRecord | null, change: RootChange) =>
+      this.#swap(owner, expected, change);
+    const batch = createObjectBatch({ uploads: this.#parts.uploads.group(), swap, checkOpen: open });
+    return {
+      put: (hash, bytes) => {
+        const waiting = batch.put(hash, bytes);
+        return waiting === undefined ? undefined : this.#run(async () => waiting);
+      },
+      flush: () => this.#run(() => batch.flush()),
+      commit: (owner, expected, bytes) => this.#run(() => batch.commit(owner, expected, bytes)),
+    };
+  }
+
+  async #swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict"> {
+    const { swaps, roots } = this.#parts;
+    const record = await swaps.swap(owner, expected, change);
+    const own = roots.known(owner)?.find((root) => root.record === record);
+    if (own !== undefined && smallPacks(own.packs).length >= MANY_SMALL_PACKS) this.#merge(owner);
+    return record;
+  }
+
+  /** Makes fewer packs of an owner's short ones. */
+  #merge(owner: string): void {
+    if (this.#merging.has(owner)) return;
+    this.#merging.add(owner);
+    this.#behind(async () => {
+      try {
+        await compactOwner(owner, this.#compactParts(), mergeRules);
+      } finally {
+        this.#merging.delete(owner);
+      }
+    });
+  }
+
+  #behind(work: () => Promise<void>): void {
+    const { log } = this.#parts;
+    const failed = (error: unknown): void =>
+      log.warn({ event: "drive.store", error: describeError(error) }, "The drive store could not be tidied");
+    const done = work()
+      .catch(failed)
+      .finally(() => this.#background.delete(done));
+    this.#background.add(done);
+  }
+
+  #compactParts(): CompactParts {
+    const { roots, source, uploads, writer, swaps, retired } = this.#parts;
+    return { roots, source, uploads, writer, swaps, retired, checkGoesOn: () => checkOpen(this.#isOpen) };
+  }
+
+  roots(owner: string): Promise<readonly RootRecord[]> {
+    return this.#run(async () => {
+      checkOwner(owner);
+      return (await this.#parts.roots.load(owner)).map(({ record }) => record);
+    });
+  }
+
+  swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
+    return this.#run(async () => {
+      checkOwner(owner);
+      checkRoot(bytes);
+      const packs = this.#parts.uploads.group().neededBy([bytes]);
+      return this.#swap(owner, expected, { bytes, packs, cells: new Map() });
+    });
+  }
+
+  retire(owner: string, records: readonly RootRecord[]): void {
+    this.#parts.retired.add(owner, records);
+  }
+
+  async *owners(): AsyncIterable<string> {
+    checkOpen(this.#isOpen);
+    for await (const owner of this.#parts.client.folders("roots/")) {
+      checkOpen(this.#isOpen);
+      if (/^[0-9a-f]{64}$/.test(owner)) yield owner;
+    }
+  }
+
+  pin(owner: string): Promise<Pin> {
+    return this.#run(async () => {
+      checkOwner(owner);
+      const roots: LoadedRoot[] = await this.#parts.roots.load(owner);
+      const releases = roots.map((root) => this.#parts.views.add(root));
+      const pin = this.#pins.add(roots.map(({ record }) => record));
+      return {
+        roots: pin.roots,
+        release() {
+          pin.release();
+          for (const release of releases) release();
+        },
+      };
+    });
+  }
+
+  /** One after another. */
+  collect(options: CollectOptions): Promise<CollectReport> {
+    const before = this.#collecting?.catch(() => undefined);
+    const running = this.#run(async () => {
+      await before;
+      await this.#parts.retired.sweep();
+      return collectObjects(this.#collectParts(), options);
+    });
+    this.#collecting = running;
+    return running;
+  }
+
+  #collectParts(): ObjectCollectParts {
+    const { client, cache, source, views, folder, now } = this.#parts;
+    return {
+      ...this.#compactParts(),
+      ...{ client, cache, folder, now },
+      marking: { leaves: (wanted) => source.leaves(wanted), read: (wanted) => this.#read(wanted) },
+      owners: () => this.owners(),
+      pinned: () => this.#pins.roots(),
+      isUsed: (packId) => views.has(packId) || this.#parts.uploads.has(packId),
+    };
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    clearInterval(this.#timer);
+    await this.#collecting?.catch(() => undefined);
+    await Promise.all(this.#background);
+    const { uploads, retired, writer, cache } = this.#parts;
+    await uploads.idle();
+    await retired.sweepMany();
+    await writer.close(retired.isDone());
+    await cache.close();
+  }
+
+  #run<T>(act: () => Promise<T>): Promise<T> {
+    return guarded(this.#parts.log, async () => {
+      checkOpen(this.#isOpen);
+      return act();
+    });
+  }
+}

@@ -1,0 +1,88 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Log, silentLog } from "../../../core/log.js";
+import type { CellStore } from "../cell-store.js";
+import { storeUnavailable } from "../store-error.js";
+import { openLocalCache } from "./local-cache.js";
+import { guarded, ObjectStore } from "./object-store.js";
+import { createOwnerRoots } from "./owner-roots.js";
+import { createPackSource } from "./pack-source.js";
+import { createRetiredRoots } from "./retired-roots.js";
+import { createRootSwap } from "./root-swap.js";
+import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./s3-client.js";
+import { createUploads } from "./uploads.js";
+import { createViews } from "./views.js";
+import { createWriterId, writerKey } from "./writer-id.js";
+
+export interface ObjectStoreOptions {
+  readonly bucket: string;
+  /** Of all objects, without a slash at its ends; empty for none. */
+  readonly prefix?: string | undefined;
+  /** `https://host:port` of the server; left out for AWS. */
+  readonly endpoint?: string | undefined;
+  readonly region: string;
+  readonly credentials: S3Credentials;
+  /** A folder of its own on a local disk for what was read; may be emptied at any time while no store is open. */
+  readonly cachePath: string;
+  /** Bytes of what was read. */
+  readonly cacheBytes?: number | undefined;
+  readonly patience?: Partial<S3Patience> | undefined;
+  readonly log?: Log | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+}
+
+const DEFAULT_CACHE_BYTES = 1 << 30;
+const DEFAULT_PATIENCE: S3Patience = { tries: 5, waitMs: 200, timeoutMs: 15_000 };
+const UPLOADS_AT_ONCE = 4;
+
+/**
+ * Opens a store in a bucket that any number of processes share. Needs no conditional requests, but a bucket in which what
+ * was put is read and listed from then on.
+ *
+ * @throws STORE_UNAVAILABLE with what an operator can do, when the bucket cannot be listed and written
+ */
+export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
+  const { log = silentLog, now = Date.now, cachePath, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  return guarded(log, async () => {
+    const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
+    const writer = createWriterId({ client, now, log });
+    await probe(client, writerKey(writer.current()));
+    mkdirSync(cachePath, { recursive: true, mode: 0o700 });
+    const cache = openLocalCache(join(cachePath, "read"), cacheBytes);
+    const views = createViews();
+    const source = createPackSource({ client, cache, views });
+    const roots = createOwnerRoots({ client, cache, views, writer });
+    const uploads = createUploads({ client, source, views, atOnce: UPLOADS_AT_ONCE, now, log });
+    const swaps = createRootSwap({ client, roots, uploads, writer });
+    const retired = createRetiredRoots({ client, roots, writer, now, log });
+    const parts = { client, cache, views, source, writer, roots, uploads, swaps, retired, folder: cachePath, log, now };
+    return new ObjectStore(parts);
+  });
+}
+
+/** Buckets of AWS have a host of their own; elsewhere, and where TLS forbids it, they are the beginning of the path. */
+function placeOf({ bucket, endpoint, region, prefix = "" }: ObjectStoreOptions): { url: string; prefix: string } {
+  const host = `s3.${region}.amazonaws.com`;
+  const aws = bucket.includes(".") ? `https://${host}/${bucket}` : `https://${bucket}.${host}`;
+  const url = endpoint === undefined ? aws : `${endpoint.replace(/\/+$/, "")}/${bucket}`;
+  return { url, prefix: prefix === "" ? "" : `${prefix.replace(/^\/+|\/+$/g, "")}/` };
+}
+
+const optionsOf = ({ region, credentials, patience }: ObjectStoreOptions) => ({
+  region,
+  credentials,
+  patience: { ...DEFAULT_PATIENCE, ...patience },
+});
+
+/** Asks for all that the store needs, so that what is not allowed is known before anything is acknowledged. */
+async function probe(client: S3Client, key: string): Promise<void> {
+  const content = Buffer.from("venue-files\n");
+  await client.put(key, content);
+  const found = await client.get(key, content.length);
+  let isListed = false;
+  for await (const object of client.objects(key)) isListed ||= object.key === key;
+  await client.remove(key);
+  if (found === undefined || !isListed)
+    throw storeUnavailable("the object storage does not show at once what was put: use one that is consistent");
+}

@@ -1,0 +1,52 @@
+/** Lets only so many run at once, in the order in which they came. */
+export interface Slots {
+  /** Resolves with what ends the use of a slot. */
+  take(): Promise<() => void>;
+}
+
+export function createSlots(count: number): Slots {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  const end = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free += 1;
+    else next();
+  };
+  return {
+    async take() {
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => void waiting.push(resolve));
+      let isEnded = false;
+      return () => {
+        if (!isEnded) end();
+        isEnded = true;
+      };
+    },
+  };
+}
+
+/** Works on all, some at once, in their order. The first failure ends it, after what has begun. */
+export async function inParallel<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const failures: unknown[] = [];
+  const run = async (): Promise<void> => {
+    while (next < items.length && failures.length === 0) {
+      const place = next++;
+      const item = items[place];
+      if (item === undefined) continue;
+      try {
+        results[place] = await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, run));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
