@@ -1,0 +1,56 @@
+import { emitCells } from "../../dist/drive/cell.js";
+import { applyOp, dir, file, hashOf, merge } from "../../dist/drive/index.js";
+import { DEFAULT_CELL_LIMITS } from "../../dist/drive/limits.js";
+import { lazyCell } from "../../dist/drive/open.js";
+import { parseCell } from "../../dist/drive/parse-cell.js";
+import { toHex } from "../../dist/drive/ref.js";
+import { expectEqual } from "../expect.mjs";
+import { row } from "./report.mjs";
+
+const FILES = 100_000;
+const CHANGES = 10;
+const ROUNDS = 5;
+
+/** A value as from a store: what is not looked into is not loaded. */
+function storedAs(value, visit) {
+  const cells = new Map();
+  const { bytes, ref } = emitCells(value, (cell) => cells.set(toHex(cell.ref.subarray(1)), cell.bytes));
+  const load = (hash) => {
+    visit();
+    return cells.get(hash);
+  };
+  return () => lazyCell(parseCell(bytes), ref, { load, limits: DEFAULT_CELL_LIMITS });
+}
+
+/** Two copies of one drive that differ in 10 of 100,000 files. */
+export function measureMerge() {
+  const entries = Array.from({ length: FILES }, (_, at) => [`file-${at}`, file(Buffer.from(`${at}`), 10)]);
+  const common = dir(entries, 20);
+  const changed = (isChanged) => {
+    let root = common;
+    for (let at = 0; at < CHANGES; at += 1) {
+      const path = `file-${(at * 7919) % FILES}`;
+      if (isChanged(at)) root = applyOp(root, { op: "write", path, data: Buffer.from(`change ${at}`), at: 100 + at });
+    }
+    return root;
+  };
+  let visited = 0;
+  const [one, other] = [0, 1].map((side) =>
+    storedAs(
+      changed((at) => at % 2 === side),
+      () => visited++,
+    ),
+  );
+  const expected = hashOf(changed(() => true));
+  const [times, visits] = [[], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    visited = 0;
+    const start = performance.now();
+    const merged = merge(one(), other());
+    times.push(performance.now() - start);
+    visits.push(visited);
+    expectEqual(hashOf(merged), expected, "The merged drive");
+  }
+  row(`merge two copies of ${FILES} files that differ in ${CHANGES}`, times, { most: 50 });
+  row("… cells looked into", visits, { most: 300 });
+}
