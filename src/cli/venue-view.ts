@@ -28,6 +28,10 @@ export function viewVenue(config: VenueConfig, { env, stderr }: Pick<CommandCont
     ...(key === undefined ? {} : { key }),
     did: known(did),
     owners: Object.values(config.file.roots).flatMap(({ owner }) => (owner === undefined ? [] : [canonicalDid(owner)])),
-    ownerOf: (root) => known((root === undefined ? undefined : config.file.roots[root]?.owner) ?? operator),
+    ownerOf(root) {
+      const found = root === undefined ? undefined : config.file.roots[root];
+      // Each caller owns its own drive, and nobody can give one away.
+      return found?.kind === "dlfs" ? undefined : known(found?.owner ?? operator);
+    },
   };
 }

@@ -101,9 +101,10 @@ async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: R
   const { writes, parts, count } = reading;
   const intake = createIntake(writes.put);
   let top: Uint8Array | undefined;
-  for (const [place, file] of files.entries()) {
+  // The last one first: it has the top, so that of no more than one file cells wait for who wants them.
+  for (const file of files.toReversed()) {
     const stream = readCellStream(file, parts.limits, count);
-    if (place === files.length - 1) {
+    if (top === undefined) {
       top = await stream.top();
       count.cells += 1;
       await intake.begin(top);

@@ -27,7 +27,8 @@ export const ucanVerify: VenueOperation<TokenQuestion> = {
 function ownerOf(root: string | undefined, { access, files }: OperationParts): string | undefined {
   if (root === undefined) return access.operator;
   const found = files.roots.find(({ name }) => name === root);
-  return found === undefined ? undefined : (found.owner ?? access.operator);
+  // Each caller owns its own drive, and nobody can give one away.
+  return found === undefined || found.drive !== undefined ? undefined : (found.owner ?? access.operator);
 }
 
 function checkQuestion({ with: resource, can, aud }: TokenQuestion): void {

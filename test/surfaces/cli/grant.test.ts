@@ -274,3 +274,25 @@ describe("grant makes no token, and says why,", () => {
     expect(secretsIn(result.stderr)).toEqual([]);
   });
 });
+
+test("a root that is a drive is nobody's to give, not even the operator's", async () => {
+  const venue = `{ seedFile: "venue.seed", file: { roots: { mine: { dlfs: "notes" }, work: "work" } } }`;
+  const { venueFiles } = makeGround({ "venue.json5": venue });
+  const reportOf = async (root: string) => {
+    const scope = ["--to", did("bob"), "--with", `file://${root}/`, "--can", "crud/read", "--config", "venue.json5"];
+    const { stdout } = await venueFiles(["grant", ...scope]);
+    const { stdout: report } = await venueFiles(["token", "inspect", "-", "--config", "venue.json5", "--json"], {
+      input: stdout,
+    });
+    const { stdout: verified } = await venueFiles([
+      "call",
+      "ucan:verify",
+      JSON.stringify({ token: stdout.trim() }),
+      "--config",
+      "venue.json5",
+    ]);
+    return [JSON.parse(report).valid, JSON.parse(verified).valid];
+  };
+  expect(await reportOf("work")).toEqual([true, true]);
+  expect(await reportOf("mine")).toEqual([false, false]);
+});

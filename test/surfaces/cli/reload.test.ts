@@ -96,6 +96,19 @@ describe("SIGHUP", () => {
     expect(await (await fetch(`${served.url}/api/v1/status`)).json()).toMatchObject({ name: "first" });
   });
 
+  test("keeps drives as they were at the start, and says so", async () => {
+    const before = served.stderr().length;
+    const config = configOf({ roots: BOTH, token: "new.token" }).replace(
+      /\}$/,
+      "drives: { staleMs: 5, limits: { maxEntries: 9 } } }",
+    );
+    await reload(
+      config,
+      new RegExp(`^[\\s\\S]{${before}}[\\s\\S]*"drives\\.limits"[^\\n]*changed keys that need a new start`),
+    );
+    expect(served.stderr().slice(before)).toContain('"drives.staleMs"');
+  });
+
   test("never puts a token into the log", () => {
     expect(served.stderr()).not.toMatch(/new-token|old-token/);
   });
