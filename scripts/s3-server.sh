@@ -19,11 +19,11 @@ fi
 
 data=$(mktemp -d)
 port=$(node -e 'const s=require("node:net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
-mkdir "$data/drives"
+mkdir -p "$data/buckets/drives" "$data/beside"
 export AWS_ACCESS_KEY_ID=testkey AWS_SECRET_ACCESS_KEY=testsecret AWS_REGION=us-east-1
 export S3_TEST_ENDPOINT="http://127.0.0.1:$port" S3_TEST_BUCKET=drives
 ROOT_ACCESS_KEY=$AWS_ACCESS_KEY_ID ROOT_SECRET_KEY=$AWS_SECRET_ACCESS_KEY \
-  "$bin/versitygw" --port "127.0.0.1:$port" --quiet posix --nometa "$data" >"$data.log" 2>&1 &
+  "$bin/versitygw" --port "127.0.0.1:$port" --quiet posix --sidecar "$data/beside" "$data/buckets" >"$data.log" 2>&1 &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$data" "$data.log"' EXIT
 for _ in $(seq 100); do

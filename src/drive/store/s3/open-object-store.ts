@@ -77,12 +77,21 @@ const optionsOf = ({ region, credentials, patience }: ObjectStoreOptions) => ({
 
 /** Asks for all that the store needs, so that what is not allowed is known before anything is acknowledged. */
 async function probe(client: S3Client, key: string): Promise<void> {
-  const content = Buffer.from("venue-files\n");
-  await client.put(key, content);
-  const found = await client.get(key, content.length);
-  let isListed = false;
-  for await (const object of client.objects(key)) isListed ||= object.key === key;
-  await client.remove(key);
-  if (found === undefined || !isListed)
-    throw storeUnavailable("the object storage does not show at once what was put: use one that is consistent");
+  const etags = new Set<string>();
+  try {
+    for (const content of ["venue-files 1\n", "venue-files 2\n"]) {
+      await client.put(key, Buffer.from(content));
+      const found = await client.get(key, content.length);
+      const listed: string[] = [];
+      for await (const object of client.objects(key)) if (object.key === key) listed.push(object.etag);
+      if (found?.bytes.toString() !== content || listed[0] === undefined)
+        throw storeUnavailable("the object storage does not show at once what was put: use one that is consistent");
+      etags.add(listed[0]);
+    }
+  } finally {
+    await client.remove(key).catch(() => undefined);
+  }
+  // By them it is known which roots have changed.
+  if (etags.size < 2 || etags.has(""))
+    throw storeUnavailable("the object storage does not give each content an entity tag of its own: use one that does");
 }
