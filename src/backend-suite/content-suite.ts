@@ -57,7 +57,7 @@ export function contentSuite(scenario: Scenario, method: Method): void {
 
     scenario("takes a stream of nothing", async ({ files }) => {
       expect(await files[method]("a", slowly())).toEqual({ bytes: 0, created: true });
-      expect(await files.read("a")).toEqual({ bytes: Buffer.alloc(0), size: 0 });
+      expect(await files.read("a")).toMatchObject({ bytes: Buffer.alloc(0), size: 0 });
     });
 
     scenario("takes a mebibyte in uneven chunks", async ({ files }) => {

@@ -40,11 +40,13 @@ export function filesOf(backend: Backend, overrides: Omit<AccessOverrides, "path
   const files: Files = {
     async write(path, content, { parents = false } = {}) {
       const [parsed, access] = call(path);
-      return backend.write(parsed, bodyOf(content), { parents }, access);
+      const { bytes, created } = await backend.write(parsed, bodyOf(content), { parents }, access);
+      return { bytes, created };
     },
     async append(path, content, { parents = false } = {}) {
       const [parsed, access] = call(path);
-      return backend.append(parsed, bodyOf(content), { parents }, access);
+      const { bytes, created } = await backend.append(parsed, bodyOf(content), { parents }, access);
+      return { bytes, created };
     },
     async mkdir(path, { parents = false } = {}) {
       const [parsed, access] = call(path);

@@ -1,5 +1,6 @@
 import type { Backend } from "../core/backend.js";
 import { concurrencySuite } from "./concurrency-suite.js";
+import { conditionSuite } from "./condition-suite.js";
 import { contentSuite, parentsSuite } from "./content-suite.js";
 import { mkdirSuite, removeSuite } from "./entries-suite.js";
 import { type Files, filesOf } from "./files.js";
@@ -7,23 +8,31 @@ import { guardsSuite } from "./guards-suite.js";
 import { lifeSuite } from "./life-suite.js";
 import { listSuite, walkSuite } from "./listing-suite.js";
 import { namesSuite } from "./names-suite.js";
+import { openSuite } from "./open-suite.js";
 import { readSuite, statSuite } from "./reading-suite.js";
 import { describe, expect, test } from "./runner.js";
 
 export type {
   Access,
+  AppendOptions,
   Backend,
   Body,
+  ChangeOptions,
   Entry,
   FileStat,
   Listing,
+  OpenFile,
   ReadBytes,
   ReadRange,
+  Stamp,
   Visit,
   WalkEntry,
+  WriteOptions,
+  Written,
 } from "../core/backend.js";
 export type { RelPath } from "../core/path.js";
 export {
+  conflict,
   existsNotDirectory,
   isADirectory,
   notADirectory,
@@ -109,6 +118,8 @@ export function backendSuite(
     guardsSuite(scenario);
     lifeSuite(scenario);
     concurrencySuite(scenario);
+    openSuite(scenario);
+    conditionSuite(scenario);
     options.also?.(scenario);
   });
 }

@@ -1,4 +1,4 @@
-import type { Access, Entry, WalkEntry, WalkOptions } from "../core/backend.js";
+import type { Access, Entry, Stamp, WalkEntry, WalkOptions } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { RelPath } from "../core/path.js";
 import { deniedByPolicy, notADirectory, notFound } from "../core/texts.js";
@@ -48,6 +48,9 @@ export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Ac
 export async function makeDirectories(tree: DriveChange, path: RelPath, { from, to }: { from: number; to: number }) {
   for (let index = from; index < to; index++) await tree.makeDirectory(path.segments.slice(0, index + 1));
 }
+
+/** What names the content of a file, as a part of an answer. */
+export const stamped = ({ content }: Found): { stamp?: Stamp } => (content === undefined ? {} : { stamp: content });
 
 export const sized = ({ type, size, modified }: Found) => ({ type, size: type === "file" ? size : 0, modified });
 

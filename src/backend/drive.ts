@@ -13,7 +13,6 @@ import type {
   WriteOptions,
   Written,
 } from "../core/backend.js";
-import { ending } from "../core/ending.js";
 import type { RelPath } from "../core/path.js";
 import {
   existsNotDirectory,
@@ -24,9 +23,11 @@ import {
   parentMissing,
   rootDelete,
 } from "../core/texts.js";
-import type { DriveChange, DriveSnapshot, OwnerDrives, StagedContent } from "../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives } from "../drive/engine/engine.js";
 import { sortByName } from "../path/order.js";
+import { checkExpected } from "./drive-conditions.js";
 import { asCallerError } from "./drive-errors.js";
+import { type DriveDoor, store } from "./drive-store.js";
 import {
   describe,
   directoryAt,
@@ -35,9 +36,12 @@ import {
   requireAllAllowed,
   type Spot,
   sized,
+  stamped,
   statAt,
   walkBelow,
 } from "./drive-tree.js";
+import { refused, requireExpected } from "./expected.js";
+import { authoriseParents } from "./parents.js";
 
 /** Where everybody's drives are. */
 export interface DriveSource {
@@ -90,7 +94,8 @@ export class DriveBackend implements Backend {
   stat(path: RelPath, access: Access): Promise<FileStat | undefined> {
     return this.#read(path, access, async (tree) => {
       const found = await statAt(tree, path.segments);
-      return found === undefined ? undefined : { ...sized(found), readOnly: false, symlink: false };
+      if (found === undefined) return undefined;
+      return { ...sized(found), readOnly: false, symlink: false, ...stamped(found) };
     });
   }
 
@@ -101,7 +106,7 @@ export class DriveBackend implements Backend {
       if (found.type === "directory") throw isADirectory(access.place);
       const { offset, length } = plan(found.size);
       const { bytes, size } = await tree.readFile(path.segments, offset, length);
-      return { bytes, size };
+      return { bytes, size, ...stamped(found) };
     });
   }
 
@@ -115,7 +120,7 @@ export class DriveBackend implements Backend {
         const { size, modified } = found;
         const read = async (offset: number, length: number) =>
           (await this.#run(path, { access, verb: "read" }, () => tree.readFile(path.segments, offset, length))).bytes;
-        return { size, modified, read, close: () => tree.release() };
+        return { size, modified, read, close: () => tree.release(), ...stamped(found) };
       } catch (error) {
         tree.release();
         throw error;
@@ -140,12 +145,18 @@ export class DriveBackend implements Backend {
         if (spot.depth > last && spot.node.type === "file") throw existsNotDirectory(access.place);
         return spot;
       };
+      const { expected } = options;
+      const there = (): { created: false } => {
+        if (expected !== undefined) throw refused(expected, undefined, access);
+        return { created: false };
+      };
       const first = await this.#look(check);
-      if (first.depth > last) return { created: false };
+      if (first.depth > last) return there();
+      if (expected !== undefined) requireExpected(expected, undefined, access);
       authoriseParents(path, { from: first.depth, to: last }, access);
       return this.#change(async (tree) => {
         const spot = await check(tree);
-        if (spot.depth > last) return { created: false };
+        if (spot.depth > last) return there();
         authoriseParents(path, { from: spot.depth, to: first.depth }, access);
         await makeDirectories(tree, path, { from: spot.depth, to: last + 1 });
         access.scope.commit();
@@ -156,13 +167,15 @@ export class DriveBackend implements Backend {
 
   async remove(
     path: RelPath,
-    { recursive }: ChangeOptions & { recursive: boolean },
+    { recursive, expected }: ChangeOptions & { recursive: boolean },
     access: Access,
   ): Promise<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
     return this.#run(path, { access, verb: "delete" }, async () => {
       const check = async (tree: DriveSnapshot): Promise<boolean> => {
         const found = await statAt(tree, path.segments);
+        if (expected !== undefined && found?.type === "directory") throw isADirectory(access.place);
+        await checkExpected({ tree, segments: path.segments, access }, found, expected);
         if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
           throw notEmpty(access.place);
         if (found?.type === "directory") await requireAllAllowed(tree, path.segments, access);
@@ -180,32 +193,19 @@ export class DriveBackend implements Backend {
 
   async close(): Promise<void> {}
 
-  #store(path: RelPath, body: Body, how: { parents: boolean; verb: "write" | "append" }, access: Access) {
-    return this.#run(path, { access, verb: how.verb }, async (): Promise<Written> => {
-      const last = path.segments.length - 1;
-      const check = async (tree: DriveSnapshot): Promise<Spot> => {
-        const spot = await locate(tree, path);
-        this.#requireParent(spot, path, how.parents);
-        if (spot.depth > last && spot.node.type === "directory") throw isADirectory(access.place);
-        return spot;
-      };
-      const first = await this.#look(check);
-      authoriseParents(path, { from: first.depth, to: last }, access);
-      const loaded = await body.load();
-      access.scope.checkpoint();
-      // What is still on its way holds up nobody else's change.
-      const content = Buffer.isBuffer(loaded) ? loaded : await this.#stage(ending(loaded, access.scope));
-      return this.#change(async (tree) => {
-        // Others may have changed the tree while the content was on its way.
-        const spot = await check(tree);
-        authoriseParents(path, { from: spot.depth, to: first.depth }, access);
-        await makeDirectories(tree, path, { from: spot.depth, to: last });
-        const put = how.verb === "append" ? tree.appendFile.bind(tree) : tree.writeFile.bind(tree);
-        const written = await put(path.segments, content);
-        access.scope.commit();
-        return written;
-      });
-    });
+  #store(path: RelPath, body: Body, how: AppendOptions & { verb: "write" | "append" }, access: Access) {
+    const check = async (tree: DriveSnapshot): Promise<Spot> => {
+      const spot = await locate(tree, path);
+      this.#requireParent(spot, path, how.parents);
+      if (spot.depth === path.segments.length && spot.node.type === "directory") throw isADirectory(access.place);
+      return spot;
+    };
+    const drive: DriveDoor = {
+      look: (look) => this.#look(look),
+      change: (work) => this.#change(work),
+      stage: async (content) => (await this.#open()).stage(content),
+    };
+    return this.#run(path, { access, verb: how.verb }, () => store(drive, { path, body, how, check }, access));
   }
 
   /** After this, the parent of the target is there, or may be made. */
@@ -235,10 +235,6 @@ export class DriveBackend implements Backend {
     return (await this.#open()).change(this.#drive, work);
   }
 
-  async #stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent> {
-    return (await this.#open()).stage(content);
-  }
-
   async #look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {
     const tree = await (await this.#open()).read(this.#drive);
     try {
@@ -246,14 +242,5 @@ export class DriveBackend implements Backend {
     } finally {
       tree.release();
     }
-  }
-}
-
-/** Asks for those directories. */
-function authoriseParents(path: RelPath, { from, to }: { from: number; to: number }, access: Access): void {
-  for (let index = from; index < to; index++) {
-    access.scope.checkpoint();
-    const segments = path.segments.slice(0, index + 1);
-    access.create(segments, segments);
   }
 }

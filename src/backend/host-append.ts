@@ -1,9 +1,12 @@
-import type { Body } from "../core/backend.js";
+import type { AppendOptions, Body, Written } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
 import { hardLinked, ioError, noSpace } from "../core/texts.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../jail/handles.js";
 import { closeNow, errnoOf, quietly } from "../jail/sys.js";
-import { collect, type Written } from "./host-content.js";
+import { sha256Of } from "./digest.js";
+import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./host-append-check.js";
+import { collect, fill } from "./host-content.js";
+import { apart, checkEarly, checkExpected, type Guard } from "./host-guard.js";
 import { inheritGroup, install, staged, withCurrent } from "./host-stage.js";
 import {
   type Change,
@@ -13,49 +16,79 @@ import {
   locate,
   lockTarget,
   type Reached,
+  type Target,
 } from "./host-target.js";
 
 /** How often an append starts again because another process has replaced, removed or made the file meanwhile. */
 const RACES = 20;
 
+/** An append that has its turn. */
+interface Addition {
+  readonly name: string;
+  readonly data: Buffer;
+  /** What the walk found. */
+  readonly checked: Pinned | undefined;
+  readonly wanted: Wanted;
+  readonly guard: Guard;
+}
+
 /** Adds to the end of a file in one write; makes it when it is missing. */
-export function* appendFile(change: Change, found: Reached, options: { body: Body; parents: boolean }): Io<Written> {
+export function* appendFile(change: Change, found: Reached, options: AppendOptions & { body: Body }): Io<Written> {
+  const { expected, expectedSize } = options;
   const target = locate(change, found, options);
   yield* checkFile(change, target.old);
+  yield* checkEarly(change, target.old, expected);
+  if (target.old === undefined) requireMissingSize(change, expectedSize);
   const data = yield* collect(change, yield* wait(options.body.load()));
   change.access.scope.checkpoint();
   yield* createParents(change, target.parents);
   const turn = yield* lockTarget(change, target.name);
   try {
-    for (let attempt = 1; attempt <= RACES; attempt++) {
-      const stale = turn.stale || attempt > 1;
-      const created = yield* withCurrent(change, { target, stale }, (old) =>
-        appendTo(change, { name: target.name, checked: target.old, old, data }),
-      );
-      if (created !== "raced") return { bytes: data.length, created };
-    }
-    throw ioError(change.access.place, "EAGAIN");
+    const isConditional = expected !== undefined || expectedSize !== undefined;
+    return yield* apart(change, isConditional, (guard) => {
+      const wanted = { expected, expectedSize, data };
+      const addition = { name: target.name, data, checked: target.old, wanted, guard };
+      return appendNow(change, addition, { target, stale: turn.stale || isConditional });
+    });
   } finally {
     turn.release();
   }
 }
 
-function* appendTo(
-  change: Change,
-  target: { name: string; checked: Pinned | undefined; old: Pinned | undefined; data: Buffer },
-): Io<boolean | "raced"> {
-  const { old, name, data } = target;
-  if (old === undefined) return yield* createWith(change, target);
-  if (old !== target.checked) yield* checkFile(change, old);
-  const done = yield* appendInPlace(change, old, data);
+function* appendNow(change: Change, addition: Addition, at: { target: Target; stale: boolean }): Io<Written> {
+  for (let attempt = 1; attempt <= RACES; attempt++) {
+    const stale = at.stale || attempt > 1;
+    const written = yield* withCurrent(change, { ...at, stale }, (old) => appendTo(change, old, addition));
+    if (written !== "raced") return written;
+  }
+  throw ioError(change.access.place, "EAGAIN");
+}
+
+function* appendTo(change: Change, old: Pinned | undefined, addition: Addition): Io<Written | "raced"> {
+  const { wanted } = addition;
+  if (old === undefined) {
+    yield* checkExpected(change, old, wanted.expected);
+    requireMissingSize(change, wanted.expectedSize);
+    return yield* createWith(change, addition);
+  }
+  if (old !== addition.checked) yield* checkFile(change, old);
+  const found = yield* checkAppend(change, old, wanted);
+  if (found?.isRepeated === true) return repeated(found, addition.data);
+  const done = yield* appendInPlace(change, old, { ...addition, found });
   if (done !== "linked") return done;
-  return yield* appendCopy(change, { name, old, data });
+  return yield* appendCopy(change, old, { ...addition, found });
+}
+
+function repeated({ size, hash }: FoundBefore, data: Buffer): Written {
+  const sha256 = hash?.update(data).digest("hex");
+  return { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) };
 }
 
 /** Makes the file with its first content; whatever got the name first is left alone. */
-function* createWith(change: Change, target: { name: string; data: Buffer }): Io<true | "raced"> {
+function* createWith(change: Change, { name, data, guard }: Addition): Io<Written | "raced"> {
   const { jail, walk } = change;
-  const path = below(walk.directory, target.name);
+  const path = below(walk.directory, name);
+  yield* guard();
   change.access.scope.commit();
   let fd: number;
   try {
@@ -65,17 +98,19 @@ function* createWith(change: Change, target: { name: string; data: Buffer }): Io
     if (errnoOf(error) === "EEXIST") return "raced";
     throw error;
   }
+  let size = 0;
   try {
     yield* inheritGroup(change, fd);
-    yield* writeOnce(change, { fd, size: 0, data: target.data });
+    size = yield* writeOnce(change, { fd, size: 0, data });
   } catch (error) {
-    yield* quietly(takeBack(change, fd, target.name));
+    yield* quietly(takeBack(change, fd, name));
     throw error;
   } finally {
     closeNow(fd);
   }
   yield* flushDirectory(change, walk.directory);
-  return true;
+  const sha256 = yield* wait(sha256Of(data));
+  return { bytes: data.length, created: true, size, ...(size === data.length ? { sha256 } : {}) };
 }
 
 /** Removes the file that could not be filled, unless somebody else uses it, or its name, by now. */
@@ -93,17 +128,24 @@ function* takeBack(change: Change, fd: number, name: string): Io<void> {
 }
 
 /** `raced`: the file has lost its last name since it was found. `linked`: it has others, which must keep the old bytes. */
-function* appendInPlace(change: Change, old: Pinned, data: Buffer): Io<false | "raced" | "linked"> {
+function* appendInPlace(
+  change: Change,
+  old: Pinned,
+  { data, guard, found }: Addition & { found: FoundBefore | undefined },
+): Io<Written | "raced" | "linked"> {
   const { sys } = change.jail;
   const fd = yield* openAgain(change, old);
   if (fd === undefined) return "raced";
   try {
-    const { size, nlink } = yield* sys.fstat(fd);
-    if (nlink === 0) return "raced";
+    const { size: before, nlink } = yield* sys.fstat(fd);
+    if (nlink === 0 || (found !== undefined && found.size !== before)) return "raced";
     if (nlink > 1 && !change.rules.hardLinks) return "linked";
+    yield* guard();
     change.access.scope.commit();
-    yield* writeOnce(change, { fd, size, data });
-    return false;
+    const size = yield* writeOnce(change, { fd, size: before, data });
+    const isAllSeen = found?.hash !== undefined && size === before + data.length;
+    const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
+    return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
   } finally {
     closeNow(fd);
   }
@@ -120,8 +162,8 @@ function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
   }
 }
 
-/** One write, and its flush. What got through of a failed one is taken back, unless others have added to it. */
-function* writeOnce(change: Change, target: { fd: number; size: number; data: Buffer }): Io<void> {
+/** One write, and its flush. What got through of a failed one is taken back, unless others have added to it. @returns the size */
+function* writeOnce(change: Change, target: { fd: number; size: number; data: Buffer }): Io<number> {
   const { sys } = change.jail;
   const { fd, size, data } = target;
   let written = 0;
@@ -129,6 +171,7 @@ function* writeOnce(change: Change, target: { fd: number; size: number; data: Bu
     written = yield* sys.write(fd, data, 0);
     if (written < data.length) throw noSpace(change.access.place);
     if (change.rules.durable) yield* sys.fsync(fd);
+    return (yield* sys.fstat(fd)).size;
   } catch (error) {
     const now = yield* quietly(sys.fstat(fd));
     if (now?.size === size + written) yield* quietly(sys.ftruncate(fd, size));
@@ -137,17 +180,21 @@ function* writeOnce(change: Change, target: { fd: number; size: number; data: Bu
 }
 
 /** The other names of a hard-linked file may lie outside the root: they keep the old bytes, this name gets a new file. */
-function* appendCopy(change: Change, target: { name: string; old: Pinned; data: Buffer }): Io<false | "raced"> {
-  const { old, name, data } = target;
-  const before = yield* contentOf(change, old);
+function* appendCopy(
+  change: Change,
+  old: Pinned,
+  { name, data, guard, found }: Addition & { found: FoundBefore | undefined },
+): Io<Written | "raced"> {
+  const content = Buffer.concat([yield* contentOf(change, old), data]);
+  const size = content.length;
+  if (found !== undefined && found.size + data.length !== size) return "raced";
   return yield* staged(change, old, function* (file) {
-    yield* change.jail.sys.writeAll(file.fd, before);
-    yield* change.jail.sys.writeAll(file.fd, data);
+    const { sha256 } = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     // Another process may have put something else in place, with content that is not in the copy.
     if (!(yield* isStill(change, name, old))) return "raced";
-    yield* install(change, file, { name, old });
-    return false;
+    yield* install(change, file, { name, old, guard });
+    return { bytes: data.length, created: false, size, sha256 };
   });
 }
 

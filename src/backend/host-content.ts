@@ -1,26 +1,27 @@
-import type { Io } from "../core/io.js";
+import { createHash } from "node:crypto";
+import { type Io, wait } from "../core/io.js";
+import type { Sha256 } from "../core/version.js";
+import { sha256Of } from "./digest.js";
 import type { Change } from "./host-target.js";
-
-export interface Written {
-  readonly bytes: number;
-  readonly created: boolean;
-}
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
-/** Writes content to a new file as it comes. @returns its bytes */
-export function* fill(change: Change, fd: number, content: Content): Io<number> {
+/** Writes content to a new file as it comes. */
+export function* fill(change: Change, fd: number, content: Content): Io<{ bytes: number; sha256: Sha256 }> {
   const { sys } = change.jail;
   if (Buffer.isBuffer(content)) {
+    const sha256 = sha256Of(content);
     yield* sys.writeAll(fd, content);
-    return content.length;
+    return { bytes: content.length, sha256: yield* wait(sha256) };
   }
   let bytes = 0;
+  const hash = createHash("sha256");
   yield* eachChunk(change, content, function* (chunk) {
+    hash.update(chunk);
     yield* sys.writeAll(fd, chunk);
     bytes += chunk.length;
   });
-  return bytes;
+  return { bytes, sha256: hash.digest("hex") };
 }
 
 export function* collect(change: Change, content: Content): Io<Buffer> {

@@ -1,8 +1,10 @@
+import type { ChangeOptions } from "../core/backend.js";
 import { type Io, isPending, runIo } from "../core/io.js";
-import { ioError, notEmpty, otherDevice } from "../core/texts.js";
+import { ioError, isADirectory, notAFile, notEmpty, otherDevice } from "../core/texts.js";
 import { below, type Pinned, release } from "../jail/handles.js";
 import type { Stage } from "../jail/staging.js";
 import { errnoOf } from "../jail/sys.js";
+import { apart, checkExpected, type Guard } from "./host-guard.js";
 import { requireAllAllowed } from "./host-policy.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "./host-target.js";
 
@@ -14,22 +16,26 @@ interface Hidden {
 
 const RACES = 5;
 
+type Removal = ChangeOptions & { readonly recursive: boolean };
+
 /** Removes an entry itself: a link, not its target; a directory as a whole, gone for everyone at once. */
-export function* removeEntry(
-  change: Change,
-  found: Reached,
-  options: { recursive: boolean },
-): Io<{ existed: boolean }> {
-  if (found.state !== "found") return { existed: false };
+export function* removeEntry(change: Change, found: Reached, options: Removal): Io<{ existed: boolean }> {
+  const { expected } = options;
+  if (found.state !== "found") {
+    yield* checkExpected(change, undefined, expected);
+    return { existed: false };
+  }
   change.walk.settle();
   const { object, real } = found;
   const name = real.at(-1) ?? "";
   const turn = yield* lockTarget(change, name, object.stat.isDirectory() ? object : undefined);
   let hidden: Hidden | undefined;
   try {
-    if (options.recursive) yield* requireAllAllowed(change, object);
-    change.access.scope.commit();
-    hidden = yield* removeName(change, { name, object, stale: turn.stale, recursive: options.recursive });
+    if (options.recursive && expected === undefined) yield* requireAllAllowed(change, object);
+    if (expected === undefined) change.access.scope.commit();
+    hidden = yield* apart(change, expected !== undefined, (guard) =>
+      removeName(change, { name, object, stale: turn.stale, ...options, guard }),
+    );
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
     // Out of sight is out of sight, even if the disk would not promise it.
@@ -46,14 +52,25 @@ export function* removeEntry(
 /** Removes whatever has the name, which may not be what the walk found: others may have had their turn. */
 function* removeName(
   change: Change,
-  target: { name: string; object: Pinned; stale: boolean; recursive: boolean },
+  target: Removal & { name: string; object: Pinned; stale: boolean; guard: Guard },
 ): Io<Hidden | undefined> {
   const { jail, walk } = change;
+  const { expected } = target;
   const path = below(walk.directory, target.name);
   for (let attempt = 1; ; attempt++) {
-    const now = target.stale || attempt > 1 ? yield* jail.handles.pin(walk.directory, target.name) : target.object;
-    if (now === undefined) throw missing();
+    const isOld = target.stale || attempt > 1 || expected !== undefined;
+    const now = isOld ? yield* jail.handles.pin(walk.directory, target.name) : target.object;
+    if (now === undefined) {
+      yield* checkExpected(change, undefined, expected);
+      throw missing();
+    }
     try {
+      if (expected !== undefined) {
+        requireFile(change, now);
+        yield* checkExpected(change, now, expected);
+        yield* target.guard();
+        change.access.scope.commit();
+      }
       if (!now.stat.isDirectory()) yield* jail.sys.unlink(path);
       else if (target.recursive) return yield* hide(change, now, path);
       else yield* removeDirectory(change, now, path);
@@ -65,6 +82,12 @@ function* removeName(
       if (now !== target.object) release(now);
     }
   }
+}
+
+/** Only a file has the content that a condition is about; a link is not what it leads to. */
+function requireFile({ access }: Change, object: Pinned): void {
+  if (object.stat.isDirectory()) throw isADirectory(access.place);
+  if (!object.stat.isFile()) throw notAFile(access.place);
 }
 
 const missing = (): Error => Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "unlink" });

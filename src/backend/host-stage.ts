@@ -3,6 +3,7 @@ import { type Io, runIo } from "../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../jail/handles.js";
 import type { StagedFile } from "../jail/staging.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../jail/sys.js";
+import type { Guard } from "./host-guard.js";
 import { type Change, flushDirectory, type Target } from "./host-target.js";
 
 const PERMISSION_BITS = 0o777;
@@ -32,12 +33,15 @@ export function* staged<T>(change: Change, old: Pinned | undefined, work: (file:
   }
 }
 
+/** Where a staged file is put. */
+export interface Installed {
+  readonly name: string;
+  readonly old: Pinned | undefined;
+  readonly guard: Guard;
+}
+
 /** Gives the staged file the rights of the one it replaces, and its name. The commit of every write. */
-export function* install(
-  change: Change,
-  file: StagedFile,
-  target: { name: string; old: Pinned | undefined },
-): Io<void> {
+export function* install(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys } = change.jail;
   const { directory } = change.walk;
   yield* giveRights(change, file.fd, target.old);
@@ -45,6 +49,7 @@ export function* install(
   const { fd } = file;
   file.fd = -1;
   yield* sys.close(fd);
+  yield* target.guard();
   change.access.scope.commit();
   try {
     yield* sys.rename(file.path, below(directory, target.name));
@@ -59,7 +64,7 @@ export function* install(
  * The same where the staging directory turns out to be on another file system than the target, though both have one
  * device number: behind a bind mount, or in another quota project. The file is prepared again beside its target.
  */
-function* installCopy(change: Change, file: StagedFile, target: { name: string; old: Pinned | undefined }): Io<void> {
+function* installCopy(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys, staging } = change.jail;
   const { directory } = change.walk;
   const copy = yield* staging.createIn(staging.beside(directory), 0o600);
@@ -70,6 +75,7 @@ function* installCopy(change: Change, file: StagedFile, target: { name: string; 
     const { fd } = copy;
     copy.fd = -1;
     yield* sys.close(fd);
+    yield* target.guard();
     yield* sys.rename(copy.path, below(directory, target.name));
   } catch (error) {
     yield* quietly(sys.unlink(copy.path));

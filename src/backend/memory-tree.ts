@@ -1,9 +1,11 @@
 import type { Access, Entry, WalkOptions } from "../core/backend.js";
+import type { Sha256 } from "../core/version.js";
 import { sortByName } from "../path/order.js";
 
 export interface FileNode {
   readonly type: "file";
   readonly content: Buffer;
+  readonly sha256: Sha256;
   readonly modified: number;
 }
 

@@ -29,6 +29,9 @@ import {
   parentMissing,
   rootDelete,
 } from "../core/texts.js";
+import { sha256Now } from "./digest.js";
+import { refused, requireExpected } from "./expected.js";
+import { checkAppend } from "./memory-append.js";
 import {
   childrenOf,
   type DirectoryNode,
@@ -40,6 +43,7 @@ import {
   type TreeNode,
   walkNodes,
 } from "./memory-tree.js";
+import { authoriseParents } from "./parents.js";
 
 /** How far a path leads into the tree. */
 interface Spot {
@@ -107,7 +111,10 @@ class MemoryBackend implements Backend {
   stat(path: RelPath, access: Access): FileStat | undefined {
     const node = targetOf(this.#resolve(path, access), path);
     if (node === undefined) return undefined;
-    return { type: node.type, size: sizeOf(node), modified: node.modified, readOnly: false, symlink: false };
+    return {
+      ...{ type: node.type, size: sizeOf(node), modified: node.modified, readOnly: false, symlink: false },
+      ...(node.type === "file" ? { stamp: node.sha256 } : {}),
+    };
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): ReadBytes {
@@ -116,16 +123,17 @@ class MemoryBackend implements Backend {
     if (node.type === "directory") throw isADirectory(access.place);
     const { offset, length } = plan(node.content.length);
     // A copy: whoever reads may do as they like with the bytes.
-    return { bytes: Buffer.from(node.content.subarray(offset, offset + length)), size: node.content.length };
+    const bytes = Buffer.from(node.content.subarray(offset, offset + length));
+    return { bytes, size: node.content.length, stamp: node.sha256 };
   }
 
   open(path: RelPath, access: Access): OpenFile {
     const node = targetOf(this.#resolve(path, access), path);
     if (node === undefined) throw notFound(access.place);
     if (node.type === "directory") throw isADirectory(access.place);
-    const { content, modified } = node;
+    const { content, modified, sha256: stamp } = node;
     return {
-      ...{ size: content.length, modified },
+      ...{ size: content.length, modified, stamp },
       read(offset, length) {
         access.scope.checkpoint();
         return Buffer.from(content.subarray(offset, offset + length));
@@ -135,18 +143,21 @@ class MemoryBackend implements Backend {
   }
 
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
-    return runIo(this.#store(path, body, { parents: options.parents, keep: false }, access), access.scope);
+    return runIo(this.#store(path, body, { ...options, keep: false }, access), access.scope);
   }
 
   append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written> {
-    return runIo(this.#store(path, body, { parents: options.parents, keep: true }, access), access.scope);
+    return runIo(this.#store(path, body, { ...options, keep: true }, access), access.scope);
   }
 
   mkdir(path: RelPath, options: WriteOptions, access: Access): { created: boolean } {
     const spot = this.#resolve(path, access);
     this.#requireParent(spot, path, options.parents);
     if (spot.node?.type === "file") throw existsNotDirectory(access.place);
+    const { expected } = options;
+    if (spot.node !== undefined && expected !== undefined) throw refused(expected, undefined, access);
     if (spot.node !== undefined) return { created: false };
+    if (expected !== undefined) requireExpected(expected, undefined, access);
     authoriseParents(path, { from: spot.index, to: path.segments.length - 1 }, access);
     access.scope.commit();
     this.#put(spot, path, emptyDirectory(this.#clock.nowMs()));
@@ -157,6 +168,11 @@ class MemoryBackend implements Backend {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
     const spot = this.#resolve(path, access);
     const node = targetOf(spot, path);
+    const { expected } = options;
+    if (expected !== undefined) {
+      if (node?.type === "directory") throw isADirectory(access.place);
+      requireExpected(expected, node?.sha256, access);
+    }
     if (node === undefined) return { existed: false };
     if (node.type === "directory" && node.children.size > 0 && !options.recursive) throw notEmpty(access.place);
     if (holdsDenied(node, access)) throw deniedByPolicy(access.place, access.verb);
@@ -201,9 +217,11 @@ class MemoryBackend implements Backend {
     if (!parents) throw parentMissing(this.#place(path.segments.slice(0, -1)));
   }
 
-  *#store(path: RelPath, body: Body, options: { parents: boolean; keep: boolean }, access: Access): Io<Written> {
+  *#store(path: RelPath, body: Body, options: AppendOptions & { keep: boolean }, access: Access): Io<Written> {
     const first = this.#resolve(path, access);
-    this.#requireFilePlace(first, path, options.parents, access);
+    const found = this.#requireFilePlace(first, path, options.parents, access);
+    // What the mere presence of a file decides is refused before its content is asked for.
+    if (found === undefined || options.expected === "nothing") checkAppend(found, options, access);
     authoriseParents(path, { from: first.index, to: path.segments.length - 1 }, access);
 
     const bytes = yield* this.#load(body, access);
@@ -212,10 +230,13 @@ class MemoryBackend implements Backend {
     const spot = this.#lookUp(path);
     const old = this.#requireFilePlace(spot, path, options.parents, access);
     authoriseParents(path, { from: spot.index, to: first.index }, access);
+    const repeated = checkAppend(old, { ...options, data: bytes }, access);
+    if (repeated !== undefined) return repeated;
     access.scope.commit();
     const content = options.keep && old !== undefined ? Buffer.concat([old.content, bytes]) : bytes;
-    this.#put(spot, path, { type: "file", content, modified: this.#clock.nowMs() });
-    return { bytes: bytes.length, created: old === undefined };
+    const sha256 = sha256Now(content);
+    this.#put(spot, path, { type: "file", content, sha256, modified: this.#clock.nowMs() });
+    return { bytes: bytes.length, created: old === undefined, sha256, size: content.length };
   }
 
   #requireFilePlace(spot: Spot, path: RelPath, parents: boolean, access: Access): FileNode | undefined {
@@ -257,15 +278,6 @@ const leadsToTarget = (spot: Spot, path: RelPath): boolean => spot.index === pat
 
 const targetOf = (spot: Spot, path: RelPath): TreeNode | undefined =>
   leadsToTarget(spot, path) ? spot.node : undefined;
-
-/** Asks for the directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
-function authoriseParents(path: RelPath, missing: { from: number; to: number }, access: Access): void {
-  for (let index = missing.from; index < missing.to; index++) {
-    access.scope.checkpoint();
-    const segments = path.segments.slice(0, index + 1);
-    access.create(segments, segments);
-  }
-}
 
 async function collect(
   stream: AsyncIterable<Uint8Array>,

@@ -53,6 +53,11 @@ export class CallScope implements WaitScope {
     this.#committed = true;
   }
 
+  /** What a call is told that ran out of time in another way than by its deadline. */
+  timedOut(): Error {
+    return timedOut(this.#timeoutMs);
+  }
+
   /** Milliseconds until the deadline, never below 0. */
   remainingMs(): number {
     return Math.max(0, this.#deadline - this.#clock.monotonicMs());

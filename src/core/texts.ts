@@ -141,7 +141,7 @@ export const driveConflict = (place: Place, verb: string): FileAdapterError =>
 export interface Conflict {
   /** What was to be done: `write`. */
   readonly verb: string;
-  /** As the caller gave it; `*`: nothing was to be there. */
+  /** As the caller gave it; `*`: nothing was to be there; `12 bytes`: as many. */
   readonly expected: string;
   /** Etag of what is there, `null` for nothing; left out for a caller that may not read it. */
   readonly current?: string | null;
@@ -151,10 +151,10 @@ export interface Conflict {
 
 /** What is there is not what the caller counted on; nothing has been changed. */
 export function conflict(place: Place, { verb, expected, current, currentSize }: Conflict): FileAdapterError {
-  const found = current === undefined ? "" : `, now ${current ?? "missing"}`;
+  const found = current === undefined && currentSize !== undefined ? `${currentSize} bytes` : current;
   return adapterError(
     "CONFLICT",
-    `Cannot ${verb} "${p(place)}": it changed since you read it (expected ${expected === "*" ? "nothing" : expected}${found}). Read it again`,
+    `Cannot ${verb} "${p(place)}": it changed since you read it (expected ${expected === "*" ? "nothing" : expected}${found === undefined ? "" : `, now ${found ?? "missing"}`}). Read it again`,
     {
       ...at(place),
       expected,

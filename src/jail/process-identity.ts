@@ -19,6 +19,20 @@ export function ownIdentity(): ProcessIdentity {
   return { boot: bootId(), namespace: pidNamespace(), pid: process.pid, start: startTime(process.pid) ?? 0 };
 }
 
+/** As part of a name or of a text. @param serial tells apart what one process makes: 16 hex digits */
+export const printIdentity = ({ boot, namespace, pid, start }: ProcessIdentity, serial: string): string =>
+  `${boot}-${namespace}-${pid}-${start}-${serial}`;
+
+const PRINTED = /^([0-9a-f]{8})-(\d+)-(\d+)-(\d+)-[0-9a-f]{16}$/;
+
+/** Reads what {@link printIdentity} made; `undefined` for anything else. */
+export function parseIdentity(text: string): ProcessIdentity | undefined {
+  const [, boot, namespace, pid, start] = PRINTED.exec(text) ?? [];
+  return boot === undefined
+    ? undefined
+    : { boot, namespace: Number(namespace), pid: Number(pid), start: Number(start) };
+}
+
 /** Whether what `other` left behind may be removed: it belongs to an earlier boot, or to a process here that is dead. */
 export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
   // Without a boot id, here or there, an earlier boot cannot be told from another container of today.

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Io } from "../core/io.js";
+import type { CallScope } from "../core/scope.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "./handles.js";
-import { isDead, ownIdentity, type ProcessIdentity } from "./process-identity.js";
+import { createLock, type LockFile, type LockPlace, takeStaleLock } from "./lock-file.js";
+import { isDead, ownIdentity, type ProcessIdentity, parseIdentity, printIdentity } from "./process-identity.js";
 import { purge } from "./purge.js";
 import { errnoOf, quietly } from "./sys.js";
 import type { WalkRoot } from "./walk.js";
@@ -26,6 +28,8 @@ export interface StagedFile {
 /** Errors after which staging moves beside the target: the top of the root cannot be written, or is not where it seems. */
 const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP"]);
 const ATTEMPTS = 5;
+const QUICK_ATTEMPTS = 8;
+const LONGEST_PAUSE_MS = 20;
 
 /**
  * The staging directory `.venue-files/` of one root. It is opened without following links and its owner is checked each
@@ -77,8 +81,57 @@ export class Staging {
 
   /** A name in a stage that nobody has. */
   newName(stage: Stage): string {
-    const { boot, namespace, pid, start } = this.#identity;
-    return `${stage.prefix}${boot}-${namespace}-${pid}-${start}-${randomBytes(8).toString("hex")}`;
+    return `${stage.prefix}${this.#newText()}`;
+  }
+
+  #newText(): string {
+    return printIdentity(this.#identity, randomBytes(8).toString("hex"));
+  }
+
+  /**
+   * Waits for the lock file of the root, or of `parent` where staging cannot be used, and takes it.
+   * `parent` must stay pinned until it is released. @throws TIMEOUT, ABORTED
+   */
+  *lock(parent: Pinned, scope: CallScope): Io<LockFile> {
+    for (let attempt = 0; ; attempt++) {
+      const lock = yield* this.#tryLock(parent, yield* this.open(parent));
+      if (lock !== undefined) return lock;
+      scope.checkpoint();
+      yield pause(attempt);
+      scope.checkpoint();
+    }
+  }
+
+  /** `undefined`: somebody else has it, or has just given it back. */
+  *#tryLock(parent: Pinned, stage: Stage): Io<LockFile | undefined> {
+    let lock: LockFile | undefined;
+    try {
+      lock = yield* createLock(this.#lockPlace(stage), this.#newText());
+      return lock;
+    } catch (error) {
+      const code = errnoOf(error) ?? "";
+      if (code === "EEXIST") {
+        yield* this.#removeStaleLock(stage);
+        return undefined;
+      }
+      // Another process removed the empty staging directory on its way out.
+      if (stage.directory === parent || (code !== "ENOENT" && !UNUSABLE.has(code))) throw error;
+      return code === "ENOENT" ? undefined : yield* this.#tryLock(parent, this.beside(parent));
+    } finally {
+      if (lock === undefined) stage.release();
+    }
+  }
+
+  /** Answers whether there was one. */
+  *#removeStaleLock(stage: Stage): Io<boolean> {
+    const taken = yield* takeStaleLock(this.#lockPlace(stage), this.#identity);
+    if (taken !== undefined) yield* this.purge(stage, taken);
+    return taken !== undefined;
+  }
+
+  #lockPlace(stage: Stage): LockPlace {
+    const { sys, handles } = this.#root;
+    return { sys, handles, stage, newName: () => this.newName(stage) };
   }
 
   /** Removes what dead processes left in the staging directory. Never fails: what it cannot remove stays. */
@@ -94,7 +147,7 @@ export class Staging {
 
   /** Removes what dead processes left in one stage. Answers whether there was anything. */
   *sweepIn(stage: Stage): Io<boolean> {
-    let found = false;
+    let found = (yield* quietly(this.#removeStaleLock(stage))) === true;
     for (const { name } of (yield* quietly(this.#root.sys.names(stage.directory.path))) ?? []) {
       const left = name.startsWith(stage.prefix) ? parseIdentity(name.slice(stage.prefix.length)) : undefined;
       if (left === undefined || !isDead(left, this.#identity)) continue;
@@ -138,13 +191,11 @@ export class Staging {
   }
 }
 
+/** Others hold the lock for a fraction of a millisecond, as a rule. */
+const pause = (attempt: number): Promise<void> =>
+  new Promise((resolve) => {
+    if (attempt < QUICK_ATTEMPTS) setImmediate(resolve);
+    else setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE_MS));
+  });
+
 const isOurs = (directory: Pinned): boolean => directory.stat.uid === (process.geteuid?.() ?? directory.stat.uid);
-
-const STAGED_NAME = /^([0-9a-f]{8})-(\d+)-(\d+)-(\d+)-[0-9a-f]{16}$/;
-
-function parseIdentity(name: string): ProcessIdentity | undefined {
-  const [, boot, namespace, pid, start] = STAGED_NAME.exec(name) ?? [];
-  return boot === undefined
-    ? undefined
-    : { boot, namespace: Number(namespace), pid: Number(pid), start: Number(start) };
-}

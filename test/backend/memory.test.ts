@@ -121,8 +121,14 @@ describe("memory backend: waiting and time", () => {
   test("waits for nothing when the content is there", () => {
     const backend = openMemory();
     const path = parsePath(SUITE_ROOT, "a");
-    expect(backend.write(path, bodyOf("x"), { parents: false }, testAccess())).toEqual({ bytes: 1, created: true });
-    expect(backend.append(path, bodyOf("y"), { parents: false }, testAccess())).toEqual({ bytes: 1, created: false });
+    expect(backend.write(path, bodyOf("x"), { parents: false }, testAccess())).toMatchObject({
+      bytes: 1,
+      created: true,
+    });
+    expect(backend.append(path, bodyOf("y"), { parents: false }, testAccess())).toMatchObject({
+      bytes: 1,
+      created: false,
+    });
   });
 
   const target = parsePath(SUITE_ROOT, "dir/a");

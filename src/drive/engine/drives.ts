@@ -7,6 +7,8 @@ export interface DriveStat {
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modified: number;
+  /** Of a file that was asked for by its path: the same for the same bytes, and for no others. */
+  readonly content?: string;
 }
 
 export interface DriveEntry extends DriveStat {

@@ -42,7 +42,7 @@ export async function statAt({ root, scope }: Tree, path: readonly string[]): Pr
   if (view === undefined) return undefined;
   const modified = Number(view.utime);
   if (view.kind === "directory") return { type: "directory", size: 0, modified };
-  return { type: "file", size: await sizeOf(view.data, scope), modified };
+  return { type: "file", size: await sizeOf(view.data, scope), modified, content: toHex(cellOf(view.data).ref) };
 }
 
 export async function readAt({ root, scope }: Tree, path: readonly string[], range: BlobRange): Promise<DriveRead> {

@@ -1,0 +1,11 @@
+import type { Access } from "../core/backend.js";
+import type { RelPath } from "../core/path.js";
+
+/** Asks for the directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
+export function authoriseParents(path: RelPath, { from, to }: { from: number; to: number }, access: Access): void {
+  for (let index = from; index < to; index++) {
+    access.scope.checkpoint();
+    const segments = path.segments.slice(0, index + 1);
+    access.create(segments, segments);
+  }
+}
