@@ -5,7 +5,7 @@ import { compile } from "json-schema-to-typescript";
 const schemas = new URL("../schemas/file/", import.meta.url);
 const target = new URL("../src/schema/types.ts", import.meta.url);
 
-const ORDER = ["roots", "list", "tree", "read", "stat", "write", "append", "mkdir", "delete"];
+const ORDER = ["roots", "list", "tree", "read", "stat", "write", "edit", "append", "mkdir", "delete"];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A property without a type takes any JSON value; left alone, the generator would make it an object. */
@@ -34,6 +34,8 @@ export async function generateTypes() {
           bannerComment: "",
           additionalProperties: false,
           format: true,
+          // A tuple type for each least number of items would be more trouble than it is worth.
+          ignoreMinAndMaxItems: true,
         }),
       );
     }

@@ -47,11 +47,11 @@ afterEach(async () => {
 });
 
 describe("a file adapter", () => {
-  test("has a name, a description, and nine operations in their order", async () => {
+  test("has a name, a description, and its operations in their order", async () => {
     const adapter = await open();
     expect([adapter.name, adapter.warnings]).toEqual(["file", []]);
     expect(adapter.description).toMatch(/^Files in jailed roots/);
-    const names = ["roots", "list", "tree", "read", "stat", "write", "append", "mkdir", "delete"];
+    const names = ["roots", "list", "tree", "read", "stat", "write", "edit", "append", "mkdir", "delete"];
     expect(adapter.operations.map(({ name }) => name)).toEqual(names.map((name) => `file:${name}`));
     expect(adapter.operations.map(({ toolName }) => toolName)).toEqual(names.map((name) => `file_${name}`));
   });
@@ -72,6 +72,7 @@ describe("a file adapter", () => {
       read: ["crud/read", false, true, false, true, false, false, true],
       stat: ["crud/read", false, true, false, true, false, false, false],
       write: ["crud/write", true, false, true, true, false, true, false],
+      edit: ["crud/write", true, false, true, false, false, true, true],
       append: ["crud/write", true, false, false, false, false, true, false],
       mkdir: ["crud/write", true, false, false, true, false, false, false],
       delete: ["crud/delete", true, false, true, true, false, false, false],

@@ -52,6 +52,8 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
 ];
 
 const MAX_LINES = 300;
+/** As long as the operations make it. */
+const GENERATED = "schema/types.ts";
 
 type Sources = ReadonlyMap<string, string>;
 
@@ -90,7 +92,7 @@ function* textViolations(file: string, source: string): Generator<string> {
   }
   if (/\bprocess\.(env|on|once)\b/.test(source) && file !== "cli.ts") yield `${file} uses the process`;
   const lines = source.split("\n").length - 1;
-  if (lines > MAX_LINES) yield `${file} has ${lines} lines`;
+  if (lines > MAX_LINES && file !== GENERATED) yield `${file} has ${lines} lines`;
 }
 
 function violationsOf(sources: Sources): string[] {

@@ -22,6 +22,7 @@ const at = (place: Place) => ({ root: place.root, path: place.path });
 /** Until the root has been found, its name is whatever the caller sent. */
 const r = (place: Place): string => escapeText(place.root);
 const p = (place: Place): string => escapeText(shown(place.path));
+
 const rp = (place: Place): string => `${r(place)}:${p(place)}`;
 
 export const unknownOperation = (name: string): FileAdapterError =>

@@ -3,6 +3,7 @@ import { append } from "./append.js";
 import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
 import { deleteDrive } from "./delete-drive.js";
+import { edit } from "./edit.js";
 import { exportDrive } from "./export-drive.js";
 import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
@@ -16,7 +17,18 @@ import { verifyDrive } from "./verify-drive.js";
 import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
-export const OPERATIONS: readonly AnyOperation[] = [roots, list, tree, read, stat, write, append, mkdir, deleteEntry];
+export const OPERATIONS: readonly AnyOperation[] = [
+  roots,
+  list,
+  tree,
+  read,
+  stat,
+  write,
+  edit,
+  append,
+  mkdir,
+  deleteEntry,
+];
 
 /** Those of the drives' own adapter: three about whole drives, and what files have too. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [

@@ -161,6 +161,58 @@ export interface WriteOutput {
   created: boolean;
 }
 
+export interface EditInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+  /**
+   * Or oldText and newText for one edit
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  edits?: {
+    oldText: string;
+    newText: string;
+    /**
+     * Occurrences, all replaced; default 1
+     */
+    expect?: number;
+  }[];
+  oldText?: string;
+  newText?: string;
+  expect?: number;
+  /**
+   * If not UTF-8 or UTF-16
+   */
+  encoding?: string;
+  /**
+   * etag or hash it must have
+   */
+  ifMatch?: string;
+  /**
+   * Only the diff
+   */
+  dryRun?: boolean;
+}
+
+export interface EditOutput {
+  path: string;
+  etag?: string;
+  previousEtag?: string;
+  size: number;
+  applied: number;
+  firstChangedLine?: number;
+  diff?: string;
+  diffTruncated?: boolean;
+  dryRun?: true;
+}
+
 export interface AppendInput {
   /**
    * Root name, from file_roots
@@ -245,6 +297,7 @@ export interface FileInputs {
   readonly "file:read": ReadInput;
   readonly "file:stat": StatInput;
   readonly "file:write": WriteInput;
+  readonly "file:edit": EditInput;
   readonly "file:append": AppendInput;
   readonly "file:mkdir": MkdirInput;
   readonly "file:delete": DeleteInput;
@@ -258,6 +311,7 @@ export interface FileOutputs {
   readonly "file:read": ReadOutput;
   readonly "file:stat": StatOutput;
   readonly "file:write": WriteOutput;
+  readonly "file:edit": EditOutput;
   readonly "file:append": AppendOutput;
   readonly "file:mkdir": MkdirOutput;
   readonly "file:delete": DeleteOutput;

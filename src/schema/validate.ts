@@ -76,6 +76,14 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
       }
       return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, pointer, `${minimum}..${maximum}`);
     }
+    case "minLength":
+      return invalidInput(`'${field}' must not be empty`, pointer, "a text");
+    case "minItems":
+    case "maxItems": {
+      const { minItems = 0, maxItems } = fault.parentSchema as { minItems?: number; maxItems?: number };
+      const bounds = maxItems === undefined ? `at least ${minItems}` : `${minItems} to ${maxItems}`;
+      return invalidInput(`'${field}' must have ${bounds} items`, pointer, `${bounds} items`);
+    }
     default:
       return invalidInput(`'${field}' is not valid`, pointer, fault.keyword);
   }

@@ -55,7 +55,7 @@ describe.each([
 test("the calls are many, and bring about every outcome that calls can bring about", async () => {
   expect(CALLS.length).toBeGreaterThanOrEqual(60);
   expect(CALLS.filter(({ cli }) => cli === true).length).toBeGreaterThanOrEqual(20);
-  expect(new Set(CALLS.map(({ operation }) => operation)).size).toBe(9);
+  expect(new Set(CALLS.map(({ operation }) => operation)).size).toBeGreaterThanOrEqual(10);
   const outcomes = [...(await answersOf(library, CALLS, false)), ...(await answersOf(library, NARROWED_CALLS, true))];
   expect([...new Set(outcomes.map(({ code }) => code))].sort()).toEqual([...CODES].sort());
 });

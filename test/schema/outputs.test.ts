@@ -41,6 +41,13 @@ const CALLS: readonly [string, object, object?][] = [
   ["write", { path: "binary", bytes: "" }],
   ["append", { path: "new", value: null }],
   ["append", { path: "binary", content: "x" }],
+  ["edit", { path: "dir/file.txt", oldText: "more", newText: "less" }],
+  ["edit", { path: "dir/file.txt", edits: [{ oldText: "e", newText: "e", expect: 2 }], dryRun: true }],
+  [
+    "edit",
+    { path: "dir/file.txt", oldText: "t", newText: "T", expect: 2 },
+    { caps: [{ with: "file://r/", can: "crud/write" }] },
+  ],
   ["mkdir", { path: "a/b", parents: true }],
   ["mkdir", { path: "" }],
   ["delete", { path: "dir", recursive: true }],

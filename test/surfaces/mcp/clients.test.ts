@@ -11,7 +11,8 @@ afterAll(async () => {
   await cleanUp();
 });
 
-const TOOLS = "file_roots file_list file_tree file_read file_stat file_write file_append file_mkdir file_delete";
+const TOOLS =
+  "file_roots file_list file_tree file_read file_stat file_write file_edit file_append file_mkdir file_delete";
 
 const combinations = CLIENT_NAMES.flatMap((client) =>
   (["stdio", "HTTP"] as const).map((transport): [ClientName, "stdio" | "HTTP"] => [client, transport]),
@@ -45,15 +46,17 @@ describe.each(combinations)("%s over %s", (client, transport) => {
     expect(session.instructions()).toContain("file_roots");
   });
 
-  test("lists the nine tools", async () => {
+  test("lists the tools", async () => {
     expect((await session.list()).map(({ name }) => name).join(" ")).toBe(TOOLS);
   });
 
-  test("uses the nine tools", async () => {
+  test("uses the tools", async () => {
     expect(await small("file_roots", {})).toMatchObject({ roots: [{ name: "tmp", kind: "temp", readOnly: false }] });
     expect(await small("file_mkdir", { root: "tmp", path: folder })).toEqual({ created: true, path: folder });
     expect(await small("file_write", { ...place, content: "one\n" })).toEqual({ written: 4, created: true });
     expect(await small("file_append", { ...place, bytes: "dHdvCg==" })).toEqual({ appended: 4, created: false });
+    expect(await body("file_edit", { ...place, oldText: "one", newText: "1" })).toContain("-one\n+1\n two\n");
+    expect(await body("file_edit", { ...place, edits: [{ oldText: "1", newText: "one" }] })).toContain("+one\n");
     expect(await body("file_read", place)).toBe("one\ntwo\n");
     expect(await small("file_stat", place)).toMatchObject({ exists: true, type: "file", size: 8, mime: "text/plain" });
     expect(JSON.parse(await body("file_list", { root: "tmp", path: folder }))).toEqual({

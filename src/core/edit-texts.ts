@@ -1,0 +1,83 @@
+import { adapterError, type FileAdapterError } from "./errors.js";
+import { escapeText, type Place } from "./texts.js";
+
+/** Characters of a path that a text shows, since it must stay short; the data has all of it. */
+const BRIEF = 40;
+const HEAD = 10;
+
+const at = ({ root, path }: Place) => ({ root, path });
+
+function brief({ path }: Place): string {
+  const points = [...(path === "" ? "/" : path)];
+  if (points.length <= BRIEF) return escapeText(path === "" ? "/" : path);
+  return escapeText(`${points.slice(0, HEAD).join("")}…${points.slice(HEAD + 1 - BRIEF).join("")}`);
+}
+
+/** An edit of several, and the place it is for. */
+export interface EditPlace {
+  /** 0-based. */
+  readonly edit: number;
+  readonly of: number;
+}
+
+/** Lines of a file, 1-based. */
+export interface LineRange {
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+export interface NoMatch extends EditPlace {
+  /** Lines like those looked for, the best first; left out for a caller that may not read them. */
+  readonly nearest?: readonly (LineRange & { readonly text: string; readonly differs: string })[];
+}
+
+const linesText = ({ startLine, endLine }: LineRange): string =>
+  startLine === endLine ? `line ${startLine}` : `lines ${startLine}-${endLine}`;
+
+export function noMatch(place: Place, { edit, of, nearest }: NoMatch): FileAdapterError {
+  const best = nearest?.[0];
+  const found = best === undefined ? "Nothing similar found: read it again" : nearestText(best);
+  return adapterError(
+    "NO_MATCH",
+    `Edit ${edit + 1} of ${of} does not match "${brief(place)}"${nearest === undefined ? "" : `. ${found}`}`,
+    { ...at(place), edit: edit + 1, ...(nearest === undefined ? {} : { tried: ["exact", "newlines"], nearest }) },
+  );
+}
+
+const nearestText = (best: LineRange & { readonly differs: string }): string =>
+  `Nearest: ${linesText(best)} (differs in ${best.differs}). Copy the text from there`;
+
+export interface AmbiguousMatch extends EditPlace {
+  readonly found: number;
+  readonly expected: number;
+  /** Where, 1-based; left out for a caller that may not read them. */
+  readonly lines?: readonly number[];
+}
+
+/** Lines that a text names; its data has more. */
+const LINES_SHOWN = 5;
+
+export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapterError {
+  const { edit, of, found, expected, lines } = match;
+  const more = lines !== undefined && (lines.length > LINES_SHOWN || found > lines.length) ? ", …" : "";
+  const where = lines === undefined ? "Add" : `Lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more}: add`;
+  return adapterError(
+    "AMBIGUOUS_MATCH",
+    `Edit ${edit + 1} of ${of} matches "${brief(place)}" ${found} times, expected ${expected}. ${where} lines around it to oldText, or set expect`,
+    { ...at(place), edit: edit + 1, found, expected, ...(lines === undefined ? {} : { lines }) },
+  );
+}
+
+/** @param edits both of them, 0-based; the same one twice: its occurrences overlap */
+export function overlappingEdits(place: Place, edits: readonly [number, number]): FileAdapterError {
+  const [first, second] = edits.map((edit) => edit + 1);
+  const advice = first === second ? "Make its oldText longer" : "Make one edit of both";
+  return adapterError("OVERLAPPING_EDITS", `Edits ${first} and ${second} overlap in "${brief(place)}". ${advice}`, {
+    ...at(place),
+    edits: [first, second],
+  });
+}
+
+/** @param why it cannot be edited, as far as there is more to say */
+export const notTextToEdit = (place: Place, why = "Replace it whole with file_write"): FileAdapterError =>
+  adapterError("NOT_TEXT", `File is not valid UTF-8 text. ${why}`, at(place));
