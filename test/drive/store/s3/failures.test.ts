@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import type { Log } from "../../../../src/core/log.js";
+import type { CellStore } from "../../../../src/drive/store/cell-store.js";
+import { filesOf, missingOf, OWNER, publish, treeOf } from "../cells.js";
+import { CREDENTIALS, type FakeS3, startFakeS3 } from "./fake-s3.js";
+import { type Stores, storesOn } from "./stores.js";
+
+jest.setTimeout(60_000);
+
+let fake: FakeS3;
+let stores: Stores;
+let lines: string[] = [];
+const keep = (fields: object, text: string): void => void lines.push(`${text} ${JSON.stringify(fields)}`);
+const log: Log = { debug: keep, info: keep, warn: keep, error: keep };
+
+beforeEach(async () => {
+  fake = await startFakeS3();
+  stores = storesOn(fake.endpoint, { log });
+  lines = [];
+});
+
+afterEach(async () => {
+  fake.fault = undefined;
+  await stores.dispose();
+  await fake.close();
+});
+
+const refusal = (open: Promise<unknown>): Promise<unknown> =>
+  open.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe("a bucket that cannot be used", () => {
+  test.each([
+    ["another access key", { credentials: { ...CREDENTIALS, accessKeyId: "OTHER" } }, "refuses the access key"],
+    ["a wrong secret", { credentials: { ...CREDENTIALS, secretAccessKey: "wrong" } }, "refuses the access key"],
+    ["no such bucket", { bucket: "absent" }, "has no such bucket: create it"],
+    ["another region", { region: "us-west-9" }, "another region"],
+  ])("is refused at the start: %s", async (_, options, text) => {
+    const error = await refusal(stores.open(options));
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringContaining(text) });
+    expect(lines.join()).toContain(text);
+    expect(lines.join()).not.toContain(CREDENTIALS.secretAccessKey);
+  });
+
+  test("is refused at the start when nobody is there", async () => {
+    const gone = await startFakeS3();
+    await gone.close();
+    const error = await refusal(stores.open({ endpoint: gone.endpoint }));
+    const message = expect.stringContaining("does not answer (ECONNREFUSED): check the endpoint");
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message });
+  });
+
+  test("is refused at the start when it is read-only, and else when something is to be written", async () => {
+    const store = await stores.open();
+    await publish(store, filesOf(2, 1));
+    fake.isReadOnly = true;
+    const readOnly = {
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("does not let this access key write"),
+    };
+    await expect(publish(store, filesOf(2, 2))).rejects.toMatchObject(readOnly);
+    await expect(stores.open()).rejects.toMatchObject(readOnly);
+    expect(await missingOf(store, treeOf(filesOf(2, 1)).cells)).toBe(0);
+    fake.isReadOnly = false;
+    await publish(store, filesOf(2, 2));
+  });
+
+  test("is tried again, and nothing is acknowledged while it does not answer", async () => {
+    const store = await stores.open();
+    let tries = 0;
+    fake.fault = () => {
+      tries += 1;
+      return tries <= 2 ? "lost" : undefined;
+    };
+    await publish(store, filesOf(1, 1));
+    fake.fault = () => "lost";
+    await expect(publish(store, filesOf(1, 2))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    fake.fault = undefined;
+    expect((await store.roots(OWNER)).map(({ bytes }) => Buffer.from(bytes))).toEqual([
+      Buffer.from(treeOf(filesOf(1, 1)).root),
+    ]);
+  });
+});
+
+describe("a root of which no answer came", () => {
+  const roots = (): string[] => [...fake.objects.keys()].filter((key) => key.startsWith("roots/"));
+  const failOnce = (fault: "lost" | "unheard"): void => {
+    fake.fault = ({ method, key }) => {
+      if (method !== "PUT" || !key.startsWith("roots/")) return undefined;
+      fake.fault = undefined;
+      return fault;
+    };
+  };
+  let store: CellStore;
+  beforeEach(async () => {
+    store = await stores.open();
+  });
+
+  test("is read back, and not put again when it is there", async () => {
+    failOnce("unheard");
+    const record = await publish(store, filesOf(1, 1));
+    expect(roots()).toEqual([`roots/${OWNER}/${record.writer}`]);
+    expect(fake.requests.filter(({ method, key }) => method === "PUT" && key.startsWith("roots/"))).toHaveLength(1);
+  });
+
+  test("is put under another name when it is not, since the first may still come", async () => {
+    const before = store.writer;
+    failOnce("lost");
+    const record = await publish(store, filesOf(1, 1));
+    expect(record.writer).not.toBe(before);
+    expect(roots()).toEqual([`roots/${OWNER}/${record.writer}`]);
+  });
+});
+
+describe("what is damaged in the bucket", () => {
+  test("is told as such, and never as content", async () => {
+    await publish(await stores.open(), filesOf(20, 1));
+    for (const [key, object] of fake.objects) {
+      if (!key.startsWith("packs/")) continue;
+      const bytes = Buffer.from(object.bytes);
+      bytes[100] = (bytes[100] ?? 0) ^ 1;
+      fake.objects.set(key, { ...object, bytes });
+    }
+    const other = await stores.open();
+    await other.roots(OWNER);
+    const found = await refusal(missingOf(other, treeOf(filesOf(20, 1)).cells));
+    expect(found).toMatchObject({ code: "STORE_DAMAGED" });
+  });
+
+  test("a root that is cut off is told as such", async () => {
+    await publish(await stores.open(), filesOf(1, 1));
+    for (const [key, object] of fake.objects) {
+      if (key.startsWith("roots/")) fake.objects.set(key, { ...object, bytes: object.bytes.subarray(0, 60) });
+    }
+    await expect((await stores.open()).roots(OWNER)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+  });
+});
