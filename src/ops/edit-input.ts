@@ -1,9 +1,13 @@
 import { invalidInput } from "../core/texts.js";
 import type { EditInput } from "../schema/types.js";
 import type { Edit } from "./edit-match.js";
+import { isEncodingName } from "./encoding.js";
 
 /** The edits that an input asks for. @throws INVALID_INPUT */
-export function editsOf({ edits, oldText, newText, expect }: EditInput): readonly Edit[] {
+export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput): readonly Edit[] {
+  if (encoding !== undefined && !isEncodingName(encoding)) {
+    throw invalidInput("'encoding' is not one that is known", "/encoding", "the name of an encoding");
+  }
   const short = { oldText, newText, expect };
   if (edits === undefined) return [shorthand(short)];
   const both = Object.entries(short).find(([, value]) => value !== undefined)?.[0];

@@ -41,7 +41,8 @@ describe.each([
     });
     const fewer = labelled(some, await answersOf(library, some, narrowed));
     answers = { ...Object.fromEntries(await Promise.all(asked)), "library, fewer calls": fewer };
-  });
+    // Each call from the command line is a process.
+  }, 120_000);
 
   test.each([
     ["over HTTP", "HTTP", "library"],
