@@ -13,6 +13,7 @@ const LATENCY = [
   ["tree of 5,000", "tree-5k", 0.15],
   ["tree at default caps in 100,000", "tree-100k", 0.02],
   ["append 1 KB to 100 KB", "append-1k", 0.1],
+  ["edit one line of 100 KB", "edit-100k", 0.5],
 ];
 
 const WIRE = [

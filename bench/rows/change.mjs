@@ -24,6 +24,7 @@ export function changeRows(fixture) {
     { ...writeRow(fixture, 5 * MB), id: "write-5m", title: "write 5 MB", scale: "large" },
     { ...flushRow(fixture), id: "flush-1k", title: 'write 1 KB, durability "flush"', scale: "flush" },
     { ...appendRow(fixture), id: "append-1k", title: "append 1 KB to 100 KB", scale: "append" },
+    { ...editRow(fixture), id: "edit-100k", title: "edit one line of 100 KB", scale: "medium" },
     { ...makeDirectoryRow(fixture), id: "mkdir", title: "mkdir", scale: "small" },
     { ...deleteRow(fixture), id: "delete", title: "delete a file", scale: "small" },
   ];
@@ -167,6 +168,58 @@ function appendRow({ at, deep }) {
     },
     sync: { run: (_, _index, who) => appendFileSync(at(path(who)), added) },
     promises: { run: (_, _index, who) => promises.appendFile(at(path(who)), added) },
+  };
+  return {
+    forms: Object.fromEntries(Object.entries(forms).map(([form, steps]) => [form, { before, check, ...steps }])),
+  };
+}
+
+/** One line in the middle, there and back. What node:fs does is the least that such an edit is: read, replace, write. */
+function editRow({ at, deep }) {
+  const text = makeText(100 * KB, 401);
+  const lines = text.split("\n");
+  const middle = Math.floor(lines.length / 2);
+  const versions = ["the line before the edit", "the line after the edit"];
+  const body = (version) => lines.toSpliced(middle, 1, versions[version]).join("\n");
+  const path = (who) => deep(`edited-${who}.md`);
+  const oldText = (index) => versions[index % 2];
+  const newText = (index) => versions[(index + 1) % 2];
+  const before = (index, who) => writeFileSync(at(path(who)), body(index % 2));
+  const check = (_, index, who) =>
+    expectEqual(readFileSync(at(path(who)), "utf8"), body((index + 1) % 2), "The file edited");
+  const forms = {
+    library: {
+      run: (invoke, index, who) =>
+        invoke("file:edit", { root: "bench", path: path(who), oldText: oldText(index), newText: newText(index) }),
+    },
+    ours: {
+      run: (tool, index, who) =>
+        tool("file_edit", { root: "bench", path: path(who), oldText: oldText(index), newText: newText(index) }),
+      check: (result, index, who) => {
+        expectThat(textOf(result, "file_edit").includes(`+${newText(index)}`), "No diff");
+        check(result, index, who);
+      },
+    },
+    theirs: {
+      run: (tool, index, who) =>
+        tool("edit_file", { path: at(path(who)), edits: [{ oldText: oldText(index), newText: newText(index) }] }),
+      check: (result, index, who) => {
+        expectThat(textOf(result, "edit_file").includes(`+${newText(index)}`), "No diff");
+        check(result, index, who);
+      },
+    },
+    sync: {
+      run: (_, index, who) => {
+        const content = readFileSync(at(path(who)), "utf8");
+        writeFileSync(at(path(who)), content.replace(oldText(index), newText(index)));
+      },
+    },
+    promises: {
+      run: async (_, index, who) => {
+        const content = await promises.readFile(at(path(who)), "utf8");
+        await promises.writeFile(at(path(who)), content.replace(oldText(index), newText(index)));
+      },
+    },
   };
   return {
     forms: Object.fromEntries(Object.entries(forms).map(([form, steps]) => [form, { before, check, ...steps }])),
