@@ -3,6 +3,7 @@ import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.
 import { deepFreeze } from "./deep-freeze.js";
 import { checkDeny } from "./deny-checks.js";
 import { checkDriveNames } from "./drive-checks.js";
+import { checkEncodings } from "./encoding-checks.js";
 import { ConfigError } from "./errors.js";
 import type { JsonSchema } from "./json-schema.js";
 import type { HostRootInput } from "./types.js";
@@ -52,6 +53,7 @@ export function parseExtraRoots(
 ): CheckedFile["roots"] {
   checkDriveNames(file, configured);
   checkDeny(file, configured);
+  checkEncodings(file, configured);
   const { roots } = checkValue(file, FILE, { roots: options.extraRoots }) as CheckedFile;
   for (const name of Object.keys(roots)) {
     if (configured === undefined || !Object.hasOwn(configured, name)) continue;
@@ -89,9 +91,12 @@ function completeRoot(name: string, root: CheckedRoot): RootConfig {
     : { kind: "host", path, durability: durability ?? "flush", ...common };
 }
 
-function completeDrive(drive: string, { readOnly, description, maxReadBytes, deny }: CheckedRoot): RootConfig {
+function completeDrive(
+  drive: string,
+  { readOnly, description, maxReadBytes, deny, encoding }: CheckedRoot,
+): RootConfig {
   return {
-    ...{ kind: "dlfs", drive, readOnly, deny },
+    ...{ kind: "dlfs", drive, readOnly, deny, encoding },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
   };

@@ -194,6 +194,7 @@ export interface DriveRootInput {
   readonly description?: string;
   readonly maxReadBytes?: number;
   readonly deny?: readonly string[];
+  readonly encoding?: string;
 }
 
 export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;

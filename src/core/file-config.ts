@@ -24,6 +24,8 @@ export interface RootOptions {
   readonly maxReadBytes?: number;
   /** Globs of what no caller gets to, as `path/deny.ts` reads them. */
   readonly deny: readonly string[];
+  /** How text in it is written; `utf-8`: UTF-16 too, where a file says so. */
+  readonly encoding: string;
   /** DID of whoever owns it. Absent: the operator. */
   readonly owner?: string;
 }
@@ -43,7 +45,8 @@ export interface TempRootConfig extends RootOptions {
 }
 
 /** A drive of whoever calls. */
-export interface DriveRootConfig extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny"> {
+export interface DriveRootConfig
+  extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "encoding"> {
   readonly kind: "dlfs";
   readonly drive: string;
   /** Each caller owns its own. */

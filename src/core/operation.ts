@@ -20,6 +20,8 @@ export interface RootFacts {
   readonly maxReadBytes?: number;
   /** What no caller gets to; absent: there is nothing of that kind. */
   readonly policy?: DenyPolicy;
+  /** How text in it is written; absent: UTF-8, or UTF-16 where a file says so. */
+  readonly encoding?: string;
   /** DID of whoever owns it, where that was configured. */
   readonly owner?: string;
   /** What keeps paths inside it, for the operator. */

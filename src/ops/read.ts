@@ -1,21 +1,12 @@
 import type { Rendering } from "../core/adapter.js";
-import type { ReadBytes, ReadRange } from "../core/backend.js";
-import { type Awaitable, after } from "../core/io.js";
-import type { ReadBudget } from "../core/limits.js";
-import type { Operation, PathCall } from "../core/operation.js";
+import type { Operation } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
-import { invalidInput, notJson, notText, type Place, tooLargeToRead } from "../core/texts.js";
 import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
-import { jsonFault } from "./json-fault.js";
-import { bySignature, mimeOf } from "./mime.js";
-import { isText, NUL_WINDOW, type TextSlice, wholeCodePoints, wholeLines } from "./text.js";
+import { bySignature } from "./mime.js";
+import { readFile } from "./read-file.js";
+import { checkRequest } from "./reading.js";
 
-type Mode = "auto" | "text" | "bytes" | "json";
-
-/** Bytes fetched around a range of text, so that its ends can be moved to whole code points. */
-const MARGIN = 4;
-const NOTHING = Buffer.alloc(0);
 const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /** The content of a file, or a range of it. */
@@ -25,160 +16,20 @@ export const read: Operation<ReadInput, ReadOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  check(input) {
-    if (input.mode === "json" && hasRange(input)) {
-      throw invalidInput(
-        "'mode' must be one of: auto, text, bytes when a range is given",
-        "/mode",
-        "auto, text, bytes",
-      );
-    }
-  },
-  run(input, call) {
-    const mode: Mode = input.mode === undefined || input.mode === "" ? "auto" : input.mode;
-    if (hasRange(input)) return readRange(input, mode, call);
-    return call.budget === undefined || mode === "json" ? readWhole(mode, call) : readBudgeted(mode, call, call.budget);
-  },
+  check: checkRequest,
+  run: readFile,
   bytes: (output) =>
     output.length ?? (output.encoding === "base64" ? Buffer.byteLength(output.content ?? "", "base64") : output.size),
   render,
 };
 
-const hasRange = (input: ReadInput): boolean => input.offset !== undefined || input.length !== undefined;
-
-const maxBytesOf = ({ budget, limits }: PathCall): number =>
-  Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
-
-/** The whole file, up to the limit; the size that the system reports is not believed. */
-function fetchWhole(call: PathCall, advice: string): Awaitable<ReadBytes> {
-  const limit = maxBytesOf(call);
-  const plan = (size: number): ReadRange => {
-    if (size > limit) throw tooLargeToRead(call.access.place, size, limit, advice);
-    return { offset: 0, length: limit + 1 };
-  };
-  return after(call.root.backend.read(call.path, plan, call.access), (found) => {
-    if (found.bytes.length > limit) throw tooLargeToRead(call.access.place, found.bytes.length, limit, advice);
-    return found;
-  });
-}
-
-function readWhole(mode: Mode, call: PathCall): Awaitable<ReadOutput> {
-  const found = fetchWhole(call, mode === "json" ? "" : "Use offset and length");
-  return consumed(found, ({ bytes, size }) => {
-    if (mode === "json")
-      return { value: parseJson(bytes, call.access.place), size, mime: mime(call, bytes, () => true) };
-    return encode(mode, call, { bytes, size });
-  });
-}
-
-/** What is made of the bytes that were read. It must hold no part of them: they are given back. */
-const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T): Awaitable<T> =>
-  after(found, (bytes) => {
-    try {
-      return make(bytes);
-    } finally {
-      bytes.release?.();
-    }
-  });
-
-/** Text is cut at the budget; images and other bytes come whole or not at all. */
-function readBudgeted(mode: Mode, call: PathCall, budget: ReadBudget): Awaitable<ReadOutput> {
-  const most = Math.min(budget.defaultBytes, maxBytesOf(call));
-  // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
-  const plan = (): ReadRange => ({ offset: 0, length: Math.max(most + MARGIN, NUL_WINDOW) });
-  const head = call.root.backend.read(call.path, plan, call.access);
-  return after(head, (found) => cutToBudget(found, { mode, call, maxBytes: most, maxLines: budget.defaultLines }));
-}
-
-function cutToBudget(
-  { bytes, size }: ReadBytes,
-  options: { mode: Mode; call: PathCall; maxBytes: number; maxLines: number },
-): Awaitable<ReadOutput> {
-  const { mode, call, maxBytes, maxLines } = options;
-  const slice =
-    mode === "bytes" ? undefined : wholeLines(bytes, { size, maxBytes, maxLines, allowNul: mode === "text" });
-  if (slice === undefined) {
-    if (mode === "text") throw notText(call.access.place);
-    const complete = size <= Math.min(bytes.length, maxBytesOf(call));
-    const whole = complete ? { bytes, size } : fetchWhole(call, "Use offset and length");
-    return after(whole, (found) => encode(mode, call, found));
-  }
-  const cut = slice.bytes.length < size;
-  return {
-    content: slice.bytes.toString("utf8"),
-    encoding: "utf-8",
-    size,
-    mime: mime(call, bytes, () => true),
-    ...(cut ? { offset: 0, length: slice.bytes.length, eof: false } : {}),
-  };
-}
-
-function readRange(input: ReadInput, mode: Mode, call: PathCall): Awaitable<ReadOutput> {
-  const offset = input.offset ?? 0;
-  const length = Math.min(input.length ?? Number.MAX_SAFE_INTEGER, maxBytesOf(call));
-  const before = mode === "bytes" ? 0 : Math.min(offset, MARGIN);
-  const margins = mode === "bytes" ? 0 : before + 2 * MARGIN;
-  const plan = (): ReadRange => ({ offset: offset - before, length: length + margins });
-  return consumed(call.root.backend.read(call.path, plan, call.access), (found) =>
-    cutToRange(found, { mode, call, offset, before, length }),
-  );
-}
-
-function cutToRange(
-  { bytes: window, size }: ReadBytes,
-  range: { mode: Mode; call: PathCall; offset: number; before: number; length: number },
-): ReadOutput {
-  const { mode, call, offset, before, length } = range;
-  const slice: TextSlice | undefined =
-    mode === "bytes" ? undefined : wholeCodePoints(window, { before, length, allowNul: mode === "text" });
-  if (slice === undefined && mode === "text") throw notText(call.access.place);
-  const { bytes, skipped } = slice ?? { bytes: window.subarray(before, before + length), skipped: 0 };
-  const start = offset + skipped;
-  return {
-    content: bytes.toString(slice === undefined ? "base64" : "utf8"),
-    encoding: slice === undefined ? "base64" : "utf-8",
-    size,
-    // Only the file's own first bytes tell its type.
-    mime: mime(call, offset === 0 ? window : NOTHING, () => slice !== undefined || isText(bytes)),
-    offset: start,
-    length: bytes.length,
-    eof: start + bytes.length >= size,
-  };
-}
-
-function encode(mode: Mode, call: PathCall, { bytes, size }: ReadBytes): ReadOutput {
-  const text = mode !== "bytes" && isText(bytes);
-  // `text` promises valid UTF-8 and nothing more: a NUL is valid there.
-  if (mode === "text" && !text && !isText(bytes, { allowNul: true })) throw notText(call.access.place);
-  const asText = mode === "text" || text;
-  return {
-    content: bytes.toString(asText ? "utf8" : "base64"),
-    encoding: asText ? "utf-8" : "base64",
-    size,
-    mime: mime(call, bytes, () => asText || isText(bytes)),
-  };
-}
-
-const mime = (call: PathCall, head: Buffer, text: () => boolean): string =>
-  mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
-
-function parseJson(bytes: Buffer, place: Place): unknown {
-  if (!isText(bytes, { allowNul: true })) throw notText(place);
-  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw notJson(place, jsonFault(text));
-  }
-}
-
 function render(output: ReadOutput, input: ReadInput): Rendering {
   const { content = "", value, ...rest } = output;
-  const note = cutNote(output, input);
-  const cut = note === undefined ? {} : { note };
-  if (output.encoding === undefined) return { kind: "json", value, rest };
-  if (output.encoding === "utf-8") return { kind: "text", text: content, rest, ...cut };
-  return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...cut };
+  const note = noteOf(output);
+  const told = note === undefined ? {} : { note };
+  if (output.encoding === undefined) return { kind: "json", value, rest, ...told };
+  if (output.encoding !== "base64") return { kind: "text", text: content, rest, ...told };
+  return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...told };
 }
 
 /** An image is known by its content, whatever its name; a piece of one is no image that anybody could show. */
@@ -193,10 +44,18 @@ function uriOf(input: ReadInput): string {
   return `file://${[input.root, ...segments].map(encodeURIComponent).join("/")}`;
 }
 
-/** Says what is missing of what was asked for. */
-function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
-  const { offset, length, eof, size } = output;
-  if (eof !== false || offset === undefined || length === undefined) return undefined;
-  if (input.length !== undefined && length >= input.length) return undefined;
-  return `Cut: bytes ${offset}-${offset + length} of ${size}. Go on with offset: ${offset + length}`;
+/** What a model is told beside the body: what is missing of what it asked for, and which version it has. */
+function noteOf(output: ReadOutput): string | undefined {
+  const parts = [cutNote(output), output.etag === undefined ? undefined : `etag ${output.etag}`];
+  return parts.filter((part) => part !== undefined).join(". ") || undefined;
+}
+
+/** The next call asks for as much as this one got: one without an end would bring all that is allowed. */
+export function cutNote(output: ReadOutput): string | undefined {
+  const { complete, offset, length, size, startLine, endLine, nextLine } = output;
+  if (complete !== false || offset === undefined || length === undefined) return undefined;
+  if (nextLine !== undefined && startLine !== undefined && endLine !== undefined) {
+    return `Cut: lines ${startLine}-${endLine}. Go on with line: ${nextLine}, limit: ${nextLine - startLine}`;
+  }
+  return `Cut: bytes ${offset}-${offset + length} of ${size}. Go on with offset: ${offset + length}, length: ${length}`;
 }

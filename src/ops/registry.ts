@@ -5,11 +5,13 @@ import { deleteEntry } from "./delete.js";
 import { deleteDrive } from "./delete-drive.js";
 import { edit } from "./edit.js";
 import { exportDrive } from "./export-drive.js";
+import { hash } from "./hash.js";
 import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
 import { listDrives } from "./list-drives.js";
 import { mkdir } from "./mkdir.js";
 import { read } from "./read.js";
+import { readMany } from "./readMany.js";
 import { roots } from "./roots.js";
 import { stat } from "./stat.js";
 import { tree } from "./tree.js";
@@ -18,16 +20,7 @@ import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
 export const OPERATIONS: readonly AnyOperation[] = [
-  roots,
-  list,
-  tree,
-  read,
-  stat,
-  write,
-  edit,
-  append,
-  mkdir,
-  deleteEntry,
+  ...[roots, list, tree, read, readMany, stat, hash, write, edit, append, mkdir, deleteEntry],
 ];
 
 /** Those of the drives' own adapter: three about whole drives, and what files have too. */

@@ -1,6 +1,10 @@
-import type { Operation } from "../core/operation.js";
+import type { FileStat } from "../core/backend.js";
+import { type Io, runIo, wait } from "../core/io.js";
+import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
+import { etagOf, hashText } from "../core/version.js";
 import type { StatInput, StatOutput } from "../schema/types.js";
+import { etagFor, hashOf } from "./etag.js";
 import { mimeByName } from "./mime.js";
 
 /** What stands at a path. */
@@ -10,10 +14,12 @@ export const stat: Operation<StatInput, StatOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  async run(_input, { root, path, access }) {
+  async run(input, call) {
+    const { root, path, access } = call;
     const found = await root.backend.stat(path, access);
     if (found === undefined) return { exists: false };
-    const mime = found.type === "file" ? mimeByName(path.segments.at(-1) ?? "") : undefined;
+    const isFile = found.type === "file";
+    const mime = isFile ? mimeByName(path.segments.at(-1) ?? "") : undefined;
     return {
       exists: true,
       type: found.type,
@@ -22,6 +28,22 @@ export const stat: Operation<StatInput, StatOutput> = {
       readOnly: root.readOnly || found.readOnly,
       ...(mime === undefined ? {} : { mime }),
       ...(found.symlink ? { symlink: true } : {}),
+      ...(isFile ? await versionOf(found, call, input.hash === true) : {}),
     };
   },
 };
+
+function versionOf(found: FileStat, call: PathCall, hashed: boolean) {
+  return hashed ? runIo(hashNow(call)) : etagFor(call, found.stamp);
+}
+
+/** Size and time are then those of the file that was hashed, should it be another by now. */
+function* hashNow(call: PathCall): Io<Pick<StatOutput, "size" | "modified" | "etag" | "hash">> {
+  const file = yield* wait(call.root.backend.open(call.path, call.access));
+  try {
+    const { sha256, size } = yield* hashOf(file, call);
+    return { size, modified: file.modified, etag: etagOf(sha256), hash: hashText(sha256) };
+  } finally {
+    file.close();
+  }
+}

@@ -1,89 +1,119 @@
 import { isUtf8 } from "node:buffer";
+import { type TextCodec, UTF8 } from "./encoding.js";
 
 /** Leading bytes in which a NUL means that a file is not text. */
 export const NUL_WINDOW = 8192;
-/** Most bytes by which the end of a window can cut a code point short. */
-const TORN = 3;
-const NEWLINE = 0x0a;
+/** Most bytes of a character, in any encoding. */
+const LONGEST = 4;
+/** Below it a byte is a character of its own in every encoding whose line feed is one byte. */
+const LEAST_TRAIL = 0x30;
+const LINE_FEED = 0x0a;
 
-/** A stretch of bytes that is whole UTF-8. */
-export interface TextSlice {
-  readonly bytes: Buffer;
-  /** Bytes left out at the start, because they belong to a code point that began before. */
-  readonly skipped: number;
+export interface TextRule {
+  /** A NUL among the first 8,192 bytes does not make it something else. */
+  readonly allowNul: boolean;
 }
 
 /** Whether bytes are text: valid UTF-8, and no NUL in the first 8,192 bytes. */
-export function isText(bytes: Buffer, options: { allowNul: boolean } = { allowNul: false }): boolean {
+export function isText(bytes: Buffer, options: TextRule = { allowNul: false }): boolean {
   return isUtf8(bytes) && (options.allowNul || !bytes.subarray(0, NUL_WINDOW).includes(0));
 }
 
-/**
- * The whole lines at the start of a file that fit a budget; of a first line that is longer, its whole code points.
- * @param head the first bytes, a few more than the budget
- * @returns `undefined` when the file is not text, as far as `head` can tell
- */
-export function wholeLines(
-  head: Buffer,
-  budget: { size: number; maxBytes: number; maxLines: number; allowNul: boolean },
-): TextSlice | undefined {
-  const fits = budget.size <= budget.maxBytes && head.length >= budget.size;
-  const byBytes = fits ? head.length : lineEnd(head, Math.min(head.length, budget.maxBytes));
-  const end = Math.min(byBytes, endOfLine(head, budget.maxLines));
-  const known = head.length >= budget.size ? head.length : Math.max(end, codePointStart(head, head.length - TORN));
-  return isText(head.subarray(0, known), budget) ? { bytes: head.subarray(0, end), skipped: 0 } : undefined;
+/** The text that bytes are, by the same rule in any encoding; `undefined`: they are none. */
+export function textIn(bytes: Buffer, codec: TextCodec, options: TextRule): string | undefined {
+  if (codec === UTF8) return isText(bytes, options) ? bytes.toString("utf8") : undefined;
+  const text = codec.decode(bytes);
+  if (text === undefined || options.allowNul) return text;
+  return text.slice(0, NUL_WINDOW / codec.unit).includes("\0") ? undefined : text;
 }
 
-/** Where the last line ends that fits into `max` bytes; without one, the last whole code point. */
-function lineEnd(head: Buffer, max: number): number {
-  const newline = max === 0 ? -1 : head.lastIndexOf(NEWLINE, max - 1);
-  return newline >= 0 ? newline + 1 : codePointStart(head, max) || codePointLength(head[0]);
-}
-
-/** Where line number `count` ends, or the end. */
-function endOfLine(head: Buffer, count: number): number {
-  let end = 0;
-  for (let line = 0; line < count; line++) {
-    const newline = head.indexOf(NEWLINE, end);
-    if (newline < 0) return head.length;
-    end = newline + 1;
+/** Where the line ends that stands at `from`, its terminator included; -1: the bytes end before it. */
+export function lineEnd(bytes: Buffer, from: number, { unit, bigEndian }: TextCodec): number {
+  if (unit === 1) return bytes.indexOf(LINE_FEED, from) + 1 || -1;
+  const low = bigEndian ? 1 : 0;
+  for (let at = bytes.indexOf(LINE_FEED, from); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    if (at % 2 === low && bytes[at + 1 - 2 * low] === 0) return at + 2 - low;
   }
-  return end;
+  return -1;
 }
 
-/**
- * Shrinks a range to whole code points; a range that holds none becomes the next one, so that reading on gets ahead.
- * @param window the range with a few bytes on either side
- * @param range.before bytes of the window that stand before the range
- * @returns `undefined` when the range is not text
- */
-export function wholeCodePoints(
-  window: Buffer,
-  range: { before: number; length: number; allowNul: boolean },
-): TextSlice | undefined {
-  let start = Math.min(range.before, window.length);
-  while (isContinuation(window[start])) start++;
-  if (start > range.before && !endsCodePoint(window, start)) return undefined;
-  let end = codePointStart(window, Math.min(range.before + range.length, window.length));
-  if (range.length > 0 && end <= start) end = Math.min(window.length, start + codePointLength(window[start]));
-  const bytes = window.subarray(start, Math.max(start, end));
-  return isText(bytes, range) ? { bytes, skipped: Math.max(0, start - range.before) } : undefined;
+/** Where the last line feed before `before` ends; 0: there is none. */
+export function lastLineEnd(bytes: Buffer, before: number, { unit, bigEndian }: TextCodec): number {
+  const low = unit === 2 && bigEndian ? 1 : 0;
+  for (let at = before; at > 0; ) {
+    at = bytes.lastIndexOf(LINE_FEED, at - 1);
+    if (at < 0) return 0;
+    const end = at + unit - low;
+    if (unit === 1 || (end <= before && at % 2 === low && bytes[at + 1 - 2 * low] === 0)) return end;
+  }
+  return 0;
 }
 
-/** The last start of a code point at or before `at`, or `at` itself where the bytes end. */
-function codePointStart(bytes: Buffer, at: number): number {
+/** The first start of a character at or behind `at`. The bytes start with one, or are some of what stands before `at`. */
+export function characterStart(bytes: Buffer, at: number, codec: TextCodec): number {
+  if (codec === UTF8) return behindContinuation(bytes, at);
+  if (codec.unit === 2) {
+    const even = at + (at % 2);
+    return isSecondHalf(bytes, even, codec) ? even + 2 : even;
+  }
+  let start = at;
+  while (start > 0 && Number(bytes[start - 1]) >= LEAST_TRAIL) start--;
+  // Where nothing tells, the place is taken for what it should be.
+  if (start === 0 && at > LONGEST) return at;
+  while (start < at) start += characterLength(bytes, start, codec);
+  return start;
+}
+
+/** The last end of a character at or before `at`; bytes from `from`, where one starts. */
+export function characterEnd(bytes: Buffer, from: number, { at, codec }: { at: number; codec: TextCodec }): number {
+  if (codec === UTF8) return Math.max(from, codePointStart(bytes, at));
+  if (codec.unit === 2) {
+    const even = at - (at % 2);
+    return Math.max(from, isSecondHalf(bytes, even, codec) ? even - 2 : even);
+  }
+  const line = Math.max(from, from + lastLineEnd(bytes.subarray(from), at - from, codec));
+  for (let end = at; end > line && end > at - LONGEST; end--) {
+    if (codec.decode(bytes.subarray(line, end)) !== undefined) return end;
+  }
+  return at - line < LONGEST ? line : at;
+}
+
+/** Bytes of the character that starts at `at`; at least 1. */
+export function characterLength(bytes: Buffer, at: number, codec: TextCodec): number {
+  if (codec === UTF8) return codePointLength(bytes[at]);
+  if (codec.unit === 2) return isSecondHalf(bytes, at + 2, codec) ? 4 : 2;
+  for (let length = 1; length <= LONGEST && at + length <= bytes.length; length++) {
+    if (codec.decode(bytes.subarray(at, at + length)) !== undefined) return length;
+  }
+  return 1;
+}
+
+/** Whether the bytes before `at` end a whole code point of UTF-8. */
+export function endsCodePoint(bytes: Buffer, at: number): boolean {
+  for (let length = 2; length <= LONGEST && at - length >= 0; length++) {
+    if (!isContinuation(bytes[at - length])) return isUtf8(bytes.subarray(at - length, at));
+  }
+  return false;
+}
+
+/** The last start of a code point of UTF-8 at or before `at`, or `at` itself where the bytes end. */
+export function codePointStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start--;
   // Whole before `at`: then what stands at `at` continues nothing.
   return start < at && start + codePointLength(bytes[start]) <= at ? at : start;
 }
 
-/** Whether the bytes before `at` end a whole code point. */
-function endsCodePoint(bytes: Buffer, at: number): boolean {
-  for (let length = 2; length <= 4 && at - length >= 0; length++) {
-    if (!isContinuation(bytes[at - length])) return isUtf8(bytes.subarray(at - length, at));
-  }
-  return false;
+function behindContinuation(bytes: Buffer, at: number): number {
+  let start = at;
+  while (isContinuation(bytes[start])) start++;
+  return start;
+}
+
+/** Whether a surrogate pair of UTF-16 goes on at `at`. */
+function isSecondHalf(bytes: Buffer, at: number, { bigEndian }: TextCodec): boolean {
+  const high = (index: number): number => Number(bytes[index + (bigEndian ? 0 : 1)]) & 0xfc;
+  return at >= 2 && high(at) === 0xdc && high(at - 2) === 0xd8;
 }
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

@@ -52,7 +52,7 @@ export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
 /** A drive of whoever calls, as a root. */
 export function driveRoot(
   name: string,
-  { drive, readOnly, description, maxReadBytes, deny }: Omit<DriveRootConfig, "kind">,
+  { drive, readOnly, description, maxReadBytes, deny, encoding }: Omit<DriveRootConfig, "kind">,
   drives: DriveSource | undefined,
 ): PersonalRoot {
   return {
@@ -60,6 +60,7 @@ export function driveRoot(
     ...{ name, kind: "dlfs", readOnly, drive },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+    ...named(encoding),
     backendFor(owner) {
       if (drives === undefined) throw notSupportedHere("drives");
       return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });
@@ -151,7 +152,7 @@ class RootSet implements OpenRoots {
     if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config))
       return before;
     if (config.kind === "dlfs") return { config, limit: maxCopyBytes, root: driveRoot(name, config, this.#drives) };
-    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, owner } = config;
+    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, encoding, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
     const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, jail);
@@ -162,6 +163,7 @@ class RootSet implements OpenRoots {
       readOnly,
       ...(description === undefined ? {} : { description }),
       ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+      ...named(encoding),
       ...(owner === undefined ? {} : { owner }),
       ...(policy === undefined ? {} : { policy }),
       hostPath: jail.realPath,
@@ -178,6 +180,9 @@ class RootSet implements OpenRoots {
     return (isKept ? before.host?.path : undefined) ?? this.#temp.create(prefix);
   }
 }
+
+/** The default is no name: a file may say otherwise. */
+const named = (encoding: string): { encoding?: string } => (/^utf-?8$/i.test(encoding) ? {} : { encoding });
 
 const closeRoot = async ({ root }: Opened): Promise<void> => {
   if (!isPersonal(root)) await root.backend.close();

@@ -1,5 +1,82 @@
 // Generated from schemas/file/*.json by `npm run types`. Do not edit.
 
+export interface HashInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+}
+
+export interface HashOutput {
+  path: string;
+  hash: string;
+  etag: string;
+  size: number;
+}
+
+export interface ReadManyInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * @minItems 1
+   * @maxItems 50
+   */
+  files: {
+    path: string;
+    /**
+     * First line, from 1
+     */
+    line?: number;
+    /**
+     * Lines
+     */
+    limit?: number;
+    /**
+     * Cut text to this
+     */
+    maxBytes?: number;
+  }[];
+  /**
+   * All together; default 65536
+   */
+  maxBytes?: number;
+}
+
+export interface ReadManyOutput {
+  files: {
+    path: string;
+    ok: boolean;
+    content?: string;
+    encoding?: string;
+    size?: number;
+    mime?: string;
+    etag?: string;
+    truncated?: boolean;
+    complete?: boolean;
+    reason?: "limit" | "bytes";
+    startLine?: number;
+    endLine?: number;
+    nextLine?: number;
+    offset?: number;
+    length?: number;
+    eof?: boolean;
+    nextOffset?: number;
+    totalLines?: number;
+    totalBytes?: number;
+    code?: string;
+    message?: string;
+  }[];
+  complete: boolean;
+  reason?: "bytes" | "error";
+  notRead?: string[];
+}
+
 export interface RootsInput {}
 
 export interface RootsOutput {
@@ -84,6 +161,22 @@ export interface ReadInput {
   path: string;
   mode?: "auto" | "text" | "bytes" | "json" | "";
   /**
+   * First line, from 1
+   */
+  line?: number;
+  /**
+   * Lines
+   */
+  limit?: number;
+  /**
+   * Lines from the start
+   */
+  head?: number;
+  /**
+   * Lines from the end
+   */
+  tail?: number;
+  /**
    * First byte
    */
   offset?: number;
@@ -91,17 +184,39 @@ export interface ReadInput {
    * Bytes
    */
   length?: number;
+  /**
+   * Cut text to this
+   */
+  maxBytes?: number;
+  /**
+   * N<tab> before lines
+   */
+  lineNumbers?: boolean;
+  /**
+   * If not UTF-8: latin1, …
+   */
+  encoding?: string;
 }
 
 export interface ReadOutput {
   content?: string;
   value?: unknown;
-  encoding?: "utf-8" | "base64";
+  encoding?: string;
   size: number;
   mime: string;
+  etag?: string;
+  truncated?: boolean;
+  complete?: boolean;
+  reason?: "limit" | "bytes";
+  startLine?: number;
+  endLine?: number;
+  nextLine?: number;
   offset?: number;
   length?: number;
   eof?: boolean;
+  nextOffset?: number;
+  totalLines?: number;
+  totalBytes?: number;
 }
 
 export interface StatInput {
@@ -113,6 +228,10 @@ export interface StatInput {
    * File or directory
    */
   path: string;
+  /**
+   * Hash the content too
+   */
+  hash?: boolean;
 }
 
 export interface StatOutput {
@@ -123,6 +242,8 @@ export interface StatOutput {
   readOnly?: boolean;
   mime?: string;
   symlink?: true;
+  etag?: string;
+  hash?: string;
 }
 
 export interface WriteInput {
@@ -291,6 +412,8 @@ export interface DeleteOutput {
 
 /** Input of each operation. */
 export interface FileInputs {
+  readonly "file:hash": HashInput;
+  readonly "file:readMany": ReadManyInput;
   readonly "file:roots": RootsInput;
   readonly "file:list": ListInput;
   readonly "file:tree": TreeInput;
@@ -305,6 +428,8 @@ export interface FileInputs {
 
 /** Output of each operation. */
 export interface FileOutputs {
+  readonly "file:hash": HashOutput;
+  readonly "file:readMany": ReadManyOutput;
   readonly "file:roots": RootsOutput;
   readonly "file:list": ListOutput;
   readonly "file:tree": TreeOutput;

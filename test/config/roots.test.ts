@@ -7,7 +7,7 @@ const parse = (value: FileConfigInput) => parseFileConfig(value, { baseDir: "/ba
 const rootOf = (root: string | RootConfigInput) => Object.values(parse({ roots: { docs: root } }).roots)[0];
 const rootProblems = (root: unknown) => fileProblems({ roots: { docs: root } });
 
-const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto", deny: [] };
+const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto", deny: [], encoding: "utf-8" };
 
 describe("a root", () => {
   test("by path is a host directory below the base folder", () => {
@@ -20,8 +20,14 @@ describe("a root", () => {
   });
 
   test("by the name of a drive is a drive, with few options", () => {
-    expect(rootOf({ dlfs: "my notes" })).toEqual({ kind: "dlfs", drive: "my notes", readOnly: false, deny: [] });
-    const options = { readOnly: true, description: "Notes", maxReadBytes: 5, deny: ["*.key"] };
+    expect(rootOf({ dlfs: "my notes" })).toEqual({
+      kind: "dlfs",
+      drive: "my notes",
+      readOnly: false,
+      encoding: "utf-8",
+      deny: [],
+    });
+    const options = { readOnly: true, description: "Notes", maxReadBytes: 5, encoding: "latin1", deny: ["*.key"] };
     expect(rootOf({ dlfs: "é".repeat(32), ...options })).toEqual({ kind: "dlfs", drive: "é".repeat(32), ...options });
   });
 
@@ -53,6 +59,7 @@ describe("a root", () => {
       io: "pool",
       maxReadBytes: 7,
       deny: ["@secrets", "a/**"],
+      encoding: "Shift_JIS",
       owner: "did:web:files.example.com:me",
     } as const;
     expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
@@ -78,6 +85,15 @@ describe("a wrong root is refused", () => {
     [{ path: "a", temp: true }, oneOf],
     [{ path: "" }, "'roots.docs.path' must be a path that is not empty"],
     [{ path: 5 }, "'roots.docs.path' must be a path that is not empty, not 5"],
+    [{ temp: true, encoding: "" }, "'roots.docs.encoding' must be a string that is not empty"],
+    [
+      { temp: true, encoding: "utf-9" },
+      "'roots.docs.encoding' must be the name of a text encoding, such as utf-8 or latin1",
+    ],
+    [
+      { temp: true, encoding: "base64" },
+      "'roots.docs.encoding' must be the name of a text encoding, such as utf-8 or latin1",
+    ],
     [{ temp: false }, "'roots.docs.temp' must be true, not false"],
     [{ temp: "true" }, "'roots.docs.temp' must be true, not a string"],
     [{ path: "a", prefix: "b" }, "'roots.docs.prefix' is only allowed together with 'temp'"],

@@ -143,7 +143,8 @@ describe("schemas/config.json", () => {
         ...["path", "temp", "prefix", "readOnly", "description", "durability", "crossDevice", "hardLinks", "io"].map(
           (option) => `file.roots.*.${option}`,
         ),
-        ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.deny"],
+        ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.encoding"],
+        "file.roots.*.deny",
       ].sort(),
     );
   });

@@ -46,6 +46,7 @@ describe("an empty config", () => {
             hardLinks: false,
             io: "auto",
             deny: [],
+            encoding: "utf-8",
           },
         },
         limits: { maxReadBytes: 8_388_608, maxWriteBytes: 8_388_608, timeoutMs: 30_000, maxConcurrent: 64 },

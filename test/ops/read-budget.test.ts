@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ReadBudget } from "../../src/core/limits.js";
+import { etagOfContent } from "./etags.js";
 import { failure, useGround } from "./ground.js";
 
 const ground = useGround({ limits: { maxReadBytes: 500 } });
@@ -33,7 +34,15 @@ describe("a text under a budget", () => {
     ground.put("file", text);
     const [size, length] = [Buffer.byteLength(text), Buffer.byteLength(shown)];
     const whole = { content: shown, encoding: "utf-8", size, mime: "text/plain" };
-    const expected = size === length ? whole : { ...whole, offset: 0, length, eof: false };
+    const isTorn = !shown.endsWith("\n");
+    const endLine = isTorn ? 1 : shown.split("\n").length - 1;
+    const reason = endLine === { defaultLines: 3, ...budget }.defaultLines ? "limit" : "bytes";
+    const cut = {
+      ...{ truncated: true, complete: false, reason, startLine: 1, endLine, offset: 0, length, eof: false },
+      ...{ nextOffset: length, totalBytes: size },
+      ...(isTorn ? {} : { nextLine: endLine + 1 }),
+    };
+    const expected = size === length ? { ...whole, etag: etagOfContent(text) } : { ...whole, ...cut };
     for (const mode of ["auto", "text"] as const) {
       expect(await ground.run("read", { path: "file", mode }, context(budget))).toEqual(expected);
     }
@@ -106,6 +115,7 @@ describe("what is not cut by a budget", () => {
       encoding: "base64",
       size: bytes.length,
       mime,
+      etag: etagOfContent(bytes),
     });
     const limit = bytes.length - 1;
     const exact = await ground.run("read", { path: "file", ...input }, context({ maxBytes: bytes.length }));
@@ -116,13 +126,18 @@ describe("what is not cut by a budget", () => {
     expect(await ground.fail("read", { path: "file", ...input }, tight)).toEqual(tooLarge(bytes.length, limit));
   });
 
-  test("is JSON: whole up to its limit, else refused without advice that does not help", async () => {
+  test("is JSON: whole up to its limit, else refused with advice that helps", async () => {
     const value = Array.from({ length: 30 }, (_, index) => index);
     ground.put("file", JSON.stringify(value));
     const size = JSON.stringify(value).length;
     const json = { path: "file", mode: "json" } as const;
-    expect(await ground.run("read", json, context({ maxBytes: size }))).toEqual({ value, size, mime: "text/plain" });
-    expect(await ground.fail("read", json, context({ maxBytes: 50 }))).toEqual(tooLarge(size, 50, ""));
+    expect(await ground.run("read", json, context({ maxBytes: size }))).toEqual({
+      ...{ value, size, mime: "text/plain" },
+      etag: etagOfContent(JSON.stringify(value)),
+    });
+    expect(await ground.fail("read", json, context({ maxBytes: 50 }))).toEqual(
+      tooLarge(size, 50, ". Use mode: text with line/limit, or file_grep"),
+    );
   });
 
   test("is a range: as long as was asked for, up to the limit", async () => {
@@ -139,8 +154,11 @@ describe("what a model sees of file:read", () => {
     expect(await ground.render("read", { path: "file" }, context())).toEqual({
       kind: "text",
       text: "1\n2\n3\n",
-      rest: { encoding: "utf-8", size: 8, mime: "text/plain", offset: 0, length: 6, eof: false },
-      note: "Cut: bytes 0-6 of 8. Go on with offset: 6",
+      rest: {
+        ...{ encoding: "utf-8", size: 8, mime: "text/plain", truncated: true, complete: false, reason: "limit" },
+        ...{ startLine: 1, endLine: 3, nextLine: 4, offset: 0, length: 6, eof: false, nextOffset: 6, totalBytes: 8 },
+      },
+      note: "Cut: lines 1-3. Go on with line: 4, limit: 3",
     });
     expect((await ground.render("read", { path: "file", offset: 6 }, context())).note).toBeUndefined();
   });
@@ -149,12 +167,14 @@ describe("what a model sees of file:read", () => {
     ground.put("file", "0123456789");
     const note = async (input: { offset?: number; length?: number }, budget = context()) =>
       (await ground.render("read", { path: "file", ...input }, budget)).note;
-    expect(await note({})).toBeUndefined();
+    expect(await note({})).toBe(`etag ${etagOfContent("0123456789")}`);
     expect(await note({ offset: 2, length: 3 })).toBeUndefined();
     expect(await note({ offset: 2, length: 300 })).toBeUndefined();
-    expect(await note({ offset: 2 }, context({ maxBytes: 4 }))).toBe("Cut: bytes 2-6 of 10. Go on with offset: 6");
+    expect(await note({ offset: 2 }, context({ maxBytes: 4 }))).toBe(
+      "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 4",
+    );
     expect(await note({ offset: 2, length: 5 }, context({ maxBytes: 4 }))).toBe(
-      "Cut: bytes 2-6 of 10. Go on with offset: 6",
+      "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 4",
     );
   });
 
@@ -164,7 +184,8 @@ describe("what a model sees of file:read", () => {
     expect(await ground.render("read", { path: "a.json", mode: "json" }, context())).toEqual({
       kind: "json",
       value,
-      rest: { size, mime: "application/json" },
+      rest: { size, mime: "application/json", etag: etagOfContent(JSON.stringify(value)) },
+      note: `etag ${etagOfContent(JSON.stringify(value))}`,
     });
   });
 
@@ -175,7 +196,8 @@ describe("what a model sees of file:read", () => {
       base64: "AA==",
       mime: "application/octet-stream",
       uri: "file://r/a%20dir/%C3%BC%23%25.bin",
-      rest: { encoding: "base64", size: 1, mime: "application/octet-stream" },
+      rest: { encoding: "base64", size: 1, mime: "application/octet-stream", etag: etagOfContent(Buffer.of(0)) },
+      note: `etag ${etagOfContent(Buffer.of(0))}`,
     });
   });
 

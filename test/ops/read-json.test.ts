@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { jsonFault } from "../../src/ops/json-fault.js";
+import { etagOfContent } from "./etags.js";
 import { failure, useGround } from "./ground.js";
 
 const ground = useGround();
@@ -25,6 +26,7 @@ describe("file:read as JSON", () => {
       value,
       size,
       mime: "application/json",
+      etag: etagOfContent(text),
     });
   });
 

@@ -3,6 +3,7 @@ import { chmodSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { dispatchOn } from "../dispatch/fake.js";
+import { etagOfContent } from "./etags.js";
 import { failure, failureOf, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 
@@ -20,6 +21,7 @@ describe("modes of file:read", () => {
       encoding: "utf-8",
       size: 15,
       mime: "text/plain",
+      etag: etagOfContent("grüße\r\n\t😀\n"),
     });
   });
 
@@ -30,6 +32,7 @@ describe("modes of file:read", () => {
       encoding: "base64",
       size: 3,
       mime: "application/octet-stream",
+      etag: etagOfContent(Buffer.of(0, 255, 1)),
     });
   });
 
@@ -41,7 +44,8 @@ describe("modes of file:read", () => {
   ])("bytes gives %d bytes of text as padded base64", async (length, content) => {
     ground.put("a.txt", filled(length));
     const read = await ground.run("read", { path: "a.txt", mode: "bytes" });
-    expect(read).toEqual({ content, encoding: "base64", size: length, mime: "text/plain" });
+    const etag = etagOfContent(filled(length));
+    expect(read).toEqual({ content, encoding: "base64", size: length, mime: "text/plain", etag });
   });
 
   test("never parses JSON unless told to", async () => {
@@ -51,6 +55,7 @@ describe("modes of file:read", () => {
       encoding: "utf-8",
       size: 7,
       mime: "application/json",
+      etag: etagOfContent('{"a":1}'),
     });
   });
 
@@ -63,7 +68,7 @@ describe("modes of file:read", () => {
 
   test("give an empty file as text", async () => {
     ground.put("empty");
-    const empty = { content: "", encoding: "utf-8", size: 0, mime: "text/plain" };
+    const empty = { content: "", encoding: "utf-8", size: 0, mime: "text/plain", etag: etagOfContent("") };
     expect(await ground.run("read", { path: "empty" })).toEqual(empty);
     expect(await ground.run("read", { path: "empty", mode: "text" })).toEqual(empty);
   });
@@ -116,25 +121,31 @@ describe("what file:read takes for text", () => {
 
 describe("limit of file:read", () => {
   const ground = useGround({ limits: { maxReadBytes: 100 } });
-  const advice = ". Use offset and length";
-  const tooLarge = (size: number, more = advice) =>
-    failure("TOO_LARGE", `File is too large to read in one call: ${size} bytes, limit 100${more}`, "big", {
+  const OF_TEXT = "Use line/limit, tail, or file_grep";
+  const tooLarge = (size: number, advice = OF_TEXT) =>
+    failure("TOO_LARGE", `File is too large to read in one call: ${size} bytes, limit 100. ${advice}`, "big", {
       size,
       limit: 100,
     });
 
-  test.each([["auto"], ["text"], ["bytes"]] as const)("holds for %s, to the byte", async (mode) => {
+  test.each([
+    ["auto", OF_TEXT],
+    ["text", OF_TEXT],
+    ["bytes", "Use offset and length"],
+  ] as const)("holds for %s, to the byte", async (mode, advice) => {
     ground.put("fits", filled(100));
     expect(await ground.run("read", { path: "fits", mode })).toMatchObject({ size: 100 });
     ground.put("big", filled(101));
-    expect(await ground.fail("read", { path: "big", mode })).toEqual(tooLarge(101));
+    expect(await ground.fail("read", { path: "big", mode })).toEqual(tooLarge(101, advice));
   });
 
-  test("holds for json, which has no ranges to advise", async () => {
+  test("holds for json, which has no ranges itself", async () => {
     ground.put("fits", `"${"a".repeat(98)}"`);
     expect(await ground.run("read", { path: "fits", mode: "json" })).toMatchObject({ size: 100 });
     ground.put("big", `"${"a".repeat(99)}"`);
-    expect(await ground.fail("read", { path: "big", mode: "json" })).toEqual(tooLarge(101, ""));
+    expect(await ground.fail("read", { path: "big", mode: "json" })).toEqual(
+      tooLarge(101, "Use mode: text with line/limit, or file_grep"),
+    );
   });
 
   test("is seen before anything is read", async () => {
@@ -172,6 +183,7 @@ describe("a file whose size is not what it says", () => {
       encoding: "utf-8",
       size: 7,
       mime: "text/plain",
+      etag: etagOfContent("content"),
     });
     expect(await claimingNothing("[1]").call("read", { mode: "json" })).toMatchObject({ value: [1] });
     expect(await claimingNothing("a".repeat(100)).call("read")).toMatchObject({ size: 100 });
@@ -180,7 +192,7 @@ describe("a file whose size is not what it says", () => {
   test("is refused when it turns out to be too large", async () => {
     expect(await failureOf(claimingNothing("a".repeat(1000)).call("read"))).toMatchObject({
       code: "TOO_LARGE",
-      message: "File is too large to read in one call: 101 bytes, limit 100. Use offset and length",
+      message: "File is too large to read in one call: 101 bytes, limit 100. Use line/limit, tail, or file_grep",
       data: { limit: 100 },
     });
   });

@@ -41,7 +41,10 @@ describe("the schemas of the operations", () => {
   });
 
   each("ask for a root, and for a path unless the root is meant: %s", (name) => {
-    const expected: Readonly<Record<string, string[]>> = { roots: [], list: ["root"], tree: ["root"] };
+    const expected: Readonly<Record<string, string[]>> = {
+      ...{ roots: [], list: ["root"], tree: ["root"] },
+      readMany: ["root", "files"],
+    };
     expect(loadOperationSchema(name).input["required"]).toEqual(expected[name] ?? ["root", "path"]);
   });
 });

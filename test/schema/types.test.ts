@@ -29,7 +29,7 @@ describe("a typed call", () => {
     expect((await written).created).toBe(true);
     const read = await adapter.invoke("file:read", { root: "tmp", path: "a", mode: "text" });
     expect(same<typeof read.content, string | undefined>(true)).toBe(true);
-    expect(same<typeof read.encoding, "utf-8" | "base64" | undefined>(true)).toBe(true);
+    expect(same<typeof read.encoding, string | undefined>(true)).toBe(true);
     expect(read.content).toBe("x");
     const listed = await adapter.invoke("file:list", { root: "tmp" });
     expect(same<(typeof listed.entries)[number]["type"], "file" | "directory" | "symlink" | "other">(true)).toBe(true);

@@ -16,9 +16,9 @@ const invalid = (message: string, pointer: string, expected: string): Failure =>
 });
 
 /** The least input that each operation takes. */
-const least = (name: string): Record<string, string> => {
+const least = (name: string): Record<string, unknown> => {
   const required = loadOperationSchema(name).input["required"] as string[];
-  return Object.fromEntries(required.map((field) => [field, "x"]));
+  return Object.fromEntries(required.map((field) => [field, field === "files" ? [{ path: "x" }] : "x"]));
 };
 
 /** Every field of every operation that has a type. */
@@ -28,12 +28,20 @@ const FIELDS: readonly [string, string, string][] = OPERATIONS.flatMap(({ name }
     .map(([field, { type }]): [string, string, string] => [name, field, String(type)]),
 );
 
-const NOUNS: Readonly<Record<string, string>> = { string: "string", boolean: "boolean", integer: "whole number" };
+const NOUNS: Readonly<Record<string, string>> = {
+  string: "string",
+  boolean: "boolean",
+  integer: "whole number",
+  array: "list",
+};
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   string: [1, true, null, {}, [], ["x"]],
   boolean: ["true", 0, 1, null, {}, []],
+  array: ["x", 1, true, null, {}],
   integer: ["1", 1.5, true, null, {}, [], Number.NaN, Number.POSITIVE_INFINITY, 1n],
 };
+
+const READ_FIELDS = "root, path, mode, line, limit, head, tail, offset, length, maxBytes, lineNumbers, encoding";
 
 describe("an input", () => {
   test.each(OPERATIONS.map(({ name }) => [name]))("of the least that is asked for is taken: %s", async (name) => {
@@ -68,13 +76,13 @@ describe("an input", () => {
     ["delete", "Recursive", " - did you mean 'recursive'?", "root, path, recursive"],
     ["write", "contents", " - did you mean 'content'?", "root, path, content, value, bytes, asset, parents"],
     ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents"],
-    ["read", "lenght", " - did you mean 'length'?", "root, path, mode, offset, length"],
-    ["read", "encoding", ". Known fields: root, path, mode, offset, length", "root, path, mode, offset, length"],
+    ["read", "lenght", " - did you mean 'length'?", READ_FIELDS],
+    ["read", "charset", `. Known fields: ${READ_FIELDS}`, READ_FIELDS],
     ["tree", "max_depth", " - did you mean 'maxDepth'?", "root, path, maxDepth, maxEntries, info"],
     ["roots", "root", ". Known fields: none", "no fields"],
-    ["stat", "__proto__", ". Known fields: root, path", "root, path"],
-    ["stat", "constructor", ". Known fields: root, path", "root, path"],
-    ["stat", "", ". Known fields: root, path", "root, path"],
+    ["stat", "__proto__", ". Known fields: root, path, hash", "root, path, hash"],
+    ["stat", "constructor", ". Known fields: root, path, hash", "root, path, hash"],
+    ["stat", "", ". Known fields: root, path, hash", "root, path, hash"],
   ];
   test.each(unknown)("of %s with the field %j is refused, with the nearest one", async (name, field, advice, known) => {
     const input = JSON.parse(JSON.stringify({ ...least(name), [`${field}?`]: 1 }).replace(`${field}?`, field));
@@ -83,10 +91,10 @@ describe("an input", () => {
 
   test("is refused in one short line, with a pointer that is one", async () => {
     const { message, data } = await fault("stat", { ...least("stat"), "a/b~c\nd": 1 });
-    expect(message).toBe("Unknown field 'a/b~c\\u{a}d'. Known fields: root, path");
+    expect(message).toBe("Unknown field 'a/b~c\\u{a}d'. Known fields: root, path, hash");
     expect(data["pointer"]).toBe("/a~1b~0c\\u{a}d");
     const long = await fault("stat", { ...least("stat"), ["x".repeat(1_000_000)]: 1 });
-    expect(long.message).toBe(`Unknown field '${"x".repeat(100)}'. Known fields: root, path`);
+    expect(long.message).toBe(`Unknown field '${"x".repeat(100)}'. Known fields: root, path, hash`);
   });
 
   test("has one of the modes", async () => {

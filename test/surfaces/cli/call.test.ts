@@ -23,7 +23,7 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
     [
       "by dispatch name",
       ["file:read", '{"root":"docs","path":"a.txt"}', ...docs],
-      { content: "alpha\n", encoding: "utf-8", size: 6, mime: "text/plain" },
+      { content: "alpha\n", encoding: "utf-8", size: 6, mime: "text/plain", etag: "w2uy3hhj" },
     ],
     ["by catalogue path", ["v/ops/file/stat", '{"root":"docs","path":"b"}', ...docs], { exists: false }],
     ["with options in front", [...docs, "/file:stat", '{"root":"docs","path":"b"}'], { exists: false }],

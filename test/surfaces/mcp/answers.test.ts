@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { etagOfContent } from "../../ops/etags.js";
 import { cleanUp, makeFolder } from "../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, restOf, textOf } from "./sessions.js";
@@ -16,6 +17,10 @@ const IMAGES = {
   "image/webp": Buffer.concat([Buffer.from("RIFF"), Buffer.from([26, 0, 0, 0]), Buffer.from("WEBPVP8L\0\0\0\0")]),
 };
 const BYTES = Buffer.from([0, 1, 2, 0xff, 0xfe, 10]);
+
+const ETAG = /^etag [a-z2-7]{8}$/;
+/** The block that tells the version of a file that was read whole. */
+const versionOf = (content: string | Buffer) => ({ type: "text", text: `etag ${etagOfContent(content)}` });
 
 const folder = realpathSync(
   makeFolder({
@@ -57,7 +62,9 @@ describe("a body is sent once, in content alone:", () => {
   ])("%s", async (_name, tool, args, body) => {
     const { line, result } = await raw.call(tool, args);
     expect(result).not.toHaveProperty("structuredContent");
-    expect(result.content).toHaveLength(1);
+    // The etag alone may stand beside it.
+    for (const block of result.content.slice(1))
+      expect(block).toEqual({ type: "text", text: expect.stringMatching(ETAG) });
     expect(occurrences(line, body)).toBe(1);
   });
 });
@@ -65,12 +72,13 @@ describe("a body is sent once, in content alone:", () => {
 describe("a body comes as", () => {
   test("text as it is, everything else about it beside", async () => {
     const answer = await read("text.txt");
-    expect(answer.content).toEqual([{ type: "text", text: "unmistakable body\n" }]);
-    expect(restOf(answer)).toEqual({ encoding: "utf-8", size: 18, mime: "text/plain" });
+    const body = "unmistakable body\n";
+    expect(answer.content).toEqual([{ type: "text", text: body }, versionOf(body)]);
+    expect(restOf(answer)).toEqual({ encoding: "utf-8", size: 18, mime: "text/plain", etag: etagOfContent(body) });
   });
 
   test("text of a range, with the range beside", async () => {
-    expect(restOf(await read("text.txt", { offset: 2, length: 9 }))).toEqual({
+    expect(restOf(await read("text.txt", { offset: 2, length: 9 }))).toMatchObject({
       encoding: "utf-8",
       size: 18,
       mime: "text/plain",
@@ -81,7 +89,7 @@ describe("a body comes as", () => {
   });
 
   test("empty text for an empty file", async () => {
-    expect((await read("empty.txt")).content).toEqual([{ type: "text", text: "" }]);
+    expect((await read("empty.txt")).content).toEqual([{ type: "text", text: "" }, versionOf("")]);
   });
 
   test.each([
@@ -89,8 +97,10 @@ describe("a body comes as", () => {
     ["null.json", "null"],
   ])("compact JSON in json mode: %s", async (path, json) => {
     const answer = await read(path, { mode: "json" });
-    expect(answer.content).toEqual([{ type: "text", text: json }]);
-    expect(restOf(answer)).toEqual({ size: readFileSync(join(folder, path)).length, mime: "application/json" });
+    const bytes = readFileSync(join(folder, path));
+    expect(answer.content).toEqual([{ type: "text", text: json }, versionOf(bytes)]);
+    const etag = etagOfContent(bytes);
+    expect(restOf(answer)).toEqual({ size: bytes.length, mime: "application/json", etag });
   });
 
   test("compact JSON for a list, and nothing beside", async () => {
@@ -111,13 +121,15 @@ describe("a body comes as", () => {
     const path = `new.${mimeType.slice(6)}`;
     await call("file_write", { root: "r", path, bytes: bytes.toString("base64") });
     const answer = await read(path);
-    expect(answer.content).toEqual([{ type: "image", data: bytes.toString("base64"), mimeType }]);
-    expect(restOf(answer)).toEqual({ encoding: "base64", size: bytes.length, mime: mimeType });
+    expect(answer.content).toEqual([{ type: "image", data: bytes.toString("base64"), mimeType }, versionOf(bytes)]);
+    const etag = etagOfContent(bytes);
+    expect(restOf(answer)).toEqual({ encoding: "base64", size: bytes.length, mime: mimeType, etag });
   });
 
   test("an image block by what it is, whatever its name", async () => {
     expect((await read("pixel.txt")).content).toEqual([
       { type: "image", data: PNG.toString("base64"), mimeType: "image/png" },
+      versionOf(PNG),
     ]);
   });
 
@@ -132,6 +144,7 @@ describe("a body comes as", () => {
           blob: BYTES.toString("base64"),
         },
       },
+      versionOf(BYTES),
     ]);
   });
 
@@ -152,7 +165,9 @@ describe("every answer", () => {
 
   test("that is small is whole in both places", async () => {
     const answer = await call("file_stat", { root: "r", path: "text.txt" });
-    expect(answer.structuredContent).toEqual({
+    // With its version, where that is known already.
+    const { etag: _, ...told } = answer.structuredContent as Record<string, unknown>;
+    expect(told).toEqual({
       exists: true,
       type: "file",
       size: 18,

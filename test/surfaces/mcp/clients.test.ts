@@ -12,7 +12,7 @@ afterAll(async () => {
 });
 
 const TOOLS =
-  "file_roots file_list file_tree file_read file_stat file_write file_edit file_append file_mkdir file_delete";
+  "file_roots file_list file_tree file_read file_readMany file_stat file_hash file_write file_edit file_append file_mkdir file_delete";
 
 const combinations = CLIENT_NAMES.flatMap((client) =>
   (["stdio", "HTTP"] as const).map((transport): [ClientName, "stdio" | "HTTP"] => [client, transport]),

@@ -30,7 +30,9 @@ async function reader(args: readonly string[]): Promise<(path: string, more?: ob
   return async (path, more = {}) => (await raw.call("file_read", { root: "r", path, ...more })).result;
 }
 
-const NOTE = /^Cut: bytes (\d+)-(\d+) of (\d+)\. Go on with offset: (\d+)$/;
+const NOTE =
+  /^Cut: (?:lines \d+-\d+|bytes \d+-\d+ of \d+)\. Go on with (line|offset): (\d+), (limit|length): (\d+)(?:\. etag [a-z2-7]{8})?$/;
+const ETAG = /^etag [a-z2-7]{8}$/;
 
 describe("by default", () => {
   let read: Awaited<ReturnType<typeof reader>>;
@@ -50,14 +52,12 @@ describe("by default", () => {
     expect(end + nextLine).toBeGreaterThan(65_536);
     const size = Buffer.byteLength(whole);
     expect(answer.content).toHaveLength(2);
-    expect(textOf(answer, 1)).toBe(`Cut: bytes 0-${end} of ${size}. Go on with offset: ${end}`);
+    const endLine = text.split("\n").length - 1;
+    expect(textOf(answer, 1)).toBe(`Cut: lines 1-${endLine}. Go on with line: ${endLine + 1}, limit: ${endLine}`);
     expect(restOf(answer)).toEqual({
-      encoding: "utf-8",
-      size,
-      mime: "text/plain",
-      offset: 0,
-      length: end,
-      eof: false,
+      ...{ encoding: "utf-8", size, mime: "text/plain", truncated: true, complete: false, reason: "bytes" },
+      ...{ startLine: 1, endLine, nextLine: endLine + 1, offset: 0, length: end, eof: false },
+      ...{ nextOffset: end, totalBytes: size },
     });
   });
 
@@ -72,7 +72,7 @@ describe("by default", () => {
   test("text of exactly the limit is not cut", async () => {
     const answer = await read("exact.txt");
     expect(textOf(answer)).toBe(FILES["exact.txt"]);
-    expect(answer.content).toHaveLength(1);
+    expect(textOf(answer, 1)).toMatch(ETAG);
   });
 
   test("a range as wide as asked for is not cut, and has no note", async () => {
@@ -83,7 +83,11 @@ describe("by default", () => {
 
   test("a range without end returns up to 1 MiB, and says where to go on", async () => {
     const answer = await read("big.txt", { offset: 7 });
-    expect(textOf(answer).length).toBe(MIB);
+    const text = textOf(answer);
+    expect(text).toBe(FILES["big.txt"].slice(7, 7 + text.length));
+    expect(text.endsWith("\n")).toBe(true);
+    expect(text.length).toBeLessThanOrEqual(MIB);
+    expect(text.length).toBeGreaterThan(MIB - 40);
     expect(textOf(answer, 1)).toMatch(NOTE);
   });
 
@@ -93,7 +97,7 @@ describe("by default", () => {
   ])("%s over 65,536 bytes comes whole", async (_name, path, more) => {
     const answer = await read(path, more);
     expect(answer.isError ?? false).toBe(false);
-    expect(answer.content).toHaveLength(1);
+    expect(answer.content).toEqual([answer.content[0], { type: "text", text: expect.stringMatching(ETAG) }]);
     expect(JSON.stringify(answer.content[0]).length).toBeGreaterThan(100_000);
   });
 
@@ -112,7 +116,7 @@ describe("by default", () => {
   });
 });
 
-describe("reading on with the offset of the note gives the file byte for byte:", () => {
+describe("reading on with the call of the note gives the file byte for byte:", () => {
   let read: Awaited<ReturnType<typeof reader>>;
   beforeAll(async () => {
     read = await reader(["--config", configOf({ defaultReadBytes: 20_000, maxReadBytes: 40_001 })]);
@@ -120,13 +124,13 @@ describe("reading on with the offset of the note gives the file byte for byte:",
 
   test.each(["long.txt", "one-line.txt", "crlf.txt", "many.txt"])("%s", async (path) => {
     const parts: string[] = [];
-    let next: number | undefined = 0;
-    while (next !== undefined) {
-      const answer: Answer = await read(path, next === 0 ? {} : { offset: next });
+    for (let next: object | undefined = {}; next !== undefined; ) {
+      const answer: Answer = await read(path, next);
       parts.push(textOf(answer));
-      const note: RegExpExecArray | null = answer.content[1] === undefined ? null : NOTE.exec(textOf(answer, 1));
-      expect(note === null).toBe(answer.content[1] === undefined);
-      next = note === null ? undefined : Number(note[4]);
+      const said = answer.content[1] === undefined ? "" : textOf(answer, 1);
+      const note: RegExpExecArray | null = NOTE.exec(said);
+      expect(note !== null || said === "" || ETAG.test(said)).toBe(true);
+      next = note === null ? undefined : { [String(note[1])]: Number(note[2]), [String(note[3])]: Number(note[4]) };
     }
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.join("") === FILES[path as "long.txt"]).toBe(true);
@@ -144,7 +148,7 @@ describe("with raised limits 5 MB of text arrive in one piece", () => {
     const session = await connect(client, { args: ["--config", config, "--root", `big=${big}`] });
     const answer = await session.call("file_read", { root: "big", path: "5mb.txt" });
     expect(textOf(answer) === text).toBe(true);
-    expect(answer.content).toHaveLength(1);
+    expect(answer.content).toHaveLength(2);
   });
 
   test("on a line that is hardly longer", async () => {

@@ -1,0 +1,13 @@
+import { isEncodingName } from "../ops/encoding.js";
+import { below, type Place, quoted } from "./check-schema.js";
+import { isObject } from "./json-schema.js";
+
+/** Only the tables know which encodings there are. @param file place of the file adapter's part */
+export function checkEncodings(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
+  for (const [name, root] of Object.entries(roots ?? {})) {
+    const encoding = isObject(root) ? root["encoding"] : undefined;
+    if (typeof encoding !== "string" || encoding === "" || isEncodingName(encoding)) continue;
+    const place = ["roots", name, "encoding"].reduce<Place>(below, file);
+    file.check.problems.push(`${quoted(place)} must be the name of a text encoding, such as utf-8 or latin1`);
+  }
+}

@@ -1,0 +1,26 @@
+import { type Io, runIo, wait } from "../core/io.js";
+import type { Operation, PathCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { etagOf, hashText } from "../core/version.js";
+import type { HashInput, HashOutput } from "../schema/types.js";
+import { hashOf } from "./etag.js";
+
+/** The version of a file of any size. */
+export const hash: Operation<HashInput, HashOutput> = {
+  name: "hash",
+  on: "path",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  run: (_input, call) => runIo(hashFile(call)),
+};
+
+function* hashFile(call: PathCall): Io<HashOutput> {
+  const file = yield* wait(call.root.backend.open(call.path, call.access));
+  try {
+    const { sha256, size } = yield* hashOf(file, call);
+    return { path: call.path.text, hash: hashText(sha256), etag: etagOf(sha256), size };
+  } finally {
+    file.close();
+  }
+}

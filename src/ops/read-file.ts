@@ -1,0 +1,144 @@
+import type { ReadBytes, ReadRange } from "../core/backend.js";
+import { type Awaitable, after, runIo } from "../core/io.js";
+import type { PathCall } from "../core/operation.js";
+import { notJson, notText, tooLargeToRead } from "../core/texts.js";
+import type { ReadOutput } from "../schema/types.js";
+import { cutLines } from "./cut.js";
+import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
+import { etagFor } from "./etag.js";
+import { jsonFault } from "./json-fault.js";
+import { mimeAt, pieceOutput, wholeOutput } from "./read-piece.js";
+import { readLines, readTextRange } from "./read-range.js";
+import { type Reading, type ReadRequest, rangeOf, readingOf } from "./reading.js";
+import { characterEnd, isText, NUL_WINDOW, textIn } from "./text.js";
+
+/** Bytes fetched behind a budget, so that what is cut ends in whole characters. */
+const MARGIN = 4;
+/** Most bytes by which the end of a window can cut a character short. */
+const TORN = 3;
+
+const OF_TEXT = "Use line/limit, tail, or file_grep";
+const OF_BYTES = "Use offset and length";
+const OF_JSON = "Use mode: text with line/limit, or file_grep";
+
+/** Reads a file, or a part of it, as an answer. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
+export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOutput> {
+  const reading = readingOf(request, call);
+  const { mode } = reading;
+  if (mode === "json") return readJson(reading);
+  switch (rangeOf(request)) {
+    case undefined:
+      return mode === "bytes" || isPlain(reading) ? readWhole(reading) : readHead(reading);
+    case "bytes":
+      return mode === "bytes" ? readBytes(reading) : runIo(readTextRange(reading));
+    default:
+      return runIo(readLines(reading));
+  }
+}
+
+/** Whether the file is wanted as it is, or not at all. */
+const isPlain = ({ request, call }: Reading): boolean =>
+  call.budget === undefined && request.maxBytes === undefined && request.lineNumbers !== true;
+
+/** The whole file, up to the limit; the size that the system reports is not believed. */
+function fetchWhole({ call, mostWhole }: Reading, advice: string): Awaitable<ReadBytes> {
+  const plan = (size: number): ReadRange => {
+    if (size > mostWhole) throw tooLargeToRead(call.access.place, size, mostWhole, advice);
+    return { offset: 0, length: mostWhole + 1 };
+  };
+  return after(call.root.backend.read(call.path, plan, call.access), (found) => {
+    if (found.bytes.length > mostWhole) throw tooLargeToRead(call.access.place, found.bytes.length, mostWhole, advice);
+    return found;
+  });
+}
+
+/** What is made of the bytes that were read. It must hold no part of them: they are given back. */
+const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T): Awaitable<T> =>
+  after(found, (bytes) => {
+    try {
+      return make(bytes);
+    } finally {
+      bytes.release?.();
+    }
+  });
+
+const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
+  consumed(fetchWhole(reading, reading.mode === "bytes" ? OF_BYTES : OF_TEXT), ({ bytes, size, stamp }) =>
+    wholeOutput(reading, { bytes, size, stamp, codec: codecOf(bytes, reading.encoding) }),
+  );
+
+const readJson = (reading: Reading): Awaitable<ReadOutput> =>
+  consumed(fetchWhole(reading, OF_JSON), ({ bytes, size, stamp }) => ({
+    value: parseJson(bytes, reading),
+    size,
+    mime: mimeAt(reading, bytes, () => true),
+    ...etagFor(reading.call, stamp, bytes),
+  }));
+
+function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
+  const decoded = decodeText(bytes, encoding);
+  if (decoded === undefined) throw notText(call.access.place);
+  try {
+    return JSON.parse(decoded.text);
+  } catch {
+    throw notJson(call.access.place, jsonFault(decoded.text));
+  }
+}
+
+/** Text is cut at the budget; images and other bytes come whole or not at all. */
+function readHead(reading: Reading): Awaitable<ReadOutput> {
+  const { call, request, mostCut } = reading;
+  const { place } = call.access;
+  const isLimited = call.budget === undefined && request.maxBytes === undefined;
+  const plan = (size: number): ReadRange => {
+    if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, OF_TEXT);
+    // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
+    return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
+  };
+  return after(call.root.backend.read(call.path, plan, call.access), (found) => cutToBudget(reading, found));
+}
+
+function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Awaitable<ReadOutput> {
+  const { call, request, mode, mostCut, mostLines, mostWhole } = reading;
+  const codec = codecOf(bytes, reading.encoding);
+  const isLast = bytes.length >= size;
+  const numberedFrom = request.lineNumbers === true ? 1 : undefined;
+  const room = { codec: codec ?? UTF8, maxBytes: mostCut, maxLines: mostLines, isLast, numberedFrom };
+  const cut = cutLines(bytes, room);
+  if (codec === undefined || !isTextSoFar(bytes, { codec, isLast, shown: cut.end, allowNul: mode === "text" })) {
+    if (mode === "text") throw notText(call.access.place);
+    const complete = size <= Math.min(bytes.length, mostWhole);
+    const whole = complete ? { bytes, size } : fetchWhole(reading, OF_BYTES);
+    return after(whole, (found) => wholeOutput(reading, { ...found, stamp, codec: undefined }));
+  }
+  if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, codec });
+  const { lines, isTorn, by: reason } = cut;
+  return pieceOutput(reading, {
+    ...{ bytes: bytes.subarray(0, cut.end), head: bytes, offset: 0, size, stamp, codec },
+    ...{ reason, startLine: 1, lines, isTorn },
+  });
+}
+
+/** Whether a file is text, as far as its first bytes can tell. */
+function isTextSoFar(
+  head: Buffer,
+  { codec, isLast, shown, allowNul }: { codec: TextCodec; isLast: boolean; shown: number; allowNul: boolean },
+): boolean {
+  const known = isLast
+    ? head.length
+    : Math.max(shown, characterEnd(head, 0, { at: Math.max(0, head.length - TORN), codec }));
+  const seen = head.subarray(0, known);
+  return codec === UTF8 ? isText(seen, { allowNul }) : textIn(seen, codec, { allowNul }) !== undefined;
+}
+
+/** A range of bytes as they are. */
+function readBytes(reading: Reading): Awaitable<ReadOutput> {
+  const { call, request, mostCut } = reading;
+  const { offset = 0, length = Number.POSITIVE_INFINITY } = request;
+  const wanted = Math.min(length, mostCut);
+  const plan = (): ReadRange => ({ offset, length: wanted });
+  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+    const reason = length > wanted && offset + bytes.length < size ? ("bytes" as const) : undefined;
+    return pieceOutput(reading, { bytes, offset, size, stamp, codec: undefined, reason });
+  });
+}

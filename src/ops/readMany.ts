@@ -1,0 +1,137 @@
+import { FileAdapterError } from "../core/errors.js";
+import type { Operation, PathCall, PlacesCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { escapeText } from "../core/texts.js";
+import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
+import { readFile } from "./read-file.js";
+
+type OneInput = ReadManyInput["files"][number];
+type OneOutput = ReadManyOutput["files"][number];
+
+/** Most bytes of all bodies together, unless more is asked for. */
+const DEFAULT_BYTES = 65_536;
+/** What is left of the room when a cut file would be of no use. */
+const LEAST_BYTES = 256;
+/** What ends the call, not one file of it. */
+const OF_THE_CALL: ReadonlySet<string> = new Set([
+  "UNKNOWN_ROOT",
+  "DRIVE_REQUIRES_AUTH",
+  "STORE_UNAVAILABLE",
+  "ABORTED",
+  "TIMEOUT",
+]);
+
+/** The content of several files of one root, within one budget. */
+export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
+  name: "readMany",
+  on: "places",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  async run(input, call) {
+    const places = input.files.map((file) => placeOf(input, file, call));
+    const room = roomOf(input, call);
+    let left = room;
+    const files: OneOutput[] = [];
+    const notRead: string[] = [];
+    for (const [index, place] of places.entries()) {
+      const file = input.files[index] ?? { path: "" };
+      const found = place instanceof FileAdapterError ? place : await readOne(file, place, { left, room });
+      if (found === "full") notRead.push(file.path);
+      else if (found instanceof FileAdapterError) files.push(failed(file, found));
+      else {
+        left -= shownBytes(found);
+        files.push({ path: file.path, ok: true, ...found });
+      }
+    }
+    return { files, ...completeness(files, notRead), ...(notRead.length === 0 ? {} : { notRead }) };
+  },
+  bytes: ({ files }) => files.reduce((sum, file) => sum + (file.length ?? file.size ?? 0), 0),
+  render: (output) => {
+    const note = noteOf(output);
+    return {
+      kind: "text",
+      text: output.files.map(bodyOf).join(""),
+      rest: { complete: output.complete, ...(output.reason === undefined ? {} : { reason: output.reason }) },
+      ...(note === undefined ? {} : { note }),
+    };
+  },
+};
+
+function roomOf(input: ReadManyInput, { budget, limits }: PlacesCall): number {
+  const ceiling = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
+  return Math.min(input.maxBytes ?? DEFAULT_BYTES, ceiling);
+}
+
+/** @returns what this one fails with, where the others may go on */
+function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall): PathCall | FileAdapterError {
+  try {
+    return call.at({ root, path, abilities: ["crud/read"], changes: false });
+  } catch (error) {
+    return ofOne(error);
+  }
+}
+
+/** @returns `full`: it would have to wait for another call */
+async function readOne(
+  { path: _, ...request }: OneInput,
+  place: PathCall,
+  { left, room }: { readonly left: number; readonly room: number },
+): Promise<ReadOutput | FileAdapterError | "full"> {
+  const isFirst = left === room;
+  try {
+    const maxBytes = Math.min(request.maxBytes ?? room, Math.max(left, 1));
+    const found = await readFile({ ...request, maxBytes }, place);
+    const isCutShort = found.complete === false && maxBytes < (request.maxBytes ?? room);
+    if (shownBytes(found) > left || (isCutShort && left < LEAST_BYTES)) return isFirst ? found : "full";
+    return found;
+  } catch (error) {
+    const known = ofOne(error);
+    const size = known.code === "TOO_LARGE" ? Number(known.data["size"]) : Number.POSITIVE_INFINITY;
+    return size <= Math.min(request.maxBytes ?? room, room) ? "full" : known;
+  }
+}
+
+/** What one file fails with. @throws what the whole call fails with */
+function ofOne(error: unknown): FileAdapterError {
+  if (error instanceof FileAdapterError && !OF_THE_CALL.has(error.code)) return error;
+  throw error;
+}
+
+const failed = ({ path }: OneInput, { code, message }: FileAdapterError): OneOutput => ({
+  path,
+  ok: false,
+  code,
+  message,
+});
+
+/** What a body takes of the room. */
+const shownBytes = ({ content = "", encoding, length, size }: ReadOutput): number =>
+  encoding === "base64" ? (length ?? size) : Buffer.byteLength(content);
+
+function completeness(
+  files: readonly OneOutput[],
+  notRead: readonly string[],
+): Pick<ReadManyOutput, "complete" | "reason"> {
+  if (notRead.length > 0 || files.some((file) => file.complete === false)) return { complete: false, reason: "bytes" };
+  return files.every(({ ok }) => ok) ? { complete: true } : { complete: false, reason: "error" };
+}
+
+/** One line of JSON, and the body, ended by a line feed if it has none; `length`, else `size`, says where it really ends. */
+function bodyOf({ content, ...rest }: OneOutput): string {
+  const head = `${JSON.stringify(rest)}\n`;
+  if (content === undefined || content === "") return head;
+  return `${head}${content}${content.endsWith("\n") ? "" : "\n"}`;
+}
+
+function noteOf({ files, notRead = [] }: ReadManyOutput): string | undefined {
+  const cut = files.filter((file) => file.complete === false).map(({ path }) => quoted(path));
+  const parts = [
+    cut.length === 0 ? undefined : `Cut: ${listed(cut)}. Go on with file_read from nextLine or nextOffset`,
+    notRead.length === 0 ? undefined : `Not read: ${listed(notRead.map(quoted))}. Call file_readMany with them`,
+  ];
+  return parts.filter((part) => part !== undefined).join(". ") || undefined;
+}
+
+const quoted = (path: string): string => JSON.stringify(escapeText(path));
+const listed = (paths: readonly string[]): string => paths.join(", ");
