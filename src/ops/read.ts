@@ -25,7 +25,7 @@ export const read: Operation<ReadInput, ReadOutput> = {
 
 function render(output: ReadOutput, input: ReadInput): Rendering {
   const { content = "", value, ...rest } = output;
-  const note = noteOf(output);
+  const note = noteOf(output, input);
   const told = note === undefined ? {} : { note };
   if (output.encoding === undefined) return { kind: "json", value, rest, ...told };
   if (output.encoding !== "base64") return { kind: "text", text: content, rest, ...told };
@@ -45,17 +45,24 @@ function uriOf(input: ReadInput): string {
 }
 
 /** What a model is told beside the body: what is missing of what it asked for, and which version it has. */
-function noteOf(output: ReadOutput): string | undefined {
-  const parts = [cutNote(output), output.etag === undefined ? undefined : `etag ${output.etag}`];
+function noteOf(output: ReadOutput, input: ReadInput): string | undefined {
+  const parts = [cutNote(output, input), output.etag === undefined ? undefined : `etag ${output.etag}`];
   return parts.filter((part) => part !== undefined).join(". ") || undefined;
 }
 
-/** The next call asks for as much as this one got: one without an end would bring all that is allowed. */
-export function cutNote(output: ReadOutput): string | undefined {
-  const { complete, offset, length, size, startLine, endLine, nextLine } = output;
-  if (complete !== false || offset === undefined || length === undefined) return undefined;
-  if (nextLine !== undefined && startLine !== undefined && endLine !== undefined) {
-    return `Cut: lines ${startLine}-${endLine}. Go on with line: ${nextLine}, limit: ${nextLine - startLine}`;
-  }
-  return `Cut: bytes ${offset}-${offset + length} of ${size}. Go on with offset: ${offset + length}, length: ${length}`;
+function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
+  const { complete, offset = 0, length = 0, size, startLine, endLine, nextLine, nextOffset } = output;
+  if (complete !== false) return undefined;
+  const got =
+    nextLine === undefined ? `bytes ${offset}-${offset + length} of ${size}` : `lines ${startLine}-${endLine}`;
+  const next = nextLine === undefined ? `offset: ${nextOffset}` : `line: ${nextLine}`;
+  return `Cut: ${got}. Go on with ${next}, ${howMuch(output, input)}`;
+}
+
+/** The rest of what was asked for; or as much again, for a call that asks for no end would get all that is allowed. */
+function howMuch({ length = 0, startLine = 0, nextLine }: ReadOutput, input: ReadInput): string {
+  const lines = input.limit ?? input.head;
+  if (lines !== undefined && nextLine !== undefined) return `limit: ${lines - (nextLine - startLine)}`;
+  if (input.length !== undefined && input.length > length) return `length: ${input.length - length}`;
+  return `maxBytes: ${input.maxBytes ?? 2 ** Math.ceil(Math.log2(Math.max(length, 1)))}`;
 }

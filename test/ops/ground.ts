@@ -42,7 +42,7 @@ export interface GroundOptions {
   readonly clock?: Clock;
 }
 
-type Name = "list" | "tree" | "read" | "stat" | "write" | "append" | "edit" | "mkdir" | "delete";
+type Name = "list" | "tree" | "read" | "readMany" | "stat" | "hash" | "write" | "append" | "edit" | "mkdir" | "delete";
 
 /** An adapter with one host root `r`, empty at the start of each test. */
 export interface Ground {

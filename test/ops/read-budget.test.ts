@@ -158,7 +158,7 @@ describe("what a model sees of file:read", () => {
         ...{ encoding: "utf-8", size: 8, mime: "text/plain", truncated: true, complete: false, reason: "limit" },
         ...{ startLine: 1, endLine: 3, nextLine: 4, offset: 0, length: 6, eof: false, nextOffset: 6, totalBytes: 8 },
       },
-      note: "Cut: lines 1-3. Go on with line: 4, limit: 3",
+      note: "Cut: lines 1-3. Go on with line: 4, maxBytes: 8",
     });
     expect((await ground.render("read", { path: "file", offset: 6 }, context())).note).toBeUndefined();
   });
@@ -171,10 +171,10 @@ describe("what a model sees of file:read", () => {
     expect(await note({ offset: 2, length: 3 })).toBeUndefined();
     expect(await note({ offset: 2, length: 300 })).toBeUndefined();
     expect(await note({ offset: 2 }, context({ maxBytes: 4 }))).toBe(
-      "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 4",
+      "Cut: bytes 2-6 of 10. Go on with offset: 6, maxBytes: 4",
     );
     expect(await note({ offset: 2, length: 5 }, context({ maxBytes: 4 }))).toBe(
-      "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 4",
+      "Cut: bytes 2-6 of 10. Go on with offset: 6, length: 1",
     );
   });
 

@@ -223,7 +223,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
   });
 });
 
-const UNKNOWN_UCAN = "Unknown field 'ucan'. Known fields: root, path";
+const UNKNOWN_UCAN = "Unknown field 'ucan'. Known fields: root, path, hash";
 
 describe("arguments are taken as they are:", () => {
   test.each<[string, string, Record<string, unknown>, string]>([

@@ -31,7 +31,7 @@ async function reader(args: readonly string[]): Promise<(path: string, more?: ob
 }
 
 const NOTE =
-  /^Cut: (?:lines \d+-\d+|bytes \d+-\d+ of \d+)\. Go on with (line|offset): (\d+), (limit|length): (\d+)(?:\. etag [a-z2-7]{8})?$/;
+  /^Cut: (?:lines \d+-\d+|bytes \d+-\d+ of \d+)\. Go on with (line|offset): (\d+), (limit|length|maxBytes): (\d+)(?:\. etag [a-z2-7]{8})?$/;
 const ETAG = /^etag [a-z2-7]{8}$/;
 
 describe("by default", () => {
@@ -53,7 +53,7 @@ describe("by default", () => {
     const size = Buffer.byteLength(whole);
     expect(answer.content).toHaveLength(2);
     const endLine = text.split("\n").length - 1;
-    expect(textOf(answer, 1)).toBe(`Cut: lines 1-${endLine}. Go on with line: ${endLine + 1}, limit: ${endLine}`);
+    expect(textOf(answer, 1)).toBe(`Cut: lines 1-${endLine}. Go on with line: ${endLine + 1}, maxBytes: 65536`);
     expect(restOf(answer)).toEqual({
       ...{ encoding: "utf-8", size, mime: "text/plain", truncated: true, complete: false, reason: "bytes" },
       ...{ startLine: 1, endLine, nextLine: endLine + 1, offset: 0, length: end, eof: false },
