@@ -62,19 +62,13 @@ function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknow
  * was meant. Answers with a body have no output schema, since they have no structured content.
  */
 function advertise(tool: OperationMetadata): Tool {
+  const { additionalProperties: _, ...inputSchema } = tool.input;
   return {
     name: tool.toolName,
     title: tool.title,
     description: tool.description,
-    inputSchema: withoutExtras(tool.input) as Tool["inputSchema"],
+    inputSchema: inputSchema as Tool["inputSchema"],
     ...(tool.render === undefined ? { outputSchema: tool.output as NonNullable<Tool["outputSchema"]> } : {}),
     annotations: tool.annotations,
   };
-}
-
-/** A schema that forbids nothing it does not name, at any depth. */
-function withoutExtras(schema: unknown): unknown {
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return schema;
-  const kept = Object.entries(schema).filter(([key]) => key !== "additionalProperties");
-  return Object.fromEntries(kept.map(([key, value]) => [key, withoutExtras(value)]));
 }

@@ -90,7 +90,8 @@ describe("each tool", () => {
     expect(entry?.title).toMatch(/^[A-Z]/);
     expect(entry?.description).toMatch(/^[A-Z].*\.$/);
     expect(entry?.inputSchema).toMatchObject({ type: "object" });
-    for (const schema of schemasOf(entry?.inputSchema)) expect(schema).not.toHaveProperty("additionalProperties");
+    // `ucans` goes beside the fields; inside of a field nothing does.
+    expect(entry?.inputSchema).not.toHaveProperty("additionalProperties");
     expect(JSON.stringify(entry)).not.toContain("ucans");
   });
 
