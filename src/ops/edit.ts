@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Rendering } from "../core/adapter.js";
-import type { ReadRange } from "../core/backend.js";
+import type { ReadRange, Written } from "../core/backend.js";
 import { ambiguousMatch, noMatch, notTextToEdit, overlappingEdits } from "../core/edit-texts.js";
 import { FileAdapterError } from "../core/errors.js";
 import { isPending, runIo } from "../core/io.js";
@@ -66,8 +66,8 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
   const first = firstDifference(original.text, text, plan[0]?.start ?? 0);
   const bytes = first === undefined ? undefined : bytesOf(text, original, call);
   const isDry = input.dryRun === true;
-  if (bytes !== undefined && !isDry) await commit(bytes, { input, original, call, mayRead });
-  const sha256 = bytes === undefined ? original.sha256 : hash("sha256", bytes);
+  const written = bytes === undefined || isDry ? undefined : await commit(bytes, { input, original, call, mayRead });
+  const sha256 = bytes === undefined ? original.sha256 : (written?.sha256 ?? hash("sha256", bytes));
   return {
     path: path.text,
     size: bytes?.length ?? original.size,
@@ -200,11 +200,11 @@ function bytesOf(text: string, { form, size }: Original, call: PathCall): Buffer
 async function commit(
   bytes: Buffer,
   { input, original, call, mayRead }: { input: EditInput; original: Original; call: PathCall; mayRead: boolean },
-): Promise<void> {
+): Promise<Written> {
   const { root, path, access } = call;
   const content = hashText(original.sha256);
   try {
-    await root.backend.write(path, { load: () => bytes }, { parents: false, expected: { content } }, access);
+    return await root.backend.write(path, { load: () => bytes }, { parents: false, expected: { content } }, access);
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "CONFLICT" || error.data["expected"] !== content)
       throw error;
