@@ -51,7 +51,20 @@ describe("a file adapter", () => {
     const adapter = await open();
     expect([adapter.name, adapter.warnings]).toEqual(["file", []]);
     expect(adapter.description).toMatch(/^Files in jailed roots/);
-    const names = ["roots", "list", "tree", "read", "stat", "write", "edit", "append", "mkdir", "delete"];
+    const names = [
+      "roots",
+      "list",
+      "tree",
+      "read",
+      "readMany",
+      "stat",
+      "hash",
+      "write",
+      "edit",
+      "append",
+      "mkdir",
+      "delete",
+    ];
     expect(adapter.operations.map(({ name }) => name)).toEqual(names.map((name) => `file:${name}`));
     expect(adapter.operations.map(({ toolName }) => toolName)).toEqual(names.map((name) => `file_${name}`));
   });
@@ -70,6 +83,8 @@ describe("a file adapter", () => {
       list: ["crud/read", false, true, false, true, false, false, true],
       tree: ["crud/read", false, true, false, true, false, false, true],
       read: ["crud/read", false, true, false, true, false, false, true],
+      readMany: ["crud/read", false, true, false, true, false, false, true],
+      hash: ["crud/read", false, true, false, true, false, false, false],
       stat: ["crud/read", false, true, false, true, false, false, false],
       write: ["crud/write", true, false, true, true, false, true, false],
       edit: ["crud/write", true, false, true, false, false, true, true],

@@ -6,7 +6,7 @@ import { isEncodingName } from "./encoding.js";
 /** The edits that an input asks for. @throws INVALID_INPUT */
 export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput): readonly Edit[] {
   if (encoding !== undefined && !isEncodingName(encoding)) {
-    throw invalidInput("'encoding' is not one that is known", "/encoding", "the name of an encoding");
+    throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
   }
   const short = { oldText, newText, expect };
   if (edits === undefined) return [shorthand(short)];

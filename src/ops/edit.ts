@@ -96,7 +96,7 @@ async function readOriginal(input: EditInput, call: PathCall): Promise<Original>
     const sha256 = hash("sha256", bytes);
     call.versions.put(root.name, stamp, sha256);
     if (expected !== undefined && !isExpected(expected, sha256)) throw stale(input, call, etagOf(sha256));
-    const decoded = decodeText(bytes, input.encoding);
+    const decoded = decodeText(bytes, input.encoding ?? root.encoding);
     if (decoded === undefined) throw notTextToEdit(access.place);
     const { text, encoding, bom } = decoded;
     return { text: bom ? BOM + text : text, form: { encoding, bom }, sha256, size: bytes.length };

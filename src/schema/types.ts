@@ -309,7 +309,7 @@ export interface EditInput {
   newText?: string;
   expect?: number;
   /**
-   * If not UTF-8 or UTF-16
+   * If not UTF-8: latin1, …
    */
   encoding?: string;
   /**

@@ -49,6 +49,19 @@ function partsOf(terminators: readonly string[], endsInNewline: boolean): readon
   return [text.slice(0, at), first, text.slice(at + first.length, second), "últi", text.slice(second + "últi".length)];
 }
 
+describe("file:edit in a root whose text is in Latin-1", () => {
+  const ground = useGround({ root: { encoding: "latin1" } });
+
+  test("writes that, unless the call names another", async () => {
+    ground.put("f", Buffer.from("naïve", "latin1"));
+    await ground.run("edit", { path: "f", oldText: "naï", newText: "é" });
+    expect(ground.get("f")).toEqual(Buffer.from("éve", "latin1"));
+    ground.put("f", "naïve");
+    await ground.run("edit", { path: "f", oldText: "naï", newText: "€", encoding: "utf-8" });
+    expect(ground.get("f").toString()).toBe("€ve");
+  });
+});
+
 describe("file:edit changes no byte beside what matched", () => {
   const ground = useGround();
 
