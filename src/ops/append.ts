@@ -1,4 +1,5 @@
 import type { Operation } from "../core/operation.js";
+import { etagOf, expectedOf } from "../core/version.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
 
@@ -10,11 +11,23 @@ export const append: Operation<AppendInput, AppendOutput> = {
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   hidden: CONTENT_FIELDS,
-  check: checkOneSource,
+  check(input) {
+    checkOneSource(input);
+    expectedOf(input);
+  },
   async run(input, call) {
-    const options = { parents: input.parents ?? false };
-    const { bytes, created } = await call.root.backend.append(call.path, bodyOf(input, call), options, call.access);
-    return { appended: bytes, created };
+    const { parents = false, expectedSize } = input;
+    const options = { parents, expectedSize, expected: expectedOf(input) };
+    const written = await call.root.backend.append(call.path, bodyOf(input, call), options, call.access);
+    const { bytes, created, sha256, isRepeated } = written;
+    const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;
+    // Of what it has added to, whoever may not read is to learn nothing.
+    const isTold = sha256 !== undefined && call.access.holds("crud/read");
+    return {
+      ...{ appended: bytes, created, size },
+      ...(isTold ? { etag: etagOf(sha256) } : {}),
+      ...(isRepeated === true ? { alreadyApplied: true } : {}),
+    };
   },
   bytes: ({ appended }) => appended,
 };

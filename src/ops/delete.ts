@@ -1,4 +1,5 @@
 import type { Operation } from "../core/operation.js";
+import { expectedOf } from "../core/version.js";
 import type { DeleteInput, DeleteOutput } from "../schema/types.js";
 
 /** Removes a file, a link or a directory. */
@@ -8,8 +9,12 @@ export const deleteEntry: Operation<DeleteInput, DeleteOutput> = {
   ability: "crud/delete",
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  check(input) {
+    expectedOf(input);
+  },
   async run(input, { root, path, access }) {
-    const { existed } = await root.backend.remove(path, { recursive: input.recursive ?? false }, access);
+    const options = { recursive: input.recursive ?? false, expected: expectedOf(input) };
+    const { existed } = await root.backend.remove(path, options, access);
     return { deleted: existed, existed };
   },
 };

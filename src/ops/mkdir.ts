@@ -1,4 +1,5 @@
 import type { Operation } from "../core/operation.js";
+import { expectedOf } from "../core/version.js";
 import type { MkdirInput, MkdirOutput } from "../schema/types.js";
 
 /** Makes a directory. */
@@ -8,8 +9,12 @@ export const mkdir: Operation<MkdirInput, MkdirOutput> = {
   ability: "crud/write",
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  check(input) {
+    expectedOf(input);
+  },
   async run(input, { root, path, access }) {
-    const { created } = await root.backend.mkdir(path, { parents: input.parents ?? false }, access);
+    const options = { parents: input.parents ?? false, expected: expectedOf(input) };
+    const { created } = await root.backend.mkdir(path, options, access);
     return { created, path: path.text };
   },
 };

@@ -1,4 +1,5 @@
 import type { Operation } from "../core/operation.js";
+import { etagOf, expectedOf } from "../core/version.js";
 import type { WriteInput, WriteOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
 
@@ -10,11 +11,19 @@ export const write: Operation<WriteInput, WriteOutput> = {
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   hidden: CONTENT_FIELDS,
-  check: checkOneSource,
+  check(input) {
+    checkOneSource(input);
+    expectedOf(input);
+  },
   async run(input, call) {
-    const options = { parents: input.parents ?? false };
-    const { bytes, created } = await call.root.backend.write(call.path, bodyOf(input, call), options, call.access);
-    return { written: bytes, created };
+    const options = { parents: input.parents ?? false, expected: expectedOf(input) };
+    const { bytes, created, sha256 } = await call.root.backend.write(
+      call.path,
+      bodyOf(input, call),
+      options,
+      call.access,
+    );
+    return { written: bytes, created, ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }) };
   },
   bytes: ({ written }) => written,
 };

@@ -275,11 +275,20 @@ export interface WriteInput {
    * Create missing parent directories
    */
   parents?: boolean;
+  /**
+   * Etag or hash the file must have
+   */
+  ifMatch?: string;
+  /**
+   * "*": must not exist
+   */
+  ifNoneMatch?: string;
 }
 
 export interface WriteOutput {
   written: number;
   created: boolean;
+  etag?: string;
 }
 
 export interface EditInput {
@@ -363,11 +372,22 @@ export interface AppendInput {
    * Create missing parent directories
    */
   parents?: boolean;
+  /**
+   * Etag or hash the file must have
+   */
+  ifMatch?: string;
+  /**
+   * Bytes the file must have
+   */
+  expectedSize?: number;
 }
 
 export interface AppendOutput {
   appended: number;
   created: boolean;
+  size: number;
+  etag?: string;
+  alreadyApplied?: boolean;
 }
 
 export interface MkdirInput {
@@ -383,6 +403,10 @@ export interface MkdirInput {
    * Create missing parent directories
    */
   parents?: boolean;
+  /**
+   * "*": must not exist
+   */
+  ifNoneMatch?: string;
 }
 
 export interface MkdirOutput {
@@ -403,6 +427,10 @@ export interface DeleteInput {
    * Also a directory with all in it
    */
   recursive?: boolean;
+  /**
+   * Etag or hash the file must have
+   */
+  ifMatch?: string;
 }
 
 export interface DeleteOutput {

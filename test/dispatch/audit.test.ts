@@ -129,7 +129,7 @@ describe("the audit", () => {
         throw broken;
       },
     });
-    expect(await call("write", { content: "x" })).toEqual({ written: 1, created: true });
+    expect(await call("write", { content: "x" })).toMatchObject({ written: 1, created: true });
     expect((await failureOf(call("read", { path: "none" }))).code).toBe("NOT_FOUND");
     expect(internal.map(({ error }) => error)).toEqual([broken, broken]);
   });

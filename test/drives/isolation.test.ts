@@ -4,6 +4,9 @@ import { ALICE, ANONYMOUS, BOB, useDrives, VENUE } from "./ground.js";
 
 const ground = useDrives();
 
+/** Etag of "mine". */
+const MINE = "h7jqkqx6";
+
 /** Every operation on a drive, and what a caller whose drives are empty is answered. */
 const DLFS: readonly [string, object, unknown][] = [
   ["dlfs:list-drives", {}, { drives: [] }],
@@ -12,8 +15,12 @@ const DLFS: readonly [string, object, unknown][] = [
   ["dlfs:list", { drive: "notes" }, { entries: [], total: 0, truncated: false }],
   ["dlfs:tree", { drive: "notes" }, { tree: "notes/\n", truncated: false, entries: 0, depthLimited: false }],
   ["dlfs:read", { drive: "notes", path: "a.txt" }, "NOT_FOUND"],
-  ["dlfs:write", { drive: "notes", path: "a.txt", content: "mine" }, { written: 4, created: true }],
-  ["dlfs:append", { drive: "notes", path: "a.txt", content: "mine" }, { appended: 4, created: true }],
+  ["dlfs:write", { drive: "notes", path: "a.txt", content: "mine" }, { written: 4, created: true, etag: MINE }],
+  [
+    "dlfs:append",
+    { drive: "notes", path: "a.txt", content: "mine" },
+    { appended: 4, created: true, size: 4, etag: MINE },
+  ],
   ["dlfs:mkdir", { drive: "notes", path: "dir" }, { created: true, path: "dir" }],
   ["dlfs:delete", { drive: "notes", path: "a.txt" }, { deleted: false, existed: false }],
   ["dlfs:stat", { drive: "notes", path: "a.txt" }, { exists: false }],
@@ -23,8 +30,12 @@ const FILE: readonly [string, object, unknown][] = [
   ["file:list", { root: "mine" }, { entries: [], total: 0, truncated: false }],
   ["file:tree", { root: "mine" }, { tree: "mine/\n", truncated: false, entries: 0, depthLimited: false }],
   ["file:read", { root: "mine", path: "a.txt" }, "NOT_FOUND"],
-  ["file:write", { root: "mine", path: "a.txt", content: "mine" }, { written: 4, created: true }],
-  ["file:append", { root: "mine", path: "a.txt", content: "mine" }, { appended: 4, created: true }],
+  ["file:write", { root: "mine", path: "a.txt", content: "mine" }, { written: 4, created: true, etag: MINE }],
+  [
+    "file:append",
+    { root: "mine", path: "a.txt", content: "mine" },
+    { appended: 4, created: true, size: 4, etag: MINE },
+  ],
   ["file:mkdir", { root: "mine", path: "dir" }, { created: true, path: "dir" }],
   ["file:delete", { root: "mine", path: "a.txt" }, { deleted: false, existed: false }],
   ["file:stat", { root: "mine", path: "a.txt" }, { exists: false }],

@@ -128,11 +128,11 @@ describe("a part of a root that cannot be renamed into", () => {
         const under = mounted(`mount --bind ${bound} ${mount}`);
         const content = "new".repeat(1_000_000);
         await withChild({ config: { roots: { [ROOT]: arena.root } }, under }, async (child) => {
-          expect((await child.invoke("write", { path: "dir/new", content })).output).toEqual({
+          expect((await child.invoke("write", { path: "dir/new", content })).output).toMatchObject({
             written: content.length,
             created: true,
           });
-          expect((await child.invoke("write", { path: "dir/old", content: "replaced" })).output).toEqual({
+          expect((await child.invoke("write", { path: "dir/old", content: "replaced" })).output).toMatchObject({
             written: 8,
             created: false,
           });

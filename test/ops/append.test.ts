@@ -11,9 +11,9 @@ describe("file:append", () => {
   const ground = useGround();
 
   test("makes a file, then adds to its end", async () => {
-    expect(await ground.run("append", { path: "a", content: "one\n" })).toEqual({ appended: 4, created: true });
-    expect(await ground.run("append", { path: "a", value: [2] })).toEqual({ appended: 3, created: false });
-    expect(await ground.run("append", { path: "a", bytes: "/w==" })).toEqual({ appended: 1, created: false });
+    expect(await ground.run("append", { path: "a", content: "one\n" })).toMatchObject({ appended: 4, created: true });
+    expect(await ground.run("append", { path: "a", value: [2] })).toMatchObject({ appended: 3, created: false });
+    expect(await ground.run("append", { path: "a", bytes: "/w==" })).toMatchObject({ appended: 1, created: false });
     expect(ground.get("a")).toEqual(Buffer.concat([Buffer.from("one\n[2]"), Buffer.of(0xff)]));
   });
 
@@ -54,7 +54,7 @@ describe("file:append", () => {
   test("leaves the other names of a hard-linked file alone", async () => {
     ground.put("a", "old ");
     linkSync(join(ground.dir, "a"), join(ground.outside, "b"));
-    expect(await ground.run("append", { path: "a", content: "new" })).toEqual({ appended: 3, created: false });
+    expect(await ground.run("append", { path: "a", content: "new" })).toMatchObject({ appended: 3, created: false });
     expect(ground.get("a").toString()).toBe("old new");
     expect(readFileSync(join(ground.outside, "b"), "utf8")).toBe("old ");
   });

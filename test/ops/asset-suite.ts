@@ -39,7 +39,7 @@ export function assetSuite(method: Method): void {
     ];
     test.each(good)("are taken as %s, beyond the limit of other content", async (_, make) => {
       const asset = { path: "new", asset: "ref" };
-      expect(await ground.run(method, asset, { resolveAsset: make() })).toEqual(answer(method, 10, true));
+      expect(await ground.run(method, asset, { resolveAsset: make() })).toMatchObject(answer(method, 10, true));
       expect(ground.get("new").toString()).toBe("0123456789");
     });
 

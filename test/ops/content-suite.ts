@@ -36,7 +36,7 @@ function sourceSuite(method: Method): void {
     ];
     test.each(sources)("may be %s", async (_, source, expected) => {
       const bytes = Buffer.byteLength(expected);
-      expect(await ground.run(method, { path: "new", ...source })).toEqual(answer(method, bytes, true));
+      expect(await ground.run(method, { path: "new", ...source })).toMatchObject(answer(method, bytes, true));
       expect(ground.get("new").toString()).toBe(expected);
     });
 
@@ -166,7 +166,7 @@ function limitSuite(method: Method): void {
     ];
     test.each(sources)("holds for %s: %j of %d bytes", async (_, source, size) => {
       if (size <= 12) {
-        expect(await ground.run(method, { path: "new", ...source })).toEqual(answer(method, size, true));
+        expect(await ground.run(method, { path: "new", ...source })).toMatchObject(answer(method, size, true));
         return;
       }
       ground.put("old", OLD);

@@ -14,16 +14,19 @@ describe("file:write", () => {
   const inodeOf = (path: string): number => statSync(join(ground.dir, path)).ino;
 
   test("makes a file, then replaces all of it", async () => {
-    expect(await ground.run("write", { path: "a", content: "long content" })).toEqual({ written: 12, created: true });
-    expect(await ground.run("write", { path: "a", content: "x" })).toEqual({ written: 1, created: false });
+    expect(await ground.run("write", { path: "a", content: "long content" })).toMatchObject({
+      written: 12,
+      created: true,
+    });
+    expect(await ground.run("write", { path: "a", content: "x" })).toMatchObject({ written: 1, created: false });
     expect(ground.get("a").toString()).toBe("x");
     expect(ground.names()).toEqual(["a"]);
   });
 
   test("makes missing directories where that is asked for", async () => {
     const write = { path: "a/b/c", content: "x", parents: true };
-    expect(await ground.run("write", write)).toEqual({ written: 1, created: true });
-    expect(await ground.run("write", write)).toEqual({ written: 1, created: false });
+    expect(await ground.run("write", write)).toMatchObject({ written: 1, created: true });
+    expect(await ground.run("write", write)).toMatchObject({ written: 1, created: false });
     expect(ground.get("a/b/c").toString()).toBe("x");
   });
 
@@ -37,7 +40,7 @@ describe("file:write", () => {
   test("writes what a link leads to, and leaves the link", async () => {
     ground.put("dir/file", "old");
     symlinkSync("dir/file", join(ground.dir, "link"));
-    expect(await ground.run("write", { path: "link", content: "new" })).toEqual({ written: 3, created: false });
+    expect(await ground.run("write", { path: "link", content: "new" })).toMatchObject({ written: 3, created: false });
     expect(ground.get("dir/file").toString()).toBe("new");
     expect(readlinkSync(join(ground.dir, "link"))).toBe("dir/file");
   });

@@ -101,7 +101,7 @@ describe("roots that are replaced", () => {
     await new Promise((resolve) => setImmediate(resolve));
     const replaced = replace({ more: "more" });
     release();
-    expect(await writing).toEqual({ written: 4, created: true });
+    expect(await writing).toMatchObject({ written: 4, created: true });
     await replaced;
     expect(readFileSync(join(base, "docs/slow.txt"), "utf8")).toBe("slow");
     await expect(adapter.invoke("file:read", { root: "docs", path: "a.txt" })).rejects.toMatchObject({

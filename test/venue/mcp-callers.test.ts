@@ -58,7 +58,7 @@ describe("over MCP", () => {
   test("the local token makes the operator, and the call a job of theirs", async () => {
     const client = await connect({}, ({ localToken }) => localToken);
     const { structuredContent, _meta } = await client.callTool(write);
-    expect(structuredContent).toEqual({ written: 1, created: true });
+    expect(structuredContent).toMatchObject({ written: 1, created: true });
     const headers = { authorization: `Bearer ${venue.localToken}` };
     const job = await fetch(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { headers });
     expect(await job.json()).toMatchObject({ status: "COMPLETE", caller: venue.did, input: { content: "HIDDEN" } });

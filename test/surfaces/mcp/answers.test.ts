@@ -197,7 +197,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
       { root: "r", path: "dir", recusive: true },
       "Unknown field 'recusive' - did you mean 'recursive'?",
       "INVALID_INPUT",
-      { pointer: "/recusive", expected: "root, path, recursive" },
+      { pointer: "/recusive", expected: "root, path, recursive, ifMatch" },
     ],
     [
       "of the path",
