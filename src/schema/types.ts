@@ -276,11 +276,11 @@ export interface WriteInput {
    */
   parents?: boolean;
   /**
-   * Etag or hash the file must have
+   * Etag it must have
    */
   ifMatch?: string;
   /**
-   * "*": must not exist
+   * "*": must be new
    */
   ifNoneMatch?: string;
 }
@@ -373,11 +373,11 @@ export interface AppendInput {
    */
   parents?: boolean;
   /**
-   * Etag or hash the file must have
+   * Etag it must have
    */
   ifMatch?: string;
   /**
-   * Bytes the file must have
+   * Bytes it must have
    */
   expectedSize?: number;
 }
@@ -404,7 +404,7 @@ export interface MkdirInput {
    */
   parents?: boolean;
   /**
-   * "*": must not exist
+   * "*": must be new
    */
   ifNoneMatch?: string;
 }
@@ -428,7 +428,7 @@ export interface DeleteInput {
    */
   recursive?: boolean;
   /**
-   * Etag or hash the file must have
+   * Etag it must have
    */
   ifMatch?: string;
 }
