@@ -63,6 +63,8 @@ describe("a file adapter", () => {
       "edit",
       "append",
       "mkdir",
+      "move",
+      "copy",
       "delete",
     ];
     expect(adapter.operations.map(({ name }) => name)).toEqual(names.map((name) => `file:${name}`));
@@ -90,6 +92,8 @@ describe("a file adapter", () => {
       edit: ["crud/write", true, false, true, false, false, true, true],
       append: ["crud/write", true, false, false, false, false, true, false],
       mkdir: ["crud/write", true, false, false, true, false, false, false],
+      move: ["crud/write", true, false, true, false, false, false, false],
+      copy: ["crud/write", true, false, true, false, false, false, false],
       delete: ["crud/delete", true, false, true, true, false, false, false],
     });
     expect(adapter.operations).toHaveLength(OPERATIONS.length);

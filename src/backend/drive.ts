@@ -1,14 +1,20 @@
 import type {
   Access,
   AppendOptions,
+  At,
   Backend,
   Body,
   ChangeOptions,
+  Copied,
+  CopyOptions,
   FileStat,
   Listing,
+  Moved,
+  MoveOptions,
   OpenFile,
   ReadBytes,
   ReadRange,
+  SourceOptions,
   WalkOptions,
   WriteOptions,
   Written,
@@ -23,10 +29,12 @@ import {
   parentMissing,
   rootDelete,
 } from "../core/texts.js";
+import type { TreeSource } from "../core/tree-source.js";
 import type { DriveChange, DriveSnapshot, OwnerDrives } from "../drive/engine/engine.js";
 import { sortByName } from "../path/order.js";
 import { checkExpected } from "./drive-conditions.js";
 import { asCallerError } from "./drive-errors.js";
+import { DriveTree, moveInDrive, placeInDrive } from "./drive-place.js";
 import { type DriveDoor, store } from "./drive-store.js";
 import {
   describe,
@@ -191,6 +199,36 @@ export class DriveBackend implements Backend {
     });
   }
 
+  move(from: At, to: At, options: MoveOptions): Promise<Moved> {
+    return this.#run(from.path, { access: from.access, verb: "move" }, () =>
+      // Errors that name no place are those of what is to be made.
+      this.#run(to.path, { access: to.access, verb: "move" }, () => moveInDrive(this.#door, from, to, options)),
+    );
+  }
+
+  source(path: RelPath, { there }: SourceOptions, access: Access): Promise<TreeSource> {
+    const run = <T>(work: () => Promise<T>): Promise<T> => this.#told({ access, verb: "read" }, work);
+    return this.#run(path, { access, verb: "read" }, async () => {
+      const tree = await (await this.#open()).read(this.#drive);
+      try {
+        const found = await statAt(tree, path.segments);
+        if (found === undefined) throw notFound(access.place);
+        const denies = (below: readonly string[], name: string): boolean =>
+          [access.policy, there?.policy].some((policy) => policy?.denies(below, name) === true);
+        return new DriveTree({ ...{ tree, found, denies, run }, at: { path, access }, look: this.#door.look });
+      } catch (error) {
+        tree.release();
+        throw error;
+      }
+    });
+  }
+
+  place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Promise<Copied> {
+    return this.#run(path, { access, verb: access.verb }, () =>
+      placeInDrive(this.#door, { path, access }, source, options),
+    );
+  }
+
   async close(): Promise<void> {}
 
   #store(path: RelPath, body: Body, how: AppendOptions & { verb: "write" | "append" }, access: Access) {
@@ -200,12 +238,15 @@ export class DriveBackend implements Backend {
       if (spot.depth === path.segments.length && spot.node.type === "directory") throw isADirectory(access.place);
       return spot;
     };
-    const drive: DriveDoor = {
+    return this.#run(path, { access, verb: how.verb }, () => store(this.#door, { path, body, how, check }, access));
+  }
+
+  get #door(): DriveDoor {
+    return {
       look: (look) => this.#look(look),
       change: (work) => this.#change(work),
       stage: async (content) => (await this.#open()).stage(content),
     };
-    return this.#run(path, { access, verb: how.verb }, () => store(drive, { path, body, how, check }, access));
   }
 
   /** After this, the parent of the target is there, or may be made. */
@@ -221,9 +262,14 @@ export class DriveBackend implements Backend {
   }
 
   /** The one way to a drive: nothing is told about a path before its real place is authorised. */
-  async #run<T>(path: RelPath, { access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
+  async #run<T>(path: RelPath, deed: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
+    deed.access.scope.checkpoint();
+    deed.access.real(path.segments);
+    return this.#told(deed, work);
+  }
+
+  async #told<T>({ access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
     access.scope.checkpoint();
-    access.real(path.segments);
     try {
       return await access.scope.race(work());
     } catch (error) {

@@ -18,6 +18,7 @@ import {
   type Reached,
   type Target,
 } from "./host-target.js";
+import { holding, requireRoom, reserve } from "./host-usage.js";
 
 /** How often an append starts again because another process has replaced, removed or made the file meanwhile. */
 const RACES = 20;
@@ -41,6 +42,7 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   if (target.old === undefined) requireMissingSize(change, expectedSize);
   const data = yield* collect(change, yield* wait(options.body.load()));
   change.access.scope.checkpoint();
+  requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
   yield* createParents(change, target.parents);
   const turn = yield* lockTarget(change, target.name);
   try {
@@ -86,9 +88,24 @@ function repeated({ size, hash }: FoundBefore, data: Buffer): Written {
 
 /** Makes the file with its first content; whatever got the name first is left alone. */
 function* createWith(change: Change, { name, data, guard }: Addition): Io<Written | "raced"> {
-  const { jail, walk } = change;
-  const path = below(walk.directory, name);
+  const path = below(change.walk.directory, name);
   yield* guard();
+  const held = reserve(change, { bytes: data.length, files: 1 });
+  try {
+    const written = yield* createNow(change, path, { name, data });
+    if (written !== "raced") held.keep();
+    return written;
+  } finally {
+    held.undo();
+  }
+}
+
+function* createNow(
+  change: Change,
+  path: string,
+  { name, data }: Pick<Addition, "name" | "data">,
+): Io<Written | "raced"> {
+  const { jail, walk } = change;
   change.access.scope.commit();
   let fd: number;
   try {
@@ -141,8 +158,9 @@ function* appendInPlace(
     if (nlink === 0 || (found !== undefined && found.size !== before)) return "raced";
     if (nlink > 1 && !change.rules.hardLinks) return "linked";
     yield* guard();
+    const held = reserve(change, { bytes: data.length, files: 0 });
     change.access.scope.commit();
-    const size = yield* writeOnce(change, { fd, size: before, data });
+    const size = yield* holding(held, writeOnce(change, { fd, size: before, data }));
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
     return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };

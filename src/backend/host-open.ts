@@ -52,6 +52,10 @@ class HostFile implements OpenFile {
     Object.assign(this, stamped(stat));
   }
 
+  get descriptor(): number {
+    return this.#fd;
+  }
+
   read(offset: number, length: number): Awaitable<Buffer> {
     const { place, scope } = this.#access;
     return runIo(named(place, this.#read(offset, length)), scope);

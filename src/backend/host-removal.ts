@@ -7,6 +7,7 @@ import { errnoOf } from "../jail/sys.js";
 import { apart, checkExpected, type Guard } from "./host-guard.js";
 import { requireAllAllowed } from "./host-policy.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "./host-target.js";
+import { freedBy, freeTree } from "./host-usage.js";
 
 /** A tree that has been taken out of everybody's sight, and is to be emptied. */
 interface Hidden {
@@ -71,8 +72,11 @@ function* removeName(
         yield* target.guard();
         change.access.scope.commit();
       }
-      if (!now.stat.isDirectory()) yield* jail.sys.unlink(path);
-      else if (target.recursive) return yield* hide(change, now, path);
+      if (!now.stat.isDirectory()) {
+        const freed = freedBy(now.stat);
+        yield* jail.sys.unlink(path);
+        change.rules.usage?.free(freed);
+      } else if (target.recursive) return yield* hide(change, now, path);
       else yield* removeDirectory(change, now, path);
       return undefined;
     } catch (error) {
@@ -176,6 +180,7 @@ function* purge(change: Change, hidden: Hidden): Io<void> {
 
 function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
   try {
+    yield* freeTree(change, stage.directory, name);
     yield* change.jail.staging.purge(stage, name);
   } finally {
     stage.release();

@@ -5,6 +5,7 @@ import type { StagedFile } from "../jail/staging.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../jail/sys.js";
 import type { Guard } from "./host-guard.js";
 import { type Change, flushDirectory, type Target } from "./host-target.js";
+import { holding, reserve } from "./host-usage.js";
 
 const PERMISSION_BITS = 0o777;
 const SET_GID = 0o2000;
@@ -47,17 +48,22 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   yield* giveRights(change, file.fd, target.old);
   // Network file systems report a full disk no earlier than here.
   const { fd } = file;
+  const bytes = change.rules.usage === undefined ? 0 : (yield* sys.fstat(fd)).size;
   file.fd = -1;
   yield* sys.close(fd);
+  yield* holding(reserve(change, { bytes, files: 1 }, target.old), putNow(change, file, target));
+  yield* flushDirectory(change, directory);
+}
+
+function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {
   yield* target.guard();
   change.access.scope.commit();
   try {
-    yield* sys.rename(file.path, below(directory, target.name));
+    yield* change.jail.sys.rename(file.path, below(change.walk.directory, target.name));
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
     yield* installCopy(change, file, target);
   }
-  yield* flushDirectory(change, directory);
 }
 
 /**

@@ -7,6 +7,7 @@ import { below, identity, type Pinned, READ_DIRECTORY } from "../jail/handles.js
 import type { Jail } from "../jail/jail.js";
 import { closeNow, errnoOf } from "../jail/sys.js";
 import type { Walk } from "../jail/walk.js";
+import type { Usage } from "./usage.js";
 
 /** What a root says about changes in it. */
 export interface WriteRules {
@@ -16,6 +17,8 @@ export interface WriteRules {
   readonly hardLinks: boolean;
   /** Most bytes of old content copied for the sake of a hard-linked file. */
   readonly maxCopyBytes: number;
+  /** Absent: no limit. */
+  readonly usage?: Usage;
 }
 
 /** One changing call, arrived where its path leads. */

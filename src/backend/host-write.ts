@@ -4,6 +4,7 @@ import { fill } from "./host-content.js";
 import { apart, checkEarly, checkExpected } from "./host-guard.js";
 import { install, staged, withCurrent } from "./host-stage.js";
 import { type Change, checkFile, createParents, locate, lockTarget, type Reached } from "./host-target.js";
+import { requireRoom } from "./host-usage.js";
 
 /** Puts new content in place of whatever file has the name, in one rename. */
 export function* replaceFile(change: Change, found: Reached, options: WriteOptions & { body: Body }): Io<Written> {
@@ -19,6 +20,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
     const { bytes, sha256 } = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     change.access.scope.checkpoint();
+    requireRoom(change, { bytes, files: 1 }, target.old);
     yield* createParents(change, target.parents);
     const turn = yield* lockTarget(change, target.name);
     try {

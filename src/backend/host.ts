@@ -1,14 +1,20 @@
 import type {
   Access,
   AppendOptions,
+  At,
   Backend,
   Body,
   ChangeOptions,
+  Copied,
+  CopyOptions,
   FileStat,
   Listing,
+  Moved,
+  MoveOptions,
   OpenFile,
   ReadBytes,
   ReadRange,
+  SourceOptions,
   Stamp,
   WalkOptions,
   WriteOptions,
@@ -16,19 +22,23 @@ import type {
 } from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
-import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound, rootDelete } from "../core/texts.js";
+import { notAFile, notFound, rootDelete } from "../core/texts.js";
+import type { TreeSource } from "../core/tree-source.js";
 import { modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
-import type { Found } from "../jail/found.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { closeNow } from "../jail/sys.js";
 import type { Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
 import { appendFile } from "./host-append.js";
+import { arrive, directoryOf, fileOf } from "./host-arrive.js";
+import { placeCopy } from "./host-copy.js";
 import { makeDirectory } from "./host-directory.js";
+import { moveEntry } from "./host-move.js";
 import { openFile, stamped } from "./host-open.js";
 import { removeEntry } from "./host-removal.js";
-import type { Reached, WriteRules } from "./host-target.js";
+import { HostSource } from "./host-source.js";
+import type { Change, Reached, WriteRules } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";
 import { replaceFile } from "./host-write.js";
 import { ReadBuffers } from "./read-buffers.js";
@@ -72,21 +82,15 @@ export class HostBackend implements Backend {
   }
 
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
-    return this.#resolve(path, access, (walk, found) =>
-      replaceFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
-    );
+    return this.#change({ path, access }, (change, found) => replaceFile(change, found, { body, ...options }));
   }
 
   append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written> {
-    return this.#resolve(path, access, (walk, found) =>
-      appendFile({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, { body, ...options }),
-    );
+    return this.#change({ path, access }, (change, found) => appendFile(change, found, { body, ...options }));
   }
 
   mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }> {
-    return this.#resolve(path, access, (walk, found) =>
-      makeDirectory({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, options),
-    );
+    return this.#change({ path, access }, (change, found) => makeDirectory(change, found, options));
   }
 
   remove(
@@ -96,12 +100,64 @@ export class HostBackend implements Backend {
   ): Awaitable<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(access.place.root);
     const followLast = false;
-    return this.#resolve(
-      path,
-      access,
-      (walk, found) => removeEntry({ jail: this.#jail, rules: this.#rules, walk, path, access }, found, options),
-      followLast,
-    );
+    return this.#change({ path, access }, (change, found) => removeEntry(change, found, options), followLast);
+  }
+
+  move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
+    const { place, scope } = from.access;
+    return runIo(named(place, this.#counted(this.#move(from, to, options))), scope);
+  }
+
+  *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
+    const both = { jail: this.#jail, rules: this.#rules };
+    const last = false;
+    return yield* this.#walk(from.path, from.access, {
+      followLast: last,
+      work: (walk, found) =>
+        named(
+          to.access.place,
+          this.#walk(to.path, to.access, {
+            followLast: last,
+            work: (otherWalk, otherFound) =>
+              moveEntry(
+                { change: { ...both, ...from, walk }, found },
+                { change: { ...both, ...to, walk: otherWalk }, found: otherFound },
+                options,
+              ),
+          }),
+        ),
+    });
+  }
+
+  source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource> {
+    return runIo(named(access.place, this.#source(path, options, access)), access.scope);
+  }
+
+  *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
+    access.scope.checkpoint();
+    const walk = this.#jail.walk(path, { place: access.place, followLast });
+    try {
+      const found = yield* arrive(walk, path, access);
+      if (found.state !== "found") throw notFound(access.place);
+      const { object, real } = found;
+      if (!object.stat.isDirectory() && !object.stat.isFile()) throw notAFile(access.place);
+      return new HostSource({
+        jail: this.#jail,
+        walk,
+        object,
+        name: real.at(-1) ?? "",
+        access,
+        ...(there === undefined ? {} : { there }),
+      });
+    } catch (error) {
+      walk.close();
+      throw error;
+    }
+  }
+
+  place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied> {
+    const followLast = false;
+    return this.#change({ path, access }, (change, found) => placeCopy(change, found, source, options), followLast);
   }
 
   close(): Promise<void> {
@@ -114,6 +170,23 @@ export class HostBackend implements Backend {
    */
   #resolve<T>(path: RelPath, access: Access, work: Arrived<T>, followLast = true): Awaitable<T> {
     return runIo(named(access.place, this.#walk(path, access, { work, followLast })), access.scope);
+  }
+
+  #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, followLast = true): Awaitable<T> {
+    const { path, access } = at;
+    const [jail, rules] = [this.#jail, this.#rules];
+    const options = {
+      followLast,
+      work: (walk: Walk, found: Reached) => work({ jail, rules, walk, path, access }, found),
+    };
+    return runIo(named(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
+  }
+
+  /** What the root holds has to be known before any of it changes. */
+  *#counted<T>(work: Io<T>): Io<T> {
+    const counting = this.#rules.usage?.counting;
+    if (counting !== undefined) yield counting;
+    return yield* work;
   }
 
   *#walk<T>(path: RelPath, access: Access, options: { work: Arrived<T>; followLast: boolean }): Io<T> {
@@ -200,45 +273,4 @@ class ReadResult implements ReadBytes {
   release(): void {
     this.#buffers.give(this.bytes);
   }
-}
-
-/**
- * Walks, and authorises the place the request leads to. A walk that fails or comes to nothing behind a link tells
- * something of the place where it gave up, so the caller needs rights there too.
- */
-function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> {
-  let found: Found;
-  try {
-    found = yield* walk.run();
-  } catch (error) {
-    authoriseEnd(walk, path, access);
-    throw error;
-  }
-  if (found.state !== "dangling") {
-    access.real(found.real);
-    return found;
-  }
-  authoriseEnd(walk, path, access);
-  access.real(found.real);
-  throw danglingSymlink(access.place);
-}
-
-function authoriseEnd(walk: Walk, path: RelPath, access: Access): void {
-  const { reached } = walk;
-  // On the requested path itself nothing new is told.
-  const requested = reached.every((name, index) => name === path.segments[index]);
-  if (walk.crossedLink && !requested) access.real(reached);
-}
-
-function directoryOf(found: Reached, access: Access): Pinned {
-  if (found.state !== "found") throw notFound(access.place);
-  if (!found.object.stat.isDirectory()) throw notADirectory(access.place);
-  return found.object;
-}
-
-function fileOf(found: Reached, access: Access): Pinned {
-  if (found.state !== "found") throw notFound(access.place);
-  if (found.object.stat.isDirectory()) throw isADirectory(access.place);
-  if (!found.object.stat.isFile()) throw notAFile(access.place);
-  return found.object;
 }

@@ -1,4 +1,5 @@
 import type { Access, Entry, WalkOptions } from "../core/backend.js";
+import type { RelPath } from "../core/path.js";
 import type { Sha256 } from "../core/version.js";
 import { sortByName } from "../path/order.js";
 
@@ -62,3 +63,19 @@ export function holdsDenied(node: TreeNode, access: NodeWalk["access"]): boolean
   const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
   return walkNodes(node, { ...walk, access, below: [], isDenied: false }) === "stop";
 }
+
+/** How far a path leads into the tree. */
+export interface Spot {
+  /** The directory in which the way ended. */
+  readonly directory: DirectoryNode;
+  /** The segment looked up there, and its index in the path: the last index when the target's parent exists. */
+  readonly name: string;
+  readonly index: number;
+  /** What stands under that name: the target, or what keeps the path from leading further. */
+  readonly node: TreeNode | undefined;
+}
+
+export const leadsToTarget = (spot: Spot, path: RelPath): boolean => spot.index === path.segments.length - 1;
+
+export const targetOf = (spot: Spot, path: RelPath): TreeNode | undefined =>
+  leadsToTarget(spot, path) ? spot.node : undefined;

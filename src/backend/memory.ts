@@ -1,14 +1,20 @@
 import type {
   Access,
   AppendOptions,
+  At,
   Backend,
   Body,
   ChangeOptions,
+  Copied,
+  CopyOptions,
   FileStat,
   Listing,
+  Moved,
+  MoveOptions,
   OpenFile,
   ReadBytes,
   ReadRange,
+  SourceOptions,
   WalkOptions,
   WriteOptions,
   Written,
@@ -29,9 +35,12 @@ import {
   parentMissing,
   rootDelete,
 } from "../core/texts.js";
+import type { TreeSource } from "../core/tree-source.js";
+import { collect } from "./collect.js";
 import { sha256Now } from "./digest.js";
 import { refused, requireExpected } from "./expected.js";
 import { checkAppend } from "./memory-append.js";
+import { type MemoryTree, moveNode, placeCopy, sourceOf } from "./memory-place.js";
 import {
   childrenOf,
   type DirectoryNode,
@@ -39,22 +48,14 @@ import {
   emptyDirectory,
   type FileNode,
   holdsDenied,
+  leadsToTarget,
+  type Spot,
   sizeOf,
   type TreeNode,
+  targetOf,
   walkNodes,
 } from "./memory-tree.js";
 import { authoriseParents } from "./parents.js";
-
-/** How far a path leads into the tree. */
-interface Spot {
-  /** The directory in which the way ended. */
-  readonly directory: DirectoryNode;
-  /** The segment looked up there, and its index in the path: the last index when the target's parent exists. */
-  readonly name: string;
-  readonly index: number;
-  /** What stands under that name: the target, or what keeps the path from leading further. */
-  readonly node: TreeNode | undefined;
-}
 
 export interface MemoryBackendOptions {
   /** Name of the root, for errors. */
@@ -182,7 +183,23 @@ class MemoryBackend implements Backend {
     return { existed: true };
   }
 
+  move(from: At, to: At, options: MoveOptions): Moved {
+    return moveNode(this.#tree, from, to, options);
+  }
+
+  source(path: RelPath, options: SourceOptions, access: Access): TreeSource {
+    return sourceOf(this.#tree, { path, access }, options);
+  }
+
+  place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied> {
+    return runIo(placeCopy(this.#tree, { path, access }, source, options), access.scope);
+  }
+
   close(): void {}
+
+  get #tree(): MemoryTree {
+    return { top: this.#top, rootName: this.#rootName, clock: this.#clock };
+  }
 
   /** The one way from a request into the tree: nothing is told about a path before its real place is authorised. */
   #resolve(path: RelPath, access: Access): Spot {
@@ -272,25 +289,4 @@ class MemoryBackend implements Backend {
   #place(segments: readonly string[]): Place {
     return { root: this.#rootName, path: segments.join("/") };
   }
-}
-
-const leadsToTarget = (spot: Spot, path: RelPath): boolean => spot.index === path.segments.length - 1;
-
-const targetOf = (spot: Spot, path: RelPath): TreeNode | undefined =>
-  leadsToTarget(spot, path) ? spot.node : undefined;
-
-async function collect(
-  stream: AsyncIterable<Uint8Array>,
-  refuseMoreThanLimit: (size: number) => void,
-  access: Access,
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    access.scope.checkpoint();
-    size += chunk.length;
-    refuseMoreThanLimit(size);
-    chunks.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(chunks, size);
 }

@@ -8,7 +8,7 @@ import type { KeyPath } from "./key-path.js";
 const LATER_KEYS: readonly (readonly string[])[] = [
   "mcp.tools",
   "file.limits.maxUploadBytes",
-  ...["file.roots.*.quota", "file.roots.*.grep"],
+  "file.roots.*.grep",
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
   "drives.allowKeyExport",
   "profiles.*",

@@ -19,6 +19,8 @@ export interface FileParseOptions {
 const FILE: JsonSchema = { $ref: "#/$defs/file" };
 const ROOT: JsonSchema = { $ref: "#/$defs/root" };
 
+const TEMP_QUOTA = { bytes: 2 ** 30 };
+
 /** A root that passed the schema. */
 interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly durability?: Durability;
@@ -87,7 +89,10 @@ function completeRoot(name: string, root: CheckedRoot): RootConfig {
   const { path, temp, prefix, dlfs, durability, ...common } = root;
   if (dlfs !== undefined) return completeDrive(dlfs, root);
   return path === undefined
-    ? { kind: "temp", prefix: prefix ?? `covia-${name}-`, durability: durability ?? "none", ...common }
+    ? {
+        ...{ kind: "temp", prefix: prefix ?? `covia-${name}-`, durability: durability ?? "none" },
+        ...{ quota: TEMP_QUOTA, ...common },
+      }
     : { kind: "host", path, durability: durability ?? "flush", ...common };
 }
 

@@ -3,6 +3,7 @@ import type { Awaitable } from "./io.js";
 import type { RelPath } from "./path.js";
 import type { CallScope } from "./scope.js";
 import type { Place } from "./texts.js";
+import type { TreeSource } from "./tree-source.js";
 import type { Expected, Sha256 } from "./version.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
@@ -112,6 +113,8 @@ export interface OpenFile {
   /** Milliseconds since the epoch. */
   readonly modified: number;
   readonly stamp?: Stamp;
+  /** Of this process: the system may copy from it. */
+  readonly descriptor?: number;
   /** Fewer bytes than `length` only at the end. They are the caller's own. @throws ABORTED, TIMEOUT, IO_ERROR */
   read(offset: number, length: number): Awaitable<Buffer>;
   /** More than once is harmless. */
@@ -144,6 +147,55 @@ export interface Written {
   readonly size?: number;
   /** An append that had been done already. */
   readonly isRepeated?: true;
+}
+
+/** A requested place in one backend. */
+export interface At {
+  readonly path: RelPath;
+  readonly access: Access;
+}
+
+/** How something comes to a place. `expected`: of what is there before. */
+export interface PlaceOptions extends WriteOptions {
+  /** A file replaces a file. A directory never replaces anything, and nothing replaces one. */
+  readonly overwrite: boolean;
+}
+
+export interface MoveOptions extends PlaceOptions {
+  /** What is moved. @throws CONFLICT, and for anything but a file IS_A_DIRECTORY, NOT_A_FILE */
+  readonly expectedFrom?: Expected | undefined;
+}
+
+export interface Moved {
+  readonly overwritten: boolean;
+  /** Of a file, where all of it was seen. */
+  readonly sha256?: Sha256;
+  /** Of the file before it was moved. */
+  readonly stamp?: Stamp;
+}
+
+export interface CopyOptions extends PlaceOptions {
+  /** Read what has been written once more, and compare. @throws IO_ERROR */
+  readonly verify?: boolean;
+  /** Give the hash of a file, whatever that costs. */
+  readonly hash?: boolean;
+  /** Asked when all has been read, before it is put in place; throws to prevent that. @param sha256 of a file, if it is known */
+  readonly approve?: (sha256: Sha256 | undefined) => void;
+}
+
+export interface Copied {
+  readonly overwritten: boolean;
+  readonly files: number;
+  readonly bytes: number;
+  /** Of a file, where all of it was seen. */
+  readonly sha256?: Sha256;
+}
+
+export interface SourceOptions {
+  /** Resolve a link at the end of the path. */
+  readonly followLast: boolean;
+  /** What the policy of another place denies is left out too. */
+  readonly there?: Pick<Access, "policy">;
 }
 
 /** New content, produced only once everything before it has been checked. */
@@ -180,5 +232,15 @@ export interface Backend {
     options: ChangeOptions & { readonly recursive: boolean },
     access: Access,
   ): Awaitable<{ existed: boolean }>;
+  /**
+   * Moves an entry itself, within this backend and in one step. Whether the target is free is decided by that step.
+   * @returns `undefined` when it takes more than one: nothing has been done
+   * @throws NOT_FOUND, ALREADY_EXISTS, CONFLICT, NOT_A_FILE, PARENT_MISSING, INVALID_INPUT for a directory into itself
+   */
+  move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined>;
+  /** Opens what is to be copied. Whoever opens it closes it. @throws NOT_FOUND, NOT_A_FILE */
+  source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource>;
+  /** Puts a copy in place, all at once; of one that fails nothing stays. @throws as {@link move}, DENIED_BY_POLICY */
+  place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied>;
   close(): Awaitable<void>;
 }

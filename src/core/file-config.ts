@@ -9,6 +9,12 @@ export type Durability = "flush" | "none";
 /** Where small calls run; `auto`: in the thread pool where a call can be slow, else synchronous. */
 export type IoMode = "auto" | "sync" | "pool";
 
+/** What the files of a root may take together; absent: whatever there is room for. */
+export interface Quota {
+  readonly bytes?: number;
+  readonly files?: number;
+}
+
 /** What a root that is a directory is configured with. */
 export interface RootOptions {
   readonly readOnly: boolean;
@@ -22,6 +28,8 @@ export interface RootOptions {
   readonly io: IoMode;
   /** Most bytes one read in this root returns. Absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
+  /** Absent: no limit. */
+  readonly quota?: Quota;
   /** Globs of what no caller gets to, as `path/deny.ts` reads them. */
   readonly deny: readonly string[];
   /** How text in it is written; `utf-8`: UTF-16 too, where a file says so. */

@@ -2,11 +2,18 @@ import type { Annotations, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { Ability } from "./capability.js";
 import type { DenyPolicy } from "./deny-policy.js";
+import type { Quota } from "./file-config.js";
 import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
 import type { CallScope, Cancellation } from "./scope.js";
 import type { VersionCache } from "./version-cache.js";
+
+/** What may be used and what is; the latter only once it has been counted. */
+export interface QuotaFacts extends Quota {
+  readonly usedBytes?: number;
+  readonly usedFiles?: number;
+}
 
 /** What can be said of a root whoever asks. */
 export interface RootFacts {
@@ -28,6 +35,8 @@ export interface RootFacts {
   readonly engine?: string;
   /** The file system it is on: bytes in all, and bytes still to be had. */
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
+  /** What its files take, and what they may; absent: no limit. */
+  quota?(): QuotaFacts;
   /** Name of the drive that it is, of each caller's own. */
   readonly drive?: string;
 }

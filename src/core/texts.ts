@@ -71,8 +71,9 @@ export const notFound = (place: Place): FileAdapterError =>
 export const notADirectory = (place: Place): FileAdapterError =>
   adapterError("NOT_A_DIRECTORY", `Not a directory: ${p(place)}`, at(place));
 
-export const isADirectory = (place: Place): FileAdapterError =>
-  adapterError("IS_A_DIRECTORY", `Not a regular file: ${p(place)}`, at(place));
+/** @param advice the next useful call, if there is one */
+export const isADirectory = (place: Place, advice = ""): FileAdapterError =>
+  adapterError("IS_A_DIRECTORY", `Not a regular file: ${p(place)}${advice === "" ? "" : `. ${advice}`}`, at(place));
 
 export const notAFile = (place: Place): FileAdapterError =>
   adapterError("NOT_A_FILE", `Not a regular file: ${p(place)}`, at(place));

@@ -119,7 +119,7 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
 
-function nameOf(entry: Dirent): Name {
+export function nameOf(entry: Dirent): Name {
   const raw = rawName(entry);
   return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type: typeOf(entry) };
 }

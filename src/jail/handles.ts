@@ -55,7 +55,7 @@ export interface Handles {
   /** The directory `name` in `parent`, not through a link. */
   enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
   /** The object `name` in `parent`, the link itself if it is one. */
-  pin(parent: Pinned, name: string): Io<Pinned | undefined>;
+  pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined>;
   /** Opens a pinned regular file or directory for I/O. */
   reopen(object: Pinned, flags: number): Io<number>;
 }
@@ -93,7 +93,7 @@ export class ProcHandles implements Handles {
     }
   }
 
-  *pin(parent: Pinned, name: string): Io<Pinned | undefined> {
+  *pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined> {
     try {
       return yield* this.#open(parent, name, O_PATH | O_NOFOLLOW);
     } catch (error) {
@@ -143,10 +143,11 @@ export class PathHandles implements Handles {
     return stat.isDirectory() && typeof path === "string" ? { fd: -1, path, stat } : "not a directory";
   }
 
-  *pin(parent: Pinned, name: string): Io<Pinned | undefined> {
-    const path = below(parent, name);
+  *pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined> {
+    const path = entryPath(parent, name);
     const stat = yield* this.#sys.lstat(path);
-    return stat === undefined ? undefined : { fd: -1, path, stat };
+    // A name that is not UTF-8 has no path text to go on with.
+    return stat === undefined || typeof path !== "string" ? undefined : { fd: -1, path, stat };
   }
 
   *reopen(object: Pinned, flags: number): Io<number> {

@@ -12,10 +12,12 @@ const pool = {
   opendir: promisify(fs.opendir),
   read: promisify(fs.read),
   write: promisify(fs.write),
-  mkdir: promisify(fs.mkdir) as (path: string, mode: number) => Promise<void>,
+  mkdir: promisify(fs.mkdir) as (path: string | Buffer, mode: number) => Promise<void>,
   unlink: promisify(fs.unlink),
   rmdir: promisify(fs.rmdir),
   rename: promisify(fs.rename),
+  link: promisify(fs.link),
+  copyFile: promisify(fs.copyFile),
   fsync: promisify(fs.fsync),
   ftruncate: promisify(fs.ftruncate),
   fchmod: promisify(fs.fchmod),
@@ -160,7 +162,7 @@ export class Sys {
     for (let done = 0; done < bytes.length; ) done += yield* this.write(fd, bytes, done);
   }
 
-  *mkdir(path: string, mode: number): Io<void> {
+  *mkdir(path: string | Buffer, mode: number): Io<void> {
     if (this.#pool) yield pool.mkdir(path, mode);
     else fs.mkdirSync(path, mode);
   }
@@ -183,6 +185,18 @@ export class Sys {
   *rename(from: string | Buffer, to: string): Io<void> {
     if (this.#pool) yield pool.rename(from, to);
     else fs.renameSync(from, to);
+  }
+
+  /** A second name for what the first one names, a link itself if it is one. */
+  *link(from: string, to: string): Io<void> {
+    if (this.#pool) yield pool.link(from, to);
+    else fs.linkSync(from, to);
+  }
+
+  /** Makes one open file share the blocks of another, or fails. Always in the thread pool. */
+  *clone(from: number, to: number): Io<void> {
+    const path = (fd: number): string => `/proc/self/fd/${fd}`;
+    yield pool.copyFile(path(from), path(to), fs.constants.COPYFILE_FICLONE_FORCE);
   }
 
   /** Always in the thread pool: a flush takes as long as the disk likes. */

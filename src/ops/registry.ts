@@ -1,5 +1,6 @@
 import type { AnyOperation } from "../core/operation.js";
 import { append } from "./append.js";
+import { copy } from "./copy.js";
 import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
 import { deleteDrive } from "./delete-drive.js";
@@ -10,6 +11,7 @@ import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
 import { listDrives } from "./list-drives.js";
 import { mkdir } from "./mkdir.js";
+import { move } from "./move.js";
 import { read } from "./read.js";
 import { readMany } from "./readMany.js";
 import { roots } from "./roots.js";
@@ -20,7 +22,7 @@ import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
 export const OPERATIONS: readonly AnyOperation[] = [
-  ...[roots, list, tree, read, readMany, stat, hash, write, edit, append, mkdir, deleteEntry],
+  ...[roots, list, tree, read, readMany, stat, hash, write, edit, append, mkdir, move, copy, deleteEntry],
 ];
 
 /** Those of the drives' own adapter: three about whole drives, and what files have too. */

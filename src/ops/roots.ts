@@ -1,5 +1,5 @@
 import type { Operation } from "../core/operation.js";
-import { LOOKS, type RootFacts } from "../core/operation.js";
+import { LOOKS, type QuotaFacts, type RootFacts } from "../core/operation.js";
 import type { RootsInput, RootsOutput } from "../schema/types.js";
 
 /** The roots the caller may use. */
@@ -16,6 +16,7 @@ export const roots: Operation<RootsInput, RootsOutput> = {
       kind: root.kind === "memory" ? "temp" : root.kind,
       readOnly: root.readOnly,
       ...(root.description === undefined ? {} : { description: root.description }),
+      ...quotaOf(root),
     })),
   }),
 };
@@ -23,4 +24,9 @@ export const roots: Operation<RootsInput, RootsOutput> = {
 function placeOf({ name, drive, hostPath }: RootFacts, disclose: boolean): string {
   if (drive !== undefined) return `dlfs:${drive}`;
   return disclose && hostPath !== undefined ? hostPath : `file://${name}/`;
+}
+
+function quotaOf(root: RootFacts): { quota?: QuotaFacts } {
+  const quota = root.quota?.();
+  return quota === undefined ? {} : { quota };
 }

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive.js";
 import { HostBackend } from "../backend/host.js";
+import { countTree } from "../backend/host-usage.js";
 import { ReadBuffers } from "../backend/read-buffers.js";
 import { TempHome } from "../backend/temp.js";
-import type { DriveRootConfig, FileConfig, RootConfig } from "../core/file-config.js";
+import { Usage } from "../backend/usage.js";
+import type { DriveRootConfig, FileConfig, Quota, RootConfig } from "../core/file-config.js";
+import { runIo } from "../core/io.js";
 import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/operation.js";
 import { notSupportedHere } from "../core/texts.js";
 import { Jail } from "../jail/jail.js";
@@ -36,7 +39,7 @@ interface Opened {
   readonly limit: number;
   readonly root: OpenRoot;
   /** Absent: it is no directory. */
-  readonly host?: { readonly path: string; readonly jail: Jail };
+  readonly host?: { readonly path: string; readonly jail: Jail; readonly usage: Usage | undefined };
 }
 
 /**
@@ -156,7 +159,13 @@ class RootSet implements OpenRoots {
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
     const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, jail);
-    const rules = { durable: durability === "flush", hardLinks, maxCopyBytes };
+    const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
+    const rules = {
+      ...(usage === undefined ? {} : { usage }),
+      durable: durability === "flush",
+      hardLinks,
+      maxCopyBytes,
+    };
     const root: OpenRoot = {
       name,
       kind: config.kind,
@@ -166,12 +175,13 @@ class RootSet implements OpenRoots {
       ...named(encoding),
       ...(owner === undefined ? {} : { owner }),
       ...(policy === undefined ? {} : { policy }),
+      ...(usage === undefined ? {} : { quota: () => usage.facts() }),
       hostPath: jail.realPath,
       engine: jail.engine,
       usage: () => jail.usage(),
       backend: new HostBackend(jail, rules, this.#buffers),
     };
-    return { config, limit: maxCopyBytes, root, host: { path, jail } };
+    return { config, limit: maxCopyBytes, root, host: { path, jail, usage } };
   }
 
   /** A temp root that is only set differently keeps its directory. */
@@ -183,6 +193,17 @@ class RootSet implements OpenRoots {
 
 /** The default is no name: a file may say otherwise. */
 const named = (encoding: string): { encoding?: string } => (/^utf-?8$/i.test(encoding) ? {} : { encoding });
+
+/** A directory that stays a root goes on with what is known of it; a fresh one is empty. */
+function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
+  const known = before?.host?.jail.realPath === jail.realPath ? before.host.usage : undefined;
+  if (known !== undefined) return known.under(limit);
+  const usage = new Usage(limit);
+  const counting = (async () => runIo(countTree(jail, jail.top, false)))();
+  jail.inBackground(counting);
+  usage.count(counting);
+  return usage;
+}
 
 const closeRoot = async ({ root }: Opened): Promise<void> => {
   if (!isPersonal(root)) await root.backend.close();

@@ -86,6 +86,12 @@ export interface RootsOutput {
     kind: "host" | "temp" | "dlfs";
     readOnly: boolean;
     description?: string;
+    quota?: {
+      bytes?: number;
+      usedBytes?: number;
+      files?: number;
+      usedFiles?: number;
+    };
   }[];
 }
 
@@ -414,6 +420,113 @@ export interface MkdirOutput {
   path: string;
 }
 
+export interface MoveInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Source
+   */
+  path: string;
+  /**
+   * Target: its whole new path
+   */
+  to: string;
+  /**
+   * Root of to; default root
+   */
+  toRoot?: string;
+  /**
+   * Replace a file by a file
+   */
+  overwrite?: boolean;
+  /**
+   * Create missing parent directories of to
+   */
+  parents?: boolean;
+  /**
+   * etag or hash the source must have
+   */
+  ifMatch?: string;
+  /**
+   * etag or hash the target must have
+   */
+  ifMatchTo?: string;
+  /**
+   * "*": the target must not exist
+   */
+  ifNoneMatchTo?: string;
+}
+
+export interface MoveOutput {
+  path: string;
+  to: string;
+  moved: boolean;
+  overwritten: boolean;
+  etag?: string;
+  files?: number;
+  atomic: boolean;
+}
+
+export interface CopyInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Source
+   */
+  path: string;
+  /**
+   * Target: its whole new path
+   */
+  to: string;
+  /**
+   * Root of to; default root
+   */
+  toRoot?: string;
+  /**
+   * Replace a file by a file
+   */
+  overwrite?: boolean;
+  /**
+   * Create missing parent directories of to
+   */
+  parents?: boolean;
+  /**
+   * Also a directory with all in it
+   */
+  recursive?: boolean;
+  /**
+   * etag or hash the source must have
+   */
+  ifMatch?: string;
+  /**
+   * etag or hash the target must have
+   */
+  ifMatchTo?: string;
+  /**
+   * "*": the target must not exist
+   */
+  ifNoneMatchTo?: string;
+}
+
+export interface CopyOutput {
+  path: string;
+  to: string;
+  copied: boolean;
+  overwritten: boolean;
+  etag?: string;
+  files: number;
+  atomic: boolean;
+  hidden?: {
+    symlinks?: number;
+    policy?: number;
+    unreadable?: number;
+  };
+}
+
 export interface DeleteInput {
   /**
    * Root name, from file_roots
@@ -451,6 +564,8 @@ export interface FileInputs {
   readonly "file:edit": EditInput;
   readonly "file:append": AppendInput;
   readonly "file:mkdir": MkdirInput;
+  readonly "file:move": MoveInput;
+  readonly "file:copy": CopyInput;
   readonly "file:delete": DeleteInput;
 }
 
@@ -467,5 +582,7 @@ export interface FileOutputs {
   readonly "file:edit": EditOutput;
   readonly "file:append": AppendOutput;
   readonly "file:mkdir": MkdirOutput;
+  readonly "file:move": MoveOutput;
+  readonly "file:copy": CopyOutput;
   readonly "file:delete": DeleteOutput;
 }

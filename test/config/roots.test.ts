@@ -8,6 +8,7 @@ const rootOf = (root: string | RootConfigInput) => Object.values(parse({ roots: 
 const rootProblems = (root: unknown) => fileProblems({ roots: { docs: root } });
 
 const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto", deny: [], encoding: "utf-8" };
+const quota = { bytes: 1_073_741_824 };
 
 describe("a root", () => {
   test("by path is a host directory below the base folder", () => {
@@ -45,7 +46,10 @@ describe("a root", () => {
   });
 
   test("by temp is a temp directory with a prefix of its name", () => {
-    expect(rootOf({ temp: true })).toEqual({ kind: "temp", prefix: "covia-docs-", durability: "none", ...common });
+    expect(rootOf({ temp: true })).toEqual({
+      ...{ kind: "temp", prefix: "covia-docs-", durability: "none", quota },
+      ...common,
+    });
     expect(rootOf({ temp: true, prefix: "mine_1.-" })).toMatchObject({ prefix: "mine_1.-" });
   });
 
@@ -60,6 +64,7 @@ describe("a root", () => {
       maxReadBytes: 7,
       deny: ["@secrets", "a/**"],
       encoding: "Shift_JIS",
+      quota: { bytes: 5, files: 6 },
       owner: "did:web:files.example.com:me",
     } as const;
     expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
@@ -72,7 +77,7 @@ describe("a wrong root is refused", () => {
   const driveName =
     "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
   const VALID: Readonly<Record<string, unknown>> = {
-    ...{ owner: "did:web:a", durability: "flush", crossDevice: true, hardLinks: true, io: "sync" },
+    ...{ owner: "did:web:a", durability: "flush", crossDevice: true, hardLinks: true, io: "sync", quota: {} },
   };
   const did = "a DID such as did:key:z6Mk… or did:web:example.com";
   const plainName = "'roots.docs.prefix' must be a plain name: at most 64 letters, digits, '.', '_' or '-'";
@@ -107,6 +112,9 @@ describe("a wrong root is refused", () => {
     [{ path: "a", durability: true }, `'roots.docs.durability' must be "flush" or "none", not true`],
     [{ path: "a", crossDevice: 1 }, "'roots.docs.crossDevice' must be true or false, not 1"],
     [{ path: "a", hardLinks: 1 }, "'roots.docs.hardLinks' must be true or false, not 1"],
+    [{ path: "a", quota: 5 }, "'roots.docs.quota' must be an object, not 5"],
+    [{ path: "a", quota: { bytes: -1 } }, "'roots.docs.quota.bytes' must be an integer of at least 0, not -1"],
+    [{ path: "a", quota: { byte: 1 } }, "Unknown config key 'roots.docs.quota.byte' - did you mean 'bytes'?"],
     [{ path: "a", deny: "x" }, "'roots.docs.deny' must be an array, not a string"],
     [{ path: "a", deny: [""] }, "'roots.docs.deny[0]' must be a string that is not empty"],
     [
@@ -129,7 +137,7 @@ describe("a wrong root is refused", () => {
     ...["", ".", "..", "a/b", "a\\b", "a\n", "x".repeat(65)].map((dlfs): [object, string] => [{ dlfs }, driveName]),
     [{ dlfs: "é".repeat(33) }, "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes"],
     [{ dlfs: "notes", prefix: "a" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
-    ...["owner", "durability", "crossDevice", "hardLinks", "io"].map((option): [object, string] => [
+    ...["owner", "durability", "crossDevice", "hardLinks", "io", "quota"].map((option): [object, string] => [
       { dlfs: "notes", [option]: VALID[option] },
       `'roots.docs.dlfs' and 'roots.docs.${option}' cannot both be set`,
     ]),
@@ -167,7 +175,9 @@ describe("the name of a root", () => {
 
 describe("without any root", () => {
   test.each<[FileConfigInput]>([[{}], [{ roots: {} }]])("%j, there is one temp root tmp", (value) => {
-    expect(parse(value).roots).toEqual({ tmp: { kind: "temp", prefix: "covia-tmp-", durability: "none", ...common } });
+    expect(parse(value).roots).toEqual({
+      tmp: { kind: "temp", prefix: "covia-tmp-", durability: "none", quota, ...common },
+    });
   });
 });
 

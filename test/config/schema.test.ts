@@ -145,6 +145,7 @@ describe("schemas/config.json", () => {
         ),
         ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.encoding"],
         "file.roots.*.deny",
+        ...under("file.roots.*.quota", "bytes", "files"),
       ].sort(),
     );
   });

@@ -47,6 +47,7 @@ describe("an empty config", () => {
             io: "auto",
             deny: [],
             encoding: "utf-8",
+            quota: { bytes: 1_073_741_824 },
           },
         },
         limits: { maxReadBytes: 8_388_608, maxWriteBytes: 8_388_608, timeoutMs: 30_000, maxConcurrent: 64 },

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
-import { assembleAdapter, type FileAdapter } from "../../src/adapter.js";
+import { assembleAdapter, type FileAdapter, type FileOperationName } from "../../src/adapter.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
@@ -42,7 +42,7 @@ export interface GroundOptions {
   readonly clock?: Clock;
 }
 
-type Name = "list" | "tree" | "read" | "readMany" | "stat" | "hash" | "write" | "append" | "edit" | "mkdir" | "delete";
+type Name = Exclude<FileOperationName, "file:roots"> extends `file:${infer N}` ? N : never;
 
 /** An adapter with one host root `r`, empty at the start of each test. */
 export interface Ground {

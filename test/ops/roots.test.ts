@@ -30,6 +30,9 @@ const rootsConfig = (): NonNullable<FileConfigInput["roots"]> => ({
 
 const rootsOf = (adapter: FileAdapter, context: InvokeContext = {}) => adapter.invoke("file:roots", {}, context);
 
+/** Of an empty temp root. */
+const quota = { bytes: 1_073_741_824, usedBytes: 0, usedFiles: 0 };
+
 describe("file:roots", () => {
   test("lists every root in configuration order, with its kind, host path, and note", async () => {
     const { roots } = await withRoots({ roots: rootsConfig() }, (adapter) => rootsOf(adapter));
@@ -42,7 +45,7 @@ describe("file:roots", () => {
         readOnly: true,
         description: "Old things\nnot to be changed",
       },
-      { name: "scratch", path: expect.stringMatching(/^\/.*\/mine-[^/]{6}$/), kind: "temp", readOnly: false },
+      { name: "scratch", path: expect.stringMatching(/^\/.*\/mine-[^/]{6}$/), kind: "temp", readOnly: false, quota },
     ]);
   });
 
@@ -61,7 +64,7 @@ describe("file:roots", () => {
 
   test("is one temp root where none is configured", async () => {
     const { roots } = await withRoots({}, rootsOf);
-    expect(roots).toEqual([{ name: "tmp", path: expect.any(String), kind: "temp", readOnly: false }]);
+    expect(roots).toEqual([{ name: "tmp", path: expect.any(String), kind: "temp", readOnly: false, quota }]);
   });
 
   const visible: readonly [string, unknown, string[]][] = [

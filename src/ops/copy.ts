@@ -1,0 +1,39 @@
+import type { Operation } from "../core/operation.js";
+import { isADirectory } from "../core/texts.js";
+import type { LeftOut } from "../core/tree-source.js";
+import type { CopyInput, CopyOutput } from "../schema/types.js";
+import { copyTree } from "./copy-tree.js";
+import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./two-places.js";
+
+/** Makes a second file, or directory with all in it. */
+export const copy: Operation<CopyInput, CopyOutput> = {
+  name: "copy",
+  on: "places",
+  ability: "crud/write",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  check: checkTwoPlaces,
+  async run(input, call) {
+    const places = placesOf(input, call, { abilities: ["crud/read"], changes: false });
+    const { from, to, isOneTree } = places;
+    const { backend } = from.root;
+    const source = await backend.source(from.path, { followLast: true, there: to.access }, from.access);
+    try {
+      const isDirectory = source.top.type === "directory";
+      if (isDirectory && input.recursive !== true) throw isADirectory(from.access.place, "Pass recursive: true");
+      const paths = { path: from.path.text, to: to.path.text, copied: true };
+      if (isOneTree && from.path.text === to.path.text) return { ...paths, overwritten: false, files: 0, atomic: true };
+      const options = { ...placeOptions(input), expectedFrom: expectedFrom(input), isWhole: false };
+      const copied = await copyTree(places, source, options);
+      const { overwritten, files } = copied;
+      return { ...paths, overwritten, ...etagIn(to, copied), files, atomic: true, ...hiddenOf(source.left) };
+    } finally {
+      source.close();
+    }
+  },
+};
+
+function hiddenOf(left: LeftOut): { hidden?: Partial<LeftOut> } {
+  const counted = Object.entries(left).filter(([, count]) => count > 0);
+  return counted.length === 0 ? {} : { hidden: Object.fromEntries(counted) };
+}

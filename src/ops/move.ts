@@ -1,0 +1,60 @@
+import type { Copied, PlaceOptions } from "../core/backend.js";
+import type { Operation } from "../core/operation.js";
+import { conflict, invalidInput } from "../core/texts.js";
+import { type Expected, hashText } from "../core/version.js";
+import type { MoveInput, MoveOutput } from "../schema/types.js";
+import { copyTree } from "./copy-tree.js";
+import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf, type TwoPlaces } from "./two-places.js";
+
+/** Gives a file, link or directory another place. */
+export const move: Operation<MoveInput, MoveOutput> = {
+  name: "move",
+  on: "places",
+  ability: "crud/write",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  check: checkTwoPlaces,
+  async run(input, call) {
+    const places = placesOf(input, call, { abilities: ["crud/read", "crud/delete"], changes: true });
+    const { from, to, isOneTree } = places;
+    if (from.path.segments.length === 0) {
+      throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
+    }
+    const options = { ...placeOptions(input), expectedFrom: expectedFrom(input) };
+    const paths = { path: from.path.text, to: to.path.text, moved: true };
+    const moved = isOneTree ? await from.root.backend.move(from, to, options) : undefined;
+    if (moved !== undefined) {
+      return { ...paths, overwritten: moved.overwritten, ...etagIn(from, moved), atomic: true };
+    }
+    const copied = await moveByCopy(places, options);
+    const { overwritten, files } = copied;
+    return { ...paths, overwritten, ...etagIn(from, copied), files, atomic: false };
+  },
+};
+
+/** Copies, compares, then removes what was copied if it has not changed since. Of what fails no copy stays. */
+async function moveByCopy(
+  places: TwoPlaces,
+  options: PlaceOptions & { readonly expectedFrom: Expected | undefined },
+): Promise<Copied> {
+  const { from, to } = places;
+  const { access } = from;
+  const source = await from.root.backend.source(from.path, { followLast: false, there: to.access }, access);
+  try {
+    const copied = await copyTree(places, source, { ...options, isWhole: true });
+    const { sha256 } = copied;
+    try {
+      const isUnchanged = await source.isUnchanged();
+      if (!isUnchanged) throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
+      const recursive = source.top.type === "directory";
+      const expected = sha256 === undefined || recursive ? undefined : { content: hashText(sha256) };
+      await from.root.backend.remove(from.path, { recursive, expected }, access);
+    } catch (error) {
+      await to.root.backend.remove(to.path, { recursive: true }, to.access);
+      throw error;
+    }
+    return copied;
+  } finally {
+    source.close();
+  }
+}
