@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/g
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { aborted } from "../src/core/texts.js";
 import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../src/index.js";
+import { OURS } from "./ours.js";
 
 const SEED = "11".repeat(32);
 const folders: string[] = [];
@@ -176,7 +177,7 @@ describe("an adapter of somebody else", () => {
     const venue = await open();
     venue.register(greeter());
     const { url } = await venue.listen();
-    expect(await get(`${url}/api/v1/operations`)).toHaveLength(27);
+    expect(await get(`${url}/api/v1/operations`)).toHaveLength(OURS + 3);
     expect(await get(`${url}/api/v1/operations/greet:hello`)).toMatchObject({ name: "v/ops/greet/hello" });
     expect(await get(`${url}/api/v1/values/read?path=v/info/adapters/greet`)).toMatchObject({
       value: { description: "Greets.", operations: ["v/ops/greet/hello", "v/ops/greet/wait", "v/ops/greet/fail"] },

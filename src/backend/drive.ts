@@ -125,6 +125,8 @@ export class DriveBackend implements Backend {
         const found = await statAt(tree, path.segments);
         if (found === undefined) throw notFound(access.place);
         if (found.type === "directory") throw isADirectory(access.place);
+        // A call that has been answered meanwhile would release nothing.
+        access.scope.checkpoint();
         const { size, modified } = found;
         const read = async (offset: number, length: number) =>
           (await this.#run(path, { access, verb: "read" }, () => tree.readFile(path.segments, offset, length))).bytes;

@@ -28,7 +28,10 @@ export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile
   const fd = yield* jail.handles.reopen(file, READ);
   try {
     // The descriptor's own: what was pinned may have grown since.
-    return new HostFile(jail, { fd, stat: yield* jail.sys.fstat(fd) }, access);
+    const stat = yield* jail.sys.fstat(fd);
+    // A call that has been answered meanwhile would close nothing.
+    access.scope.checkpoint();
+    return new HostFile(jail, { fd, stat }, access);
   } catch (error) {
     closeNow(fd);
     throw error;

@@ -19,6 +19,7 @@ const TORN = 3;
 
 const OF_TEXT = "Use line/limit, tail, or file_grep";
 const OF_BYTES = "Use offset and length";
+const OF_EITHER = `${OF_TEXT}; for other bytes offset and length`;
 const OF_JSON = "Use mode: text with line/limit, or file_grep";
 
 /** Reads a file, or a part of it, as an answer. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
@@ -35,6 +36,9 @@ export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOu
       return runIo(readLines(reading));
   }
 }
+
+/** The same on every surface: some look at the bytes before they refuse them, others do not. */
+const adviceFor = ({ mode }: Reading): string => (mode === "bytes" ? OF_BYTES : mode === "text" ? OF_TEXT : OF_EITHER);
 
 /** Whether the file is wanted as it is, or not at all. */
 const isPlain = ({ request, call }: Reading): boolean =>
@@ -63,7 +67,7 @@ const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T)
   });
 
 const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
-  consumed(fetchWhole(reading, reading.mode === "bytes" ? OF_BYTES : OF_TEXT), ({ bytes, size, stamp }) =>
+  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) =>
     wholeOutput(reading, { bytes, size, stamp, codec: codecOf(bytes, reading.encoding) }),
   );
 
@@ -91,7 +95,7 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
   const { place } = call.access;
   const isLimited = call.budget === undefined && request.maxBytes === undefined;
   const plan = (size: number): ReadRange => {
-    if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, OF_TEXT);
+    if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, adviceFor(reading));
     // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
@@ -108,7 +112,7 @@ function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Await
   if (codec === undefined || !isTextSoFar(bytes, { codec, isLast, shown: cut.end, allowNul: mode === "text" })) {
     if (mode === "text") throw notText(call.access.place);
     const complete = size <= Math.min(bytes.length, mostWhole);
-    const whole = complete ? { bytes, size } : fetchWhole(reading, OF_BYTES);
+    const whole = complete ? { bytes, size } : fetchWhole(reading, adviceFor(reading));
     return after(whole, (found) => wholeOutput(reading, { ...found, stamp, codec: undefined }));
   }
   if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, codec });

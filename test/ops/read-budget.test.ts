@@ -9,7 +9,11 @@ const context = (budget: Partial<ReadBudget> = {}) => ({
   budget: { defaultBytes: 20, defaultLines: 3, maxBytes: 100, ...budget },
 });
 const PNG = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(60, 0xff)]);
-const tooLarge = (size: number, limit: number, advice = ". Use offset and length") =>
+const tooLarge = (
+  size: number,
+  limit: number,
+  advice = ". Use line/limit, tail, or file_grep; for other bytes offset and length",
+) =>
   failure("TOO_LARGE", `File is too large to read in one call: ${size} bytes, limit ${limit}${advice}`, "file", {
     size,
     limit,
@@ -121,9 +125,12 @@ describe("what is not cut by a budget", () => {
     const exact = await ground.run("read", { path: "file", ...input }, context({ maxBytes: bytes.length }));
     expect(exact.content).toBe(bytes.toString("base64"));
     const refused = await ground.fail("read", { path: "file", ...input }, context({ maxBytes: limit }));
-    expect(refused).toEqual(tooLarge(bytes.length, limit));
+    const advice = "mode" in input ? [". Use offset and length"] : [];
+    expect(refused).toEqual(tooLarge(bytes.length, limit, ...advice));
     const tight = context({ maxBytes: limit, defaultBytes: limit });
-    expect(await ground.fail("read", { path: "file", ...input }, tight)).toEqual(tooLarge(bytes.length, limit));
+    expect(await ground.fail("read", { path: "file", ...input }, tight)).toEqual(
+      tooLarge(bytes.length, limit, ...advice),
+    );
   });
 
   test("is JSON: whole up to its limit, else refused with advice that helps", async () => {

@@ -122,7 +122,7 @@ describe("what a budget cuts", () => {
     expect(await ground.fail("read", { path: "file", maxBytes: 99 })).toEqual(
       failure(
         "TOO_LARGE",
-        "File is too large to read in one call: 100 bytes, limit 99. Use offset and length",
+        "File is too large to read in one call: 100 bytes, limit 99. Use line/limit, tail, or file_grep; for other bytes offset and length",
         "file",
         {
           ...{ size: 100, limit: 99 },
@@ -248,4 +248,25 @@ test("a read that is over leaves no file open", async () => {
     await ground.run("stat", { path: "file", hash: true });
   }
   expect(open()).toBe(before);
+});
+
+describe("in the thread pool", () => {
+  const pooled = useGround({ root: { io: "pool" } });
+
+  test("a read that is cancelled while its file is being opened leaves none open", async () => {
+    pooled.put("file", "a\nb\n");
+    const open = () => readdirSync("/proc/self/fd").length;
+    expect(await pooled.run("read", { path: "file", line: 2 })).toMatchObject({ content: "b\n" });
+    const before = open();
+    for (let turns = 0; turns < 60; turns++) {
+      const controller = new AbortController();
+      const failed = pooled.fail("read", { path: "file", line: 2 }, { signal: controller.signal }).catch(() => "read");
+      for (let turn = 0; turn < turns % 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      await failed;
+    }
+    // What was under way ends at its next step, behind the answer.
+    for (let tries = 0; open() > before && tries < 1000; tries++) await new Promise((resolve) => setImmediate(resolve));
+    expect(open()).toBe(before);
+  });
 });

@@ -122,14 +122,15 @@ describe("what file:read takes for text", () => {
 describe("limit of file:read", () => {
   const ground = useGround({ limits: { maxReadBytes: 100 } });
   const OF_TEXT = "Use line/limit, tail, or file_grep";
-  const tooLarge = (size: number, advice = OF_TEXT) =>
+  const OF_EITHER = `${OF_TEXT}; for other bytes offset and length`;
+  const tooLarge = (size: number, advice = OF_EITHER) =>
     failure("TOO_LARGE", `File is too large to read in one call: ${size} bytes, limit 100. ${advice}`, "big", {
       size,
       limit: 100,
     });
 
   test.each([
-    ["auto", OF_TEXT],
+    ["auto", OF_EITHER],
     ["text", OF_TEXT],
     ["bytes", "Use offset and length"],
   ] as const)("holds for %s, to the byte", async (mode, advice) => {
@@ -192,7 +193,8 @@ describe("a file whose size is not what it says", () => {
   test("is refused when it turns out to be too large", async () => {
     expect(await failureOf(claimingNothing("a".repeat(1000)).call("read"))).toMatchObject({
       code: "TOO_LARGE",
-      message: "File is too large to read in one call: 101 bytes, limit 100. Use line/limit, tail, or file_grep",
+      message:
+        "File is too large to read in one call: 101 bytes, limit 100. Use line/limit, tail, or file_grep; for other bytes offset and length",
       data: { limit: 100 },
     });
   });
