@@ -43,6 +43,16 @@ import { walkEntries } from "./host-walk.js";
 import { replaceFile } from "./host-write.js";
 import { ReadBuffers } from "./read-buffers.js";
 
+/** How a call gets to where it works: a change also needs the directories on the way. */
+interface Way {
+  readonly followLast: boolean;
+  readonly onlyTarget: boolean;
+}
+
+const CHANGE: Way = { followLast: true, onlyTarget: false };
+const CHANGE_OF_NAME: Way = { followLast: false, onlyTarget: false };
+const LOOK: Way = { followLast: true, onlyTarget: true };
+
 /** Work on a walk that has arrived somewhere; `real` has been authorised. */
 type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
 
@@ -60,25 +70,25 @@ export class HostBackend implements Backend {
   }
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
-    return this.#resolve(path, access, (_walk, found) => this.#list(directoryOf(found, access), page, access));
+    return this.#look(path, access, (_walk, found) => this.#list(directoryOf(found, access), page, access));
   }
 
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void> {
-    return this.#resolve(path, access, (_walk, found) =>
+    return this.#look(path, access, (_walk, found) =>
       walkEntries(this.#jail, directoryOf(found, access), { ...options, access }),
     );
   }
 
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined> {
-    return this.#resolve(path, access, (walk, found) => this.#stat(walk, found));
+    return this.#look(path, access, (walk, found) => this.#stat(walk, found));
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes> {
-    return this.#resolve(path, access, (_walk, found) => this.#read(fileOf(found, access), plan, access));
+    return this.#look(path, access, (_walk, found) => this.#read(fileOf(found, access), plan, access));
   }
 
   open(path: RelPath, access: Access): Awaitable<OpenFile> {
-    return this.#resolve(path, access, (_walk, found) => openFile(this.#jail, fileOf(found, access), access));
+    return this.#look(path, access, (_walk, found) => openFile(this.#jail, fileOf(found, access), access));
   }
 
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
@@ -99,8 +109,7 @@ export class HostBackend implements Backend {
     access: Access,
   ): Awaitable<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(access.place.root);
-    const followLast = false;
-    return this.#change({ path, access }, (change, found) => removeEntry(change, found, options), followLast);
+    return this.#change({ path, access }, (change, found) => removeEntry(change, found, options), CHANGE_OF_NAME);
   }
 
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
@@ -110,14 +119,13 @@ export class HostBackend implements Backend {
 
   *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
     const both = { jail: this.#jail, rules: this.#rules };
-    const last = false;
     return yield* this.#walk(from.path, from.access, {
-      followLast: last,
+      way: CHANGE_OF_NAME,
       work: (walk, found) =>
         named(
           to.access.place,
           this.#walk(to.path, to.access, {
-            followLast: last,
+            way: CHANGE_OF_NAME,
             work: (otherWalk, otherFound) =>
               moveEntry(
                 { change: { ...both, ...from, walk }, found },
@@ -156,8 +164,11 @@ export class HostBackend implements Backend {
   }
 
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied> {
-    const followLast = false;
-    return this.#change({ path, access }, (change, found) => placeCopy(change, found, source, options), followLast);
+    return this.#change(
+      { path, access },
+      (change, found) => placeCopy(change, found, source, options),
+      CHANGE_OF_NAME,
+    );
   }
 
   close(): Promise<void> {
@@ -168,15 +179,15 @@ export class HostBackend implements Backend {
    * Walks to the path and authorises where it really leads, before anything is said about what is there: the answer for
    * a target behind a link must not tell a caller without rights there whether it exists.
    */
-  #resolve<T>(path: RelPath, access: Access, work: Arrived<T>, followLast = true): Awaitable<T> {
-    return runIo(named(access.place, this.#walk(path, access, { work, followLast })), access.scope);
+  #look<T>(path: RelPath, access: Access, work: Arrived<T>): Awaitable<T> {
+    return runIo(named(access.place, this.#walk(path, access, { work, way: LOOK })), access.scope);
   }
 
-  #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, followLast = true): Awaitable<T> {
+  #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, way = CHANGE): Awaitable<T> {
     const { path, access } = at;
     const [jail, rules] = [this.#jail, this.#rules];
     const options = {
-      followLast,
+      way,
       work: (walk: Walk, found: Reached) => work({ jail, rules, walk, path, access }, found),
     };
     return runIo(named(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
@@ -189,12 +200,12 @@ export class HostBackend implements Backend {
     return yield* work;
   }
 
-  *#walk<T>(path: RelPath, access: Access, options: { work: Arrived<T>; followLast: boolean }): Io<T> {
+  *#walk<T>(path: RelPath, access: Access, { work, way }: { work: Arrived<T>; way: Way }): Io<T> {
     access.scope.checkpoint();
-    const walk = this.#jail.walk(path, { place: access.place, followLast: options.followLast });
+    const walk = this.#jail.walk(path, { place: access.place, ...way });
     try {
       const found = yield* arrive(walk, path, access);
-      return yield* options.work(walk, found);
+      return yield* work(walk, found);
     } finally {
       walk.close();
     }

@@ -5,6 +5,8 @@ import { closeNow, errnoOf, type Sys } from "./sys.js";
 /** `O_PATH` of Linux on x64 and arm64: a handle to the object itself, without opening it for I/O. Node has no name for it. */
 const O_PATH = 0x200000;
 const { O_NOFOLLOW = 0, O_DIRECTORY = 0, O_RDONLY, O_NONBLOCK = 0 } = fs.constants;
+/** Pins an object, the link itself if it is one. */
+export const NO_FOLLOW_PATH = O_PATH | O_NOFOLLOW;
 
 /** An object that a walk has arrived at. On Linux it stays the same object whatever happens to its name. */
 export interface Pinned {
@@ -13,6 +15,17 @@ export interface Pinned {
   /** What to give to a system call to mean this very object. */
   readonly path: string;
   readonly stat: Stats;
+}
+
+/** A root: held for as long as it is open, so what was seen of it grows old. */
+export interface PinnedRoot extends Pinned {
+  stat: Stats;
+}
+
+/** Looks at a root again, because somebody asks for the root itself. */
+export function* renew(sys: Sys, root: PinnedRoot): Io<void> {
+  const stat = root.fd >= 0 ? yield* sys.fstat(root.fd) : yield* sys.lstat(root.path);
+  if (stat?.isDirectory() === true) root.stat = stat;
 }
 
 /** The path of `name` directly below a pinned directory. The name is one component and never holds a slash. */
@@ -47,17 +60,25 @@ class ProcHandle implements Pinned {
   }
 }
 
+/** How paths are walked; only `real-path check` can be raced. */
+export type EngineName = "openat2" | "handle walk" | "real-path check";
+
 /** How a step of a walk is done on this platform. */
 export interface Handles {
-  readonly engine: "handle walk" | "real-path check";
+  readonly engine: EngineName;
   /** Opens the root itself. @param realPath canonical, absolute */
-  openRoot(realPath: string): Pinned;
+  openRoot(realPath: string): PinnedRoot;
   /** The directory `name` in `parent`, not through a link. */
   enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
   /** The object `name` in `parent`, the link itself if it is one. */
   pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined>;
   /** Opens a pinned regular file or directory for I/O. */
   reopen(object: Pinned, flags: number): Io<number>;
+  /**
+   * The object that the names lead to below the root, if all but the last are directories and no link is among those.
+   * `undefined` says nothing: the names must be walked then.
+   */
+  reach?(top: Pinned, names: readonly string[]): Pinned | undefined;
 }
 
 /**
@@ -65,7 +86,6 @@ export interface Handles {
  * jumps to the pinned inode, so no rename or link above or beside it can lead the call elsewhere.
  */
 export class ProcHandles implements Handles {
-  readonly engine = "handle walk";
   readonly #sys: Sys;
   /** Directory of this process's descriptors. By its number it takes the system one link less than `/proc/self`. */
   readonly #descriptors: string;
@@ -77,8 +97,17 @@ export class ProcHandles implements Handles {
     this.#descriptors = own === String(process.pid) ? `/proc/${own}/fd/` : "/proc/self/fd/";
   }
 
-  openRoot(realPath: string): Pinned {
+  get engine(): EngineName {
+    return "handle walk";
+  }
+
+  openRoot(realPath: string): PinnedRoot {
     const fd = fs.openSync(realPath, O_PATH | O_NOFOLLOW | O_DIRECTORY);
+    return { fd, path: `${this.#descriptors}${fd}`, stat: fs.fstatSync(fd) };
+  }
+
+  /** Takes over a path handle. */
+  pinned(fd: number): Pinned {
     return new ProcHandle(fd, `${this.#descriptors}${fd}`);
   }
 
@@ -95,7 +124,7 @@ export class ProcHandles implements Handles {
 
   *pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined> {
     try {
-      return yield* this.#open(parent, name, O_PATH | O_NOFOLLOW);
+      return yield* this.#open(parent, name, NO_FOLLOW_PATH);
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return undefined;
       throw error;
@@ -108,10 +137,9 @@ export class ProcHandles implements Handles {
 
   *#open(parent: Pinned, name: string | Buffer, flags: number): Io<Pinned> {
     const fd = yield* this.#sys.open(entryPath(parent, name), flags);
-    const path = `${this.#descriptors}${fd}`;
-    if (!this.#sys.pooled) return new ProcHandle(fd, path);
+    if (!this.#sys.pooled) return this.pinned(fd);
     try {
-      return new ProcHandle(fd, path, yield* this.#sys.fstat(fd));
+      return new ProcHandle(fd, `${this.#descriptors}${fd}`, yield* this.#sys.fstat(fd));
     } catch (error) {
       closeNow(fd);
       throw error;
@@ -131,7 +159,7 @@ export class PathHandles implements Handles {
     this.#sys = sys;
   }
 
-  openRoot(realPath: string): Pinned {
+  openRoot(realPath: string): PinnedRoot {
     return { fd: -1, path: realPath, stat: fs.lstatSync(realPath) };
   }
 

@@ -3,7 +3,8 @@ import { statfs } from "node:fs/promises";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { aborted, type Place } from "../core/texts.js";
-import { type Handles, PathHandles, type Pinned, ProcHandles, release } from "./handles.js";
+import { BeneathHandles, WALKS_BEFORE_LOADING } from "./beneath.js";
+import { type EngineName, type Handles, PathHandles, type PinnedRoot, ProcHandles, release } from "./handles.js";
 import type { Locks } from "./locks.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { Staging } from "./staging.js";
@@ -20,8 +21,8 @@ export interface JailOptions {
   readonly crossDevice: boolean;
   /** Where small system calls run; `auto` decides by the file system. */
   readonly io: "auto" | "sync" | "pool";
-  /** For tests: the engine of other platforms. */
-  readonly engine?: "real-path check";
+  /** For tests: an engine other than the best there is, or that one from the first call on. */
+  readonly engine?: EngineName;
 }
 
 /**
@@ -29,7 +30,7 @@ export interface JailOptions {
  *
  * Guaranteed on Linux with procfs: no operation reads, creates, changes, removes or reveals anything outside the root,
  * whatever names, links and concurrent renames the tree holds. Every path is walked a component at a time by directory
- * handles, so what was checked is what is used.
+ * handles, or opened by the kernel in a way that follows no link, so what was checked is what is used.
  *
  * Not guaranteed: hard links made by someone with rights outside; mounts made inside by an administrator (directories
  * on another device are refused unless `crossDevice`, mounts of the same file system are not noticed); a directory
@@ -39,10 +40,8 @@ export interface JailOptions {
 export class Jail implements WalkRoot {
   readonly sys: Sys;
   readonly handles: Handles;
-  readonly top: Pinned;
+  readonly top: PinnedRoot;
   readonly realPath: string;
-  /** How paths are walked; the handle walk is the one that cannot be raced. */
-  readonly engine: "handle walk" | "real-path check";
   readonly crossDevice: boolean;
   readonly foldsCase: boolean;
   readonly staging: Staging;
@@ -64,8 +63,7 @@ export class Jail implements WalkRoot {
     const unfit = unfitAsRoot(this.realPath, statSync(this.realPath));
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     this.sys = new Sys(options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath)));
-    this.engine = options.engine ?? (hasProcHandles() ? "handle walk" : "real-path check");
-    this.handles = this.engine === "handle walk" ? new ProcHandles(this.sys) : new PathHandles(this.sys);
+    this.handles = handlesFor(options, this.sys);
     this.foldsCase = foldsCase(this.realPath);
     this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
@@ -78,12 +76,20 @@ export class Jail implements WalkRoot {
     if (!this.#readOnly) this.inBackground(runIo(this.staging.sweep()));
   }
 
-  /** @throws ABORTED once the jail is closed */
-  walk(path: RelPath, options: { place: Place; followLast: boolean }): Walk {
+  /** How paths are walked. */
+  get engine(): EngineName {
+    return this.handles.engine;
+  }
+
+  /**
+   * @param options `onlyTarget`: nobody will ask for the directories on the way
+   * @throws ABORTED once the jail is closed
+   */
+  walk(path: RelPath, options: { place: Place; followLast: boolean; onlyTarget?: boolean }): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const { place, followLast } = options;
-    return new Walk(this, path, { place, followLast, since: this.locks.turn, onClose: this.#onWalkClosed });
+    const { place, followLast, onlyTarget = false } = options;
+    return new Walk(this, path, { place, followLast, onlyTarget, since: this.locks.turn, onClose: this.#onWalkClosed });
   }
 
   /** The file system the root is on: bytes in all, and bytes this process may still use. */
@@ -134,6 +140,12 @@ export class Jail implements WalkRoot {
     if (!this.#readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);
   }
+}
+
+function handlesFor({ engine }: JailOptions, sys: Sys): Handles {
+  if (engine === "real-path check" || (engine === undefined && !hasProcHandles())) return new PathHandles(sys);
+  if (engine === "handle walk" || sys.pooled) return new ProcHandles(sys);
+  return new BeneathHandles(sys, { after: engine === undefined ? WALKS_BEFORE_LOADING : 0 });
 }
 
 function canonicalDirectory(path: string): string {

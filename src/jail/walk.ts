@@ -3,9 +3,10 @@ import type { Io } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { invalidPath, otherDevice, type Place, symlinkEscape } from "../core/texts.js";
 import { isReservedName, MAX_SEGMENTS } from "../path/grammar.js";
+import { findAtOnce } from "./at-once.js";
 import { storedName } from "./directory.js";
 import type { Found } from "./found.js";
-import { below, type Handles, identity, type Pinned, release } from "./handles.js";
+import { below, type Handles, identity, type Pinned, type PinnedRoot, release, renew } from "./handles.js";
 import { errnoOf, type Sys } from "./sys.js";
 
 const MAX_LINKS = 40;
@@ -16,7 +17,7 @@ const MAX_LOOKS = 40;
 export interface WalkRoot {
   readonly handles: Handles;
   readonly sys: Sys;
-  readonly top: Pinned;
+  readonly top: PinnedRoot;
   /** Canonical host path, to recognise absolute links that stay inside. Never shown to a caller. */
   readonly realPath: string;
   readonly crossDevice: boolean;
@@ -27,6 +28,8 @@ export interface WalkOptions {
   readonly place: Place;
   /** Resolve a link in the last component, as everything but delete does. */
   readonly followLast: boolean;
+  /** Nobody will ask for the directories on the way, so the target may be reached without them. */
+  readonly onlyTarget: boolean;
   /** Turn of the root's {@link Locks} when the walk began: whatever has been released since may have changed what it found. */
   readonly since: number;
   readonly onClose: () => void;
@@ -47,7 +50,7 @@ export class Walk {
   readonly #options: WalkOptions;
   /** Tokens still to be walked, the next one last. Those of links stand on top of those of the request. */
   readonly #pending: string[];
-  readonly #requested: number;
+  readonly #requested: readonly string[];
   #requestedLeft: number;
   #token = "";
   #tokenOfRequest = true;
@@ -70,7 +73,7 @@ export class Walk {
     this.#root = root;
     this.#options = options;
     this.#pending = [...path.segments].reverse();
-    this.#requested = path.segments.length;
+    this.#requested = path.segments;
     this.#requestedLeft = path.segments.length;
     this.#directories = [root.top];
   }
@@ -98,6 +101,12 @@ export class Walk {
 
   /** @throws SYMLINK_ESCAPE, OTHER_DEVICE, INVALID_PATH, and system errors */
   *run(): Io<Found> {
+    if (this.#options.onlyTarget) this.#object = findAtOnce(this.#root, this.#requested, this.#options.followLast);
+    if (this.#object !== undefined) return { state: "found", object: this.#object, real: this.#requested };
+    return yield* this.#byComponents();
+  }
+
+  *#byComponents(): Io<Found> {
     for (let token = this.#pending.pop(); token !== undefined; token = this.#pending.pop()) {
       this.#token = token;
       this.#tokenOfRequest = this.#pending.length < this.#requestedLeft;
@@ -111,6 +120,7 @@ export class Walk {
       const end = this.#pending.length === 0 ? yield* this.#last(token) : yield* this.#step(token);
       if (end !== undefined) return end;
     }
+    if (this.directory === this.#root.top) yield* renew(this.#root.sys, this.#root.top);
     this.#sameDevice(this.directory);
     return { state: "found", object: this.directory, real: this.names };
   }
@@ -271,7 +281,7 @@ export class Walk {
     const real = this.#resolved([token, ...this.#pending.slice().reverse()]);
     // More of a link's text is left, so the link itself leads through the file.
     if (this.#pending.length > this.#requestedLeft) return { state: "dangling", real };
-    return { state: "blocked", prefix: this.#requested - this.#requestedLeft, real };
+    return { state: "blocked", prefix: this.#requested.length - this.#requestedLeft, real };
   }
 
   /** The rest of a walk that could not go on, resolved as text. */

@@ -177,7 +177,10 @@ class RootSet implements OpenRoots {
       ...(policy === undefined ? {} : { policy }),
       ...(usage === undefined ? {} : { quota: () => usage.facts() }),
       hostPath: jail.realPath,
-      engine: jail.engine,
+      // Asked for by few: to know it may take loading a native library.
+      get engine() {
+        return jail.engine;
+      },
       usage: () => jail.usage(),
       backend: new HostBackend(jail, rules, this.#buffers),
     };

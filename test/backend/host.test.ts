@@ -7,6 +7,7 @@ import { filesOf } from "../../src/backend-suite/files.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { HostRootInput } from "../../src/config/types.js";
 import { isPersonal } from "../../src/core/operation.js";
+import type { EngineName } from "../../src/jail/handles.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
 import { openRoots } from "../../src/roots/open.js";
@@ -37,9 +38,9 @@ async function openConfigured(options: HostOptions | "temp"): Promise<OpenedBack
   };
 }
 
-function openRealPathCheck(): OpenedBackend {
+function openBy(engine: EngineName): OpenedBackend {
   const path = mkdtempSync(join(tmpdir(), "venue-files-suite-"));
-  const options = { path, readOnly: false, crossDevice: false, io: "sync", engine: "real-path check" } as const;
+  const options = { path, readOnly: false, crossDevice: false, io: "sync", engine } as const;
   const rules = { durable: false, hardLinks: false, maxCopyBytes: 8_388_608 };
   return {
     backend: new HostBackend(new Jail(options, new Locks()), rules),
@@ -49,7 +50,8 @@ function openRealPathCheck(): OpenedBackend {
 
 backendSuite("host, calls in the thread pool", () => openConfigured({ io: "pool", durability: "none" }), links);
 backendSuite("host, flushed", () => openConfigured({ durability: "flush" }), links);
-backendSuite("host, real-path check", async () => openRealPathCheck(), links);
+backendSuite("host, openat2", async () => openBy("openat2"), links);
+backendSuite("host, real-path check", async () => openBy("real-path check"), links);
 backendSuite("temp, synchronous calls", () => openConfigured("temp"), links);
 
 describe.each([["sync"], ["pool"]] as const)("a file that changes while it is read (%s)", (io) => {

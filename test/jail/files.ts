@@ -6,6 +6,7 @@ import { FileAdapterError } from "../../src/core/errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/limits.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import { createFileAdapter } from "../../src/index.js";
+import type { EngineName } from "../../src/jail/handles.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
@@ -17,7 +18,7 @@ import { authorityOf } from "../authz/fixture.js";
 export const ROOT = "r";
 
 /** The ways in which a call can get at the disk; the last one is that of systems without procfs. */
-export const ENGINES = ["handle walk", "handle walk in the thread pool", "real-path check"] as const;
+export const ENGINES = ["handle walk", "handle walk in the thread pool", "openat2", "real-path check"] as const;
 export type Engine = (typeof ENGINES)[number];
 
 export interface FilesOptions {
@@ -44,11 +45,10 @@ export async function openFiles(
   engine: Engine = "handle walk",
   options: FilesOptions = {},
 ): Promise<Files> {
-  if (engine === "real-path check") return openByPaths(path, options);
+  if (engine !== "handle walk in the thread pool") return openBy(engine, path, options);
   const { limits, ...root } = options;
-  const io = engine === "handle walk" ? "sync" : "pool";
   const adapter = await createFileAdapter({
-    roots: { [ROOT]: { path, io, durability: "none", ...root } },
+    roots: { [ROOT]: { path, io: "pool", durability: "none", ...root } },
     ...(limits === undefined ? {} : { limits }),
   });
   return filesOf(adapter);
@@ -62,11 +62,12 @@ export function filesOf(adapter: FileAdapter): Files {
   };
 }
 
-/** What `createFileAdapter` composes, with the engine that it would choose elsewhere. */
-function openByPaths(path: string, options: FilesOptions): Files {
+/** What `createFileAdapter` composes, with one engine from the first call on, which it would choose itself elsewhere or later. */
+function openBy(engine: EngineName, path: string, options: FilesOptions): Files {
   const { readOnly = false, crossDevice = false, hardLinks = false, durability = "none" } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const jail = new Jail({ path, readOnly, crossDevice, io: "sync", engine: "real-path check" }, new Locks());
+  const jail = new Jail({ path, readOnly, crossDevice, io: "sync", engine }, new Locks());
+  if (jail.engine !== engine) throw new Error(`There is no ${engine} here, only ${jail.engine}`);
   const rules = { durable: durability === "flush", hardLinks, maxCopyBytes: limits.maxWriteBytes };
   const backend = new HostBackend(jail, rules);
   const dispatcher = new Dispatcher({

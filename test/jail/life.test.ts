@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { Jail } from "../../src/jail/jail.js";
@@ -64,6 +64,17 @@ describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
       expect(staged(root)).toBeUndefined();
       expect(openDescriptors()).toEqual(before);
     });
+  });
+});
+
+test.each(ENGINES)("the root itself is shown as it is now, by %s", async (engine) => {
+  await inArena(async ({ root }) => {
+    const files = await openFiles(root, engine);
+    await files.invoke("stat", { path: "" });
+    utimesSync(root, 1_000_000, 1_234_567);
+    const { modified } = await files.invoke("stat", { path: "" });
+    await files.close();
+    expect(modified).toBe(1_234_567_000);
   });
 });
 

@@ -26,6 +26,23 @@ describe.each(Object.entries(ROUNDS))("while a %s is exchanged with a link to th
   });
 });
 
+/** The others are changes, which are walked on every engine. */
+const LOOKS = ["list", "list below", "tree", "tree from above", "read", "stat"];
+
+describe.each(Object.entries(ROUNDS))(
+  "while a %s is exchanged with a link to the outside, by openat2",
+  (_kind, kind) => {
+    const looks = kind.rounds.filter(({ name }) => LOOKS.includes(name));
+    test.each(looks.map((round) => [round.name, round] as const))("%s stays inside", async (_name, round) => {
+      const until = round.neverRefused ? ({ done }: Tally) => done > 0 : sawBoth;
+      const tally = await race(round, { engine: "openat2", pivot: kind.pivot, durationMs: DURATION_MS, until });
+      expect(tally.escapes).toBe(0);
+      const codes = round.neverRefused ? [] : ["SYMLINK_ESCAPE"];
+      if (tally.method === "renameat2") expect(Object.keys(tally.refused)).toEqual(codes);
+    });
+  },
+);
+
 describe("while a directory is exchanged with a link to the outside, in the thread pool", () => {
   const { pivot, rounds } = ROUNDS.directory;
   const some = rounds.filter(({ name }) => ["list", "read", "write", "mkdir, parents", "delete"].includes(name));
