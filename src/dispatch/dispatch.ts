@@ -5,6 +5,7 @@ import { asCallerError } from "../backend/drive-errors.js";
 import type { SurfaceContext } from "../core/adapter.js";
 import { FileAdapterError } from "../core/errors.js";
 import { type Awaitable, isPending } from "../core/io.js";
+import type { Limits } from "../core/limits.js";
 import {
   type AnyOperation,
   type Call,
@@ -14,6 +15,7 @@ import {
   type PersonalRoot,
   type PlaceRequest,
   type Root,
+  type RootFacts,
 } from "../core/operation.js";
 import { CallScope, type Cancellation, cancelledBy } from "../core/scope.js";
 import {
@@ -209,8 +211,9 @@ export class Dispatcher {
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const { policy } = root;
     const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope, policy });
-    const maxReadBytes = root.maxReadBytes ?? limits.maxReadBytes;
-    return { ...call, limits: { ...limits, maxReadBytes }, root, path, access };
+    const { budget, resolveAsset, cancellation, versions } = call;
+    // Written out: a spread makes an object of the slow kind, at every call.
+    return { limits: limitsOf(root, limits), budget, resolveAsset, cancellation, versions, root, path, access };
   }
 
   /** The tree that a root is for this caller. @throws DRIVE_REQUIRES_AUTH */
@@ -256,6 +259,11 @@ export class Dispatcher {
     this.#options.onInternalError?.(error, requestId);
     return internalError(requestId);
   }
+}
+
+/** The limits themselves, but for a root with one of its own. */
+function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {
+  return maxReadBytes === undefined ? limits : { ...limits, maxReadBytes };
 }
 
 const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>

@@ -2,8 +2,9 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { findAtOnce } from "../../src/jail/at-once.js";
 import { BeneathHandles, type OpenBeneath, undisturbed } from "../../src/jail/beneath.js";
-import { type Pinned, release } from "../../src/jail/handles.js";
+import { type PinnedRoot, release } from "../../src/jail/handles.js";
 import { Sys } from "../../src/jail/sys.js";
 import { type Arena, INSIDE, inArena, openDescriptors } from "./arena.js";
 import { type Engine, type Files, openFiles, outcomeOf } from "./files.js";
@@ -13,7 +14,7 @@ const O_CLOEXEC = 0x80000;
 
 interface Opened {
   readonly handles: BeneathHandles;
-  readonly top: Pinned;
+  readonly top: PinnedRoot;
 }
 
 /** Runs `work` on the handles of a root, and sees to it that nothing stays open. */
@@ -80,6 +81,19 @@ describe("openat2", () => {
     withHandles({}, (opened, { outside, link }) => {
       link("out", outside);
       expect(reached(opened, "out")?.isSymbolicLink()).toBe(true);
+    }));
+
+  test("leaves to the walk what is on another device, and lets go of it", () =>
+    withHandles({}, ({ handles, top }, { root }) => {
+      const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false };
+      const ends = (crossDevice: boolean) => {
+        const object = findAtOnce({ ...walkRoot, crossDevice }, ["dir", "file.txt"], true);
+        if (object !== undefined) release(object);
+        return object !== undefined;
+      };
+      expect(ends(false)).toBe(true);
+      top.stat.dev++;
+      expect([ends(false), ends(true)]).toEqual([false, true]);
     }));
 
   test("opens nothing that a process started meanwhile would inherit", () =>
