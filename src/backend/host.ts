@@ -164,11 +164,7 @@ export class HostBackend implements Backend {
   }
 
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied> {
-    return this.#change(
-      { path, access },
-      (change, found) => placeCopy(change, found, source, options),
-      CHANGE_OF_NAME,
-    );
+    return this.#change({ path, access }, (change, found) => placeCopy(change, found, source, options), CHANGE_OF_NAME);
   }
 
   close(): Promise<void> {

@@ -40,7 +40,9 @@ export function readingOf(request: ReadRequest, call: PathCall): Reading {
   const mostWhole = Math.min(maxBytes, ceiling);
   const byDefault = request.maxBytes === undefined && rangeOf(request) === undefined ? budget : undefined;
   return {
-    ...{ request, call, mostWhole },
+    request,
+    call,
+    mostWhole,
     mode: mode === undefined || mode === "" ? "auto" : mode,
     encoding: request.encoding ?? root.encoding,
     mostCut: Math.min(byDefault?.defaultBytes ?? mostWhole, mostWhole),
