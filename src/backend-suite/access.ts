@@ -1,4 +1,4 @@
-import type { Access } from "../core/backend.js";
+import type { Access, PlacePolicy } from "../core/backend.js";
 import type { Ability } from "../core/capability.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { CallScope, cancelledBy } from "../core/scope.js";
@@ -17,6 +17,8 @@ export interface AccessOverrides {
   readonly real?: (segments: readonly string[]) => void;
   /** Called after the call was recorded; throws to deny. */
   readonly create?: (requested: readonly string[], real: readonly string[]) => void;
+  /** @default nothing is denied */
+  readonly policy?: PlacePolicy;
   /** @default everything */
   readonly holds?: (ability: Ability) => boolean;
   /** @default "test" */
@@ -37,6 +39,7 @@ export function testAccess(overrides: AccessOverrides = {}): TestAccess {
   return {
     place: { root: SUITE_ROOT, path: overrides.path ?? "" },
     verb: overrides.verb ?? "test",
+    policy: overrides.policy,
     holds: overrides.holds ?? (() => true),
     scope: new CallScope({
       clock: overrides.clock ?? systemClock,

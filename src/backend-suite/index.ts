@@ -10,6 +10,7 @@ import { listSuite, walkSuite } from "./listing-suite.js";
 import { namesSuite } from "./names-suite.js";
 import { openSuite } from "./open-suite.js";
 import { readSuite, statSuite } from "./reading-suite.js";
+import { relocationSuite } from "./relocation-suite.js";
 import { describe, expect, test } from "./runner.js";
 
 export type {
@@ -118,6 +119,7 @@ export function backendSuite(
     guardsSuite(scenario);
     lifeSuite(scenario);
     concurrencySuite(scenario);
+    relocationSuite(scenario);
     openSuite(scenario);
     conditionSuite(scenario);
     options.also?.(scenario);

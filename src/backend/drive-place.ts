@@ -46,6 +46,9 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     const seen = { ...(hash === undefined ? {} : { sha256: hash.digest("hex") }), ...stamped(found) };
     if (from.path.text === to.path.text) return { overwritten: false, ...seen };
     if (segments.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
+    if (to.path.text.startsWith(`${from.path.text}/`)) {
+      throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
+    }
     if (found.type === "directory") {
       for (const end of [from, to]) await requireAllAllowed(tree, segments, end.access);
     }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type {
   Access,
   At,
@@ -53,6 +54,7 @@ export function sourceOf({ top }: MemoryTree, { path, access }: At, { there }: S
   access.real(path.segments);
   const node = nodeAt(top, path.segments);
   if (node === undefined) throw notFound(access.place);
+  const seen = filesIn(node);
   const left = { symlinks: 0, policy: 0, unreadable: 0 };
   const below = entriesBelow(node, [], (directory, name) => {
     const isDenied = [access.policy, there?.policy].some((policy) => policy?.denies(directory, name) === true);
@@ -66,9 +68,19 @@ export function sourceOf({ top }: MemoryTree, { path, access }: At, { there }: S
       const step = below.next();
       return step.done === true ? undefined : entryOf(step.value.node, step.value.below, access);
     },
-    isUnchanged: () => nodeAt(top, path.segments) === node,
+    isUnchanged: () => isDeepStrictEqual(filesIn(nodeAt(top, path.segments)), seen),
     close() {},
   };
+}
+
+/** All that is in a tree, by what it holds. */
+function filesIn(node: TreeNode | undefined): string[] {
+  if (node === undefined) return [];
+  const below = [...entriesBelow(node, [], () => true)];
+  const all = [{ node, below: [] }, ...below];
+  return all.map(({ node: one, below: names }) =>
+    JSON.stringify([names, one.type === "file" ? [one.sha256, one.modified] : null]),
+  );
 }
 
 type Placed = { readonly node: TreeNode; readonly below: readonly string[] };
