@@ -62,6 +62,7 @@ export function makeFixture(base, { bigTree }) {
     })),
     medium: { path: deep("medium.md"), text: makeText(100 * KB, 101) },
     large: { path: deep("large.md"), text: makeText(5 * MB, 102) },
+    long: { path: deep("long.md"), text: makeText(8 * MB, 105) },
     mediumBlob: { path: deep("medium.bin"), bytes: makeBytes(100 * KB, 103) },
     largeBlob: { path: deep("large.bin"), bytes: makeBytes(5 * MB, 104) },
   };

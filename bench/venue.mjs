@@ -28,8 +28,8 @@ async function main() {
       "`file:stat` by invoke, requests a second",
       `${Math.round(ours.perSecond)}`,
       `bare framework ${Math.round(bare.perSecond)}: ${ratio.toFixed(2)}x`,
-      "at least 0.4x",
-      verdict(ratio >= 0.4),
+      "at least 0.6x",
+      verdict(ratio >= 0.6),
     ],
     [
       `p99 under ${connections} connections`,

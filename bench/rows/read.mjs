@@ -23,6 +23,7 @@ export function readRows(fixture) {
       payload: 5 * MB,
       scale: "large",
     },
+    { ...linesRow(fixture), id: "lines-8m", title: "lines 5,000–5,100 of 8 MB", scale: "large" },
     statRow(fixture),
     inFlightRow(fixture),
   ];
@@ -50,6 +51,44 @@ function textRow({ at }, among) {
     },
   };
 }
+
+const FIRST_LINE = 5_000;
+const LINES = 101;
+/** A part is quick; it is read more often than the whole, or its median would rest on a handful of samples. */
+const TIMES = 10;
+
+/** server-filesystem has the head and the tail of a file, so from its middle an agent reads the whole. */
+function linesRow({ at, files: { long } }) {
+  const range = { root: "bench", path: long.path, line: FIRST_LINE, limit: LINES };
+  const expected = linesOf(long.text);
+  const checkText = (text) => expectEqual(linesOf(text), expected, long.path);
+  return {
+    forms: {
+      library: {
+        times: TIMES,
+        run: (invoke) => invoke("file:read", range),
+        check: ({ content }) => expectEqual(content.trimEnd(), expected.trimEnd(), long.path),
+      },
+      ours: {
+        times: TIMES,
+        run: (tool) => tool("file_read", range),
+        check: (result) => expectEqual(textOf(result, "file_read").startsWith(expected), true, long.path),
+      },
+      theirs: {
+        run: (tool) => tool("read_text_file", { path: at(long.path) }),
+        check: (result) => checkText(textOf(result, "read_text_file")),
+      },
+      sync: { run: () => readFileSync(at(long.path), "utf8"), check: checkText },
+      promises: { run: () => promises.readFile(at(long.path), "utf8"), check: checkText },
+    },
+  };
+}
+
+const linesOf = (text) =>
+  text
+    .split("\n")
+    .slice(FIRST_LINE - 1, FIRST_LINE - 1 + LINES)
+    .join("\n");
 
 function blobRow({ at }, { path, bytes }) {
   const base64 = bytes.toString("base64");
