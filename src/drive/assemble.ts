@@ -122,9 +122,7 @@ function build({ cell, ref }: Pick<Frame, "cell" | "ref">, done: Done, limits: C
   );
   const keys = checkParts(cell, parts);
   const weight = weightOf(cell, parts);
-  checkLimit(weight.bytes, limits.maxImportLogicalBytes, "bytes of content");
-  checkLimit(weight.entries, limits.maxImportEntries, "entries");
-  checkLimit(weight.elements, limits.maxImportEntries * ELEMENTS_PER_ENTRY, "elements");
+  checkWeight(weight, limits);
   const height = heightOf(parts);
   checkLimit(height, MAX_BRANCH_DEPTH, "branches in each other");
   const isComplete = parts.every((part) => part?.made !== undefined);
@@ -140,7 +138,15 @@ function heightOf(parts: Built["parts"]): number {
   return height;
 }
 
-function weightOf(cell: ParsedCell, parts: Built["parts"]): Weight {
+/** @throws LIMIT */
+export function checkWeight({ bytes, entries, elements }: Weight, limits: CellLimits): void {
+  checkLimit(bytes, limits.maxImportLogicalBytes, "bytes of content");
+  checkLimit(entries, limits.maxImportEntries, "entries");
+  checkLimit(elements, limits.maxImportEntries * ELEMENTS_PER_ENTRY, "elements");
+}
+
+/** @param parts `undefined` for those that are not at hand */
+export function weightOf(cell: ParsedCell, parts: readonly ({ readonly weight: Weight } | undefined)[]): Weight {
   // Short texts are names, and no longer than the cells they stand in.
   let bytes = cell.kind === "blob" && !cell.isText ? (cell.content?.length ?? 0) : 0;
   let entries = cell.kind === "map" ? cell.hashes.length : cell.kind === "index" && cell.hasOwn ? 1 : 0;

@@ -28,14 +28,14 @@ const DEFAULT_NODE_LIMITS: NodeLimits = {
 };
 
 /** What a node comes to with everything below it. */
-interface Extent {
+export interface Extent {
   readonly entries: number;
   readonly bytes: number;
   /** Names in the longest path from here. */
   readonly height: number;
 }
 
-const NOTHING: Extent = { entries: 0, bytes: 0, height: 0 };
+export const NOTHING: Extent = { entries: 0, bytes: 0, height: 0 };
 
 /**
  * Checks the tree of a drive from elsewhere, deeply; a directory that is there many times is gone through once. What can
@@ -80,21 +80,28 @@ function checkNames({ entries }: Directory, isRoot: boolean): void {
 /** The one name that is no name: how the root of a drive says that the drive was deleted. */
 const isMark = (key: IndexKey, node: Value): boolean => key === DELETED_MARK && viewOf(node).kind === "tombstone";
 
-function checkName(key: IndexKey): void {
+/** @throws BAD_FORMAT, INVALID_PATH */
+export function checkName(key: IndexKey): void {
   if (typeof key !== "string") throw notANode("names are strings");
   const fault = nameFault(key);
   if (fault !== undefined) throw invalidPath(key, fault);
 }
 
-function checkTime({ utime }: NodeView, { latestUtime }: NodeLimits): void {
+/** @throws BAD_FORMAT, FUTURE_TIME */
+export function checkTime({ utime }: Pick<NodeView, "utime">, { latestUtime }: Pick<NodeLimits, "latestUtime">): void {
   if (utime < 0n || utime > LAST_TIME) throw notANode("a time is from 0 to 2^63 - 1");
   if (utime > latestUtime) throw driveError("FUTURE_TIME", "The drive holds a time that lies in the future");
 }
 
-function sizeOf({ data }: FileNode, { maxFileBytes }: NodeLimits): number {
+function sizeOf({ data }: FileNode, limits: NodeLimits): number {
   const size = data instanceof Uint8Array ? data.length : claimedSize(encode(data));
-  if (size > maxFileBytes) throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${maxFileBytes}`);
+  checkFileSize(size, limits);
   return size;
+}
+
+/** @throws TOO_LARGE */
+export function checkFileSize(size: number, { maxFileBytes }: Pick<NodeLimits, "maxFileBytes">): void {
+  if (size > maxFileBytes) throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${maxFileBytes}`);
 }
 
 /** The size of a blob by its top cell, which may be all that is at hand. */
@@ -116,7 +123,11 @@ function sum({ entries }: Directory, extentOf: (node: Value) => Extent): Extent 
   return { entries: count, bytes, height };
 }
 
-function checkExtent(extent: Extent, { maxPathDepth, maxImportEntries, maxImportLogicalBytes }: NodeLimits): Extent {
+/** @throws LIMIT */
+export function checkExtent(
+  extent: Extent,
+  { maxPathDepth, maxImportEntries, maxImportLogicalBytes }: NodeLimits,
+): Extent {
   checkLimit(extent.height, maxPathDepth, "names in a path");
   checkLimit(extent.entries, maxImportEntries, "entries");
   checkLimit(extent.bytes, maxImportLogicalBytes, "bytes in files");

@@ -1,9 +1,10 @@
 import { escapeText } from "../../core/texts.js";
 import { driveError } from "../error.js";
 import { createBlobWriter, NO_EDGE } from "./blob-writer.js";
-import { reach, unreachable } from "./cells.js";
+import { reach } from "./cells.js";
 import type { DriveLimits, StagedContent } from "./drives.js";
 import type { EngineParts } from "./owner-queue.js";
+import { putTo } from "./write-set.js";
 
 /** Puts content into the store, durably, without touching any drive. */
 export async function stageContent(
@@ -11,14 +12,8 @@ export async function stageContent(
   { store, limits }: Pick<EngineParts, "store" | "limits">,
 ): Promise<StagedContent> {
   const batch = store.batch();
-  const writer = createBlobWriter(NO_EDGE, (hash, bytes) => {
-    try {
-      const waiting = batch.put(Buffer.from(hash, "hex"), bytes);
-      return waiting === undefined ? undefined : reach(() => waiting);
-    } catch (error) {
-      throw unreachable(error);
-    }
-  });
+  const put = putTo(batch);
+  const writer = createBlobWriter(NO_EDGE, (hash, bytes) => put(Buffer.from(hash, "hex"), bytes));
   for await (const piece of content) {
     checkSize([], writer.length + piece.length, limits);
     await writer.write(piece);

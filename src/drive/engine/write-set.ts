@@ -15,11 +15,26 @@ export interface WriteSet {
   readonly commit: CellBatch["commit"];
 }
 
+/** Puts a cell; a promise is back-pressure. The bytes are the caller's again when it is done. @throws STORE_UNAVAILABLE */
+export type PutBytes = (hash: Uint8Array, bytes: Uint8Array) => void | Promise<void>;
+
+export const putTo =
+  (batch: Pick<CellBatch, "put">): PutBytes =>
+  (hash, bytes) => {
+    try {
+      const waiting = batch.put(hash, bytes);
+      return waiting === undefined ? undefined : reach(() => waiting);
+    } catch (error) {
+      throw unreachable(error);
+    }
+  };
+
 /** Cells that can be read before they are flushed; more are flushed when they are asked for. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
 
 export function createWriteSet(store: CellStore): WriteSet {
   const batch: CellBatch = store.batch();
+  const putBytes = putTo(batch);
   const kept = new Map<string, Uint8Array>();
   const tree = new Set<string>();
   let keptBytes = 0;
@@ -33,12 +48,7 @@ export function createWriteSet(store: CellStore): WriteSet {
       keptBytes -= cell.length;
       dropped = true;
     }
-    try {
-      const waiting = batch.put(Buffer.from(hash, "hex"), bytes);
-      return waiting === undefined ? undefined : reach(() => waiting);
-    } catch (error) {
-      throw unreachable(error);
-    }
+    return putBytes(Buffer.from(hash, "hex"), bytes);
   };
   return {
     put,
