@@ -5,7 +5,10 @@ import { compile } from "json-schema-to-typescript";
 const schemas = new URL("../schemas/file/", import.meta.url);
 const target = new URL("../src/schema/types.ts", import.meta.url);
 
-const ORDER = ["roots", "list", "tree", "read", "stat", "write", "edit", "append", "mkdir", "move", "copy", "delete"];
+const ORDER = [
+  ...["roots", "list", "tree", "read", "stat", "write", "edit", "append"],
+  ...["mkdir", "move", "copy", "delete", "transfer"],
+];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A property without a type takes any JSON value; left alone, the generator would make it an object. */

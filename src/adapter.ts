@@ -1,4 +1,4 @@
-import { byDispatchName, describe, withSchemas } from "./adapter/metadata.js";
+import { byDispatchName, describe, withoutSchemas, withSchemas } from "./adapter/metadata.js";
 import type { AuditSink } from "./audit/record.js";
 import { Authoriser, readCaps } from "./authz/authorise.js";
 import { createAuthorities } from "./authz/authorities.js";
@@ -11,9 +11,10 @@ import { type Clock, systemClock } from "./core/clock.js";
 import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
 import type { RootFacts } from "./core/operation.js";
+import type { FileTransfers, TicketOffice } from "./core/transfer.js";
 import { Dispatcher } from "./dispatch/dispatch.js";
 import { Gate } from "./dispatch/gate.js";
-import { OPERATIONS } from "./ops/registry.js";
+import { OPERATIONS, STREAM_OPERATIONS } from "./ops/registry.js";
 import { type OpenRoots, openRoots } from "./roots/open.js";
 import type { FileInputs, FileOutputs } from "./schema/types.js";
 import { InputValidator } from "./schema/validate.js";
@@ -42,6 +43,8 @@ export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
   /** Makes the adapters of the callers' drives; whoever makes them closes them. */
   driveAdapters(): Promise<readonly Adapter[]>;
+  /** Whole files in and out. */
+  readonly transfers: FileTransfers;
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**
@@ -70,6 +73,8 @@ export interface AdapterParts {
   /** Default of the surface; the configuration decides over it. */
   readonly discloseHostPaths: boolean;
   readonly onInternalError?: (error: unknown, requestId: string) => void;
+  /** Absent: nobody makes tickets for transfers. */
+  readonly tickets?: TicketOffice;
 }
 
 const NAME = "file";
@@ -97,7 +102,8 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   const dispatcher = new Dispatcher({
     ...shared,
     adapterName: NAME,
-    operations: byDispatchName(NAME, registered),
+    operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
+    ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),
     roots: opened.roots,
     validator: new InputValidator(),
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
@@ -124,6 +130,13 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
+    transfers: {
+      async download(input, take, context) {
+        await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });
+      },
+      upload: (input, body, context) =>
+        dispatcher.invoke(`${NAME}:upload`, input, { ...context, transfer: { body } }) as Promise<never>,
+    },
     async driveAdapters() {
       const { createDriveAdapters } = await import("./adapter/dlfs.js");
       return createDriveAdapters({

@@ -11,8 +11,10 @@ import { warn } from "./warn.js";
 /** `venue-files mcp`: serves MCP on standard input and output until the client goes. */
 export async function mcp(command: Extract<Command, { name: "mcp" }>, context: CommandContext): Promise<number> {
   const { stdin, stdout, stderr, env } = context;
-  const config = loadOneConfig(command.source, context.cwd);
-  if (config.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
+  const loaded = loadOneConfig(command.source, context.cwd);
+  if (loaded.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
+  const mcpConfig = command.tools === undefined ? loaded.mcp : { ...loaded.mcp, tools: command.tools };
+  const config = { ...loaded, mcp: mcpConfig };
   const caps = loadCaps(command.capsFile);
   const caller = await ownCaller(command.caller, config, context);
   const stopped = context.untilStopped();

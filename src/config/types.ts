@@ -6,6 +6,7 @@ export interface McpConfig {
   readonly defaultReadBytes: number;
   readonly defaultReadLines: number;
   readonly maxReadBytes: number;
+  readonly tools: "default" | "full";
   /** What the server says of itself. Absent: derived. */
   readonly serverInfo?: { readonly name?: string; readonly title?: string; readonly version?: string };
   /** Absent: `file` and every adapter the embedder registers. */

@@ -2,6 +2,7 @@ import type { Authentication } from "./caller.js";
 import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
 import type { Cancellation } from "./scope.js";
+import type { Transfer } from "./transfer.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -43,6 +44,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly cancellation?: Cancellation;
   /** Job the call belongs to, for the audit record. */
   readonly jobId?: string;
+  /** What goes in or out beside input and output, for the operations that need it and for no other. */
+  readonly transfer?: Transfer;
   /** Limits of a surface whose answers are read by a model. */
   readonly budget?: ReadBudget;
 }

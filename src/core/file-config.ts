@@ -1,7 +1,10 @@
 import type { Limits } from "./limits.js";
 
 /** The part of {@link Limits} that a config can set. */
-export type ConfiguredLimits = Pick<Limits, "maxReadBytes" | "maxWriteBytes" | "timeoutMs" | "maxConcurrent">;
+export type ConfiguredLimits = Pick<
+  Limits,
+  "maxReadBytes" | "maxWriteBytes" | "maxUploadBytes" | "timeoutMs" | "maxConcurrent"
+>;
 
 /** `flush`: a write is on the disk before it is answered. */
 export type Durability = "flush" | "none";

@@ -6,6 +6,8 @@ export interface Limits {
   readonly maxWriteBytes: number;
   /** Most bytes an asset may bring into one write or append. */
   readonly maxContentSize: number;
+  /** Most bytes of a file that is uploaded. */
+  readonly maxUploadBytes: number;
   /** Longest run of one operation, waiting included. */
   readonly timeoutMs: number;
   /** Operations running at once; further calls wait. */
@@ -16,6 +18,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxReadBytes: 8_388_608,
   maxWriteBytes: 8_388_608,
   maxContentSize: 104_857_600,
+  maxUploadBytes: 1_073_741_824,
   timeoutMs: 30_000,
   maxConcurrent: 64,
 };

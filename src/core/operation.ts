@@ -7,6 +7,7 @@ import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
 import type { CallScope, Cancellation } from "./scope.js";
+import type { Ticket, TicketRequest, Transfer } from "./transfer.js";
 import type { VersionCache } from "./version-cache.js";
 
 /** What may be used and what is; the latter only once it has been counted. */
@@ -116,6 +117,10 @@ export interface Call {
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;
+  /** Present exactly where the operation `streams`. */
+  readonly transfer?: Transfer | undefined;
+  /** Makes a ticket for the caller as it is now; absent or `undefined`: there is no HTTP here that would take one. */
+  readonly issueTicket?: ((request: TicketRequest) => Ticket | undefined) | undefined;
 }
 
 /** A place that an operation wants to use, as the input names it. */
@@ -166,6 +171,8 @@ interface OperationBase<Input, Output> {
   /** Whether it changes anything; read-only roots refuse it. */
   readonly changes: boolean;
   readonly annotations: Annotations;
+  /** It moves a body that no memory holds: no surface lists it, only a call that brings a `transfer` finds it. */
+  readonly streams?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];
   /** What the schema cannot say. @throws INVALID_INPUT */

@@ -23,7 +23,7 @@ export interface Cancellation {
 export class CallScope implements WaitScope {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #deadline: number;
+  #deadline: number;
   readonly #cancellation: Cancellation | undefined;
   #breathedAt: number;
   #committed = false;
@@ -51,6 +51,11 @@ export class CallScope implements WaitScope {
   commit(): void {
     this.checkpoint();
     this.#committed = true;
+  }
+
+  /** Gives the call its whole time again: something has moved of what is too long for one deadline. */
+  renew(): void {
+    this.#deadline = this.#clock.monotonicMs() + this.#timeoutMs;
   }
 
   /** What a call is told that ran out of time in another way than by its deadline. */
@@ -99,7 +104,11 @@ export class CallScope implements WaitScope {
         reject(error);
       };
       const onAbort = () => stop(aborted());
-      const timer = setTimeout(() => stop(timedOut(this.#timeoutMs)), this.#timerMs());
+      const onTimer = () => {
+        if (this.remainingMs() === 0) stop(timedOut(this.#timeoutMs));
+        else timer = setTimeout(onTimer, this.#timerMs());
+      };
+      let timer = setTimeout(onTimer, this.#timerMs());
       signal?.addEventListener("abort", onAbort, { once: true });
       if (signal?.aborted === true) onAbort();
       work.then(

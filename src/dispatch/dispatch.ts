@@ -27,12 +27,13 @@ import {
   unknownOperation,
   unknownRoot,
 } from "../core/texts.js";
+import type { TicketRequest } from "../core/transfer.js";
 import { VersionCache } from "../core/version-cache.js";
 import { parsePath } from "../path/grammar.js";
 import { CallAccess } from "./call-access.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gate } from "./gate.js";
-import type { DispatchOptions } from "./options.js";
+import type { DispatchOptions, RegisteredOperation } from "./options.js";
 
 /** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
 const CLOSE_PATIENCE_MS = 5000;
@@ -55,6 +56,7 @@ export class Dispatcher {
   #roots: ReadonlyMap<string, OpenRoot>;
   readonly #scheme: Scheme;
   readonly #gate: Gate;
+  readonly #streamGate: Gate;
   readonly #versions: VersionCache;
   #calls = 0;
   #closed = false;
@@ -66,6 +68,7 @@ export class Dispatcher {
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
     this.#versions = options.versions ?? new VersionCache();
     this.#gate = options.gate ?? new Gate(options.limits.maxConcurrent);
+    this.#streamGate = options.streamGate ?? new Gate(options.limits.maxConcurrent);
   }
 
   /** Names of the roots in which a caller holds anything. */
@@ -125,9 +128,7 @@ export class Dispatcher {
   }
 
   async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
-    const registered = this.#options.operations.get(name);
-    if (registered === undefined) throw unknownOperation(name);
-    const { operation, schema } = registered;
+    const { operation, schema } = this.#find(name, context);
     const checking = this.#options.validator.check(name, schema.input, input ?? {});
     if (isPending(checking)) await checking;
     const given = parseInput(input);
@@ -149,32 +150,44 @@ export class Dispatcher {
     const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
     // Not everything that follows looks for itself: a list of roots needs no disk.
     scope.checkpoint();
-    const waiting = this.#gate.enter(scope);
+    const gate = operation.streams === true ? this.#streamGate : this.#gate;
+    const waiting = gate.enter(scope);
     if (waiting !== undefined) await waiting;
     try {
       const output = await work();
       progress.bytes = operation.bytes?.(output) ?? 0;
       return output;
     } finally {
-      this.#gate.leave();
+      gate.leave();
     }
+  }
+
+  /** One that streams is there only for who brings what it streams. @throws UNKNOWN_OPERATION */
+  #find(name: string, { transfer }: SurfaceContext): RegisteredOperation {
+    const registered = this.#options.operations.get(name);
+    const streams = registered?.operation.streams === true;
+    if (registered === undefined || streams !== (transfer !== undefined)) throw unknownOperation(name);
+    return registered;
+  }
+
+  #callOf({ context, cancellation }: Preparing): Call {
+    const { limits, tickets } = this.#options;
+    const { budget, resolveAsset, transfer } = context;
+    const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
+    return { limits, budget, resolveAsset, cancellation, versions: this.#versions, transfer, issueTicket };
   }
 
   /** Everything up to the disk. @returns the rest */
   #prepare(operation: AnyOperation, state: Preparing): () => Awaitable<unknown> {
-    const { given, cancellation, authoriser, progress } = state;
-    const { limits } = this.#options;
-    const { budget, resolveAsset } = state.context;
+    const { given, authoriser, progress } = state;
+    const call = this.#callOf(state);
     if (operation.on === "roots") {
       progress.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);
       const visible = this.#visible(authoriser);
       const { discloseHostPaths } = this.#options;
-      const versions = this.#versions;
-      return () =>
-        operation.run(given, { limits, budget, resolveAsset, cancellation, versions, visible, discloseHostPaths });
+      return () => operation.run(given, { ...call, visible, discloseHostPaths });
     }
-    const call = { limits, budget, resolveAsset, cancellation, versions: this.#versions };
     if (operation.on === "drives") return this.#prepareDrives(operation, state, call);
     if (operation.on === "places") {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });

@@ -4,6 +4,7 @@ import type { SurfaceContext } from "../core/adapter.js";
 import type { Clock } from "../core/clock.js";
 import type { Limits } from "../core/limits.js";
 import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/operation.js";
+import type { TicketOffice } from "../core/transfer.js";
 import type { VersionCache } from "../core/version-cache.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
@@ -24,6 +25,10 @@ export interface DispatchOptions {
   readonly limits: Limits;
   /** Shared by adapters that have one limit together. */
   readonly gate?: Gate;
+  /** Of those that stream, which take as long as their clients: they must not keep others waiting. */
+  readonly streamGate?: Gate;
+  /** Absent: there are no tickets. */
+  readonly tickets?: TicketOffice;
   /** Hashes that are known, shared likewise. */
   readonly versions?: VersionCache;
   readonly clock: Clock;

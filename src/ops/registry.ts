@@ -4,6 +4,7 @@ import { copy } from "./copy.js";
 import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
 import { deleteDrive } from "./delete-drive.js";
+import { download } from "./download.js";
 import { edit } from "./edit.js";
 import { exportDrive } from "./export-drive.js";
 import { hash } from "./hash.js";
@@ -16,14 +17,19 @@ import { read } from "./read.js";
 import { readMany } from "./readMany.js";
 import { roots } from "./roots.js";
 import { stat } from "./stat.js";
+import { transfer } from "./transfer.js";
 import { tree } from "./tree.js";
+import { upload } from "./upload.js";
 import { verifyDrive } from "./verify-drive.js";
 import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
 export const OPERATIONS: readonly AnyOperation[] = [
-  ...[roots, list, tree, read, readMany, stat, hash, write, edit, append, mkdir, move, copy, deleteEntry],
+  ...[roots, list, tree, read, readMany, stat, hash, write, edit, append, mkdir, move, copy, deleteEntry, transfer],
 ];
+
+/** Those that move whole files in and out, for surfaces that can. */
+export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload];
 
 /** Those of the drives' own adapter: three about whole drives, and what files have too. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [

@@ -551,6 +551,28 @@ export interface DeleteOutput {
   existed: boolean;
 }
 
+export interface TransferInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+  direction: "download" | "upload";
+  ttlSeconds?: number;
+}
+
+export interface TransferOutput {
+  href: string;
+  method: "GET" | "PUT";
+  /**
+   * Epoch ms
+   */
+  expires: number;
+}
+
 /** Input of each operation. */
 export interface FileInputs {
   readonly "file:hash": HashInput;
@@ -567,6 +589,7 @@ export interface FileInputs {
   readonly "file:move": MoveInput;
   readonly "file:copy": CopyInput;
   readonly "file:delete": DeleteInput;
+  readonly "file:transfer": TransferInput;
 }
 
 /** Output of each operation. */
@@ -585,4 +608,5 @@ export interface FileOutputs {
   readonly "file:move": MoveOutput;
   readonly "file:copy": CopyOutput;
   readonly "file:delete": DeleteOutput;
+  readonly "file:transfer": TransferOutput;
 }

@@ -6,6 +6,7 @@ import type { Caller, NameCaller } from "../core/caller.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { packageVersion } from "../version.js";
 import type { HostedOperation } from "./catalogue.js";
+import { inToolOrder, isInToolSet } from "./tool-sets.js";
 import type { VenueHost } from "./venue.js";
 
 const INSTRUCTIONS =
@@ -66,7 +67,7 @@ function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
 
 /** What is offered as tools. A venue that has nothing to write to leaves out those that write. */
 function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
-  const { includeAdapters, includePathPrefixes } = config.mcp;
+  const { includeAdapters, includePathPrefixes, tools } = config.mcp;
   const writable = files.roots.some((root) => !root.readOnly);
   const isIncluded = (name: string) => includeAdapters?.includes(name) ?? !UNLESS_NAMED.has(name);
   return host.catalogue
@@ -75,6 +76,7 @@ function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
       ({ path, adapter, metadata }) =>
         isIncluded(adapter.name) &&
         includePathPrefixes.some((prefix) => path.startsWith(prefix)) &&
-        (adapter.name !== files.name || writable || !metadata.changes),
-    );
+        (adapter.name !== files.name || (isInToolSet(tools, metadata.name) && (writable || !metadata.changes))),
+    )
+    .sort((one, other) => inToolOrder(one.metadata.name, other.metadata.name));
 }

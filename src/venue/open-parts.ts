@@ -4,9 +4,11 @@ import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
+import type { Access } from "./access.js";
 import { AssetStorageError, type AssetStore } from "./asset-store.js";
 import { createAssets, type VenueAssets } from "./assets.js";
 import { type LogStreams, type OpenLog, openLog } from "./log.js";
+import type { VenueTickets } from "./tickets.js";
 
 const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
@@ -72,4 +74,15 @@ function asConfigError(error: unknown, key: string, path: string): unknown {
   if (error instanceof AssetStorageError) return cannotOpen(error.message);
   const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
   return typeof code === "string" ? cannotOpen(FAILURES[code] ?? code) : error;
+}
+
+/** Tickets of a venue that listens. @param url where it can be reached; `undefined`: it does not listen yet */
+export async function openTickets(
+  { key }: Access,
+  { listens }: { readonly listens: boolean },
+  url: () => string | undefined,
+): Promise<VenueTickets | undefined> {
+  if (!listens || key === undefined) return undefined;
+  const { createTickets } = await import("./tickets.js");
+  return createTickets({ key, clock: systemClock, url });
 }

@@ -12,14 +12,16 @@ import type { McpHost } from "../surfaces/mcp/host.js";
 import { type Access, closedAccess } from "./access.js";
 import type { VenueAssets } from "./assets.js";
 import { capabilityRulesOf } from "./capabilities.js";
+import { type Closable, closeBackwards } from "./close-backwards.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { httpOptions } from "./http-options.js";
 import { createMcpHost, type McpParts } from "./mcp-host.js";
 import type { VenueMetrics } from "./metrics.js";
-import { openAssets, openAudit } from "./open-parts.js";
+import { openAssets, openAudit, openTickets } from "./open-parts.js";
 import { type OwnCaller, ownContext } from "./own-caller.js";
 import { type PlugIn, plugIn } from "./plug-in.js";
 import { applyReload, unappliedKeys } from "./reload.js";
+import type { VenueTickets } from "./tickets.js";
 import { createVenueHost, type VenueHost } from "./venue.js";
 
 /** A venue with its file adapter, as a configuration describes it. */
@@ -62,10 +64,6 @@ export interface OpenVenueOptions {
 /** How long running jobs get to end when the venue closes. */
 const CLOSE_GRACE_MS = 5000;
 
-interface Closable {
-  close(): Promise<unknown>;
-}
-
 /** Opens everything a configuration names, or nothing. @throws ConfigError for what cannot be opened */
 export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
   const opened: Closable[] = [];
@@ -75,15 +73,6 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     await closeBackwards(opened);
     throw asConfigError(error);
   }
-}
-
-async function closeBackwards(opened: readonly Closable[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const one of [...opened].reverse()) {
-    // One that fails must not leave the others open, and temp roots behind.
-    await Promise.resolve(one.close()).catch((error: unknown) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
 }
 
 function preparing<T>(prepare: () => T): T {
@@ -118,8 +107,10 @@ class VenueOpener {
     const sinks = [audit, metrics].filter((sink) => sink !== undefined);
     const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
     const drives = await this.#openDrives(access);
-    const adapter = this.#keep(await this.#openAdapter(access, drives, sink));
-    const host = this.#keep(await this.#openHost({ access, assets, adapter, metrics }));
+    let host: VenueHost | undefined;
+    const tickets = await openTickets(access, this.#options, () => (host?.listens === true ? host.url : undefined));
+    const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets }));
+    host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets }));
     metrics?.observe({
       jobs: host.jobs,
       assets,
@@ -127,7 +118,7 @@ class VenueOpener {
       operations: () => host.catalogue.list(),
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
-    const venue = this.#venue({ access, assets, adapter, host, sink });
+    const venue = this.#venue({ access, assets, adapter, host, sink, tickets });
     await this.#hostOwnOperations(venue, sink);
     return venue;
   }
@@ -165,10 +156,11 @@ class VenueOpener {
     return drives;
   }
 
-  #openAdapter(access: Access, drives: VenueDrives, sink: AuditSink | undefined): Promise<HostedFileAdapter> {
+  #openAdapter({ access, drives, sink, tickets }: AdapterSources): Promise<HostedFileAdapter> {
     const config = this.#config;
     return assembleAdapter(config.file, {
       drives,
+      ...(tickets === undefined ? {} : { tickets }),
       discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
       capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
@@ -183,14 +175,16 @@ class VenueOpener {
     assets: VenueAssets;
     adapter: HostedFileAdapter;
     metrics: VenueMetrics | undefined;
+    tickets: VenueTickets | undefined;
   }): Promise<VenueHost> {
-    const { access, assets, adapter, metrics } = parts;
+    const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
     return createVenueHost({
       name: config.name,
       did: access.did,
       adapters: [adapter],
       assets,
+      files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
       authenticate: access.authenticate,
       nameCaller: access.nameCaller,
       didDocument: access.didDocument,
@@ -237,8 +231,9 @@ class VenueOpener {
     adapter: HostedFileAdapter;
     host: VenueHost;
     sink: AuditSink | undefined;
+    tickets: VenueTickets | undefined;
   }): OpenVenue {
-    const { access, adapter, host, sink } = parts;
+    const { access, adapter, host, sink, tickets } = parts;
     const opened = this.#opened;
     let config = this.#config;
     let closing: Promise<void> | undefined;
@@ -270,6 +265,7 @@ class VenueOpener {
         return {
           async commit() {
             setTokens();
+            tickets?.endThoseByToken();
             config = merged;
             await change.commit();
             return unappliedKeys(merged, next);
@@ -283,6 +279,13 @@ class VenueOpener {
       },
     };
   }
+}
+
+interface AdapterSources {
+  readonly access: Access;
+  readonly drives: VenueDrives;
+  readonly sink: AuditSink | undefined;
+  readonly tickets: VenueTickets | undefined;
 }
 
 interface McpSources {

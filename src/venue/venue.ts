@@ -5,7 +5,7 @@ import type { Authenticate, NameCaller } from "../core/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/job.js";
 import { type Log, silentLog } from "../core/log.js";
-import type { HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimit } from "../surfaces/http/host.js";
+import type { HttpFiles, HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimit } from "../surfaces/http/host.js";
 import type { HttpTimeouts } from "../surfaces/http/node-server.js";
 import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
 import { packageVersion } from "../version.js";
@@ -52,6 +52,8 @@ export interface VenueHostOptions {
   readonly logInternal: (error: unknown, requestId: string) => void;
   readonly log?: Log;
   readonly metrics?: HttpMetrics;
+  /** Absent: files are not served whole. */
+  readonly files?: HttpFiles;
   /** Makes the MCP endpoint, at its first request. Absent: there is none. */
   readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
   readonly clock?: Clock;
@@ -76,6 +78,8 @@ export interface VenueHost {
   submit(submission: Submission): RecordedJob;
   /** Runs an operation as a job without a record. @throws UNKNOWN_OPERATION */
   run(submission: Submission): StartedJob;
+  /** Whether it serves HTTP. */
+  readonly listens: boolean;
   /** Serves HTTP. @throws the error of the system, for example with `code` `EADDRINUSE` */
   listen(): Promise<VenueAddress>;
   /** Lets jobs end for a while, cancels the rest, stops serving and forgets all jobs. The adapters stay open. */
@@ -109,6 +113,9 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     jobs,
     get url() {
       return options.http.baseUrl ?? urlOf(options.http.listen, surface?.address());
+    },
+    get listens() {
+      return surface?.address() !== undefined;
     },
     submit: (submission) => jobs.submit(submission),
     run: (submission) => jobs.run(submission),
@@ -171,6 +178,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     jobs,
     assets,
     ...(metrics === undefined ? {} : { metrics }),
+    ...(options.files === undefined ? {} : { files: options.files }),
     url: () => venue.url,
     nowMs: () => clock.nowMs(),
     stats: () => ({ assets: assets.size, users: jobs.users, ops: catalogue.list().length, jobs: jobs.size }),

@@ -29,6 +29,9 @@ export interface CallerSource {
   readonly proofs: readonly string[];
 }
 
+/** Which tools `mcp` offers. */
+export type ToolSet = "default" | "full";
+
 /** What `mcp` and `call` have in common. */
 interface OwnCalls {
   readonly source: ConfigSource;
@@ -58,7 +61,7 @@ export type Command =
   | { readonly name: "version" }
   | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
   | { readonly name: "check"; readonly source: ConfigSource }
-  | ({ readonly name: "mcp" } & OwnCalls)
+  | ({ readonly name: "mcp"; readonly tools: ToolSet | undefined } & OwnCalls)
   | ({
       readonly name: "call";
       readonly operation: string;
@@ -122,6 +125,12 @@ const drive =
   ({ rest, values }: Line): Command =>
     parseDriveCommand(name, rest.map(checkedArgument), values);
 
+function toolSet(values: Values): ToolSet | undefined {
+  const given = single(values, "tools");
+  if (given === undefined || given === "default" || given === "full") return given;
+  throw new UsageError("--tools must be default or full");
+}
+
 const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   serve: (line) => {
     noArguments(line, "serve");
@@ -133,7 +142,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   },
   mcp: (line) => {
     noArguments(line, "mcp");
-    return { name: "mcp", ...ownCalls(line) };
+    return { name: "mcp", ...ownCalls(line), tools: toolSet(line.values) };
   },
   call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
   "key new": (line) => {

@@ -19,7 +19,7 @@ const GENERAL = `venue-files: file access for agents
 Usage
   venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
   venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
-  venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY [--proof FILE]…]
+  venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--tools full] [--caps FILE] [--key KEY …]
   venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY …]
   venue-files key new NAME
   venue-files key show [KEY]
@@ -92,13 +92,14 @@ ${ROOT_OPTIONS}
 
 Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY [--proof FILE]…]
+  mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--tools full] [--caps FILE] [--key KEY [--proof FILE]…]
 
 Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
 operator: everything in every root, unless --caps narrows it. With --key it is the DID of that key, with the rights that
 the configuration and the proofs give to that.
 
 ${ROOT_OPTIONS}
+  --tools default|full    the 14 tools for every day, or all of them; else what the configuration says
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}

@@ -13,6 +13,7 @@ export const OPTIONS = {
   root: { type: "string", multiple: true, example: "docs=./docs" },
   port: { type: "string", example: "8080" },
   caps: { type: "string", example: "caps.json5" },
+  tools: { type: "string", example: "full" },
   key: { type: "string", example: "alice" },
   proof: { type: "string", multiple: true, example: "grant.ucan" },
   to: { type: "string", example: '"$(venue-files key show bob)"' },
@@ -42,7 +43,7 @@ export type OptionName = keyof typeof OPTIONS;
 export const COMMANDS = {
   serve: ["config", "root", "port"],
   check: ["config", "root"],
-  mcp: ["config", "root", "caps", "key", "proof"],
+  mcp: ["config", "root", "tools", "caps", "key", "proof"],
   call: ["config", "root", "caps", "key", "proof"],
   "key new": ["config"],
   "key show": ["config"],

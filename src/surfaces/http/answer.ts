@@ -30,7 +30,7 @@ export function sendError(reply: FastifyReply, error: HttpError): FastifyReply {
 
 /** The body of an error. */
 export function errorJson(error: HttpError): string {
-  return JSON.stringify({ error: error.message });
+  return JSON.stringify({ error: error.message, ...error.more });
 }
 
 /**

@@ -18,8 +18,14 @@ export function cachingHeaders(content: StoredContent): Record<string, string> {
   };
 }
 
+/** What a browser is told of a file. */
+interface NamedContent {
+  readonly contentType?: string | undefined;
+  readonly fileName?: string | undefined;
+}
+
 /** Headers that say what content is, and keep a browser from running it on behalf of the venue's origin. */
-export function contentHeaders(content: StoredContent, inline: boolean): Record<string, string> {
+export function contentHeaders(content: NamedContent, inline: boolean): Record<string, string> {
   const type = mediaType(content.contentType);
   const shown = inline && INLINE_TYPES.has(type.replace(/[ \t]*;.*$/, "").toLowerCase());
   return {
@@ -31,11 +37,11 @@ export function contentHeaders(content: StoredContent, inline: boolean): Record<
 }
 
 /** Whether the client has the content already (RFC 9110 §13.1.2). */
-export function isKnown(headers: IncomingHttpHeaders, content: StoredContent): boolean {
+export function isKnown(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
   const tags = headers["if-none-match"];
   if (tags === undefined) return false;
   if (tags.trim() === "*") return true;
-  return tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etagOf(content));
+  return etag !== undefined && tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }
 
 /**
@@ -44,9 +50,12 @@ export function isKnown(headers: IncomingHttpHeaders, content: StoredContent): b
  *
  * @returns `undefined`: all of it; `"unsatisfiable"`: nothing of the range is there
  */
-export function rangeOf(headers: IncomingHttpHeaders, content: StoredContent): ByteRange | "unsatisfiable" | undefined {
+export function rangeOf(
+  headers: IncomingHttpHeaders,
+  content: { readonly size: number; readonly etag: string | undefined },
+): ByteRange | "unsatisfiable" | undefined {
   const version = headers["if-range"];
-  if (version !== undefined && version !== etagOf(content)) return undefined;
+  if (version !== undefined && (content.etag === undefined || version !== content.etag)) return undefined;
   const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(headers.range ?? "") ?? [];
   if (first === undefined || last === undefined || first + last === "") return undefined;
   const { size } = content;
@@ -59,7 +68,8 @@ export function rangeOf(headers: IncomingHttpHeaders, content: StoredContent): B
   return start >= size ? "unsatisfiable" : { start, end: last === "" ? size : Math.min(Number(last) + 1, size) };
 }
 
-const etagOf = ({ sha256 }: StoredContent): string => `"${sha256}"`;
+/** The entity tag of an asset's content. */
+export const etagOf = ({ sha256 }: StoredContent): string => `"${sha256}"`;
 
 /** Whoever registers an asset writes its type, so it goes into a header only when it is one. */
 function mediaType(text: string | undefined): string {

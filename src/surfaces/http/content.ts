@@ -1,19 +1,17 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { setImmediate } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import { AssetError } from "../../core/asset.js";
-import { COMMON_HEADERS, errorJson, sendJson } from "./answer.js";
+import { sendJson } from "./answer.js";
 import { askAssets } from "./asset-answer.js";
-import { cachingHeaders, contentHeaders, isKnown, rangeOf } from "./content-headers.js";
+import { cachingHeaders, contentHeaders, etagOf, isKnown, rangeOf } from "./content-headers.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";
 import { HttpError } from "./http-error.js";
+import { isRead, refuseRest } from "./refuse-rest.js";
 
 /** How long a client may take no bytes of a download. */
 const STALL_MS = 60_000;
-/** How much of an unwanted body is still read after the answer, so that its sender sees the answer. */
-const LINGER = { ms: 1000, bytes: 1_048_576 };
 
 /**
  * `PUT /api/v1/assets/<ref>/content`: streams the request into the storage. The body must not have been touched. After
@@ -26,9 +24,7 @@ export async function putContent(host: HttpHost, exchange: Exchange): Promise<Fa
     const sha256 = await askAssets(target, () => host.assets.putContent(target, body, caller));
     return sendJson(reply, 200, JSON.stringify(`0x${sha256}`));
   } catch (error) {
-    // What came together with the head of the request is still being parsed.
-    await setImmediate();
-    if (request.raw.complete || request.raw.destroyed) throw error;
+    if (await isRead(request.raw)) throw error;
     reply.header("connection", "close");
     if (!(error instanceof HttpError)) throw error;
     return refuseRest(error, exchange);
@@ -42,9 +38,9 @@ export async function getContent(
   { stallMs } = { stallMs: STALL_MS },
 ): Promise<FastifyReply> {
   const content = await askAssets(target, () => host.assets.content(target));
-  if (isKnown(request.headers, content)) return reply.code(304).headers(cachingHeaders(content)).send();
+  if (isKnown(request.headers, etagOf(content))) return reply.code(304).headers(cachingHeaders(content)).send();
   const { size } = content;
-  const range = rangeOf(request.headers, content);
+  const range = rangeOf(request.headers, { size, etag: etagOf(content) });
   if (range === "unsatisfiable") {
     throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
   }
@@ -65,34 +61,6 @@ async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint
   // An announced length is judged before anything is read, but after everything else about the request.
   if (Number(raw.headers["content-length"]) > limit) throw new AssetError("too_large", { limit });
   yield* raw.iterator({ destroyOnReturn: false });
-}
-
-/** Answers in the middle of a request. Closing at once could make the client lose the answer with the connection. */
-function refuseRest(error: HttpError, { request, reply }: Exchange): FastifyReply {
-  const json = Buffer.from(errorJson(error));
-  return reply
-    .code(error.status)
-    .headers({ ...COMMON_HEADERS, ...error.headers, "content-type": "application/json" })
-    .header("content-length", `${json.length}`)
-    .send(Readable.from(thenDiscard(json, request.raw)));
-}
-
-async function* thenDiscard(answer: Buffer, rest: IncomingMessage): AsyncGenerator<Buffer> {
-  yield answer;
-  await new Promise<void>((resolve) => {
-    let bytes = 0;
-    const timer = setTimeout(resolve, LINGER.ms);
-    const end = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    rest.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > LINGER.bytes) end();
-    });
-    rest.once("close", end).once("end", end).resume();
-  });
-  rest.pause();
 }
 
 /**

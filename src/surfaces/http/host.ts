@@ -1,8 +1,9 @@
-import type { JsonObject } from "../../core/adapter.js";
+import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
 import type { Assets } from "../../core/asset.js";
 import type { Authenticate, Caller, NameCaller } from "../../core/caller.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/job.js";
 import type { Log } from "../../core/log.js";
+import type { FileTransfers, TicketRequest } from "../../core/transfer.js";
 
 /** An operation as clients see it. */
 export interface OperationListing {
@@ -62,6 +63,15 @@ export interface Sender {
 /** Counts a request against its sender. @returns milliseconds to wait when there are too many, else 0 */
 export type RateLimit = (sender: Sender) => Promise<number>;
 
+/** Files in roots, whole. */
+export interface HttpFiles extends FileTransfers {
+  /**
+   * What whoever holds a ticket may be taken for, in this one use. @throws FileAdapterError for a path that can be none
+   * @returns `undefined`: it is no ticket, not one for this use, or none any more
+   */
+  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | undefined;
+}
+
 /** What only some may see: numbers for a monitoring system. */
 export interface HttpMetrics {
   readonly readers: "operator" | "public";
@@ -94,6 +104,8 @@ export interface HttpHost {
   readonly rateLimit?: RateLimit;
   readonly jobs: CallerJobs;
   readonly assets: Assets;
+  /** Absent: there is no `/api/v1/files`. */
+  readonly files?: HttpFiles;
   /** Absent: there is no `/healthz` and no `/metrics`. */
   readonly metrics?: HttpMetrics;
   /** Base URL without a trailing slash; asked only once the surface listens. */

@@ -8,11 +8,19 @@ export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Members of the answer beside the text. */
+  readonly more: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    text: string,
+    headers: Readonly<Record<string, string>> = {},
+    more: Readonly<Record<string, unknown>> = {},
+  ) {
     super(text);
     this.status = status;
     this.headers = headers;
+    this.more = more;
   }
 }
 

@@ -8,7 +8,7 @@ import { HttpError } from "./http-error.js";
 export interface HttpTimeouts {
   /** For the headers of a request. */
   readonly headersMs: number;
-  /** For a whole request, body included. */
+  /** For the body of a request, unless it is one of those that have {@link unlimitBody}. */
   readonly requestMs: number;
   /** Without a byte in either direction. Above the longest wait for a job. */
   readonly idleMs: number;
@@ -41,13 +41,17 @@ export function createNodeServer(
   const server = createServer(
     {
       headersTimeout: timeouts.headersMs,
-      requestTimeout: timeouts.requestMs,
+      // Node's own would hold for long uploads too.
+      requestTimeout: 0,
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: timeouts.checkMs,
       // Judged with the rest of the request, so that the answer is one of ours.
       requireHostHeader: false,
     },
-    handler,
+    (request, response) => {
+      limitBody(request, timeouts.requestMs);
+      handler(request, response);
+    },
   );
   server.setTimeout(timeouts.idleMs);
   server.maxConnections = MOST_CONNECTIONS;
@@ -57,6 +61,22 @@ export function createNodeServer(
   });
   return server;
 }
+
+const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+function limitBody(request: IncomingMessage, ms: number): void {
+  const { headers } = request;
+  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0) return;
+  const timer = setTimeout(() => {
+    if (request.complete) return;
+    answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
+  }, ms).unref();
+  bodyTimers.set(request, timer);
+  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
+}
+
+/** Lets a body take as long as it takes. Whoever reads it sees to it that something comes. */
+export const unlimitBody = (request: IncomingMessage): void => clearTimeout(bodyTimers.get(request));
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request timed out"],

@@ -3,6 +3,7 @@ import type { Caller } from "../../core/caller.js";
 import { COMMON_HEADERS, sendJson } from "./answer.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./assets.js";
 import type { Exchange, Handler } from "./exchange.js";
+import { getFile, putFile, ticketOf } from "./files.js";
 import { health, metrics } from "./health.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./http-error.js";
@@ -17,6 +18,7 @@ import { countValues, listValues, readValues, sliceValues } from "./values.js";
 const WIRE_VERSION = "0.9.0";
 const MCP_VERSION = "1.0";
 
+const FILES_URL = "/api/v1/files/*";
 const STATUS_PATH = "/api/v1/status";
 /** Last segments that name something of a job or an asset rather than being part of its id. */
 const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
@@ -29,6 +31,8 @@ interface Route {
   readonly methods: Methods;
   /** What stands behind a target and a known suffix. Routes that have any take no body, or read it themselves. */
   readonly suffixes?: Readonly<Record<string, Methods>>;
+  /** Its body is a stream, whatever it claims to be. */
+  readonly streams?: true;
 }
 
 const json = (make: (host: HttpHost) => unknown): Endpoint => {
@@ -72,6 +76,11 @@ const ROUTES: readonly Route[] = [
   { url: "/openapi.json", methods: { GET: openApi } },
 ];
 
+/** Nothing in these paths is a suffix: files may have any name. */
+const FILE_ROUTES: readonly Route[] = [
+  { url: FILES_URL, methods: { GET: getFile, HEAD: getFile, PUT: putFile }, streams: true },
+];
+
 const METRICS_ROUTES: readonly Route[] = [
   { url: "/healthz", methods: { GET: health } },
   { url: "/metrics", methods: { GET: metrics } },
@@ -79,8 +88,10 @@ const METRICS_ROUTES: readonly Route[] = [
 
 /** Mounts every endpoint. Each answers any method, so that a known path with a wrong method is 405 and not 404. */
 export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
-  const routes = [...ROUTES, ...(host.metrics === undefined ? [] : METRICS_ROUTES), ...mcpRoutes(host)];
-  for (const route of routes) if (route.suffixes === undefined) mount(app, host, route);
+  const ownBody = ({ suffixes, streams }: Route) => suffixes !== undefined || streams === true;
+  const files = host.files === undefined ? [] : FILE_ROUTES;
+  const routes = [...ROUTES, ...files, ...(host.metrics === undefined ? [] : METRICS_ROUTES), ...mcpRoutes(host)];
+  for (const route of routes) if (!ownBody(route)) mount(app, host, route);
   app.register((scope, _options, done) => {
     // Bodies here are ignored, whatever they claim to be, or are streams of any size.
     scope.removeAllContentTypeParsers();
@@ -90,7 +101,7 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
       delete request.raw.headers["content-type"];
       next();
     });
-    for (const route of routes) if (route.suffixes !== undefined) mount(scope, host, route);
+    for (const route of routes) if (ownBody(route)) mount(scope, host, route);
     done();
   });
 }
@@ -109,6 +120,8 @@ function mcpRoutes(host: HttpHost): Route[] {
 export function needsCaller(request: FastifyRequest): boolean {
   // Of a known endpoint the route itself, since its path can be written in several ways.
   const path = request.routeOptions.url ?? pathOf(request);
+  // It names the caller, and is judged where it is used.
+  if (path === FILES_URL && ticketOf(request) !== undefined) return false;
   return path !== STATUS_PATH && (path.startsWith("/api/") || path === "/mcp");
 }
 

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { OpenFile } from "../core/backend.js";
+import { runIo } from "../core/io.js";
+import type { Operation, PathCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { ioError } from "../core/texts.js";
+import type { ByteSpan, DownloadInput, TakeDownload } from "../core/transfer.js";
+import type { Sha256 } from "../core/version.js";
+import { mimeByName } from "./mime.js";
+
+const CHUNK_BYTES = 262_144;
+/** Up to this size a file is read once for its hash alone before the first byte goes out. */
+const MOST_HASHED_BYTES = 8_388_608;
+
+/** Hands a whole file out, chunk by chunk, as fast as it is taken. */
+export const download: Operation<DownloadInput, { sent: number }> = {
+  name: "download",
+  on: "path",
+  ability: "crud/read",
+  changes: false,
+  streams: true,
+  annotations: LOOKS,
+  async run(_input, call) {
+    const { root, path, access } = call;
+    const file = await root.backend.open(path, access);
+    try {
+      const name = path.segments.at(-1) ?? "";
+      const [mime, sha256] = [mimeByName(name), await hashOf(file, call)];
+      const sent = await takeOf(call)({
+        ...{ name, size: file.size },
+        ...(mime === undefined ? {} : { mime }),
+        ...(sha256 === undefined ? {} : { sha256 }),
+        read: (span) => chunksOf(file, span, call),
+      });
+      return { sent };
+    } finally {
+      file.close();
+    }
+  },
+  bytes: ({ sent }) => sent,
+};
+
+function takeOf({ transfer }: PathCall): TakeDownload {
+  if (transfer === undefined || !("take" in transfer)) throw new Error("A download needs somebody who takes it");
+  return transfer.take;
+}
+
+/** `undefined`: not known, and the file is too large to find out first. */
+async function hashOf(file: OpenFile, call: PathCall): Promise<Sha256 | undefined> {
+  const { root, versions } = call;
+  const known = versions.get(root.name, file.stamp);
+  if (known !== undefined || file.size > MOST_HASHED_BYTES) return known;
+  const hash = createHash("sha256");
+  for await (const chunk of chunksOf(file, { start: 0, end: file.size }, call)) hash.update(chunk);
+  const sha256 = hash.digest("hex");
+  versions.put(root.name, file.stamp, sha256);
+  return sha256;
+}
+
+async function* chunksOf(file: OpenFile, { start, end }: ByteSpan, call: PathCall): AsyncGenerator<Buffer> {
+  const { place, scope } = call.access;
+  for (let at = start; at < end; ) {
+    // Whatever time its reader took with the last one.
+    scope.renew();
+    await runIo(scope.breathe(), scope);
+    const chunk = await file.read(at, Math.min(CHUNK_BYTES, end - at));
+    if (chunk.length === 0) throw ioError(place, "TRUNCATED");
+    at += chunk.length;
+    yield chunk;
+  }
+}

@@ -1,0 +1,33 @@
+import type { Ability } from "../core/capability.js";
+import type { Operation } from "../core/operation.js";
+import { isADirectory, notAFile, notFound, notSupportedHere } from "../core/texts.js";
+import type { Direction } from "../core/transfer.js";
+import type { TransferInput, TransferOutput } from "../schema/types.js";
+
+const ABILITIES: Readonly<Record<Direction, Ability>> = { download: "crud/read", upload: "crud/write" };
+const DEFAULT_TTL_SECONDS = 300;
+
+/** A ticket for one file in one direction, which whoever holds it uses over HTTP with the caller's rights. */
+export const transfer: Operation<TransferInput, TransferOutput> = {
+  name: "transfer",
+  on: "places",
+  ability: "crud/read",
+  // Nothing changes before the ticket is used, and then it is judged as any change.
+  changes: false,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  async run(input, call) {
+    const { direction, ttlSeconds = DEFAULT_TTL_SECONDS } = input;
+    const changes = direction === "upload";
+    const { root, path, access } = call.at({ ...input, abilities: [ABILITIES[direction]], changes });
+    const found = await root.backend.stat(path, access);
+    if (found === undefined && !changes) throw notFound(access.place);
+    if (path.segments.length === 0 || found?.type === "directory") throw isADirectory(access.place);
+    if (found !== undefined && found.type !== "file") throw notAFile(access.place);
+    const ticket = call.issueTicket?.({ direction, root: root.name, path: path.text, ttlSeconds });
+    if (ticket === undefined) throw notSupportedHere(`tickets, which need HTTP. Use ${elsewhere(direction)}`);
+    return ticket;
+  },
+};
+
+const elsewhere = (direction: Direction): string =>
+  direction === "upload" ? "file_write and file_append" : "file_read with offset and length";

@@ -1,0 +1,53 @@
+import type { Operation, PathCall } from "../core/operation.js";
+import { contentTooLarge } from "../core/texts.js";
+import type { UploadBody, Uploaded, UploadInput } from "../core/transfer.js";
+import { expectedOf } from "../core/version.js";
+
+/** A sender that brings less than this within the time of an operation is taken for gone. */
+const PROGRESS_BYTES = 65_536;
+
+/** Takes a whole file in, and puts it in place at its end. */
+export const upload: Operation<UploadInput, Uploaded> = {
+  name: "upload",
+  on: "path",
+  ability: "crud/write",
+  changes: true,
+  streams: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  check: (input) => void expectedOf(input),
+  async run(input, call) {
+    const body = bodyOf(call);
+    const options = { parents: input.parents ?? false, expected: expectedOf(input) };
+    const load = () => bounded(body, call);
+    const { bytes, created, sha256 } = await call.root.backend.write(call.path, { load }, options, call.access);
+    return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };
+  },
+  bytes: ({ written }) => written,
+};
+
+function bodyOf({ transfer }: PathCall): UploadBody {
+  if (transfer === undefined || !("body" in transfer)) throw new Error("An upload needs a body");
+  return transfer.body;
+}
+
+/** What was announced too large is not even begun. @throws TOO_LARGE */
+function bounded(body: UploadBody, { access, limits }: PathCall): AsyncIterable<Uint8Array> {
+  const { length = 0, chunks } = body;
+  const limit = limits.maxUploadBytes;
+  if (length > limit) throw contentTooLarge(access.place, length, limit);
+  return (async function* () {
+    let size = 0;
+    let renewedAt = 0;
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > limit) throw contentTooLarge(access.place, size, limit);
+      if (size - renewedAt >= PROGRESS_BYTES) {
+        access.scope.renew();
+        renewedAt = size;
+      }
+      yield chunk;
+    }
+    // What comes now, flush and rename, takes as long as for any write.
+    access.scope.renew();
+  })();
+}
