@@ -35,7 +35,6 @@ export async function generateTypes() {
       parts.push(
         await compile(withUnknown(schema), `${capital(name)}${kind}`, {
           bannerComment: "",
-          ignoreMinAndMaxItems: true,
           additionalProperties: false,
           format: true,
           // A tuple type for each least number of items would be more trouble than it is worth.

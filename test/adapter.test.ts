@@ -66,6 +66,7 @@ describe("a file adapter", () => {
       "move",
       "copy",
       "delete",
+      "transfer",
     ];
     expect(adapter.operations.map(({ name }) => name)).toEqual(names.map((name) => `file:${name}`));
     expect(adapter.operations.map(({ toolName }) => toolName)).toEqual(names.map((name) => `file_${name}`));
@@ -95,6 +96,7 @@ describe("a file adapter", () => {
       move: ["crud/write", true, false, true, false, false, false, false],
       copy: ["crud/write", true, false, true, false, false, false, false],
       delete: ["crud/delete", true, false, true, true, false, false, false],
+      transfer: ["crud/read", false, false, false, false, false, false, false],
     });
     expect(adapter.operations).toHaveLength(OPERATIONS.length);
   });

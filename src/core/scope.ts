@@ -26,6 +26,7 @@ export class CallScope implements WaitScope {
   #deadline: number;
   readonly #cancellation: Cancellation | undefined;
   #breathedAt: number;
+  #renewals = 0;
   #committed = false;
   /** What the caller has been answered while the work was still going on. */
   #answered: Error | undefined;
@@ -56,6 +57,7 @@ export class CallScope implements WaitScope {
   /** Gives the call its whole time again: something has moved of what is too long for one deadline. */
   renew(): void {
     this.#deadline = this.#clock.monotonicMs() + this.#timeoutMs;
+    this.#renewals++;
   }
 
   /** What a call is told that ran out of time in another way than by its deadline. */
@@ -104,9 +106,14 @@ export class CallScope implements WaitScope {
         reject(error);
       };
       const onAbort = () => stop(aborted());
+      let renewals = this.#renewals;
       const onTimer = () => {
-        if (this.remainingMs() === 0) stop(timedOut(this.#timeoutMs));
-        else timer = setTimeout(onTimer, this.#timerMs());
+        if (renewals === this.#renewals) {
+          stop(timedOut(this.#timeoutMs));
+          return;
+        }
+        renewals = this.#renewals;
+        timer = setTimeout(onTimer, this.#timerMs());
       };
       let timer = setTimeout(onTimer, this.#timerMs());
       signal?.addEventListener("abort", onAbort, { once: true });

@@ -78,7 +78,6 @@ describe("an unknown key is named with its full path and the nearest valid key",
 
 describe("a key that comes later is refused as such, whatever its value", () => {
   const later = [
-    ...["mcp.tools", "file.limits.maxUploadBytes"],
     ...["drives.allowKeyExport", "profiles.coder"],
     "file.roots.notes.grep",
     ...["file.roots.notes.journal", "file.roots.notes.journalQuota", "file.roots.notes.trash"],
@@ -97,9 +96,10 @@ describe("a key that comes later is refused as such, whatever its value", () => 
 
   test("each of several, wherever they stand", () => {
     const drives = { allowKeyExport: true };
-    expect([...venueProblems({ drives, mcp: { tools: "full", maxReadBytes: 1 } })].sort()).toEqual([
+    const roots = { docs: { path: "docs", grep: "re2js" } };
+    expect([...venueProblems({ drives, file: { roots } })].sort()).toEqual([
       "not supported yet: 'drives.allowKeyExport'",
-      "not supported yet: 'mcp.tools'",
+      "not supported yet: 'file.roots.docs.grep'",
     ]);
   });
 

@@ -18,7 +18,8 @@ const invalid = (message: string, pointer: string, expected: string): Failure =>
 /** The least input that each operation takes. */
 const least = (name: string): Record<string, unknown> => {
   const required = loadOperationSchema(name).input["required"] as string[];
-  return Object.fromEntries(required.map((field) => [field, field === "files" ? [{ path: "x" }] : "x"]));
+  const special: Record<string, unknown> = { files: [{ path: "x" }], direction: "download" };
+  return Object.fromEntries(required.map((field) => [field, special[field] ?? "x"]));
 };
 
 /** Every field of every operation that has a type. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createVenue, type PlugIn, type Venue, type VenueConfigInput } from "../../src/index.js";
+import { EVERYDAY } from "../surfaces/mcp/everyday.js";
 
 let base: string;
 let venue: Venue;
@@ -72,7 +73,7 @@ describe("over MCP", () => {
 describe("the tools offered", () => {
   test("are those of the files and of every adapter that is registered", async () => {
     const tools = await toolsOf(await connect());
-    expect(tools).toHaveLength(10);
+    expect(tools).toHaveLength(EVERYDAY.length + 1);
     expect(tools).toContain("dice_roll");
   });
 

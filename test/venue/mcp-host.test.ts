@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createVenue, type Venue, type VenueConfigInput } from "../../src/index.js";
+import { EVERYDAY } from "../surfaces/mcp/everyday.js";
 
 let base: string;
 let venue: Venue;
@@ -27,7 +28,7 @@ async function toolsOf(mcp: Exclude<VenueConfigInput["mcp"], false>): Promise<st
 
 test("tools about tokens and callers are offered only where they are named", async () => {
   const tools = await toolsOf(undefined);
-  expect(tools).toHaveLength(9);
+  expect(tools).toEqual(EVERYDAY);
   expect(tools.every((name) => name.startsWith("file_"))).toBe(true);
 });
 
@@ -40,6 +41,6 @@ test.each<[readonly string[], readonly string[]]>([
 
 test("tools about tokens are offered beside those of files where both are named", async () => {
   const tools = await toolsOf({ includeAdapters: ["file", "auth"] });
-  expect(tools).toHaveLength(10);
+  expect(tools).toHaveLength(EVERYDAY.length + 1);
   expect(tools).toContain("auth_whoami");
 });

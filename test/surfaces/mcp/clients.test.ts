@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, type Running, serve } from "../cli/process.js";
+import { EVERYDAY } from "./everyday.js";
 import { CLIENT_NAMES, type ClientName, closeSessions, connect, type Session, textOf } from "./sessions.js";
 
 let served: Running & { url: string };
@@ -11,8 +12,7 @@ afterAll(async () => {
   await cleanUp();
 });
 
-const TOOLS =
-  "file_roots file_list file_tree file_read file_readMany file_stat file_hash file_write file_edit file_append file_mkdir file_delete";
+const TOOLS = EVERYDAY.join(" ");
 
 const combinations = CLIENT_NAMES.flatMap((client) =>
   (["stdio", "HTTP"] as const).map((transport): [ClientName, "stdio" | "HTTP"] => [client, transport]),

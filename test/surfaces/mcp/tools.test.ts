@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { OPERATIONS } from "../../../src/ops/registry.js";
 import { cleanUp, makeFolder } from "../cli/process.js";
+import { EVERYDAY } from "./everyday.js";
 import { startRaw } from "./raw.js";
 import type { ListedTool } from "./sessions.js";
 
@@ -18,30 +20,40 @@ async function toolsOf(args: readonly string[], cwd: string): Promise<readonly L
 const folder = makeFolder({
   "docs/a.txt": "a",
   "read-only.json5": `{ file: { roots: { a: { path: "docs", readOnly: true }, b: { temp: true, readOnly: true } } } }`,
+  "full.json5": `{ mcp: { tools: "full" } }`,
   "none.json5": "[]",
 });
 
+let everyday: readonly ListedTool[];
 let tools: readonly ListedTool[];
 beforeAll(async () => {
-  tools = await toolsOf([], folder);
+  everyday = await toolsOf([], folder);
+  tools = await toolsOf(["--tools", "full"], folder);
 });
 
 describe("the list of tools", () => {
   test("costs a model at most 2,500 tokens", () => {
-    // Those are not for everybody: they come with the full set.
-    const usual = tools.filter(({ name }) => !["file_readMany", "file_hash"].includes(name));
-    const tokens = encode(JSON.stringify(usual)).length;
+    const tokens = encode(JSON.stringify(everyday)).length;
     expect(tokens).toBeGreaterThan(0);
     expect(tokens).toBeLessThanOrEqual(2500);
   });
 
   test("is the same in every root and for everybody", async () => {
-    expect(await toolsOf(["--root", "docs=docs", "--caps", "none.json5"], folder)).toEqual(tools);
+    expect(await toolsOf(["--root", "docs=docs", "--caps", "none.json5"], folder)).toEqual(everyday);
+  });
+
+  test("has what is used every day first, and all of the rest only where that is asked for", async () => {
+    const names = tools.map(({ name }) => name);
+    expect(everyday.map(({ name }) => name)).toEqual(EVERYDAY);
+    expect(names.slice(0, EVERYDAY.length)).toEqual(EVERYDAY);
+    expect([...names].sort()).toEqual(OPERATIONS.map(({ name }) => `file_${name}`).sort());
+    expect(await toolsOf(["--config", "full.json5"], folder)).toEqual(tools);
+    expect(await toolsOf(["--config", "full.json5", "--tools", "default"], folder)).toEqual(everyday);
   });
 
   test("leaves out what changes something where no root can be written", async () => {
     const names = (await toolsOf(["--config", "read-only.json5"], folder)).map(({ name }) => name);
-    const all = tools.map(({ name }) => name);
+    const all = everyday.map(({ name }) => name);
     expect(names).toEqual(all.filter((name) => !CHANGING.includes(name)));
     expect(names.length).toBeGreaterThan(4);
   });
@@ -59,8 +71,7 @@ test("a tool that is left out is unknown", async () => {
 });
 
 describe("each tool", () => {
-  const NAMES =
-    "file_roots file_list file_tree file_read file_readMany file_stat file_hash file_write file_edit file_append file_mkdir file_delete";
+  const NAMES = OPERATIONS.map(({ name }) => `file_${name}`);
   const tool = (name: string) => tools.find((one) => one.name === name);
 
   test.each<[string, boolean, boolean, boolean]>([
@@ -76,11 +87,12 @@ describe("each tool", () => {
     ["file_append", false, false, false],
     ["file_mkdir", false, false, true],
     ["file_delete", false, true, true],
+    ["file_transfer", false, false, false],
   ])("has its hints: %s", (name, readOnlyHint, destructiveHint, idempotentHint) => {
     expect(tool(name)?.annotations).toEqual({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false });
   });
 
-  test.each(NAMES.split(" "))("has what a model needs and nothing else: %s", (name) => {
+  test.each(NAMES)("has what a model needs and nothing else: %s", (name) => {
     const entry = tool(name);
     expect(Object.keys(entry ?? {}).filter((key) => key !== "outputSchema")).toEqual([
       "name",
@@ -100,11 +112,7 @@ describe("each tool", () => {
   test("has an output schema if its answers are small, and none if they are bodies", () => {
     const withSchema = tools.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name);
     const rendered = ["file_edit"];
-    expect(withSchema).toEqual([
-      "file_roots",
-      "file_stat",
-      "file_hash",
-      ...CHANGING.filter((name) => !rendered.includes(name)),
-    ]);
+    const small = ["file_roots", "file_stat", ...CHANGING.filter((name) => !rendered.includes(name))];
+    expect([...withSchema].sort()).toEqual([...small, "file_hash", "file_transfer"].sort());
   });
 });

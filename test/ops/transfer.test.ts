@@ -1,0 +1,182 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { parseConfig } from "../../src/config/load.js";
+import type { VenueConfigInput } from "../../src/config/types.js";
+import { silentLog } from "../../src/core/log.js";
+import { createFileAdapter } from "../../src/index.js";
+import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
+
+const TOKEN = "t".repeat(32);
+const OPTIONS = { env: {}, log: silentLog };
+
+let base: string;
+let venue: OpenVenue;
+let url: string;
+
+const config = (caps: readonly object[], more: VenueConfigInput = {}) =>
+  parseConfig(
+    {
+      ...{ port: 0, stateDir: "state" },
+      auth: { public: { enabled: false }, tokens: [{ name: "alice", token: { file: "token" }, caps }] },
+      file: { roots: { docs: { path: "docs" }, ro: { path: "docs", readOnly: true } } },
+      mcp: { tools: "full" },
+      ...more,
+    } as VenueConfigInput,
+    { baseDir: base },
+  );
+const ALL = [{ with: "file://", can: "crud" }];
+
+beforeEach(async () => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-transfer-")));
+  mkdirSync(join(base, "docs/sub"), { recursive: true });
+  writeFileSync(join(base, "docs/a b.txt"), "alpha");
+  writeFileSync(join(base, "docs/other.txt"), "other");
+  writeFileSync(join(base, "token"), TOKEN, { mode: 0o600 });
+});
+afterEach(async () => {
+  await venue?.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+async function serve(caps: readonly object[] = ALL): Promise<void> {
+  venue = await openVenue(config(caps), { listens: true, ...OPTIONS });
+  ({ url } = await venue.host.listen());
+}
+
+interface Outcome {
+  readonly output?: { readonly href: string; readonly method: string; readonly expires: number };
+  readonly errorCode?: string;
+}
+
+async function issue(input: object, more: object = {}): Promise<Outcome> {
+  const response = await fetch(`${url}/api/v1/invoke`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ operation: "file:transfer", input: { root: "docs", ...input }, wait: true, ...more }),
+  });
+  return (await response.json()) as Outcome;
+}
+
+async function ticket(input: object, more: object = {}): Promise<string> {
+  return (await issue(input, more)).output?.href ?? "";
+}
+
+const DOWN = { path: "a b.txt", direction: "download" };
+const UP = { path: "new.txt", direction: "upload" };
+const statusOf = async (href: string, options: RequestInit = {}) => {
+  const answer = await fetch(href, options);
+  return [answer.status, await answer.text()];
+};
+
+describe("a ticket", () => {
+  test("downloads its one file, whole or in part, for whoever holds it", async () => {
+    await serve();
+    const { output } = await issue(DOWN);
+    expect(output).toMatchObject({ method: "GET" });
+    expect(output?.expires ?? 0).toBeGreaterThan(Date.now() + 200_000);
+    const href = output?.href ?? "";
+    expect(await statusOf(href)).toEqual([200, "alpha"]);
+    expect(await statusOf(href, { headers: { range: "bytes=1-2" } })).toEqual([206, "lp"]);
+    expect(await statusOf(href, { method: "HEAD" })).toEqual([200, ""]);
+  });
+
+  test("uploads its one file", async () => {
+    await serve();
+    const href = await ticket(UP);
+    expect((await statusOf(href, { method: "PUT", body: "beta" }))[0]).toBe(201);
+    expect(readFileSync(join(base, "docs/new.txt"), "utf8")).toBe("beta");
+  });
+
+  test.each<[string, object, RequestInit, (href: string) => string]>([
+    ["the other direction", DOWN, { method: "PUT", body: "x" }, (href) => href],
+    ["downloading what it uploads", UP, {}, (href) => href],
+    ["another file", DOWN, {}, (href) => href.replace("a%20b.txt", "other.txt")],
+    ["another root", DOWN, {}, (href) => href.replace("/docs/", "/ro/")],
+    ["another signature", DOWN, {}, (href) => `${href.slice(0, -2)}${href.endsWith("AA") ? "BB" : "AA"}`],
+    ["no signature", DOWN, {}, (href) => href.replace(/\.[^.]*$/, "")],
+    ["another id", DOWN, {}, (href) => href.replace(/ticket=..../, "ticket=AAAA")],
+    ["nothing", DOWN, {}, (href) => href.replace(/ticket=.*/, "ticket=")],
+  ])("does not serve for %s", async (_name, input, options, change) => {
+    await serve();
+    const changed = change(await ticket(input));
+    expect(await statusOf(changed, options)).toEqual([403, '{"error":"Invalid or expired ticket"}']);
+  });
+
+  test("ends with its time", async () => {
+    await serve();
+    const href = await ticket({ ...DOWN, ttlSeconds: 1 });
+    expect((await statusOf(href))[0]).toBe(200);
+    let status: unknown = 200;
+    for (const end = Date.now() + 10_000; status === 200 && Date.now() < end; ) [status] = await statusOf(href);
+    expect(status).toBe(403);
+  });
+
+  test("gives no more than the caps of the call that asked for it", async () => {
+    await serve();
+    const caps = [{ with: "file://docs/sub/", can: "crud" }];
+    expect(await issue(DOWN, { caps })).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    const href = await ticket({ path: "sub/x.txt", direction: "upload" }, { caps });
+    // What stands between the ticket and its use must not widen it.
+    renameSync(join(base, "docs/sub"), join(base, "docs/real"));
+    mkdirSync(join(base, "docs/sub"));
+    expect((await statusOf(href, { method: "PUT", body: "x" }))[0]).toBe(201);
+  });
+
+  test("asks for the right that its direction needs", async () => {
+    await serve([{ with: "file://docs/", can: "crud/read" }]);
+    expect(await issue(UP)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    expect(await statusOf(await ticket(DOWN))).toEqual([200, "alpha"]);
+  });
+
+  test("ends with a reload that may have taken its holder's rights, and with those of the root", async () => {
+    await serve();
+    const href = await ticket(DOWN);
+    const change = venue.prepareReload(config([{ with: "file://docs/sub/", can: "crud" }]));
+    await change.commit();
+    expect((await statusOf(href))[0]).toBe(403);
+  });
+
+  test.each<[object, string]>([
+    [{ path: "none.txt", direction: "download" }, "NOT_FOUND"],
+    [{ path: "sub", direction: "download" }, "IS_A_DIRECTORY"],
+    [{ path: "sub", direction: "upload" }, "IS_A_DIRECTORY"],
+    [{ path: "", direction: "upload" }, "IS_A_DIRECTORY"],
+    [{ root: "ro", path: "x", direction: "upload" }, "READ_ONLY_ROOT"],
+    [{ path: "../x", direction: "upload" }, "PATH_ESCAPES_ROOT"],
+    [{ path: "x", direction: "sideways" }, "INVALID_INPUT"],
+    [{ path: "x", direction: "upload", ttlSeconds: 3601 }, "INVALID_INPUT"],
+  ])("is not made for %j: %s", async (input, errorCode) => {
+    await serve();
+    expect(await issue(input)).toMatchObject({ errorCode });
+  });
+
+  test("is made for a client of MCP, and holds what it wants to move", async () => {
+    await serve();
+    const client = new Client({ name: "test", version: "1" });
+    const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+    try {
+      const answer = await client.callTool({ name: "file_transfer", arguments: { root: "docs", ...DOWN } });
+      const { href } = answer.structuredContent as { href: string };
+      expect(await statusOf(href)).toEqual([200, "alpha"]);
+    } finally {
+      await client.close();
+    }
+  });
+});
+
+test("without HTTP the answer says what to do instead", async () => {
+  const files = await createFileAdapter({ roots: { docs: join(base, "docs") } });
+  try {
+    const call = files.invoke("file:transfer", { root: "docs", path: "a b.txt", direction: "download" });
+    await expect(call).rejects.toMatchObject({
+      code: "NOT_SUPPORTED",
+      message: "Not supported by this venue: tickets, which need HTTP. Use file_read with offset and length",
+    });
+  } finally {
+    await files.close();
+  }
+});
