@@ -50,20 +50,20 @@ export function readingOf(request: ReadRequest, call: PathCall): Reading {
   };
 }
 
-/** Which kind of range is asked for; `undefined`: none, the whole file. */
-export const rangeOf = (request: ReadRequest): RangeKind | undefined =>
-  KINDS.find((kind) => RANGES[kind].some((field) => request[field] !== undefined));
+/** Which kind of range is asked for; `undefined`: none, the whole file. Asked of every read, so it makes nothing. */
+export function rangeOf({ line, limit, head, tail, offset, length }: ReadRequest): RangeKind | undefined {
+  if (line !== undefined || limit !== undefined) return "lines";
+  if (head !== undefined) return "head";
+  if (tail !== undefined) return "tail";
+  return offset !== undefined || length !== undefined ? "bytes" : undefined;
+}
 
 /** What the schema cannot say. @throws INVALID_INPUT */
 export function checkRequest(request: ReadRequest): void {
-  const kinds = KINDS.filter((kind) => RANGES[kind].some((field) => request[field] !== undefined));
   const { mode, encoding } = request;
-  if (kinds.length > 1) {
-    const second = RANGES[kinds[1] ?? "bytes"].find((field) => request[field] !== undefined);
-    const expected = "one of line+limit, head, tail, offset+length";
-    throw invalidInput(`Only ${expected} may be given`, `/${second}`, expected);
-  }
-  if (mode === "json" && kinds.length > 0) {
+  const range = rangeOf(request);
+  if (range !== undefined) checkOneRange(request);
+  if (mode === "json" && range !== undefined) {
     throw invalidInput("'mode' must be one of: auto, text, bytes when a range is given", "/mode", "auto, text, bytes");
   }
   if ((mode === "json" || mode === "bytes") && request.lineNumbers === true) {
@@ -74,4 +74,12 @@ export function checkRequest(request: ReadRequest): void {
   if (!isEncodingName(encoding)) {
     throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
   }
+}
+
+function checkOneRange(request: ReadRequest): void {
+  const [, second] = KINDS.filter((kind) => RANGES[kind].some((field) => request[field] !== undefined));
+  if (second === undefined) return;
+  const field = RANGES[second].find((one) => request[one] !== undefined);
+  const expected = "one of line+limit, head, tail, offset+length";
+  throw invalidInput(`Only ${expected} may be given`, `/${field}`, expected);
 }
