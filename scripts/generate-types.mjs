@@ -6,8 +6,8 @@ const schemas = new URL("../schemas/file/", import.meta.url);
 const target = new URL("../src/schema/types.ts", import.meta.url);
 
 const ORDER = [
-  ...["roots", "list", "tree", "read", "stat", "write", "edit", "append"],
-  ...["mkdir", "move", "copy", "delete", "transfer"],
+  ...["roots", "list", "tree", "read", "stat", "glob", "write", "edit", "append"],
+  ...["mkdir", "move", "copy", "delete", "du", "transfer"],
 ];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
@@ -15,7 +15,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 function withUnknown(schema) {
   const properties = Object.entries(schema.properties).map(([name, property]) => [
     name,
-    property.type === undefined ? { ...property, tsType: "unknown" } : property,
+    property.type === undefined && property.anyOf === undefined ? { ...property, tsType: "unknown" } : property,
   ]);
   return { ...schema, properties: Object.fromEntries(properties) };
 }

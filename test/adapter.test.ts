@@ -59,6 +59,7 @@ describe("a file adapter", () => {
       "readMany",
       "stat",
       "hash",
+      "glob",
       "write",
       "edit",
       "append",
@@ -66,6 +67,7 @@ describe("a file adapter", () => {
       "move",
       "copy",
       "delete",
+      "du",
       "transfer",
     ];
     expect(adapter.operations.map(({ name }) => name)).toEqual(names.map((name) => `file:${name}`));
@@ -89,6 +91,8 @@ describe("a file adapter", () => {
       readMany: ["crud/read", false, true, false, true, false, false, true],
       stat: ["crud/read", false, true, false, true, false, false, false],
       hash: ["crud/read", false, true, false, true, false, false, false],
+      glob: ["crud/read", false, true, false, true, false, false, true],
+      du: ["crud/read", false, true, false, true, false, false, true],
       write: ["crud/write", true, false, true, true, false, true, false],
       edit: ["crud/write", true, false, true, false, false, true, true],
       append: ["crud/write", true, false, false, false, false, true, false],

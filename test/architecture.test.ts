@@ -10,7 +10,7 @@ const project = new URL("../", import.meta.url);
 const ORDER: readonly (readonly string[])[] = [
   ["core"],
   ["path", "schema", "ucan", "audit", "drive", "version"],
-  ["jail", "backend", "journal", "roots", "authz", "backend-suite"],
+  ["jail", "backend", "journal", "roots", "authz", "backend-suite", "search"],
   ["ops"],
   ["dispatch", "config"],
   ["adapter"],
@@ -44,6 +44,7 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   { who: /^ops\//, what: /^(ajv|node:fs.*|node:child_process|backend\/.*|jail\/.*|ucan\/.*)$/ },
   // It is for others, in whatever they run their tests.
   { who: /^backend-suite\//, what: /^(?!core\/|path\/|backend-suite\/|node:timers)/ },
+  { who: /^search\//, what: /^(?!core\/|path\/|search\/|node:(?:buffer|crypto|worker_threads)$|re2js$|ignore$)/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
   { who: /^(?!drive\/store\/)/, what: /^lmdb$/ },
   // It must never see a token of anybody's: decision 18.

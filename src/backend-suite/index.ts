@@ -27,7 +27,9 @@ export type {
   ReadRange,
   Stamp,
   Visit,
+  WalkContent,
   WalkEntry,
+  WalkOptions,
   WriteOptions,
   Written,
 } from "../core/backend.js";

@@ -15,7 +15,8 @@ import type { Sha256 } from "../core/version.js";
 import type { DriveSnapshot, DriveStat, StagedContent } from "../drive/engine/engine.js";
 import { checkExpected } from "./drive-conditions.js";
 import type { DriveDoor } from "./drive-store.js";
-import { locate, makeDirectories, requireAllAllowed, type Spot, stamped, statAt } from "./drive-tree.js";
+import { locate, makeDirectories, type Spot, stamped, statAt } from "./drive-tree.js";
+import { requireAllAllowed } from "./drive-walk.js";
 import { refused } from "./expected.js";
 import { authoriseParents } from "./parents.js";
 

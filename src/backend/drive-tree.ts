@@ -1,10 +1,9 @@
-import type { Access, Entry, Stamp, WalkEntry, WalkOptions } from "../core/backend.js";
+import type { Access, Entry, Stamp } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { RelPath } from "../core/path.js";
-import { deniedByPolicy, notADirectory, notFound } from "../core/texts.js";
+import { notADirectory, notFound } from "../core/texts.js";
 import type { DriveChange, DriveSnapshot } from "../drive/engine/engine.js";
 import { isReachableName } from "../path/grammar.js";
-import { sortByName } from "../path/order.js";
 
 type Found = NonNullable<Awaited<ReturnType<DriveSnapshot["stat"]>>>;
 
@@ -58,41 +57,4 @@ export function describe(entry: Found & { readonly name: string }, directory: Re
   const isTop = directory.segments.length === 0;
   const isReachable = isReachableName(entry.name, isTop, process.platform === "win32");
   return { name: entry.name, ...sized(entry), ...(isReachable ? {} : { unreachable: true }) };
-}
-
-export interface Walk extends WalkOptions {
-  readonly access: Access;
-  /** From the place of the call to the directory. */
-  readonly below: readonly string[];
-  /** The directory itself is. */
-  readonly isDenied: boolean;
-}
-
-export async function walkBelow(tree: DriveSnapshot, segments: readonly string[], walk: Walk): Promise<"on" | "stop"> {
-  const { below, sizes, access } = walk;
-  const depth = below.length + 1;
-  for (const { name, type, size } of sortByName(await tree.entries(segments))) {
-    access.scope.checkpoint();
-    const isDenied = walk.isDenied || access.policy?.denies(below, name) === true;
-    const visit = isDenied ? walk.visitDenied : walk.visit;
-    const entry: WalkEntry = { name, type, size: sizes ? (type === "file" ? size : 0) : undefined, depth };
-    const answer = visit?.(entry) ?? "skip";
-    if (answer === "stop") return "stop";
-    if (answer !== "enter" || type !== "directory") continue;
-    const end = await walkBelow(tree, [...segments, name], { ...walk, below: [...below, name], isDenied });
-    if (end === "stop") return "stop";
-  }
-  return "on";
-}
-
-/** Refuses a directory that holds anything the policy denies. @throws DENIED_BY_POLICY */
-export async function requireAllAllowed(
-  tree: DriveSnapshot,
-  segments: readonly string[],
-  access: Access,
-): Promise<void> {
-  if (access.policy === undefined) return;
-  const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
-  const end = await walkBelow(tree, segments, { ...walk, access, below: [], isDenied: false });
-  if (end === "stop") throw deniedByPolicy(access.place, access.verb);
 }

@@ -36,18 +36,8 @@ import { checkExpected } from "./drive-conditions.js";
 import { asCallerError } from "./drive-errors.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./drive-place.js";
 import { type DriveDoor, store } from "./drive-store.js";
-import {
-  describe,
-  directoryAt,
-  locate,
-  makeDirectories,
-  requireAllAllowed,
-  type Spot,
-  sized,
-  stamped,
-  statAt,
-  walkBelow,
-} from "./drive-tree.js";
+import { describe, directoryAt, locate, makeDirectories, type Spot, sized, stamped, statAt } from "./drive-tree.js";
+import { requireAllAllowed, walkBelow } from "./drive-walk.js";
 import { refused, requireExpected } from "./expected.js";
 import { authoriseParents } from "./parents.js";
 
@@ -95,7 +85,7 @@ export class DriveBackend implements Backend {
   walk(path: RelPath, options: WalkOptions, access: Access): Promise<void> {
     return this.#read(path, access, async (tree) => {
       await directoryAt(tree, path, access);
-      await walkBelow(tree, path.segments, { ...options, access, below: [], isDenied: false });
+      await walkBelow(tree, path.segments, { ...options, access });
     });
   }
 

@@ -1,9 +1,10 @@
-import type { Access, Visit, WalkOptions } from "../core/backend.js";
-import type { Io } from "../core/io.js";
-import { examine, type Name, readNames, typeOf } from "../jail/directory.js";
+import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
+import { type Io, wait } from "../core/io.js";
+import { examine, isReachable, modifiedMs, type Name, readNames, typeOf } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
-import { quietly } from "../jail/sys.js";
+import { errnoOf } from "../jail/sys.js";
+import { FileTaker } from "./host-take.js";
 
 interface Frame {
   readonly directory: Pinned;
@@ -21,18 +22,16 @@ export interface HostWalkOptions extends WalkOptions {
   readonly strict?: boolean;
 }
 
+type Step = "enter" | "skip" | "stop";
+
 /** Visits the entries below a directory, depth first and in order; each directory is entered by its parent's handle. */
 export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions): Io<void> {
-  const { sys, foldsCase } = jail;
-  const { scope } = options.access;
-  const top = start === jail.top;
-  const frames: Frame[] = [
-    {
-      ...{ directory: start, below: [], isDenied: false, next: 0 },
-      names: yield* readNames(sys, start, { top, foldsCase, scope }),
-    },
-  ];
+  const { scope, policy } = options.access;
+  const walk = new EntryWalk(jail, options);
+  const top: Frame = { directory: start, below: [], isDenied: false, names: yield* walk.names(start), next: 0 };
+  const frames = [top];
   try {
+    yield* walk.readRules(top);
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
       const name = frame.names[frame.next++];
       if (name === undefined) {
@@ -40,50 +39,105 @@ export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions
         continue;
       }
       yield* scope.breathe();
-      const isDenied = frame.isDenied || options.access.policy?.denies(frame.below, name.name) === true;
+      const isDenied = frame.isDenied || policy?.denies(frame.below, name.name) === true;
       const visit = isDenied ? options.visitDenied : options.visit;
       if (visit === undefined) continue;
-      const step = yield* visitName(jail, frame, { name, visit, sizes: options.sizes });
+      const step = yield* walk.visit(frame, name, visit);
       if (step === "stop") return;
-      const entering = step === "enter" ? enterDirectory(jail, frame.directory, name) : undefined;
-      const child = entering && (yield* options.strict === true ? entering : quietly(entering));
+      const child = step === "enter" ? yield* walk.leniently(walk.enter(frame.directory, name)) : undefined;
       if (child === undefined) continue;
       // Pushed before its names are read, so that it is released whatever happens.
       const entered: Frame = { directory: child, below: [...frame.below, name.name], isDenied, names: [], next: 0 };
       frames.push(entered);
-      const reading = readNames(sys, child, { top: false, foldsCase, scope });
-      entered.names = (yield* options.strict === true ? reading : quietly(reading)) ?? [];
+      entered.names = (yield* walk.leniently(walk.names(child))) ?? [];
+      yield* walk.readRules(entered);
     }
   } finally {
     while (frames.length > 0) leave(frames, start);
   }
 }
 
-function* visitName(
-  jail: Jail,
-  frame: Frame,
-  options: { name: Name; visit: Visit; sizes: boolean },
-): Io<"enter" | "skip" | "stop"> {
-  const { name, visit, sizes } = options;
-  const depth = frame.below.length + 1;
-  const stat =
-    name.type === undefined || (sizes && name.type === "file")
-      ? yield* examine(jail.sys, frame.directory, name)
-      : undefined;
-  const type = stat === undefined ? name.type : typeOf(stat);
-  // Vanished, or of a kind that nobody knows: left out.
-  if (type === undefined || (sizes && type === "file" && stat === undefined)) return "skip";
-  const step = visit({ name: name.name, type, size: sizes ? (type === "file" ? stat?.size : 0) : undefined, depth });
-  return step === "enter" && type !== "directory" ? "skip" : step;
-}
+class EntryWalk {
+  readonly #jail: Jail;
+  readonly #options: HostWalkOptions;
+  readonly #taker: FileTaker;
+  readonly #isWindows = process.platform === "win32";
 
-/** `undefined` when it is gone, no directory any more, or on another device. */
-function* enterDirectory(jail: Jail, parent: Pinned, name: Name): Io<Pinned | undefined> {
-  const child = yield* jail.handles.enter(parent, name.raw);
-  if (typeof child === "string") return undefined;
-  if (jail.crossDevice || child.stat.dev === jail.top.stat.dev) return child;
-  release(child);
-  return undefined;
+  constructor(jail: Jail, options: HostWalkOptions) {
+    this.#jail = jail;
+    this.#options = options;
+    this.#taker = new FileTaker(jail, options.access.scope);
+  }
+
+  names(directory: Pinned): Io<Name[]> {
+    const { sys, foldsCase, top } = this.#jail;
+    return readNames(sys, directory, { top: directory === top, foldsCase, scope: this.#options.access.scope });
+  }
+
+  /** `undefined` for a directory that cannot be looked into. */
+  *leniently<T>(work: Io<T>): Io<T | undefined> {
+    try {
+      return yield* work;
+    } catch (error) {
+      if (errnoOf(error) === undefined || this.#options.strict === true) throw error;
+      this.#options.unreadable?.();
+      return undefined;
+    }
+  }
+
+  /** Reads the files by which a directory says what is in it, before anything in it is visited. */
+  *readRules({ directory, names, below, isDenied }: Frame): Io<void> {
+    const { rules, access } = this.#options;
+    if (rules === undefined || isDenied) return;
+    const contents: (WalkContent | undefined)[] = [];
+    for (const wanted of rules.names) {
+      const found = names.find(({ raw }) => raw === wanted);
+      // A link is no regular file, and is not followed.
+      const isFile = found !== undefined && (found.type ?? "file") === "file";
+      const isRead = isFile && access.policy?.denies(below, wanted) !== true;
+      const content = isRead ? yield* this.#taker.take(directory, found, rules.maxBytes) : undefined;
+      contents.push(Buffer.isBuffer(content) ? Buffer.from(content) : content);
+    }
+    rules.found(below.length, contents);
+  }
+
+  *visit({ directory, below }: Frame, name: Name, visit: Visit): Io<Step> {
+    const entry = yield* this.#describe(directory, name, below.length + 1);
+    // Vanished, or of a kind that nobody knows: left out.
+    if (entry === undefined) return "skip";
+    const step = visit(entry);
+    if (step !== "read") return step === "enter" && entry.type !== "directory" ? "skip" : step;
+    const { content } = this.#options;
+    if (content === undefined || entry.type !== "file") return "skip";
+    const taken = yield* this.#taker.take(directory, name, content.maxBytes);
+    if (taken === undefined) return "skip";
+    return (yield* wait(content.take(entry, taken))) === "stop" ? "stop" : "skip";
+  }
+
+  *#describe(directory: Pinned, name: Name, depth: number): Io<WalkEntry | undefined> {
+    const { sizes } = this.#options;
+    const isExamined = name.type === undefined || (sizes && name.type === "file");
+    const stat = isExamined ? yield* examine(this.#jail.sys, directory, name) : undefined;
+    const type: EntryType | undefined = isExamined ? stat && typeOf(stat) : name.type;
+    if (type === undefined) return undefined;
+    const isUnreachable = !isReachable(name, directory === this.#jail.top, this.#isWindows);
+    const more = isUnreachable ? ({ unreachable: true } as const) : {};
+    if (!sizes) return { name: name.name, type, depth, size: undefined, ...more };
+    if (type !== "file" || stat === undefined) return { name: name.name, type, depth, size: 0, ...more };
+    const identity = stat.nlink > 1 ? { identity: `${stat.dev}:${stat.ino}` } : {};
+    return { name: name.name, type, depth, size: stat.size, modified: modifiedMs(stat), ...identity, ...more };
+  }
+
+  /** `undefined` when it is gone, no directory any more, or on another device. */
+  *enter(parent: Pinned, name: Name): Io<Pinned | undefined> {
+    const { handles, crossDevice, top } = this.#jail;
+    const child = yield* handles.enter(parent, name.raw);
+    if (typeof child === "string") return undefined;
+    if (crossDevice || child.stat.dev === top.stat.dev) return child;
+    release(child);
+    this.#options.unreadable?.();
+    return undefined;
+  }
 }
 
 function leave(frames: Frame[], start: Pinned): void {

@@ -1,4 +1,5 @@
-import type { Access, Entry, WalkOptions } from "../core/backend.js";
+import type { Access, Entry, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
+import { type Io, wait } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import type { Sha256 } from "../core/version.js";
 import { sortByName } from "../path/order.js";
@@ -36,32 +37,69 @@ export function describe(name: string, node: TreeNode): Entry {
 
 export interface NodeWalk extends WalkOptions {
   readonly access: Pick<Access, "scope" | "policy">;
+}
+
+/** A directory that a walk is in. */
+interface WalkSpot {
   /** From the place of the call to the directory. */
   readonly below: readonly string[];
   /** The directory itself is. */
   readonly isDenied: boolean;
 }
 
-export function walkNodes(directory: DirectoryNode, walk: NodeWalk): "on" | "stop" {
-  const { access, below, sizes } = walk;
-  const depth = below.length + 1;
+/** Visits what is below a directory, as {@link WalkOptions} say. */
+export function* walkNodes(directory: DirectoryNode, walk: NodeWalk): Io<void> {
+  yield* visitBelow(directory, { below: [], isDenied: false }, walk);
+}
+
+function* visitBelow(directory: DirectoryNode, spot: WalkSpot, walk: NodeWalk): Io<"on" | "stop"> {
+  const { access, sizes, content } = walk;
+  tellRules(directory, spot, walk);
   for (const { name, node } of childrenOf(directory)) {
     access.scope.checkpoint();
-    const isDenied = walk.isDenied || access.policy?.denies(below, name) === true;
+    yield* access.scope.breathe();
+    const isDenied = spot.isDenied || access.policy?.denies(spot.below, name) === true;
     const visit = isDenied ? walk.visitDenied : walk.visit;
-    const answer = visit?.({ name, type: node.type, size: sizes ? sizeOf(node) : undefined, depth }) ?? "skip";
+    const entry = walkEntry(name, node, { depth: spot.below.length + 1, sizes });
+    const answer = visit?.(entry) ?? "skip";
     if (answer === "stop") return "stop";
-    if (answer !== "enter" || node.type !== "directory") continue;
-    if (walkNodes(node, { ...walk, below: [...below, name], isDenied }) === "stop") return "stop";
+    if (node.type === "directory") {
+      const inside = { below: [...spot.below, name], isDenied };
+      if (answer === "enter" && (yield* visitBelow(node, inside, walk)) === "stop") return "stop";
+    } else if (answer === "read" && content !== undefined) {
+      if ((yield* wait(content.take(entry, contentOf(node, content.maxBytes)))) === "stop") return "stop";
+    }
   }
   return "on";
 }
 
+function tellRules(directory: DirectoryNode, { below, isDenied }: WalkSpot, { rules, access }: NodeWalk): void {
+  if (rules === undefined || isDenied) return;
+  const contents = rules.names.map((name) => {
+    const node = directory.children.get(name);
+    const isRead = node?.type === "file" && access.policy?.denies(below, name) !== true;
+    return isRead ? contentOf(node, rules.maxBytes) : undefined;
+  });
+  rules.found(below.length, contents);
+}
+
+function contentOf(node: FileNode, maxBytes: number): WalkContent {
+  // A copy: whoever takes it may do as they like with the bytes.
+  return node.content.length > maxBytes ? "too large" : Buffer.from(node.content);
+}
+
+function walkEntry(name: string, node: TreeNode, { depth, sizes }: { depth: number; sizes: boolean }): WalkEntry {
+  const size = sizes ? sizeOf(node) : undefined;
+  const more = sizes && node.type === "file" ? { modified: node.modified } : {};
+  return { name, type: node.type, size, depth, ...more };
+}
+
 /** Whether the policy denies anything below a node, which is at the place of the call. */
-export function holdsDenied(node: TreeNode, access: NodeWalk["access"]): boolean {
+export function holdsDenied(node: TreeNode, access: NodeWalk["access"], below: readonly string[] = []): boolean {
   if (node.type === "file" || access.policy === undefined) return false;
-  const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
-  return walkNodes(node, { ...walk, access, below: [], isDenied: false }) === "stop";
+  return [...node.children].some(
+    ([name, child]) => access.policy?.denies(below, name) === true || holdsDenied(child, access, [...below, name]),
+  );
 }
 
 /** How far a path leads into the tree. */

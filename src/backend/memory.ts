@@ -105,8 +105,8 @@ class MemoryBackend implements Backend {
     };
   }
 
-  walk(path: RelPath, options: WalkOptions, access: Access): void {
-    walkNodes(this.#directory(path, access), { ...options, access, below: [], isDenied: false });
+  walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void> {
+    return runIo(walkNodes(this.#directory(path, access), { ...options, access }), access.scope);
   }
 
   stat(path: RelPath, access: Access): FileStat | undefined {

@@ -56,22 +56,48 @@ export interface Listing {
   readonly denied?: number;
 }
 
-/** An entry met by a walk; `size` only when sizes were asked for. */
+/** An entry met by a walk; the optional fields only when sizes were asked for. */
 export interface WalkEntry {
   readonly name: string;
   readonly type: EntryType;
+  /** Bytes; 0 for anything but a file. */
   readonly size: number | undefined;
   /** 1 for children of the start directory. */
   readonly depth: number;
+  /** Milliseconds since the epoch; told of files only. */
+  readonly modified?: number;
+  /** Of a file with several names: the same under each of them. */
+  readonly identity?: string;
+  /** The path grammar refuses the name, so no operation can reach the entry. */
+  readonly unreachable?: true;
 }
 
-export type Visit = (entry: WalkEntry) => "enter" | "skip" | "stop";
+/** `read`: the content of a file is wanted, by {@link WalkOptions.content}. */
+export type Visit = (entry: WalkEntry) => "enter" | "skip" | "stop" | "read";
+
+/** The bytes of a file that a walk has met, or why there are none. They are the walk's own: look at them before answering. */
+export type WalkContent = Buffer | "too large" | "unreadable";
 
 export interface WalkOptions {
   readonly visit: Visit;
+  /** Tell size, time and identity of files. */
   readonly sizes: boolean;
   /** Called in place of `visit` for what the policy denies, and for all below that. Default: it is left out. */
   readonly visitDenied?: Visit;
+  /** Files of these names are read before the entries of their directory are visited. */
+  readonly rules?: {
+    readonly names: readonly string[];
+    readonly maxBytes: number;
+    /** @param depth of the directory, 0 for the start @param contents as `names`; `undefined`: no regular file has it */
+    found(depth: number, contents: readonly (WalkContent | undefined)[]): void;
+  };
+  /** What is made of files that the visit wants read. The walk waits for it. */
+  readonly content?: {
+    readonly maxBytes: number;
+    take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
+  };
+  /** Told of each directory that could not be entered or listed, the start among them never. */
+  readonly unreadable?: () => void;
 }
 
 export interface FileStat {

@@ -117,6 +117,8 @@ export interface Call {
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;
+  /** DID of who calls; `undefined`: the operator. */
+  readonly caller: string | undefined;
   /** Present exactly where the operation `streams`. */
   readonly transfer?: Transfer | undefined;
   /** Makes a ticket for the caller as it is now; absent or `undefined`: there is no HTTP here that would take one. */
@@ -175,6 +177,8 @@ interface OperationBase<Input, Output> {
   readonly streams?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];
+  /** Milliseconds after which it answers with what it has; its call then lives longer than that, whatever others may. */
+  patienceMs?(input: Input, limits: Limits): number;
   /** What the schema cannot say. @throws INVALID_INPUT */
   check?(input: Input): void;
   /** File bytes that went in or out, for the audit. */

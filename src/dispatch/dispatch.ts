@@ -35,6 +35,8 @@ import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gate } from "./gate.js";
 import type { DispatchOptions, RegisteredOperation } from "./options.js";
 
+/** What an operation that answers in time has for its answer, and for its last slow step. */
+const GRACE_MS = 5000;
 /** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
 const CLOSE_PATIENCE_MS = 5000;
 
@@ -137,7 +139,7 @@ export class Dispatcher {
     const cancellation = context.cancellation ?? cancelledBy(context.signal);
     const scope = new CallScope({
       clock: this.#options.clock,
-      timeoutMs: this.#options.limits.timeoutMs,
+      timeoutMs: this.#timeoutMs(operation, given),
       cancellation,
     });
     const authoriser = new Authoriser({
@@ -172,9 +174,16 @@ export class Dispatcher {
 
   #callOf({ context, cancellation }: Preparing): Call {
     const { limits, tickets } = this.#options;
-    const { budget, resolveAsset, transfer } = context;
+    const { budget, resolveAsset, transfer, callerDID: caller } = context;
     const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
-    return { limits, budget, resolveAsset, cancellation, versions: this.#versions, transfer, issueTicket };
+    const versions = this.#versions;
+    return { limits, budget, resolveAsset, cancellation, versions, caller, transfer, issueTicket };
+  }
+
+  #timeoutMs(operation: AnyOperation, given: Record<string, unknown>): number {
+    const { limits } = this.#options;
+    const patienceMs = operation.patienceMs?.(given, limits);
+    return patienceMs === undefined ? limits.timeoutMs : Math.max(limits.timeoutMs, patienceMs + GRACE_MS);
   }
 
   /** Everything up to the disk. @returns the rest */
@@ -224,9 +233,10 @@ export class Dispatcher {
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const { policy } = root;
     const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope, policy });
-    const { budget, resolveAsset, cancellation, versions } = call;
+    const { budget, resolveAsset, cancellation, versions, caller } = call;
+    const own = limitsOf(root, limits);
     // Written out: a spread makes an object of the slow kind, at every call.
-    return { limits: limitsOf(root, limits), budget, resolveAsset, cancellation, versions, root, path, access };
+    return { limits: own, budget, resolveAsset, cancellation, versions, caller, root, path, access };
   }
 
   /** The tree that a root is for this caller. @throws DRIVE_REQUIRES_AUTH */

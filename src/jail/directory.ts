@@ -72,13 +72,15 @@ export function* readEntries(
       type,
       size: type === "file" ? stat.size : 0,
       modified: modifiedMs(stat),
-      ...(typeof name.raw === "string" && isReachableName(name.name, options.top)
-        ? {}
-        : { unreachable: true as const }),
+      ...(isReachable(name, options.top) ? {} : { unreachable: true as const }),
     });
   }
   return entries;
 }
+
+/** Whether a path of a request could lead to it. @param top it stands in the root directory itself */
+export const isReachable = (name: Name, top: boolean, windows = false): boolean =>
+  typeof name.raw === "string" && isReachableName(name.name, top, windows);
 
 /** `undefined` when the entry vanished or cannot be examined. */
 export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stats | undefined> {

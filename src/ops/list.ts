@@ -2,6 +2,7 @@ import type { Operation } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
 import { clamp } from "./clamp.js";
+import { hintOf } from "./search.js";
 
 /** The entries of one directory, a page at a time. */
 export const list: Operation<ListInput, ListOutput> = {
@@ -12,10 +13,22 @@ export const list: Operation<ListInput, ListOutput> = {
   annotations: LOOKS,
   async run(input, { root, path, access }) {
     const page = pageOf(input);
-    const { entries, total } = await root.backend.list(path, page, access);
-    return { entries: [...entries], total, truncated: page.offset + page.limit < total };
+    const { entries, total, denied } = await root.backend.list(path, page, access);
+    const end = page.offset + page.limit;
+    const hidden = denied === undefined ? {} : { hidden: { policy: denied } };
+    const counts = { total, truncated: end < total };
+    if (end < total) {
+      const cut = { complete: false, reason: "limit", hint: `Go on with offset: ${end}` } as const;
+      return { entries: [...entries], ...counts, ...cut, ...hidden };
+    }
+    return { entries: [...entries], ...counts, complete: true, ...hidden, ...hintOf(hidden, {}) };
   },
-  render: (output, input) => ({ kind: "json", value: output, rest: {}, ...cutNote(output, pageOf(input)) }),
+  render(output, input) {
+    if (!output.truncated) return { kind: "json", value: output, rest: {} };
+    // The note says it.
+    const { hint: _, ...value } = output;
+    return { kind: "json", value, rest: {}, ...cutNote(output, pageOf(input)) };
+  },
 };
 
 interface Page {

@@ -5,8 +5,10 @@ import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
 import { deleteDrive } from "./delete-drive.js";
 import { download } from "./download.js";
+import { du } from "./du.js";
 import { edit } from "./edit.js";
 import { exportDrive } from "./export-drive.js";
+import { glob } from "./glob.js";
 import { hash } from "./hash.js";
 import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
@@ -25,7 +27,25 @@ import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */
 export const OPERATIONS: readonly AnyOperation[] = [
-  ...[roots, list, tree, read, readMany, stat, hash, write, edit, append, mkdir, move, copy, deleteEntry, transfer],
+  ...[
+    roots,
+    list,
+    tree,
+    read,
+    readMany,
+    stat,
+    hash,
+    glob,
+    write,
+    edit,
+    append,
+    mkdir,
+    move,
+    copy,
+    deleteEntry,
+    du,
+    transfer,
+  ],
 ];
 
 /** Those that move whole files in and out, for surfaces that can. */

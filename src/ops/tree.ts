@@ -3,8 +3,10 @@ import type { Operation } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
 import { escapeText } from "../core/texts.js";
 import type { TreeInput, TreeOutput } from "../schema/types.js";
+import { HiddenCount } from "../search/sieve.js";
 import { clamp } from "./clamp.js";
 import { humanSize } from "./human-size.js";
+import { hintOf } from "./search.js";
 
 /** A directory and what is below it as indented text, the form that costs a model least. */
 export const tree: Operation<TreeInput, TreeOutput> = {
@@ -33,13 +35,33 @@ export const tree: Operation<TreeInput, TreeOutput> = {
       depthLimited = true;
       return "skip";
     };
-    await root.backend.walk(path, { visit, sizes }, access);
-    return { tree: lines, truncated, entries, depthLimited };
+    const hidden = new HiddenCount();
+    const visitDenied = () => {
+      hidden.add("policy");
+      return "skip" as const;
+    };
+    const unreadable = () => hidden.add("unreadable");
+    await root.backend.walk(path, { visit, visitDenied, unreadable, sizes }, access);
+    return { tree: lines, truncated, entries, depthLimited, ...completenessOf({ truncated, depthLimited }, hidden) };
   },
   render: ({ tree: text, ...rest }) => {
-    const note = cutNote(rest);
+    const note = cutNote(rest) ?? rest.hint;
     return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
   },
+};
+
+function completenessOf(
+  { truncated, depthLimited }: { truncated: boolean; depthLimited: boolean },
+  hidden: HiddenCount,
+) {
+  const reason: "limit" | "depth" | undefined = truncated ? "limit" : depthLimited ? "depth" : undefined;
+  const cut = { ...(reason === undefined ? {} : { reason }), ...hidden.part() } as const;
+  return { complete: reason === undefined, ...cut, ...hintOf(cut, ADVICE) };
+}
+
+const ADVICE = {
+  limit: "Pass a deeper path or a larger maxEntries",
+  depth: "Pass a deeper path or a larger maxDepth",
 };
 
 function line(entry: WalkEntry): string {

@@ -124,6 +124,12 @@ export interface ListOutput {
   }[];
   total: number;
   truncated: boolean;
+  complete: boolean;
+  reason?: "limit";
+  hidden?: {
+    policy?: number;
+  };
+  hint?: string;
 }
 
 export interface TreeInput {
@@ -154,6 +160,13 @@ export interface TreeOutput {
   truncated: boolean;
   entries: number;
   depthLimited: boolean;
+  complete: boolean;
+  reason?: "limit" | "depth";
+  hidden?: {
+    policy?: number;
+    unreadable?: number;
+  };
+  hint?: string;
 }
 
 export interface ReadInput {
@@ -250,6 +263,62 @@ export interface StatOutput {
   symlink?: true;
   etag?: string;
   hash?: string;
+}
+
+export interface GlobInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Relative to path
+   */
+  pattern: string | string[];
+  /**
+   * Default the root
+   */
+  path?: string;
+  exclude?: string | string[];
+  /**
+   * Default file
+   */
+  type?: "file" | "directory" | "any";
+  ignore?: "gitignore" | "none";
+  /**
+   * modified: newest first
+   */
+  sort?: "path" | "modified";
+  /**
+   * Default 200
+   */
+  limit?: number;
+  /**
+   * From nextCursor
+   */
+  cursor?: string;
+  /**
+   * Default 5000
+   */
+  timeoutMs?: number;
+}
+
+export interface GlobOutput {
+  paths: string[];
+  totalMatches: number;
+  countIsComplete: boolean;
+  timedOut: boolean;
+  complete: boolean;
+  reason?: "limit" | "bytes" | "timeout" | "visited" | "depth" | "error";
+  nextCursor?: string;
+  hidden?: {
+    gitignored?: number;
+    policy?: number;
+    symlinks?: number;
+    unreadable?: number;
+    tooLarge?: number;
+    binary?: number;
+  };
+  hint?: string;
 }
 
 export interface WriteInput {
@@ -551,6 +620,50 @@ export interface DeleteOutput {
   existed: boolean;
 }
 
+export interface DuInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Default the root itself
+   */
+  path?: string;
+  /**
+   * Levels named, 0-10, default 1
+   */
+  depth?: number;
+  /**
+   * 1-10000, default 100
+   */
+  limit?: number;
+  /**
+   * Default 10000
+   */
+  timeoutMs?: number;
+}
+
+export interface DuOutput {
+  path: string;
+  bytes: number;
+  files: number;
+  directories: number;
+  children: {
+    path: string;
+    bytes: number;
+    files: number;
+  }[];
+  timedOut: boolean;
+  complete: boolean;
+  reason?: "limit" | "bytes" | "timeout" | "visited" | "depth" | "error";
+  hidden?: {
+    policy?: number;
+    symlinks?: number;
+    unreadable?: number;
+  };
+  hint?: string;
+}
+
 export interface TransferInput {
   /**
    * Root name, from file_roots
@@ -582,6 +695,7 @@ export interface FileInputs {
   readonly "file:tree": TreeInput;
   readonly "file:read": ReadInput;
   readonly "file:stat": StatInput;
+  readonly "file:glob": GlobInput;
   readonly "file:write": WriteInput;
   readonly "file:edit": EditInput;
   readonly "file:append": AppendInput;
@@ -589,6 +703,7 @@ export interface FileInputs {
   readonly "file:move": MoveInput;
   readonly "file:copy": CopyInput;
   readonly "file:delete": DeleteInput;
+  readonly "file:du": DuInput;
   readonly "file:transfer": TransferInput;
 }
 
@@ -601,6 +716,7 @@ export interface FileOutputs {
   readonly "file:tree": TreeOutput;
   readonly "file:read": ReadOutput;
   readonly "file:stat": StatOutput;
+  readonly "file:glob": GlobOutput;
   readonly "file:write": WriteOutput;
   readonly "file:edit": EditOutput;
   readonly "file:append": AppendOutput;
@@ -608,5 +724,6 @@ export interface FileOutputs {
   readonly "file:move": MoveOutput;
   readonly "file:copy": CopyOutput;
   readonly "file:delete": DeleteOutput;
+  readonly "file:du": DuOutput;
   readonly "file:transfer": TransferOutput;
 }

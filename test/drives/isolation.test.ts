@@ -12,8 +12,12 @@ const DLFS: readonly [string, object, unknown][] = [
   ["dlfs:list-drives", {}, { drives: [] }],
   ["dlfs:create-drive", { drive: "notes" }, { created: true }],
   ["dlfs:delete-drive", { drive: "notes" }, { deleted: false, existed: false }],
-  ["dlfs:list", { drive: "notes" }, { entries: [], total: 0, truncated: false }],
-  ["dlfs:tree", { drive: "notes" }, { tree: "notes/\n", truncated: false, entries: 0, depthLimited: false }],
+  ["dlfs:list", { drive: "notes" }, { entries: [], total: 0, truncated: false, complete: true }],
+  [
+    "dlfs:tree",
+    { drive: "notes" },
+    { tree: "notes/\n", truncated: false, entries: 0, depthLimited: false, complete: true },
+  ],
   ["dlfs:read", { drive: "notes", path: "a.txt" }, "NOT_FOUND"],
   ["dlfs:write", { drive: "notes", path: "a.txt", content: "mine" }, { written: 4, created: true, etag: MINE }],
   [
@@ -27,8 +31,12 @@ const DLFS: readonly [string, object, unknown][] = [
 ];
 
 const FILE: readonly [string, object, unknown][] = [
-  ["file:list", { root: "mine" }, { entries: [], total: 0, truncated: false }],
-  ["file:tree", { root: "mine" }, { tree: "mine/\n", truncated: false, entries: 0, depthLimited: false }],
+  ["file:list", { root: "mine" }, { entries: [], total: 0, truncated: false, complete: true }],
+  [
+    "file:tree",
+    { root: "mine" },
+    { tree: "mine/\n", truncated: false, entries: 0, depthLimited: false, complete: true },
+  ],
   ["file:read", { root: "mine", path: "a.txt" }, "NOT_FOUND"],
   ["file:write", { root: "mine", path: "a.txt", content: "mine" }, { written: 4, created: true, etag: MINE }],
   [

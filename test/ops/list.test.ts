@@ -30,6 +30,7 @@ describe("file:list", () => {
       ],
       total: 6,
       truncated: false,
+      complete: true,
     });
   });
 
@@ -38,7 +39,10 @@ describe("file:list", () => {
     utimesSync(join(ground.dir, "dir/a"), 1, 1.000_999);
     expect((await ground.run("list", { path: "dir" })).entries[0]?.modified).toBe(1000);
     ground.mkdir("empty");
-    expect(await ground.run("list", { path: "empty" })).toEqual({ entries: [], total: 0, truncated: false });
+    expect(await ground.run("list", { path: "empty" })).toEqual({
+      ...{ entries: [], total: 0, truncated: false },
+      complete: true,
+    });
   });
 
   test.each([[undefined], [""], ["/"], ["."], ["sub/.."]])("lists the root itself for the path %p", async (path) => {
@@ -141,7 +145,7 @@ describe("pages of file:list", () => {
 
   test("are rendered as JSON, with the next call when something was cut", async () => {
     for (const name of ["a", "b", "c"]) ground.put(name);
-    const output = await ground.run("list", { offset: 1, limit: 1 });
+    const { hint: _, ...output } = await ground.run("list", { offset: 1, limit: 1 });
     expect(await ground.render("list", { offset: 1, limit: 1 })).toEqual({
       kind: "json",
       value: output,

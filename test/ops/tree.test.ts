@@ -20,6 +20,7 @@ describe("file:tree", () => {
       tree: "r/\n\ta.txt\n\tb/\n\t\tA\n\t\tc/\n\t\t\tdeep\n\tempty/\n\tlink@\n\tout@\n\tpipe\n",
       truncated: false,
       entries: 9,
+      complete: true,
       depthLimited: false,
     });
   });
@@ -33,7 +34,7 @@ describe("file:tree", () => {
 
   test("is one line for an empty directory", async () => {
     ground.mkdir("empty");
-    const nothing = { truncated: false, entries: 0, depthLimited: false };
+    const nothing = { truncated: false, entries: 0, depthLimited: false, complete: true };
     expect(await ground.run("tree", { path: "empty" })).toEqual({ tree: "r/empty/\n", ...nothing });
     expect(await ground.run("tree", { path: "" })).toMatchObject({ tree: "r/\n\tempty/\n" });
   });
@@ -163,7 +164,8 @@ describe("number of entries of file:tree", () => {
   test.each(counts)("shows %s", async (_, maxEntries, tree, truncated) => {
     for (const name of ["a/1", "a/2", "b"]) ground.put(name);
     const shown = await ground.run("tree", maxEntries === undefined ? {} : { maxEntries });
-    expect(shown).toEqual({ tree, truncated, entries: tree.split("\n").length - 2, depthLimited: false });
+    expect(shown).toMatchObject({ tree, truncated, entries: tree.split("\n").length - 2, depthLimited: false });
+    expect([shown.complete, shown.reason]).toEqual(truncated ? [false, "limit"] : [true, undefined]);
   });
 
   test("is 500 unless another is asked for, and never more than 5,000", async () => {
@@ -172,7 +174,7 @@ describe("number of entries of file:tree", () => {
     for (let index = 1; index <= 5000; index++) linkSync(join(ground.dir, "first"), join(ground.dir, String(index)));
     expect(await ground.run("tree", {})).toMatchObject({ entries: 500, truncated: true });
     const { tree, ...rest } = await ground.run("tree", { maxEntries: 9_999_999 });
-    expect(rest).toEqual({ entries: 5000, truncated: true, depthLimited: false });
+    expect(rest).toMatchObject({ entries: 5000, truncated: true, depthLimited: false, complete: false });
     expect(tree.split("\n")).toHaveLength(5002);
   });
 
@@ -194,7 +196,7 @@ describe("what a model sees of file:tree", () => {
     expect(await ground.render("tree", {})).toEqual({
       kind: "text",
       text: "r/\n\ta/\n\t\tb\n",
-      rest: { truncated: false, entries: 2, depthLimited: false },
+      rest: { truncated: false, entries: 2, depthLimited: false, complete: true },
     });
     expect(await ground.render("tree", { maxEntries: 1 })).toMatchObject({
       rest: { truncated: true, entries: 1 },

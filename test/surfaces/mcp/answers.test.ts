@@ -106,7 +106,7 @@ describe("a body comes as", () => {
   test("compact JSON for a list, and nothing beside", async () => {
     const answer = await call("file_list", { root: "r", path: "dir", limit: 1 });
     expect(textOf(answer)).toMatch(
-      /^\{"entries":\[\{"name":"sub","type":"directory","size":0,"modified":\d+\}\],"total":2,"truncated":true\}$/,
+      /^\{"entries":\[\{"name":"sub","type":"directory","size":0,"modified":\d+\}\],"total":2,"truncated":true,"complete":false,"reason":"limit"\}$/,
     );
     expect(restOf(answer)).toBeUndefined();
   });
@@ -114,7 +114,7 @@ describe("a body comes as", () => {
   test("text for a tree", async () => {
     const answer = await call("file_tree", { root: "r", path: "dir" });
     expect(textOf(answer)).toBe("r/dir/\n\tsub/\n\t\tc.txt\n\tä b#?%.bin\n");
-    expect(restOf(answer)).toEqual({ truncated: false, entries: 3, depthLimited: false });
+    expect(restOf(answer)).toEqual({ truncated: false, entries: 3, depthLimited: false, complete: true });
   });
 
   test.each(Object.entries(IMAGES))("an image block: %s", async (mimeType, bytes) => {

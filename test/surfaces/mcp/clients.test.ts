@@ -63,6 +63,7 @@ describe.each(combinations)("%s over %s", (client, transport) => {
       entries: [{ name: "a.txt", type: "file", size: 8, modified: expect.any(Number) }],
       total: 1,
       truncated: false,
+      complete: true,
     });
     expect(await body("file_tree", { root: "tmp", path: folder, info: "size" })).toBe(
       `tmp/${folder}/\n\ta.txt (8 B)\n`,

@@ -1,0 +1,74 @@
+import type { WalkContent } from "../core/backend.js";
+import type { Io } from "../core/io.js";
+import type { CallScope } from "../core/scope.js";
+import type { Name } from "../jail/directory.js";
+import { type Pinned, READ, release } from "../jail/handles.js";
+import type { Jail } from "../jail/jail.js";
+import { closeNow, quietly } from "../jail/sys.js";
+
+/** Room for most files of a source tree at once. */
+const FIRST_BYTES = 262_144;
+
+/** Reads whole files by the handle of the directory they stand in, all into one buffer. */
+export class FileTaker {
+  readonly #jail: Jail;
+  readonly #scope: CallScope;
+  #buffer: Buffer | undefined;
+
+  constructor(jail: Jail, scope: CallScope) {
+    this.#jail = jail;
+    this.#scope = scope;
+  }
+
+  /** `undefined`: it is gone, or no regular file any more. What is returned is overwritten by the next call. */
+  *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
+    // A name without text cannot be pinned.
+    if (typeof raw !== "string") return undefined;
+    const { handles, crossDevice, top } = this.#jail;
+    let isThere = false;
+    const content = yield* quietly(
+      (function* (taker: FileTaker): Io<WalkContent | undefined> {
+        const file = yield* handles.pin(directory, raw);
+        if (file === undefined) return undefined;
+        try {
+          isThere = file.stat.isFile();
+          // An overlay gives files numbers of their layers, so their directory decides.
+          if (!isThere || !(crossDevice || directory.stat.dev === top.stat.dev)) return undefined;
+          if (file.stat.size > maxBytes) return "too large";
+          return yield* taker.#read(file, maxBytes);
+        } finally {
+          release(file);
+        }
+      })(this),
+    );
+    return content ?? (isThere ? "unreadable" : undefined);
+  }
+
+  *#read(file: Pinned, maxBytes: number): Io<WalkContent> {
+    const fd = yield* this.#jail.handles.reopen(file, READ);
+    try {
+      let done = 0;
+      for (;;) {
+        // One byte more than expected shows the end in the same call.
+        const buffer = this.#room(done, Math.max(file.stat.size, done) + 1);
+        const count = yield* this.#jail.sys.read(fd, buffer, done, done);
+        done += count;
+        if (done > maxBytes) return "too large";
+        if (count === 0 || done < buffer.length) return buffer.subarray(0, done);
+        yield* this.#scope.breathe();
+      }
+    } finally {
+      closeNow(fd);
+    }
+  }
+
+  /** The buffer, cut to at least `bytes`; what stands in its first `kept` bytes stays. */
+  #room(kept: number, bytes: number): Buffer {
+    if (this.#buffer === undefined || this.#buffer.length < bytes) {
+      const larger = Buffer.allocUnsafe(Math.max(FIRST_BYTES, bytes, 2 * kept));
+      if (kept > 0) this.#buffer?.copy(larger, 0, 0, kept);
+      this.#buffer = larger;
+    }
+    return this.#buffer.subarray(0, Math.max(bytes, kept + 1));
+  }
+}

@@ -1,0 +1,167 @@
+import type { Rendering } from "../core/adapter.js";
+import type { Visit, WalkEntry } from "../core/backend.js";
+import type { Incomplete } from "../core/completeness.js";
+import type { Operation, PathCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { escapeText, notFound } from "../core/texts.js";
+import type { DuInput, DuOutput } from "../schema/types.js";
+import { compareVisits } from "../search/order.js";
+import { HiddenCount, MOST_VISITED, Patience } from "../search/sieve.js";
+import { hintOf, patienceMs } from "./search.js";
+
+const PATIENCE_MS = 10_000;
+const USUAL_LIMIT = 100;
+
+/** What is below a path takes. */
+export const du: Operation<DuInput, DuOutput> = {
+  name: "du",
+  on: "path",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
+  async run(input, call) {
+    const { root, path, access } = call;
+    const found = await root.backend.stat(path, access);
+    if (found === undefined) throw notFound(access.place);
+    const sum = new SizeSum(input, call);
+    if (found.type !== "directory") return sum.ofFile(found.type === "file" ? found.size : 0);
+    const { visit, visitDenied, unreadable } = sum;
+    await root.backend.walk(path, { visit, visitDenied, unreadable, sizes: true }, access);
+    return sum.answer();
+  },
+  render,
+};
+
+/** A named entry and all below it. */
+interface Sum {
+  readonly path: readonly string[];
+  readonly isDirectory: boolean;
+  bytes: number;
+  files: number;
+}
+
+class SizeSum {
+  readonly #call: PathCall;
+  readonly #depth: number;
+  readonly #limit: number;
+  readonly #patience: Patience;
+  readonly #hidden = new HiddenCount();
+  readonly #seen = new Set<string>();
+  readonly #names: string[] = [];
+  /** Sums of the directories that the walk is in, as deep as they are named. */
+  readonly #open: Sum[] = [];
+  readonly #children: Sum[] = [];
+  #bytes = 0;
+  #files = 0;
+  #directories = 0;
+  #visited = 0;
+  #stopped: Incomplete | undefined;
+
+  constructor(input: DuInput, call: PathCall) {
+    this.#call = call;
+    this.#depth = input.depth ?? 1;
+    this.#limit = input.limit ?? USUAL_LIMIT;
+    const { scope } = call.access;
+    this.#patience = new Patience(scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
+  }
+
+  readonly visit: Visit = (entry) => this.#take(entry, true);
+  /** What is denied is counted, and not named. */
+  readonly visitDenied: Visit = (entry) => {
+    const step = this.#take(entry, false);
+    if (step !== "stop" && !this.#isBelowDenied(entry)) this.#hidden.add("policy");
+    return step;
+  };
+  readonly unreadable = (): void => this.#hidden.add("unreadable");
+
+  ofFile(bytes: number): DuOutput {
+    this.#bytes = bytes;
+    this.#files = 1;
+    return this.answer();
+  }
+
+  answer(): DuOutput {
+    this.#children.sort((a, b) => b.bytes - a.bytes || compareVisits(a.path, b.path));
+    const shown = this.#children.slice(0, this.#limit);
+    const reason = this.#stopped ?? (shown.length < this.#children.length ? "limit" : undefined);
+    const { segments, text } = this.#call.path;
+    const completeness = { ...(reason === undefined ? {} : { reason }), ...this.#hidden.part() };
+    return {
+      path: text,
+      ...{ bytes: this.#bytes, files: this.#files, directories: this.#directories },
+      children: shown.map(({ path, isDirectory, bytes, files }) => ({
+        path: `${[...segments, ...path].join("/")}${isDirectory ? "/" : ""}`,
+        ...{ bytes, files },
+      })),
+      timedOut: this.#stopped === "timeout",
+      complete: reason === undefined,
+      ...completeness,
+      ...hintOf(completeness, ADVICE),
+    };
+  }
+
+  #deniedDepth = Number.POSITIVE_INFINITY;
+
+  /** Of a denied directory, only itself is counted as hidden. */
+  #isBelowDenied({ depth, type }: WalkEntry): boolean {
+    if (depth > this.#deniedDepth) return true;
+    this.#deniedDepth = type === "directory" ? depth : Number.POSITIVE_INFINITY;
+    return false;
+  }
+
+  #take(entry: WalkEntry, isNamed: boolean): "enter" | "skip" | "stop" {
+    if (isNamed) this.#deniedDepth = Number.POSITIVE_INFINITY;
+    if (this.#visited > 0 && this.#patience.isOver) return this.#stop("timeout");
+    if (this.#visited >= MOST_VISITED) return this.#stop("visited");
+    this.#visited++;
+    const { name, type, depth } = entry;
+    this.#names.length = depth - 1;
+    this.#names.push(name);
+    this.#open.length = Math.min(this.#open.length, depth - 1);
+    const isDirectory = type === "directory";
+    const own = isNamed && depth <= this.#depth && type !== "symlink" ? this.#name(isDirectory) : undefined;
+    if (type === "file") this.#count(entry, own);
+    else if (isDirectory) this.#directories++;
+    else if (type === "symlink") this.#hidden.add("symlinks");
+    if (isDirectory && own !== undefined) this.#open.push(own);
+    return isDirectory ? "enter" : "skip";
+  }
+
+  #name(isDirectory: boolean): Sum {
+    const sum = { path: [...this.#names], isDirectory, bytes: 0, files: 0 };
+    this.#children.push(sum);
+    return sum;
+  }
+
+  #count({ size = 0, identity }: WalkEntry, own: Sum | undefined): void {
+    if (identity !== undefined) {
+      if (this.#seen.has(identity)) return;
+      this.#seen.add(identity);
+    }
+    this.#bytes += size;
+    this.#files++;
+    for (const sum of own === undefined ? this.#open : [...this.#open, own]) {
+      sum.bytes += size;
+      sum.files++;
+    }
+  }
+
+  #stop(reason: Incomplete): "stop" {
+    this.#stopped = reason;
+    return "stop";
+  }
+}
+
+const ADVICE = {
+  limit: "Pass a larger limit",
+  timeout: "Sums are too low: pass a larger timeoutMs, or a deeper path",
+  visited: "Sums are too low: pass a deeper path",
+};
+
+function render({ children, ...rest }: DuOutput): Rendering {
+  const lines = children.map(({ path, bytes }) => `${bytes}\t${escapeText(path)}\n`);
+  const { path, bytes, files, directories, hint } = rest;
+  const total = `${bytes}\t${escapeText(path === "" ? "/" : path)} (${files} files, ${directories} directories)\n`;
+  return { kind: "text", text: total + lines.join(""), rest, ...(hint === undefined ? {} : { note: hint }) };
+}

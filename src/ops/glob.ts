@@ -1,0 +1,180 @@
+import type { Rendering } from "../core/adapter.js";
+import type { Visit, WalkEntry } from "../core/backend.js";
+import type { Incomplete } from "../core/completeness.js";
+import type { Operation, PathCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { escapeText } from "../core/texts.js";
+import type { GlobInput, GlobOutput } from "../schema/types.js";
+import { type Binding, type Resume, readCursor, refusedCursor, writeCursor } from "../search/cursor.js";
+import { compileGlobs, type Globs } from "../search/globs.js";
+import { compareVisits } from "../search/order.js";
+import { Patience, Sieve } from "../search/sieve.js";
+import { baseIsGit, baseOf, hintOf, ignoreRules, namesGit, patienceMs } from "./search.js";
+
+const PATIENCE_MS = 5000;
+const USUAL_LIMIT = 200;
+
+/** Paths by their names. */
+export const glob: Operation<GlobInput, GlobOutput> = {
+  name: "glob",
+  on: "places",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
+  async run(input, call) {
+    const base = baseOf(input, call);
+    const patterns = await compileGlobs(input.pattern, "pattern");
+    const exclude = input.exclude === undefined ? undefined : await compileGlobs(input.exclude, "exclude");
+    const binding = bindingOf(input, base);
+    const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
+    if (resume !== undefined && input.sort === "modified") throw refusedCursor();
+    const ignore = await ignoreRules(input, { base, call });
+    const search = new GlobSearch(input, { base, patterns, exclude, resume });
+    const sieve = new Sieve({
+      base: base.path.segments,
+      patience: new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits)),
+      ...{ ignore, resume },
+      entersGit: namesGit(input.pattern) || baseIsGit(base.path.segments),
+      concerns: (path, isDirectory) => search.concerns(path, isDirectory),
+    });
+    const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
+    await base.root.backend.walk(base.path, options, base.access);
+    if (resume?.isLost === true) throw refusedCursor();
+    return search.answer(sieve, binding);
+  },
+  render,
+};
+
+const bindingOf = (input: GlobInput, { root, path, caller }: PathCall): Binding => {
+  const { pattern, exclude, type, ignore, sort } = input;
+  return ["glob", root.name, path.text, caller, pattern, exclude, type, ignore, sort];
+};
+
+interface Found {
+  readonly path: readonly string[];
+  readonly shown: string;
+  readonly modified: number;
+}
+
+interface GlobSearchParts {
+  readonly base: PathCall;
+  readonly patterns: Globs;
+  readonly exclude: Globs | undefined;
+  readonly resume: Resume | undefined;
+}
+
+class GlobSearch {
+  readonly #input: GlobInput;
+  readonly #parts: GlobSearchParts;
+  readonly #limit: number;
+  readonly #depth: number;
+  readonly #found: Found[] = [];
+  #total: number;
+
+  constructor(input: GlobInput, parts: GlobSearchParts) {
+    this.#input = input;
+    this.#parts = parts;
+    this.#limit = input.limit ?? USUAL_LIMIT;
+    this.#depth = parts.base.path.segments.length;
+    this.#total = parts.resume?.counted ?? 0;
+  }
+
+  /** Whether an entry matches, or may hold what does. */
+  concerns(path: readonly string[], isDirectory: boolean): boolean {
+    const below = path.slice(this.#depth);
+    if (this.#isExcluded(below, isDirectory)) return false;
+    const { patterns } = this.#parts;
+    if (isDirectory && patterns.reaches(below)) return true;
+    return this.#wants(isDirectory ? "directory" : "file") && patterns.matches(below.join("/"), isDirectory);
+  }
+
+  visitor(sieve: Sieve): Visit {
+    return (entry) => {
+      const sifted = sieve.look(entry);
+      if (sifted.kind === "stop") return "stop";
+      if (sifted.kind === "out") return "skip";
+      const { path } = sifted;
+      const below = path.slice(this.#depth);
+      const isDirectory = entry.type === "directory";
+      if (this.#isExcluded(below, isDirectory)) return "skip";
+      const isNew = sifted.kind === "in" && !sifted.isLast;
+      if (isNew) this.#take(entry, path, sieve);
+      return isDirectory && this.#parts.patterns.reaches(below) ? "enter" : "skip";
+    };
+  }
+
+  #take(entry: WalkEntry, path: readonly string[], sieve: Sieve): void {
+    const isDirectory = entry.type === "directory";
+    const isWanted = this.#wants(entry.type);
+    if (!isWanted && entry.type !== "symlink") return;
+    if (!this.#parts.patterns.matches(path.slice(this.#depth).join("/"), isDirectory)) return;
+    // What a link leads to is not told: it may be what was looked for.
+    if (!isWanted) {
+      sieve.hidden.add("symlinks");
+      return;
+    }
+    this.#total++;
+    const isSorted = this.#input.sort === "modified";
+    if (!isSorted && this.#found.length >= this.#limit) return;
+    const shown = `${path.join("/")}${isDirectory ? "/" : ""}`;
+    this.#found.push({ path, shown, modified: entry.modified ?? 0 });
+  }
+
+  #wants(type: WalkEntry["type"]): boolean {
+    const { type: wanted = "file" } = this.#input;
+    return wanted === "any" || wanted === type;
+  }
+
+  #isExcluded(below: readonly string[], isDirectory: boolean): boolean {
+    return this.#parts.exclude?.matches(below.join("/"), isDirectory) === true;
+  }
+
+  answer(sieve: Sieve, binding: Binding): GlobOutput {
+    const isSorted = this.#input.sort === "modified";
+    if (isSorted) this.#found.sort((a, b) => b.modified - a.modified || compareVisits(a.path, b.path));
+    const shown = this.#found.slice(0, this.#limit);
+    const before = this.#parts.resume?.counted ?? 0;
+    const isCut = this.#total - before > shown.length;
+    const reason: Incomplete | undefined = isCut ? "limit" : sieve.stopped;
+    const last = isCut ? (shown.at(-1)?.path ?? []) : sieve.reached;
+    // Files that change in between would be missed or come twice, so what is sorted by time has one page.
+    const goesOn = reason !== undefined && !isSorted && last.length > 0;
+    const counted = before + shown.length;
+    const completeness = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(goesOn ? { nextCursor: writeCursor(binding, { path: last, line: 0, counted }) } : {}),
+      ...sieve.hidden.part(),
+    };
+    return {
+      paths: shown.map((one) => one.shown),
+      totalMatches: this.#total,
+      countIsComplete: sieve.stopped === undefined,
+      timedOut: sieve.stopped === "timeout",
+      complete: reason === undefined,
+      ...completeness,
+      ...hintOf(completeness, ADVICE),
+    };
+  }
+}
+
+const ADVICE = {
+  limit: "Pass a larger limit or a narrower pattern",
+  timeout: "Pass a larger timeoutMs, or a deeper path",
+  visited: "Pass a deeper path",
+};
+
+function render({ paths, ...rest }: GlobOutput): Rendering {
+  const text = paths.map((path) => `${escapeText(path)}\n`).join("");
+  const note = noteOf({ shown: paths.length, ...rest });
+  return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
+}
+
+function noteOf({ shown, totalMatches, countIsComplete, nextCursor, hint, complete }: Noted): string | undefined {
+  const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
+  if (complete) return shown > 0 ? hint : `No match${hint === undefined ? "" : `. ${hint}`}`;
+  const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;
+  return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
+}
+
+type Noted = Omit<GlobOutput, "paths"> & { readonly shown: number };

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { invalidInput } from "../core/texts.js";
+import { compareVisits, isWithin } from "./order.js";
+
+/** How far an enumeration has come. */
+export interface Position {
+  /** Segments of the last entry that is done with, below the root. */
+  readonly path: readonly string[];
+  /** Of that file: the last line that is done with; 0: all of it. */
+  readonly line: number;
+  /** Items that were counted before. */
+  readonly counted: number;
+}
+
+/** What a cursor is for: root, input, caller. Another use is refused. */
+export type Binding = readonly unknown[];
+
+const SEAL_BYTES = 10;
+const HASH_BYTES = 8;
+/** With everything else, a cursor has at most 200 characters. */
+const MOST_PATH_BYTES = 110;
+
+/** Where an entry stands, seen from where the last answer ended. */
+export type Standing = "before" | "above" | "last" | "after";
+
+/** Tells what has been answered already. */
+export class Resume {
+  readonly line: number;
+  readonly counted: number;
+  readonly #path: readonly string[];
+  /** Of the whole path, where only its first segments would fit. */
+  readonly #hash: string | undefined;
+  #isFound = false;
+
+  constructor(position: Position, hash?: string) {
+    this.#path = position.path;
+    this.line = position.line;
+    this.counted = position.counted;
+    this.#hash = hash;
+  }
+
+  /** Whether the place was seen, if it had to be. Without it nobody can tell what has been answered. */
+  get isLost(): boolean {
+    return this.#hash !== undefined && !this.#isFound;
+  }
+
+  /** To be asked of each entry in the order of the walk. */
+  standing(segments: readonly string[]): Standing {
+    if (this.#hash !== undefined && isWithin(this.#path, segments) && segments.length > this.#path.length) {
+      if (this.#isFound) return "after";
+      this.#isFound = hashOf(segments) === this.#hash;
+      return this.#isFound ? "last" : "above";
+    }
+    const order = compareVisits(segments, this.#path);
+    if (order > 0) return "after";
+    if (order === 0) return this.#hash === undefined ? "last" : "above";
+    return isWithin(segments, this.#path) ? "above" : "before";
+  }
+}
+
+/** Says where to go on, in at most 200 characters. */
+export function writeCursor(binding: Binding, { path, line, counted }: Position): string {
+  const whole = path.join("/");
+  const isWhole = Buffer.byteLength(whole) <= MOST_PATH_BYTES;
+  const kept: string[] = [];
+  if (!isWhole) {
+    let bytes = 0;
+    for (const name of path) {
+      bytes += Buffer.byteLength(name) + 1;
+      if (bytes > MOST_PATH_BYTES) break;
+      kept.push(name);
+    }
+  }
+  const head = Buffer.alloc(9);
+  head.writeUInt8(isWhole ? 0 : 1, 0);
+  head.writeUInt32BE(line, 1);
+  head.writeUInt32BE(Math.min(counted, 0xffff_ffff), 5);
+  const body = Buffer.concat([
+    head,
+    ...(isWhole ? [] : [Buffer.from(hashOf(path), "hex")]),
+    Buffer.from(isWhole ? whole : kept.join("/")),
+  ]);
+  return Buffer.concat([sealOf(binding, body), body]).toString("base64url");
+}
+
+/** @throws INVALID_INPUT unless it was made for this very search */
+export function readCursor(binding: Binding, text: string): Resume {
+  const bytes = Buffer.from(text, "base64url");
+  const body = bytes.subarray(SEAL_BYTES);
+  if (body.length < 9 || !sealOf(binding, body).equals(bytes.subarray(0, SEAL_BYTES))) throw refusedCursor();
+  const isWhole = body.readUInt8(0) === 0;
+  const at = isWhole ? 9 : 9 + HASH_BYTES;
+  const path = body.subarray(at).toString("utf8");
+  const position = {
+    path: path === "" ? [] : path.split("/"),
+    line: body.readUInt32BE(1),
+    counted: body.readUInt32BE(5),
+  };
+  return new Resume(position, isWhole ? undefined : body.subarray(9, at).toString("hex"));
+}
+
+export const refusedCursor = (): Error =>
+  invalidInput(
+    "'cursor' must be the nextCursor of the same call: same root, input and caller. Leave it out to start again",
+    "/cursor",
+    "nextCursor",
+  );
+
+/**
+ * Binds a cursor to its search. It is no secret: a cursor only says where to begin, in a search that the caller may make
+ * anyway, so that a forged one gives nothing; the seal is against mistakes.
+ */
+function sealOf(binding: Binding, body: Buffer): Buffer {
+  return createHash("sha256")
+    .update(JSON.stringify(binding))
+    .update("\0")
+    .update(body)
+    .digest()
+    .subarray(0, SEAL_BYTES);
+}
+
+const hashOf = (path: readonly string[]): string =>
+  createHash("sha256")
+    .update(path.join("/"))
+    .digest("hex")
+    .slice(0, 2 * HASH_BYTES);

@@ -1,0 +1,163 @@
+import type { WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
+import type { HiddenKind, Incomplete } from "../core/completeness.js";
+import type { CallScope } from "../core/scope.js";
+import type { Resume } from "./cursor.js";
+import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
+
+/** Most entries that one walk looks at. */
+export const MOST_VISITED = 200_000;
+/** Left of the call's own time when an answer is put together. */
+const RESERVE_MS = 250;
+
+/** Time in which an operation answers with what it has. */
+export class Patience {
+  readonly #scope: CallScope;
+  readonly #endsAt: number;
+
+  constructor(scope: CallScope, timeoutMs: number) {
+    this.#scope = scope;
+    const left = scope.remainingMs();
+    this.#endsAt = Math.max(RESERVE_MS, left - timeoutMs);
+  }
+
+  get isOver(): boolean {
+    return this.#scope.remainingMs() <= this.#endsAt;
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#scope.remainingMs() - this.#endsAt);
+  }
+}
+
+/** Counts what an enumeration leaves out. */
+export class HiddenCount {
+  readonly #counts = new Map<HiddenKind, number>();
+
+  add(kind: HiddenKind): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+  }
+
+  get(kind: HiddenKind): number {
+    return this.#counts.get(kind) ?? 0;
+  }
+
+  /** As a part of an answer: nothing where nothing is hidden. */
+  part(): { hidden?: { [kind in HiddenKind]?: number } } {
+    return this.#counts.size === 0 ? {} : { hidden: Object.fromEntries(this.#counts) };
+  }
+}
+
+/** What an entry is to an enumeration. `directory`: whether it may be entered. */
+export type Sifted =
+  | { readonly kind: "stop" }
+  | { readonly kind: "out" }
+  /** It was answered before. */
+  | { readonly kind: "done"; readonly path: readonly string[] }
+  | { readonly kind: "in"; readonly path: readonly string[]; readonly isLast: boolean };
+
+export interface SieveOptions {
+  /** Segments of the start directory below the root. */
+  readonly base: readonly string[];
+  readonly patience: Patience;
+  /** Absent: nothing is ignored. */
+  readonly ignore: IgnoreRules | undefined;
+  readonly entersGit: boolean;
+  readonly resume: Resume | undefined;
+  /** Whether an ignored or denied entry would have been an answer, or may hold one. */
+  readonly concerns: (path: readonly string[], isDirectory: boolean) => boolean;
+}
+
+/** Decides on every entry that a walk meets what all searches decide alike, and counts what they leave out. */
+export class Sieve {
+  readonly hidden = new HiddenCount();
+  readonly #options: SieveOptions;
+  readonly #names: string[];
+  #visited = 0;
+  #stopped: Incomplete | undefined;
+  /** The last entry that was looked at, and all before it. */
+  #reached: readonly string[] = [];
+
+  constructor(options: SieveOptions) {
+    this.#options = options;
+    this.#names = [...options.base];
+  }
+
+  /** Why the walk was ended early. */
+  get stopped(): Incomplete | undefined {
+    return this.#stopped;
+  }
+
+  get reached(): readonly string[] {
+    return this.#reached;
+  }
+
+  /** What the walk is to read for the sieve. */
+  rules(): Pick<WalkOptions, "rules" | "unreadable" | "visitDenied"> {
+    const { ignore, base } = this.#options;
+    const unreadable = () => this.hidden.add("unreadable");
+    const visitDenied = (entry: WalkEntry) => this.deny(entry);
+    if (ignore === undefined) return { unreadable, visitDenied };
+    const found = (depth: number, contents: readonly (WalkContent | undefined)[]) =>
+      ignore.enter(
+        this.#names.slice(0, base.length + depth),
+        contents.map((content) => (Buffer.isBuffer(content) ? content : undefined)),
+      );
+    return { unreadable, visitDenied, rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
+  }
+
+  /** To be asked of each entry, in the order of the walk. */
+  look(entry: WalkEntry): Sifted {
+    const { patience, resume } = this.#options;
+    this.#trail(entry);
+    // Each call gets ahead by one entry at least.
+    if (this.#visited > 0 && patience.isOver) return this.stop("timeout");
+    const path = [...this.#names];
+    const standing = resume?.standing(path) ?? "after";
+    if (standing === "before") return OUT;
+    if (standing === "after") {
+      if (this.#visited >= MOST_VISITED) return this.stop("visited");
+      this.#visited++;
+      this.#reached = path;
+    }
+    if (this.#isOut(entry, path, standing === "after")) return OUT;
+    return standing === "above" ? { kind: "done", path } : { kind: "in", path, isLast: standing === "last" };
+  }
+
+  /** To be asked of each entry that the policy denies; what is below a denied directory is not looked at. */
+  deny(entry: WalkEntry): "skip" | "stop" {
+    const { patience, resume, concerns } = this.#options;
+    this.#trail(entry);
+    if (this.#visited > 0 && patience.isOver) {
+      this.stop("timeout");
+      return "stop";
+    }
+    const path = [...this.#names];
+    const isNew = (resume?.standing(path) ?? "after") === "after";
+    if (isNew && concerns(path, entry.type === "directory")) this.hidden.add("policy");
+    return "skip";
+  }
+
+  stop(reason: Incomplete): Sifted {
+    this.#stopped ??= reason;
+    return STOP;
+  }
+
+  #trail({ depth, name }: WalkEntry): void {
+    this.#names.length = this.#options.base.length + depth - 1;
+    this.#names.push(name);
+  }
+
+  #isOut(entry: WalkEntry, path: readonly string[], counts: boolean): boolean {
+    const { ignore, entersGit, concerns } = this.#options;
+    if (entry.name === ".git" && !entersGit) return true;
+    const isDirectory = entry.type === "directory";
+    const isIgnored = ignore?.ignores(path, isDirectory) === true;
+    const kind = isIgnored ? "gitignored" : entry.unreachable === true ? "unreadable" : undefined;
+    if (kind === undefined) return false;
+    if (counts && concerns(path, isDirectory)) this.hidden.add(kind);
+    return true;
+  }
+}
+
+const OUT: Sifted = { kind: "out" };
+const STOP: Sifted = { kind: "stop" };

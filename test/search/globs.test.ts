@@ -1,0 +1,126 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import picomatch from "picomatch";
+import { FileAdapterError } from "../../src/core/errors.js";
+import { compileGlobs } from "../../src/search/globs.js";
+
+const matches = async (pattern: string, path: string): Promise<boolean> =>
+  (await compileGlobs(pattern, "pattern")).matches(path, false);
+
+describe("a glob", () => {
+  const rows: readonly [string, readonly string[], readonly string[]][] = [
+    ["*", ["a", ".a"], ["a/b"]],
+    ["**", ["a", "a/b", ".x/.y"], []],
+    ["**/*.ts", ["a.ts", "a/b.ts", ".x/.y.ts"], ["a.tsx", "ts"]],
+    ["a/**", ["a", "a/b", "a/b/c"], ["ab", "b/a"]],
+    ["a/**/b", ["a/b", "a/x/b", "a/x/y/b"], ["ab", "a/xb"]],
+    ["**/a/**", ["a", "x/a", "x/a/y"], ["ba", "x/ab"]],
+    ["a**b", ["ab", "axxb"], ["a/b"]],
+    ["a?b", ["axb", "a😀b"], ["a/b", "ab"]],
+    ["[a-c]x", ["ax", "cx"], ["dx", "Ax"]],
+    ["[!a]x", ["bx"], ["ax", "/x"]],
+    ["[^a]x", ["bx"], ["ax"]],
+    ["[]a]x", ["]x", "ax"], ["bx"]],
+    ["[[:digit:]]x", ["1x"], ["ax"]],
+    ["[\\]a-]x", ["]x", "-x", "ax"], ["bx"]],
+    ["{a,b/c}.ts", ["a.ts", "b/c.ts"], ["b.ts"]],
+    ["{a,{b,c}d}", ["a", "bd", "cd"], ["b", "ad"]],
+    ["{**/x,y}", ["x", "a/x", "y"], ["a/y"]],
+    ["{a}", ["{a}"], ["a"]],
+    ["{1..3}", ["1", "3"], ["4"]],
+    ["{8..11}", ["8", "10"], ["1", "12"]],
+    ["{a..c}x", ["bx"], ["dx"]],
+    ["@(a|b)c", ["ac", "bc"], ["c"]],
+    ["+(a|b)", ["a", "abab"], [""]],
+    ["?(a)b", ["b", "ab"], ["aab"]],
+    ["(a|b)c", ["ac"], ["c"]],
+    ["app/(group)/page", ["app/(group)/page"], ["app/group/page"]],
+    ["\\*", ["*"], ["a"]],
+    ["a.b+c$", ["a.b+c$"], ["axb+c$", "a.bbc$"]],
+    ["./a", ["a"], []],
+    ["a\nb", ["a\nb"], ["a"]],
+  ];
+  test.each(rows)("%s", async (pattern, yes, no) => {
+    for (const path of yes) expect([path, await matches(pattern, path)]).toEqual([path, true]);
+    for (const path of no) expect([path, await matches(pattern, path)]).toEqual([path, false]);
+  });
+
+  const wrong: readonly [string, string, number | undefined][] = [
+    ["", "it is empty", undefined],
+    ["a/[b", "'[' is not closed: at 2", 2],
+    ["[]", "'[' is not closed: at 0", 0],
+    ["x{a,b", "'{' is not closed: at 1", 1],
+    ["@(a", "'(' is not closed: at 1", 1],
+    ["/a", "must be relative to the path: at 0", 0],
+    ["a/../b", "'..' is not allowed", undefined],
+    ["..", "'..' is not allowed", undefined],
+    ["!a", "use exclude in place of '!': at 0", 0],
+    ["!(a)", "'!(…)' is not supported, use exclude: at 0", 0],
+    ["a\\", "it ends in a backslash: at 1", 1],
+    ["[a/b]", "'/' in a class: at 0", 0],
+    ["[z-a]", "a class or range in it is not valid", undefined],
+    ["{1..5000}", "a range may have 1000 members: at 0", 0],
+  ];
+  test.each(wrong)("is refused with its place: %p", async (pattern, reason, position) => {
+    const error = await matches(pattern, "x").catch((reason: unknown) => reason);
+    if (!(error instanceof FileAdapterError)) throw error;
+    expect([error.code, error.message, error.data["position"]]).toEqual([
+      "INVALID_PATTERN",
+      `Invalid pattern '${pattern}': ${reason}`,
+      position,
+    ]);
+  });
+
+  test("may have 1,000 characters, and there may be 20 of them", async () => {
+    expect(await matches("a".repeat(1000), "a".repeat(1000))).toBe(true);
+    await expect(matches("a".repeat(1001), "a")).rejects.toMatchObject({ code: "INVALID_PATTERN" });
+    const many = Array.from({ length: 20 }, (_, index) => `x${index}`);
+    expect((await compileGlobs(many, "pattern")).matches("x19", false)).toBe(true);
+    await expect(compileGlobs([...many, "y"], "pattern")).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(compileGlobs([], "pattern")).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  test("means what it means to picomatch", async () => {
+    const name = fc.string({ unit: fc.constantFrom("a", "b", ".", "A"), minLength: 1, maxLength: 3 });
+    const part = fc.oneof(
+      name,
+      fc.constantFrom("*", "?", "a*", "*b", "**", "[ab]", "[^a]", "{a,b}", "{a,b}*", "*.{a,b}", "@(a|b)"),
+    );
+    const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join("/"));
+    const isDots = (text: string) => text.split("/").some((one) => one === "." || one === "..");
+    await fc.assert(
+      fc.asyncProperty(pattern, path, async (glob, tested) => {
+        // Where a pattern ends in `/**` picomatch lets it stand for nothing only behind plain names; here it always may.
+        fc.pre(!isDots(glob) && !isDots(tested));
+        const isEnd = glob.endsWith("/**") && (await matches(glob.slice(0, -3), tested));
+        fc.pre(!isEnd);
+        expect(await matches(glob, tested)).toBe(picomatch.isMatch(tested, glob, { dot: true }));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("takes linear time, however many stars it has", async () => {
+    const hostile = `${"*a".repeat(400)}b`;
+    const path = "a".repeat(250);
+    expect(await matches(hostile, path)).toBe(false);
+    expect(await matches(`**/${"**/".repeat(300)}x`, "a/".repeat(500).slice(0, -1))).toBe(false);
+    expect(await matches("{a,{a,{a,{a,{a,{a,b}}}}}}".repeat(40), "a".repeat(41))).toBe(false);
+  });
+
+  test("knows where it can match at all", async () => {
+    const globs = await compileGlobs(["src/lib/*.ts", "docs/**", "*.md"], "pattern");
+    expect([[], ["src"], ["src", "lib"], ["docs", "a", "b"]].map((at) => globs.reaches(at))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect([["src", "other"], ["src", "lib", "x"], ["test"]].map((at) => globs.reaches(at))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+});
