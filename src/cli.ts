@@ -47,6 +47,11 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "drive export-key":
     case "drive import-key":
       return (await import("./cli/drive.js")).drive(command, context);
+    case "file":
+      return (await import("./cli/file.js")).file(command, context);
+    case "file help":
+      context.stdout.write((await import("./surfaces/cli/file-help.js")).fileHelp(command.topic));
+      return EXIT.ok;
     case "revoke":
       return (await import("./cli/revoke.js")).revoke(command, context);
   }

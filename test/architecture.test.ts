@@ -32,7 +32,7 @@ const MAY_USE_FILES = [
   /^audit\/file-sink\.ts$/,
   /^venue\/(asset-files|socket-file|state-dir|secrets|log|revocations)\.ts$/,
   /^drive\/store\//,
-  /^cli\/(load|check|key|token-files|drive-files)\.ts$/,
+  /^cli\/(load|check|key|token-files|drive-files|file-local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

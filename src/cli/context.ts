@@ -26,7 +26,7 @@ export class Unavailable extends Error {
 export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
 
 /** Writes, and waits until a long text has really left for a pipe. */
-export function print({ stdout }: Pick<CommandContext, "stdout">, text: string): Promise<void> {
+export function print({ stdout }: Pick<CommandContext, "stdout">, text: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.write(text, (error) => (error === undefined || error === null ? resolve() : reject(error)));
   });

@@ -3,6 +3,7 @@ import { escapeText } from "../../core/texts.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drive-arguments.js";
 import { parseDuration } from "./duration.js";
+import { type FileLine, parseFileLine } from "./file-line.js";
 import {
   COMMANDS,
   type CommandName,
@@ -32,8 +33,8 @@ export interface CallerSource {
 /** Which tools `mcp` offers. */
 export type ToolSet = "default" | "full";
 
-/** What `mcp` and `call` have in common. */
-interface OwnCalls {
+/** What `mcp`, `call` and the commands on files have in common. */
+export interface OwnCalls {
   readonly source: ConfigSource;
   readonly capsFile: string | undefined;
   /** `undefined`: the operator. */
@@ -90,6 +91,7 @@ export type Command =
       readonly out: string | undefined;
     }
   | DriveCommand
+  | FileLine
   | {
       readonly name: "revoke";
       /** Ids of tokens, or DIDs. */
@@ -100,6 +102,8 @@ export type Command =
 
 /** @param argv without node and script @throws UsageError */
 export function parseCommandLine(argv: readonly string[]): Command {
+  const onFiles = parseFileLine(argv);
+  if (onFiles !== undefined) return onFiles;
   const given = readOptions(argv);
   const { values, positionals, help } = given;
   const [first, ...others] = positionals;

@@ -1,5 +1,6 @@
 import { escapeText } from "../../core/texts.js";
 import { nearestName } from "../../schema/nearest.js";
+import { FILE_COMMANDS } from "./file-options.js";
 import { COMMANDS, type CommandName, checkedArgument, type HelpTopic, UsageError } from "./options.js";
 
 /** The command that the first words name, and the words behind it. @throws UsageError */
@@ -24,7 +25,8 @@ const commandsOf = (first: string): string[] => Object.keys(COMMANDS).filter((na
 const secondWords = (first: string): string[] => commandsOf(first).map((name) => name.slice(first.length + 1));
 
 function unknownCommand(text: string): UsageError {
-  const names = [...new Set(Object.keys(COMMANDS).map((name) => name.split(" ")[0] ?? "")), "help"];
+  const first = Object.keys(COMMANDS).map((name) => name.split(" ")[0] ?? "");
+  const names = [...new Set(first), "help", ...Object.keys(FILE_COMMANDS)];
   const near = nearestName(text, names);
   const advice = near === undefined ? `. Commands: ${names.join(", ")}` : ` - did you mean '${near}'?`;
   return new UsageError(`Unknown command '${escapeText(checkedArgument(text))}'${advice}`);

@@ -1,4 +1,5 @@
 import { DRIVE_TOPICS, DRIVES } from "./drive-help.js";
+import { FILE_USAGE } from "./file-help.js";
 import type { HelpTopic } from "./options.js";
 
 const CONFIG_OPTION = "  --config FILE           JSON5 configuration (see config.example.json5); none is searched for";
@@ -35,6 +36,7 @@ Usage
   venue-files drive gc [--dry-run] [--grace 24h] --config FILE
   venue-files drive export-key --user DID [--out FILE] --config FILE
   venue-files drive import-key FILE --user DID --config FILE
+${FILE_USAGE}
   venue-files help [command]    also --help, -h
   venue-files --version         also -V
 
@@ -49,6 +51,7 @@ Commands
   token inspect   say who gives whom what until when, and whether it holds
   token identity  make a token that says who you are, for clients that cannot sign, such as curl
   revoke          take back what a token gives, at once
+  ls, cat, …      work on files of roots as their namesakes of Unix do; see help ls
   drive …         look at the drives of users, move them between venues, check them; see help drive
 
 Options

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Command, parseCommandLine } from "../../../src/surfaces/cli/arguments.js";
 import { parseDuration, printDuration, printTime } from "../../../src/surfaces/cli/duration.js";
+import { FILE_COMMANDS } from "../../../src/surfaces/cli/file-options.js";
 import { helpText } from "../../../src/surfaces/cli/help.js";
 import { COMMANDS, type HelpTopic, OPTIONS, UsageError } from "../../../src/surfaces/cli/options.js";
+
+const ALL = ["serve, check, mcp, call, key, grant, token, revoke, drive, help", ...Object.keys(FILE_COMMANDS)].join(
+  ", ",
+);
 
 const none = { file: undefined, roots: [] };
 const read = { with: "file://docs/", can: "crud/read" };
@@ -122,23 +127,11 @@ describe("a command line is refused:", () => {
     ["--root a=.", "A command is missing. Try: venue-files serve"],
     ["srve", "Unknown command 'srve' - did you mean 'serve'?"],
     ["hepl", "Unknown command 'hepl' - did you mean 'help'?"],
-    [
-      "frobnicate",
-      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
-    ],
-    [
-      "help frobnicate",
-      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
-    ],
-    [
-      "frobnicate --help",
-      "Unknown command 'frobnicate'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
-    ],
+    ["frobnicate", `Unknown command 'frobnicate'. Commands: ${ALL}`],
+    ["help frobnicate", `Unknown command 'frobnicate'. Commands: ${ALL}`],
+    ["frobnicate --help", `Unknown command 'frobnicate'. Commands: ${ALL}`],
     ["help serve mcp", "'help' takes one command, not also 'mcp'"],
-    [
-      "toString",
-      "Unknown command 'toString'. Commands: serve, check, mcp, call, key, grant, token, revoke, drive, help",
-    ],
+    ["toString", `Unknown command 'toString'. Commands: ${ALL}`],
     ["serve --prt 1", "Unknown option '--prt' - did you mean '--port'?"],
     ["serve --frobnicate", "Unknown option '--frobnicate'"],
     ["serve --frobnicate=1", "Unknown option '--frobnicate'"],

@@ -1,0 +1,41 @@
+import type { OwnCalls } from "./arguments.js";
+import { type FileCommand, type FileCommandName, isFileCommand, readFileCommand } from "./file-options.js";
+import { UsageError } from "./options.js";
+
+/** A command on files, and by whom. */
+export type FileRun = { readonly name: "file"; readonly command: FileCommand } & OwnCalls;
+
+export type FileLine = FileRun | { readonly name: "file help"; readonly topic: FileCommandName };
+
+/** Options that may stand before the command, and take a value. */
+const LEADING = /^--(config|root|caps|key|proof)$/;
+
+/** @param argv without node and script @returns `undefined` for any other command line @throws UsageError */
+export function parseFileLine(argv: readonly string[]): FileLine | undefined {
+  const [first, topic, ...more] = argv;
+  if (first === "help" && isFileCommand(topic) && more.length === 0) return { name: "file help", topic };
+  const at = commandIndex(argv);
+  const name = argv[at];
+  if (!isFileCommand(name)) return undefined;
+  const command = readFileCommand(name, argv.toSpliced(at, 1));
+  return command === "help" ? { name: "file help", topic: name } : { name: "file", command, ...ownCalls(command) };
+}
+
+function commandIndex(argv: readonly string[]): number {
+  let index = 0;
+  while (argv[index]?.startsWith("--") === true) index += LEADING.test(argv[index] ?? "") ? 2 : 1;
+  return index;
+}
+
+function ownCalls({ values, lists }: FileCommand): OwnCalls {
+  const key = values.get("key");
+  const proofs = lists.get("proof") ?? [];
+  if (key === undefined && proofs.length > 0) {
+    throw new UsageError("--proof needs --key: without it the caller is the operator, who needs no proof");
+  }
+  return {
+    source: { file: values.get("config"), roots: lists.get("root") ?? [] },
+    capsFile: values.get("caps"),
+    caller: key === undefined ? undefined : { key, proofs },
+  };
+}

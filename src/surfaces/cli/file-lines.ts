@@ -1,0 +1,72 @@
+import { escapeText } from "../../core/texts.js";
+import type { Paint } from "./paint.js";
+import { table } from "./table.js";
+
+/** An entry of a directory as it is shown. */
+export interface ShownEntry {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+}
+
+const GAP = 2;
+const LETTERS: Readonly<Record<string, string>> = { directory: "d", symlink: "l", file: "-" };
+
+const shownName = ({ name, type }: ShownEntry, paint: Paint): string => {
+  const text = escapeText(name);
+  if (type === "directory") return paint(text, "directory");
+  return type === "symlink" ? paint(text, "link") : text;
+};
+
+/** One name a line. */
+export const nameLines = (entries: readonly ShownEntry[], paint: Paint): string =>
+  entries.map((entry) => `${shownName(entry, paint)}\n`).join("");
+
+/** Type, size and time before each name. */
+export function longLines(entries: readonly ShownEntry[], paint: Paint): string {
+  if (entries.length === 0) return "";
+  const widest = Math.max(...entries.map(({ size }) => String(size).length));
+  return entries
+    .map((entry) => {
+      const { type, size, modified } = entry;
+      const time = new Date(modified).toISOString().slice(0, 16).replace("T", " ");
+      return `${LETTERS[type] ?? "?"} ${String(size).padStart(widest)} ${time} ${shownName(entry, paint)}\n`;
+    })
+    .join("");
+}
+
+/** Names in as many columns as fit, read downwards. @param width of the terminal, in characters */
+export function columnLines(entries: readonly ShownEntry[], width: number, paint: Paint): string {
+  if (entries.length === 0) return "";
+  const column = Math.max(...entries.map(({ name }) => [...escapeText(name)].length)) + GAP;
+  const columns = Math.max(1, Math.floor((width + GAP) / column));
+  const rows = Math.ceil(entries.length / columns);
+  const line = (row: number): string => {
+    const cells = entries.filter((_, index) => index % rows === row);
+    const last = cells.length - 1;
+    return cells
+      .map((entry, index) => {
+        const gap = index === last ? 0 : column - [...escapeText(entry.name)].length;
+        return shownName(entry, paint) + " ".repeat(gap);
+      })
+      .join("");
+  };
+  return Array.from({ length: rows }, (_, row) => `${line(row)}\n`).join("");
+}
+
+/** A unified diff. */
+export function diffLines(diff: string, paint: Paint): string {
+  return diff.replace(/^([-+@]).*$/gm, (line, first: string) => {
+    if (/^(---|\+\+\+) /.test(line)) return line;
+    return paint(line, first === "+" ? "added" : first === "-" ? "removed" : "hunk");
+  });
+}
+
+/** A tree, with directories standing out. */
+export const treeLines = (tree: string, paint: Paint): string =>
+  tree.replace(/^(\t*)(.*\/)$/gm, (_, indent: string, name: string) => indent + paint(name, "directory"));
+
+/** Facts, one a line. */
+export const factLines = (facts: readonly (readonly [string, string])[]): string => `${table(facts)}\n`;

@@ -1,0 +1,139 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { escapeText } from "../../core/texts.js";
+import { nearestName } from "../../schema/nearest.js";
+import { checkedArgument, looksSecret, secretRefusal, UsageError } from "./options.js";
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+
+const FLAG = { type: "boolean" } as const;
+const VALUE = { type: "string" } as const;
+const MANY = { type: "string", multiple: true } as const;
+
+/** What every command on files takes. */
+const COMMON = {
+  ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY },
+  ...{ json: FLAG, help: { ...FLAG, short: "h" } },
+} as const satisfies Options;
+
+/** Commands on files with the options that their namesakes have. */
+export const FILE_COMMANDS = {
+  ls: { long: { ...FLAG, short: "l" }, all: { ...FLAG, short: "a" }, one: { ...FLAG, short: "1" } },
+  tree: { level: { ...VALUE, short: "L" }, size: { ...FLAG, short: "s" } },
+  cat: { number: { ...FLAG, short: "n" } },
+  head: { lines: { ...VALUE, short: "n" } },
+  tail: { lines: { ...VALUE, short: "n" } },
+  stat: {},
+  edit: {
+    ...{ old: VALUE, new: VALUE, expect: VALUE, edits: VALUE },
+    ...{ encoding: VALUE, "if-match": VALUE, "dry-run": { ...FLAG, short: "n" } },
+  },
+  put: { "no-clobber": { ...FLAG, short: "n" }, parents: { ...FLAG, short: "p" } },
+  get: { force: { ...FLAG, short: "f" } },
+  mkdir: { parents: { ...FLAG, short: "p" } },
+  rm: { recursive: { ...FLAG, short: "r" }, force: { ...FLAG, short: "f" } },
+  mv: { "no-clobber": { ...FLAG, short: "n" }, parents: { ...FLAG, short: "p" } },
+  cp: {
+    ...{ recursive: { ...FLAG, short: "r" }, "no-clobber": { ...FLAG, short: "n" } },
+    parents: { ...FLAG, short: "p" },
+  },
+} as const satisfies Readonly<Record<string, Options>>;
+
+export type FileCommandName = keyof typeof FILE_COMMANDS;
+
+/** A command on files, its words told apart. */
+export interface FileCommand {
+  readonly name: FileCommandName;
+  readonly flags: ReadonlySet<string>;
+  /** The last of each. */
+  readonly values: ReadonlyMap<string, string>;
+  /** Of options that may be repeated. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
+  readonly words: readonly string[];
+  readonly json: boolean;
+}
+
+export const isFileCommand = (name: string | undefined): name is FileCommandName =>
+  name !== undefined && Object.hasOwn(FILE_COMMANDS, name);
+
+/** @param argv behind the command @returns `"help"` for whoever asks for help @throws UsageError */
+export function readFileCommand(name: FileCommandName, argv: readonly string[]): FileCommand | "help" {
+  const options: Options = { ...COMMON, ...FILE_COMMANDS[name] };
+  const { tokens, positionals } = parseArgs({
+    args: [...argv],
+    ...{ options, allowPositionals: true, strict: false, tokens: true },
+  });
+  const given = tokens.filter((token) => token.kind === "option");
+  if (given.some((token) => token.name === "help")) return "help";
+  const flags = new Set<string>();
+  const values = new Map<string, string>();
+  const lists = new Map<string, readonly string[]>();
+  for (const token of given) {
+    const { name: option, rawName, value } = token;
+    const known = Object.hasOwn(options, option) ? options[option] : undefined;
+    if (known === undefined) throw unknownOption(name, rawName, Object.keys(options));
+    if (known.type === "boolean") {
+      if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
+      flags.add(option);
+      continue;
+    }
+    const text = checkedValue(token, option);
+    if (known.multiple === true) lists.set(option, [...(lists.get(option) ?? []), text]);
+    else if (values.has(option)) throw new UsageError(`${rawName} is given more than once`);
+    else values.set(option, text);
+  }
+  const words = positionals.map(checkedArgument);
+  return { name, flags, values, lists, words, json: flags.has("json") };
+}
+
+/** Texts of an edit are content, and may be anything. */
+const MAY_BE_ANYTHING: ReadonlySet<string> = new Set(["old", "new"]);
+
+interface OptionToken {
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function checkedValue({ rawName, value, inlineValue }: OptionToken, option: string): string {
+  if (value === undefined) throw new UsageError(`${rawName} needs a value`);
+  if (MAY_BE_ANYTHING.has(option)) return value;
+  // A forgotten value must not swallow the option behind it; a dash alone stands for a standard stream.
+  if (value === "" || (inlineValue !== true && /^-./.test(value))) throw new UsageError(`${rawName} needs a value`);
+  if (looksSecret(value)) throw new UsageError(secretRefusal(rawName));
+  return value;
+}
+
+function unknownOption(command: FileCommandName, rawName: string, known: readonly string[]): UsageError {
+  const near = nearestName(rawName.replace(/^-+/, ""), known);
+  const advice = near === undefined ? "" : ` - did you mean '--${near}'?`;
+  return new UsageError(`'${command}' has no option ${escapeText(rawName)}${advice}`);
+}
+
+/** A whole number that an option has. @throws UsageError */
+export function numberOf({ values }: FileCommand, option: string): number | undefined {
+  const text = values.get(option);
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`--${option} takes a whole number, not '${escapeText(text)}'`);
+}
+
+/** A path in a root, as `ROOT:PATH` names it. */
+export interface FilePlace {
+  readonly root: string;
+  readonly path: string;
+}
+
+/** @throws UsageError */
+export function placeOf(word: string): FilePlace {
+  const colon = word.indexOf(":");
+  if (colon > 0) return { root: word.slice(0, colon), path: word.slice(colon + 1) };
+  throw new UsageError(`'${escapeText(word)}' names no root: say ROOT:PATH, for example docs:notes/a.md`);
+}
+
+export const placeText = ({ root, path }: FilePlace): string => escapeText(`${root}:${path}`);
+
+/** The words of a command that takes a fixed number of them. @throws UsageError */
+export function wordsOf({ name, words }: FileCommand, ...what: readonly string[]): readonly string[] {
+  if (words.length === what.length) return words;
+  throw new UsageError(`'${name}' takes ${what.join(" and ")}: venue-files ${name} ${what.join(" ")}`);
+}

@@ -1,0 +1,19 @@
+/** What stands out on a terminal. */
+export type Paint = (text: string, what: keyof typeof CODES) => string;
+
+const CODES = {
+  directory: "1;34",
+  link: "36",
+  place: "35",
+  line: "32",
+  match: "1;31",
+  added: "32",
+  removed: "31",
+  hunk: "36",
+} as const;
+
+/** On a terminal. */
+export const coloured: Paint = (text, what) => (text === "" ? "" : `\u001b[${CODES[what]}m${text}\u001b[0m`);
+
+/** In a pipe. */
+export const plain: Paint = (text) => text;
