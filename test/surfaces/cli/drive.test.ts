@@ -230,7 +230,7 @@ describe("drive commands tell what is wrong", () => {
     writeFileSync(join(place.folder, "in.cad3"), toMultiCell(dir([["a", file(Buffer.from("x"), 5)]], 5)));
     expect(await ok(place.drive("ls", ...KEY))).toBe("notes\n");
     const finished = await place.drive("import", "in.cad3", "--drive", "notes", ...KEY);
-    expect(finished).toMatchObject({ status: 1, stderr: expect.stringContaining("read-only") });
+    expect(finished).toMatchObject({ status: 1, stderr: expect.stringContaining("Run the venue with the 'seed'") });
     const user = (await ok(place.run("key", "show", "./alice.key"))).trim();
     const key = await place.drive("export-key", "--user", user, "--out", "k");
     expect(key).toMatchObject({ status: 1, stdout: "" });
