@@ -60,6 +60,8 @@ const CALLS: readonly [string, object, object?][] = [
   ],
   ["mkdir", { path: "a/b", parents: true }],
   ["mkdir", { path: "" }],
+  ["move", { path: "a.json", to: "b.json" }],
+  ["copy", { path: "dir", to: "copied", recursive: true }],
   ["delete", { path: "dir", recursive: true }],
   ["delete", { path: "none" }],
 ];

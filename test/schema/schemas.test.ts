@@ -44,6 +44,7 @@ describe("the schemas of the operations", () => {
     const expected: Readonly<Record<string, string[]>> = {
       ...{ roots: [], list: ["root"], tree: ["root"] },
       readMany: ["root", "files"],
+      ...{ move: ["root", "path", "to"], copy: ["root", "path", "to"] },
       ...{ glob: ["root", "pattern"], du: ["root"] },
       transfer: ["root", "path", "direction"],
     };

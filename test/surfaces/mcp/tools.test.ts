@@ -8,7 +8,7 @@ import type { ListedTool } from "./sessions.js";
 
 afterAll(cleanUp);
 
-const CHANGING = ["file_write", "file_edit", "file_append", "file_mkdir", "file_delete"];
+const CHANGING = ["file_write", "file_edit", "file_append", "file_mkdir", "file_move", "file_copy", "file_delete"];
 
 async function toolsOf(args: readonly string[], cwd: string): Promise<readonly ListedTool[]> {
   const raw = await startRaw(args, { cwd });
@@ -86,6 +86,8 @@ describe("each tool", () => {
     ["file_edit", false, true, false],
     ["file_append", false, false, false],
     ["file_mkdir", false, false, true],
+    ["file_move", false, true, false],
+    ["file_copy", false, true, false],
     ["file_delete", false, true, true],
     ["file_transfer", false, false, false],
   ])("has its hints: %s", (name, readOnlyHint, destructiveHint, idempotentHint) => {
