@@ -5,12 +5,15 @@ import { attribute } from "../core/attribute.js";
 import type { Caller, NameCaller } from "../core/caller.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { packageVersion } from "../version.js";
+import { briefTool } from "./brief-tool.js";
 import type { HostedOperation } from "./catalogue.js";
 import { inToolOrder, isInToolSet } from "./tool-sets.js";
 import type { VenueHost } from "./venue.js";
 
 const INSTRUCTIONS =
-  "Files in named roots. Start with file_roots, then file_tree. Paths are relative to a root. Errors carry a code; a denial is final.";
+  "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself. " +
+  'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; else CONFLICT. ' +
+  "Errors carry a code; a denial is final.";
 
 /** What every MCP connection of a venue has in common. */
 export interface McpParts {
@@ -38,7 +41,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext): Mc
   return {
     serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
     instructions: INSTRUCTIONS,
-    tools: offered.map(({ metadata }) => metadata),
+    tools: offered.map(({ adapter, metadata }) => (adapter.name === parts.files.name ? briefTool(metadata) : metadata)),
     maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
     logInternal: parts.logInternal,
     submit({ operation, input, ucans }, signal) {

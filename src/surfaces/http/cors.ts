@@ -3,8 +3,11 @@ import { mayCall } from "./admission.js";
 
 const METHODS = "GET,POST,PUT,DELETE,OPTIONS";
 const HEADERS = "content-type, authorization, accept, mcp-session-id, mcp-protocol-version";
+/** What else belongs to files. */
+const FILE_HEADERS = "range, if-match, if-none-match, if-range";
+const FILES = "/api/v1/files/";
 /** What scripts of another origin may read of an answer beside its body. */
-const EXPOSED = "location, retry-after, etag, content-disposition, mcp-session-id, x-request-id";
+const EXPOSED = "location, retry-after, etag, content-disposition, content-range, mcp-session-id, x-request-id";
 /** How long browsers may remember the answer to a preflight, in seconds. */
 const MAX_AGE_S = "600";
 
@@ -27,7 +30,7 @@ export function preflightHeaders(request: IncomingMessage, corsOrigins: readonly
   const asksForPrivate = request.headers["access-control-request-private-network"] === "true";
   return {
     "access-control-allow-methods": METHODS,
-    "access-control-allow-headers": HEADERS,
+    "access-control-allow-headers": request.url?.startsWith(FILES) === true ? `${HEADERS}, ${FILE_HEADERS}` : HEADERS,
     "access-control-max-age": MAX_AGE_S,
     ...(asksForPrivate && corsOrigins !== "*" ? { "access-control-allow-private-network": "true" } : {}),
   };

@@ -14,13 +14,14 @@ const ERRORS = {
   403: "Not for this caller, not under this host name, or not from this page",
   404: "There is no such thing",
   409: "It is in no state for that",
+  412: "It is not what the request expects",
   413: "Larger than the venue takes",
   415: "Not of a type the endpoint takes, or compressed",
   416: "No part of the content is in that range",
   429: "Too many requests; nothing has happened, and the same request may be sent again later",
   500: "A failure that the operator finds in the log under the id in the text",
-  504: "It takes longer than a request may wait, and goes on",
-  507: "The storage for assets is full",
+  504: "It takes longer than a request may wait: a job goes on, a transfer has ended",
+  507: "The storage is full, or a quota used up",
 } as const;
 
 export type ErrorStatus = keyof typeof ERRORS;

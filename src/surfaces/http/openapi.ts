@@ -4,6 +4,7 @@ import { sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { assetPart } from "./openapi-assets.js";
+import { filePart } from "./openapi-files.js";
 import { jobPart, type NamedOperation } from "./openapi-jobs.js";
 import { errorResponses, object } from "./openapi-parts.js";
 import { valuesPart } from "./openapi-values.js";
@@ -13,6 +14,7 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ["Jobs", "A job is one run of an operation. Each caller sees its own; the operator sees all."],
   ["Operations", "What can be run, with the schemas of input and output"],
   ["Assets", "JSON metadata under an id that follows from it, and content"],
+  ["Files", "Files in roots, of any size, as they are"],
   ["Values", "A tree that says what the venue offers"],
   ["Venue", "Who the venue is"],
   ["MCP", "The same operations for clients of the Model Context Protocol"],
@@ -45,7 +47,8 @@ const isSame = (one: readonly OperationListing[], other: readonly OperationListi
 export function openApiDocument(host: HttpHost): JsonObject {
   const listings = host.operations();
   const operations = listings.map(nameSchemas);
-  const parts = [jobPart(operations), venuePart(host), assetPart(), valuesPart()];
+  const files = host.files === undefined ? [] : [filePart()];
+  const parts = [jobPart(operations), venuePart(host), assetPart(), ...files, valuesPart()];
   const own = operations.flatMap(({ input, output }, index) => [
     [input, selfContained(listings[index]?.input, input)],
     [output, selfContained(listings[index]?.output, output)],

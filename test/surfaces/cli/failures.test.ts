@@ -84,7 +84,7 @@ describe("78, an invalid configuration:", () => {
     expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
     for (const mistake of [
       "Unknown config key 'nme' - did you mean 'name'?",
-      "not supported yet: 'mcp.tools'",
+      '\'mcp.tools\' must be "default" or "full"',
       "'port' must be an integer from 0 to 65535, not a string",
       "Unknown config key 'file.rootz' - did you mean 'roots'?",
       "'auth.public.caps[0]' grants nothing",

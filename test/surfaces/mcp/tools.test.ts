@@ -8,7 +8,7 @@ import type { ListedTool } from "./sessions.js";
 
 afterAll(cleanUp);
 
-const CHANGING = ["file_write", "file_edit", "file_append", "file_mkdir", "file_move", "file_copy", "file_delete"];
+const CHANGING = OPERATIONS.filter(({ changes }) => changes).map(({ name }) => `file_${name}`);
 
 async function toolsOf(args: readonly string[], cwd: string): Promise<readonly ListedTool[]> {
   const raw = await startRaw(args, { cwd });
@@ -115,6 +115,7 @@ describe("each tool", () => {
     const withSchema = tools.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name);
     const rendered = ["file_edit"];
     const small = ["file_roots", "file_stat", ...CHANGING.filter((name) => !rendered.includes(name))];
+    for (const { outputSchema } of tools) expect(outputSchema ?? { type: "object" }).toEqual({ type: "object" });
     expect([...withSchema].sort()).toEqual([...small, "file_hash", "file_transfer"].sort());
   });
 });
