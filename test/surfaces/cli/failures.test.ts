@@ -11,7 +11,7 @@ const folder = makeFolder({
   "mistakes.json5": `{
     port: "80",
     nme: "x",
-    mcp: { tools: "full" }, auth: { public: { caps: [{ with: "docs", can: "read" }] } },
+    mcp: { tools: "some" }, auth: { public: { caps: [{ with: "docs", can: "read" }] } },
     file: { rootz: {}, roots: { "bad name": "." } },
   }`,
   "open.json5": `{ hostname: "0.0.0.0" }`,
