@@ -7,8 +7,6 @@ import { escapeText, internalError, timedOut } from "../../core/texts.js";
 import { answer, failure } from "./answer.js";
 import type { McpHost, ToolCall } from "./host.js";
 
-const LARGEST = Number.MAX_SAFE_INTEGER;
-
 /** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
 export function createMcpServer(host: McpHost): Server {
   const server = new Server(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
@@ -69,12 +67,8 @@ function advertise(tool: OperationMetadata): Tool {
     name: tool.toolName,
     title: tool.title,
     description: tool.description,
-    inputSchema: withoutIdleBounds(inputSchema) as Tool["inputSchema"],
+    inputSchema: inputSchema as Tool["inputSchema"],
     ...(tool.render === undefined ? { outputSchema: tool.output as NonNullable<Tool["outputSchema"]> } : {}),
     annotations: tool.annotations,
   };
 }
-
-/** Nobody needs to be told the largest whole number there is; it costs a model a dozen tokens each time. */
-const withoutIdleBounds = (schema: unknown): unknown =>
-  JSON.parse(JSON.stringify(schema, (key, value) => (key === "maximum" && value === LARGEST ? undefined : value)));
