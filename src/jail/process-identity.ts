@@ -16,7 +16,7 @@ export interface ProcessIdentity {
 
 /** The identity of this process. */
 export function ownIdentity(): ProcessIdentity {
-  return { boot: bootId(), namespace: pidNamespace(), pid: process.pid, start: startTime(process.pid) ?? 0 };
+  return { boot: bootId(), namespace: pidNamespace(), pid: process.pid, start: statusOf(process.pid)?.start ?? 0 };
 }
 
 /** As part of a name or of a text. @param serial tells apart what one process makes: 16 hex digits */
@@ -39,8 +39,9 @@ export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
   if (other.boot !== own.boot) return other.boot !== NO_BOOT_ID && own.boot !== NO_BOOT_ID;
   if (other.namespace !== own.namespace) return false;
   if (!isRunning(other.pid)) return true;
-  const start = startTime(other.pid);
-  return start !== undefined && other.start !== 0 && start !== other.start;
+  const found = statusOf(other.pid);
+  if (found === undefined) return false;
+  return found.isOver || (other.start !== 0 && found.start !== other.start);
 }
 
 function isRunning(pid: number): boolean {
@@ -69,11 +70,19 @@ function pidNamespace(): number {
   }
 }
 
-function startTime(pid: number): number | undefined {
+interface ProcessStatus {
+  /** It has ended, and its parent has not asked how. */
+  readonly isOver: boolean;
+  readonly start: number;
+}
+
+/** `undefined` where the system does not tell. */
+function statusOf(pid: number): ProcessStatus | undefined {
   try {
     // The command name may hold spaces and parentheses, so count the fields from the last one.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { isOver: fields[0] === "Z" || fields[0] === "X", start: Number(fields[19]) };
   } catch {
     return undefined;
   }

@@ -29,7 +29,7 @@ export interface StagedFile {
 const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP"]);
 const ATTEMPTS = 5;
 const QUICK_ATTEMPTS = 8;
-const LONGEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 10;
 
 /**
  * The staging directory `.venue-files/` of one root. It is opened without following links and its owner is checked each

@@ -16,7 +16,8 @@ async function compareAndSet() {
     won.push(next);
     return true;
   } catch (error) {
-    if (error.code !== "CONFLICT") throw error;
+    // Whoever has waited too long for the lock has changed nothing either.
+    if (error.code !== "CONFLICT" && error.code !== "TIMEOUT") throw error;
     refused++;
     return false;
   }

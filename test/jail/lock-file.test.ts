@@ -1,5 +1,6 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
@@ -242,6 +243,22 @@ describe("a holder whose lock is taken away", () => {
       rmSync(lockIn(root));
     });
   });
+});
+
+test("a lock of a process that has ended, and that nobody has asked how, is taken over", async () => {
+  // What has become a sleeper asks after none of its children.
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(line.toString());
+    while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))) await turn();
+    await withArena({ engine: "handle walk" }, async (files, { root }) => {
+      plant(root, textOf({ pid, start: 0 }));
+      expect((await conditional(files)).code).toBe("ok");
+    });
+  } finally {
+    parent.kill();
+  }
 });
 
 describe("where the staging directory cannot be used", () => {
