@@ -120,9 +120,9 @@ export interface Call {
   /** DID of who calls; `undefined`: the operator. */
   readonly caller: string | undefined;
   /** Present exactly where the operation `streams`. */
-  readonly transfer?: Transfer | undefined;
-  /** Makes a ticket for the caller as it is now; absent or `undefined`: there is no HTTP here that would take one. */
-  readonly issueTicket?: ((request: TicketRequest) => Ticket | undefined) | undefined;
+  readonly transfer: Transfer | undefined;
+  /** Makes a ticket for the caller as it is now. Absent, or it gives nothing: there is no HTTP here that would take one. */
+  readonly issueTicket: ((request: TicketRequest) => Ticket | undefined) | undefined;
 }
 
 /** A place that an operation wants to use, as the input names it. */

@@ -233,10 +233,22 @@ export class Dispatcher {
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const { policy } = root;
     const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope, policy });
-    const { budget, resolveAsset, cancellation, versions, caller } = call;
+    const { budget, resolveAsset, cancellation, versions, caller, transfer, issueTicket } = call;
     const own = limitsOf(root, limits);
     // Written out: a spread makes an object of the slow kind, at every call.
-    return { limits: own, budget, resolveAsset, cancellation, versions, caller, root, path, access };
+    return {
+      limits: own,
+      budget,
+      resolveAsset,
+      cancellation,
+      versions,
+      caller,
+      transfer,
+      issueTicket,
+      root,
+      path,
+      access,
+    };
   }
 
   /** The tree that a root is for this caller. @throws DRIVE_REQUIRES_AUTH */

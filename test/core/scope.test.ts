@@ -113,6 +113,24 @@ describe("a race", () => {
     expect(() => scope.commit()).toThrow("Operation timed out after 10 ms");
   });
 
+  test("goes on as long as the call is given its time again", async () => {
+    const { scope, pass } = scopeAt({ timeoutMs: 50 });
+    let settled = false;
+    const race = scope.race(never()).finally(() => {
+      settled = true;
+    });
+    race.catch(() => {});
+    for (let index = 0; index < 10; index++) {
+      scope.renew();
+      pass(10);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect([settled, scope.remainingMs()]).toEqual([false, 40]);
+    await expect(race).rejects.toThrow("Operation timed out after 50 ms");
+    scope.renew();
+    expect(() => scope.checkpoint()).toThrow("Operation timed out after 50 ms");
+  });
+
   test("is lost at the signal, at once, also when it was given before", async () => {
     const controller = new AbortController();
     const { scope } = scopeAt({ signal: controller.signal });
