@@ -5,7 +5,6 @@ import { asCallerError } from "../backend/drive-errors.js";
 import type { SurfaceContext } from "../core/adapter.js";
 import { FileAdapterError } from "../core/errors.js";
 import { type Awaitable, isPending } from "../core/io.js";
-import type { Limits } from "../core/limits.js";
 import {
   type AnyOperation,
   type Call,
@@ -15,14 +14,12 @@ import {
   type PersonalRoot,
   type PlaceRequest,
   type Root,
-  type RootFacts,
 } from "../core/operation.js";
 import { CallScope, type Cancellation, cancelledBy } from "../core/scope.js";
 import {
   aborted,
   driveRequiresAuth,
   internalError,
-  invalidInput,
   readOnlyRoot,
   unknownOperation,
   unknownRoot,
@@ -31,6 +28,7 @@ import type { TicketRequest } from "../core/transfer.js";
 import { VersionCache } from "../core/version-cache.js";
 import { parsePath } from "../path/grammar.js";
 import { CallAccess } from "./call-access.js";
+import { byName, limitsOf, parseInput } from "./call-parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gate } from "./gate.js";
 import type { DispatchOptions, RegisteredOperation } from "./options.js";
@@ -294,18 +292,4 @@ export class Dispatcher {
     this.#options.onInternalError?.(error, requestId);
     return internalError(requestId);
   }
-}
-
-/** The limits themselves, but for a root with one of its own. */
-function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {
-  return maxReadBytes === undefined ? limits : { ...limits, maxReadBytes };
-}
-
-const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>
-  new Map(roots.map((root) => [root.name, root]));
-
-function parseInput(input: unknown): Record<string, unknown> {
-  const given = input ?? {};
-  if (typeof given !== "object") throw invalidInput("'input' must be a JSON object", "", "object");
-  return given as Record<string, unknown>;
 }

@@ -10,8 +10,8 @@ const LINE = "  const answer = await read(path, { offset, length });";
 const SOURCE = Array.from({ length: 1000 }, (_, index) => `${LINE} // ${index}\n`).join("");
 const NAMES = ["index.ts", "server.ts", "read-file.test.ts", "package.json", "README.md", "content-headers.ts"];
 const BLOB = randomBytes(60_000);
-/** 40 bytes. */
-const LONG = "some/folder/with/a/file/of-some-name.txt";
+/** Nearly 40 bytes. */
+const LONG = "packages/core/src/dispatch/dispatch.ts";
 
 const folder = realpathSync(
   makeFolder({
@@ -23,7 +23,7 @@ const folder = realpathSync(
     ...Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`tree/part${index % 10}/${NAMES[index % 6] ?? ""}`, "x"]),
     ),
-    "config.json5": `{ mcp: { tools: "full" }, file: { roots: { r: { path: ".", deny: ["@secrets", "of-some-name.txt"] } } } }`,
+    "config.json5": `{ mcp: { tools: "full" }, file: { roots: { r: { path: ".", deny: ["@secrets", "dispatch.ts"] } } } }`,
     "caps.json5": `[{ with: "file://r/tree/part1/", can: "crud/read" }, { with: "file://r/tree/part2/", can: "crud/read" },
       { with: "file://r/tree/part3/", can: "crud/read" }, { with: "file://r/tree/part4/", can: "crud/write" }]`,
   }),
