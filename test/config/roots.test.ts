@@ -242,7 +242,7 @@ describe("the file adapter's part alone", () => {
     [null, "Config must be an object, not null"],
     [{ rootz: {} }, "Unknown config key 'rootz' - did you mean 'roots'?"],
     [{ roots: 5 }, "'roots' must be an object, not 5"],
-    [{ limits: { maxUploadBytes: 5 } }, "not supported yet: 'limits.maxUploadBytes'"],
+    [{ roots: { r: { temp: true, grep: "re2js" } } }, "not supported yet: 'roots.r.grep'"],
     [{ store: 5 }, "Unknown config key 'store'"],
     [{ port: 5 }, "Unknown config key 'port'"],
   ])("has key paths that start there: %j", (value, message) => {

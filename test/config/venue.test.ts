@@ -31,6 +31,7 @@ describe("an empty config", () => {
         defaultReadLines: 2000,
         maxReadBytes: 1_048_576,
         includePathPrefixes: ["v/ops/"],
+        tools: "default",
       },
       audit: { maxBytes: 67_108_864, keep: 5 },
       log: { level: "info" },
@@ -50,7 +51,13 @@ describe("an empty config", () => {
             quota: { bytes: 1_073_741_824 },
           },
         },
-        limits: { maxReadBytes: 8_388_608, maxWriteBytes: 8_388_608, timeoutMs: 30_000, maxConcurrent: 64 },
+        limits: {
+          maxReadBytes: 8_388_608,
+          maxWriteBytes: 8_388_608,
+          maxUploadBytes: 1_073_741_824,
+          timeoutMs: 30_000,
+          maxConcurrent: 64,
+        },
       },
       drives: {
         staleMs: 0,
@@ -119,12 +126,13 @@ describe("a full config", () => {
       serverInfo: { name: "a", title: "b", version: "c" },
       includeAdapters: ["file", "mine"],
       includePathPrefixes: ["v/ops/file/", "v/ops/mine/"],
+      tools: "full",
     },
     audit: { file: "/log/audit.jsonl", maxBytes: 1, keep: 1 },
     file: {
       roots: {},
       discloseHostPaths: true,
-      limits: { maxReadBytes: 40, maxWriteBytes: 50, timeoutMs: 60, maxConcurrent: 70 },
+      limits: { maxReadBytes: 40, maxWriteBytes: 50, maxUploadBytes: 55, timeoutMs: 60, maxConcurrent: 70 },
     },
     drives: {
       store: { path: "/drives" },

@@ -127,7 +127,7 @@ test("a call leaves an audit record and no temp root", async () => {
   const tmp = makeFolder({ "venue.json5": `{ audit: { file: "audit.jsonl" } }` });
   const input = '{"root":"tmp","path":"a","content":"secret"}';
   const { stdout } = await run(["call", "file:write", input, "--config", "venue.json5"], { cwd: tmp, tmp });
-  expect(stdout).toBe('{"written":6,"created":true}\n');
+  expect(JSON.parse(stdout)).toEqual({ written: 6, created: true, etag: expect.stringMatching(/^[a-z2-7]{8}$/) });
   expect(tempRootsIn(tmp)).toEqual([]);
   const audit = readFileSync(join(tmp, "audit.jsonl"), "utf8");
   expect(JSON.parse(audit)).toMatchObject({

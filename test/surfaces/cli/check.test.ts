@@ -41,7 +41,7 @@ describe("check", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^venue-files \S+: the configuration is valid\n/);
     expect(stdout).toContain("http://localhost:8080 (reachable from this machine only)");
-    expect(stdout).toMatch(/\n {2}tmp {2}temp {2}read-write {2}(handle walk|real-path check)\n/);
+    expect(stdout).toMatch(/\n {2}tmp {2}temp {2}read-write {2}(openat2|handle walk|real-path check)\n/);
     expect(stdout).toMatch(
       /\n {2}operator +the venue itself, or whoever has the local token in \S+ +everything in every/,
     );
