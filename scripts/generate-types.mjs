@@ -6,7 +6,7 @@ const schemas = new URL("../schemas/file/", import.meta.url);
 const target = new URL("../src/schema/types.ts", import.meta.url);
 
 const ORDER = [
-  ...["roots", "list", "tree", "read", "stat", "glob", "write", "edit", "append"],
+  ...["roots", "list", "tree", "read", "stat", "glob", "grep", "write", "edit", "append"],
   ...["mkdir", "move", "copy", "delete", "du", "transfer"],
 ];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);

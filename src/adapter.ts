@@ -18,6 +18,7 @@ import { OPERATIONS, STREAM_OPERATIONS } from "./ops/registry.js";
 import { type OpenRoots, openRoots } from "./roots/open.js";
 import type { FileInputs, FileOutputs } from "./schema/types.js";
 import { InputValidator } from "./schema/validate.js";
+import { ScanPool } from "./search/scan-pool.js";
 
 export type FileOperationName = keyof FileInputs & keyof FileOutputs;
 
@@ -93,8 +94,9 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     ...config.limits,
     ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
   };
+  const scanners = new ScanPool();
   const shared = {
-    ...{ limits, clock, gate: new Gate(limits.maxConcurrent) },
+    ...{ limits, clock, scanners, gate: new Gate(limits.maxConcurrent) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
@@ -111,6 +113,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   });
   const closeAll = async () => {
     await dispatcher.close();
+    await scanners.close();
     try {
       await opened.close();
     } finally {

@@ -171,17 +171,17 @@ export class Dispatcher {
   }
 
   #callOf({ context, cancellation }: Preparing): Call {
-    const { limits, tickets } = this.#options;
+    const { limits, tickets, scanners } = this.#options;
     const { budget, resolveAsset, transfer, callerDID: caller } = context;
     const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
     const versions = this.#versions;
-    return { limits, budget, resolveAsset, cancellation, versions, caller, transfer, issueTicket };
+    return { limits, budget, resolveAsset, cancellation, versions, caller, scanners, transfer, issueTicket };
   }
 
   #timeoutMs(operation: AnyOperation, given: Record<string, unknown>): number {
     const { limits } = this.#options;
-    const patienceMs = operation.patienceMs?.(given, limits);
-    return patienceMs === undefined ? limits.timeoutMs : Math.max(limits.timeoutMs, patienceMs + GRACE_MS);
+    const patienceMs = operation.patienceMs?.(given, limits) ?? -GRACE_MS;
+    return Math.max(limits.timeoutMs, patienceMs + GRACE_MS);
   }
 
   /** Everything up to the disk. @returns the rest */
@@ -231,7 +231,7 @@ export class Dispatcher {
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const { policy } = root;
     const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope, policy });
-    const { budget, resolveAsset, cancellation, versions, caller, transfer, issueTicket } = call;
+    const { budget, resolveAsset, cancellation, versions, caller, scanners, transfer, issueTicket } = call;
     const own = limitsOf(root, limits);
     // Written out: a spread makes an object of the slow kind, at every call.
     return {
@@ -241,6 +241,7 @@ export class Dispatcher {
       cancellation,
       versions,
       caller,
+      scanners,
       transfer,
       issueTicket,
       root,

@@ -4,6 +4,7 @@ import type { SurfaceContext } from "../core/adapter.js";
 import type { Clock } from "../core/clock.js";
 import type { Limits } from "../core/limits.js";
 import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/operation.js";
+import type { Scanners } from "../core/scan.js";
 import type { TicketOffice } from "../core/transfer.js";
 import type { VersionCache } from "../core/version-cache.js";
 import type { OperationSchema } from "../schema/load.js";
@@ -31,6 +32,8 @@ export interface DispatchOptions {
   readonly tickets?: TicketOffice;
   /** Hashes that are known, shared likewise. */
   readonly versions?: VersionCache;
+  /** Where operations that look into files get what does it; absent: there are none. */
+  readonly scanners?: Scanners;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
   /** What a caller may do at all. */

@@ -9,6 +9,7 @@ import { du } from "./du.js";
 import { edit } from "./edit.js";
 import { exportDrive } from "./export-drive.js";
 import { glob } from "./glob.js";
+import { grep } from "./grep.js";
 import { hash } from "./hash.js";
 import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
@@ -36,6 +37,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
     stat,
     hash,
     glob,
+    grep,
     write,
     edit,
     append,

@@ -321,6 +321,87 @@ export interface GlobOutput {
   hint?: string;
 }
 
+export interface GrepInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  pattern: string;
+  /**
+   * Directory or file; default the root
+   */
+  path?: string;
+  /**
+   * Pattern is plain text
+   */
+  literal?: boolean;
+  ignoreCase?: boolean;
+  /**
+   * Only these files, relative to path
+   */
+  glob?: string | string[];
+  exclude?: string | string[];
+  before?: number;
+  after?: number;
+  /**
+   * Lines around, 0-20
+   */
+  context?: number;
+  /**
+   * Default lines
+   */
+  output?: "lines" | "files" | "count";
+  /**
+   * Default 200
+   */
+  limit?: number;
+  /**
+   * From nextCursor
+   */
+  cursor?: string;
+  ignore?: "gitignore" | "none";
+  /**
+   * Default 8 MB
+   */
+  maxFileBytes?: number;
+  /**
+   * Default 10000
+   */
+  timeoutMs?: number;
+}
+
+export interface GrepOutput {
+  matches?: {
+    path: string;
+    line: number;
+    text: string;
+    before?: string[];
+    after?: string[];
+    cut?: true;
+  }[];
+  paths?: string[];
+  counts?: {
+    path: string;
+    count: number;
+  }[];
+  filesScanned: number;
+  totalMatches: number;
+  countIsComplete: boolean;
+  timedOut: boolean;
+  complete: boolean;
+  reason?: "limit" | "bytes" | "timeout" | "visited" | "depth" | "error";
+  nextCursor?: string;
+  hidden?: {
+    gitignored?: number;
+    policy?: number;
+    symlinks?: number;
+    unreadable?: number;
+    tooLarge?: number;
+    binary?: number;
+  };
+  hint?: string;
+}
+
 export interface WriteInput {
   /**
    * Root name, from file_roots
@@ -696,6 +777,7 @@ export interface FileInputs {
   readonly "file:read": ReadInput;
   readonly "file:stat": StatInput;
   readonly "file:glob": GlobInput;
+  readonly "file:grep": GrepInput;
   readonly "file:write": WriteInput;
   readonly "file:edit": EditInput;
   readonly "file:append": AppendInput;
@@ -717,6 +799,7 @@ export interface FileOutputs {
   readonly "file:read": ReadOutput;
   readonly "file:stat": StatOutput;
   readonly "file:glob": GlobOutput;
+  readonly "file:grep": GrepOutput;
   readonly "file:write": WriteOutput;
   readonly "file:edit": EditOutput;
   readonly "file:append": AppendOutput;

@@ -4,6 +4,9 @@ import { type GlobPattern, readGlob } from "./glob-pattern.js";
 const MOST_PATTERNS = 20;
 const MOST_CHARS = 1000;
 
+/** By far the most common ones: the end of a name, wherever the file is. */
+const ENDING = /^\*\*\/\*([\w.-]*)$/;
+
 interface Compiled extends GlobPattern {
   test(path: string): boolean;
 }
@@ -47,6 +50,8 @@ export async function compileGlobs(patterns: string | readonly string[], field: 
         throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
       }
       const glob = readGlob(pattern);
+      const ending = ENDING.exec(pattern)?.[1];
+      if (ending !== undefined) return { ...glob, test: (path) => path.endsWith(ending) };
       try {
         const re = RE2JS.compile(glob.expression, RE2JS.DOTALL);
         return { ...glob, test: (path) => re.testExact(path) };

@@ -18,7 +18,42 @@ type MakeIgnore = (options: { ignorecase: boolean }) => Ignore;
 interface Rules {
   /** Segments of the directory below the root. */
   readonly directory: readonly string[];
-  readonly rules: Ignore;
+  readonly quick: QuickRules;
+  /** What the quick ones cannot say. */
+  readonly rest: Ignore | undefined;
+}
+
+const NAME = /^(\/?)([\w.\-+~@%=,]+)(\/?)$/;
+const ENDING = /^\*([\w.\-+~@%=,]+)$/;
+
+const isQuick = (line: string): boolean => NAME.test(line) || ENDING.test(line);
+
+/** The rules that most files consist of: names, and endings of names. A regular expression for each would take longer. */
+class QuickRules {
+  /** By name: of files and directories, of directories only; anywhere, or beside the rules only. */
+  readonly #names = new Map<string, { onlyDirectories: boolean; onlyHere: boolean }[]>();
+  readonly #endings: string[] = [];
+
+  constructor(lines: readonly string[]) {
+    for (const line of lines) {
+      const [, slash, name, end] = NAME.exec(line) ?? [];
+      const ending = ENDING.exec(line)?.[1];
+      if (ending !== undefined) this.#endings.push(ending);
+      if (name === undefined) continue;
+      const rule = { onlyDirectories: end === "/", onlyHere: slash === "/" };
+      this.#names.set(name, [...(this.#names.get(name) ?? []), rule]);
+    }
+  }
+
+  ignore(segments: readonly string[], { depth, isDirectory }: { depth: number; isDirectory: boolean }): boolean {
+    const name = segments.at(-1) ?? "";
+    const isHere = segments.length === depth + 1;
+    return (
+      this.#endings.some((ending) => name.endsWith(ending)) ||
+      this.#names.get(name)?.some((rule) => (isDirectory || !rule.onlyDirectories) && (isHere || !rule.onlyHere)) ===
+        true
+    );
+  }
 }
 
 /** What the rule files of a tree leave out, kept up while a walk goes through it. */
@@ -50,9 +85,17 @@ export class IgnoreRules {
       const applied = lines.filter(isBounded);
       // Whoever does not know this kind of file, or reads a line in another way, may not see what is kept in here.
       isOdd ||= kind === 0 ? !lines.every((line) => PLAIN.test(line)) : lines.some((line) => line.startsWith("!"));
-      stack.push({ directory, rules: this.#make({ ignorecase: false }).add(applied) });
+      stack.push({ directory, ...this.#compile(applied) });
     });
     if (isOdd) this.#odd.push(depth);
+  }
+
+  #compile(lines: readonly string[]): Pick<Rules, "quick" | "rest"> {
+    // Without an exception among them, the order of rules means nothing.
+    const isPlain = !lines.some((line) => line.startsWith("!"));
+    const quick = new QuickRules(isPlain ? lines : []);
+    const rest = isPlain ? lines.filter((line) => !isQuick(line)) : lines;
+    return { quick, rest: rest.length === 0 ? undefined : this.#make({ ignorecase: false }).add(rest) };
   }
 
   /** Lets go of the rules that ignore a directory: whoever names it wants to see what is in it. */
@@ -88,12 +131,14 @@ export async function createIgnoreRules(): Promise<IgnoreRules> {
 }
 
 function verdict(
-  { directory, rules }: Rules,
+  { directory, quick, rest }: Rules,
   segments: readonly string[],
   isDirectory: boolean,
 ): "ignored" | "kept" | undefined {
+  if (quick.ignore(segments, { depth: directory.length, isDirectory })) return "ignored";
+  if (rest === undefined) return undefined;
   const path = segments.slice(directory.length).join("/");
-  const { ignored, unignored } = rules.test(isDirectory ? `${path}/` : path);
+  const { ignored, unignored } = rest.test(isDirectory ? `${path}/` : path);
   return ignored ? "ignored" : unignored ? "kept" : undefined;
 }
 

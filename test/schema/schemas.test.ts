@@ -45,7 +45,7 @@ describe("the schemas of the operations", () => {
       ...{ roots: [], list: ["root"], tree: ["root"] },
       readMany: ["root", "files"],
       ...{ move: ["root", "path", "to"], copy: ["root", "path", "to"] },
-      ...{ glob: ["root", "pattern"], du: ["root"] },
+      ...{ glob: ["root", "pattern"], grep: ["root", "pattern"], du: ["root"] },
       transfer: ["root", "path", "direction"],
     };
     expect(loadOperationSchema(name).input["required"]).toEqual(expected[name] ?? ["root", "path"]);

@@ -1,0 +1,52 @@
+import type { Awaitable } from "./io.js";
+
+/** What lines are looked for. */
+export interface LineQuery {
+  readonly pattern: string;
+  /** The pattern is a text, not an expression. */
+  readonly literal: boolean;
+  readonly ignoreCase: boolean;
+}
+
+/** What is wanted of one file. Lines are counted from 1. */
+export interface ScanJob {
+  readonly bytes: Uint8Array;
+  /** Lines up to this one do not count. */
+  readonly afterLine: number;
+  /** Most matching lines that are told; the others are counted. */
+  readonly most: number;
+  /** Most characters of lines that are told, roughly. */
+  readonly mostChars: number;
+  /** Lines told before and after each of them. */
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface FoundLine {
+  readonly line: number;
+  /** Without its terminator, of at most 400 characters. */
+  readonly text: string;
+  /** It is longer. */
+  readonly cut?: true;
+  readonly before?: readonly string[];
+  readonly after?: readonly string[];
+}
+
+/** `binary`: not text, so that it has no lines. */
+export type Scan = "binary" | { readonly count: number; readonly lines: readonly FoundLine[] };
+
+/** What looks for lines in files. Its owner closes it. */
+export interface LineScanner {
+  /** It scans at once, in the calling thread: bytes need not outlive the call. Else they are gone after it. */
+  readonly isHere: boolean;
+  /** @throws TIMEOUT when `withinMs` is over; then it can only be closed */
+  scan(jobs: readonly ScanJob[], withinMs: number): Awaitable<readonly Scan[]>;
+  close(): void;
+}
+
+/** Where scanners come from. */
+export interface Scanners {
+  /** @throws INVALID_PATTERN, TIMEOUT when none is free within `withinMs` */
+  open(query: LineQuery, withinMs: number): Promise<LineScanner>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,152 @@
+import type { HiddenKind, Incomplete } from "../core/completeness.js";
+import type { FoundLine, Scan, ScanJob } from "../core/scan.js";
+import type { GrepInput, GrepOutput } from "../schema/types.js";
+import { type Binding, type Position, type Resume, writeCursor } from "../search/cursor.js";
+import type { Sieve } from "../search/sieve.js";
+import type { ScannedFile } from "./grep-scans.js";
+import { hintOf } from "./search.js";
+
+const USUAL_LIMIT = 200;
+/** Most bytes of lines in one answer. */
+const BUDGET = 65_536;
+
+interface GrepAnswerParts {
+  readonly sieve: Sieve;
+  readonly resume: Resume | undefined;
+  readonly binding: Binding;
+}
+
+type Match = NonNullable<GrepOutput["matches"]>[number];
+
+/** What has been found so far, in order; what no longer fits is counted. */
+export class GrepAnswer {
+  readonly #input: GrepInput;
+  readonly #parts: GrepAnswerParts;
+  readonly #limit: number;
+  readonly #matches: Match[] = [];
+  readonly #counts: { path: string; count: number }[] = [];
+  #bytes = 0;
+  #total: number;
+  #scanned = 0;
+  /** Why something that was found is left out. */
+  #cut: "limit" | "bytes" | undefined;
+  #stopped: Incomplete | undefined;
+  /** What is done with: the last item that is told, or the last file. */
+  #done: Omit<Position, "counted"> | undefined;
+  #isFull = false;
+
+  constructor(input: GrepInput, parts: GrepAnswerParts) {
+    this.#input = input;
+    this.#parts = parts;
+    this.#limit = input.limit ?? USUAL_LIMIT;
+    this.#total = parts.resume?.counted ?? 0;
+  }
+
+  /** What of the next file would fit into the answer. */
+  wish(): Omit<ScanJob, "bytes" | "afterLine"> {
+    const { output = "lines", context = 0, before = context, after = context } = this.#input;
+    const most = output === "lines" && !this.#isFull ? this.#limit - this.#matches.length : 0;
+    return { most, mostChars: BUDGET, before, after };
+  }
+
+  /** Ends the search before all files have been scanned. */
+  stop(reason: Incomplete): void {
+    this.#stopped ??= reason;
+  }
+
+  leaveOut({ path }: ScannedFile, kind: HiddenKind): void {
+    this.#parts.sieve.hidden.add(kind);
+    this.#finish(path);
+  }
+
+  add(file: ScannedFile, scan: Scan): void {
+    if (scan === "binary") {
+      this.leaveOut(file, "binary");
+      return;
+    }
+    this.#scanned++;
+    const { output = "lines" } = this.#input;
+    if (output === "lines") this.#addLines(file, scan);
+    else if (scan.count > 0) this.#addFile(file, scan.count);
+    this.#finish(file.path);
+  }
+
+  #addLines({ path }: ScannedFile, { count, lines }: Exclude<Scan, "binary">): void {
+    this.#total += count;
+    if (this.#isFull || count === 0) return;
+    const shown = path.join("/");
+    for (const line of lines) {
+      if (!this.#takes(this.#matches.length, bytesOf(line) + Buffer.byteLength(shown))) return;
+      this.#matches.push({ path: shown, ...line } as Match);
+      this.#done = { path, line: line.line };
+    }
+    if (lines.length < count) this.#fill(this.#matches.length >= this.#limit ? "limit" : "bytes");
+  }
+
+  #addFile({ path }: ScannedFile, count: number): void {
+    this.#total++;
+    if (this.#isFull) return;
+    const shown = path.join("/");
+    if (!this.#takes(this.#counts.length, Buffer.byteLength(shown) + 8)) return;
+    this.#counts.push({ path: shown, count });
+    this.#done = { path, line: 0 };
+  }
+
+  /** Whether there is room for one more. @param given items so far: one is told always */
+  #takes(given: number, bytes: number): boolean {
+    if (given >= this.#limit) this.#fill("limit");
+    else if (given > 0 && this.#bytes + bytes > BUDGET) this.#fill("bytes");
+    else this.#bytes += bytes;
+    return !this.#isFull;
+  }
+
+  #fill(reason: "limit" | "bytes"): void {
+    this.#cut = reason;
+    this.#isFull = true;
+  }
+
+  #finish(path: readonly string[]): void {
+    if (!this.#isFull) this.#done = { path, line: 0 };
+  }
+
+  output(): GrepOutput {
+    const { output = "lines" } = this.#input;
+    const { sieve, resume, binding } = this.#parts;
+    const stopped = this.#stopped ?? sieve.stopped;
+    const reason = this.#cut ?? stopped;
+    const given = output === "lines" ? this.#matches.length : this.#counts.length;
+    // A file that could not be scanned in time is not done with, though the walk has passed it.
+    const isAllScanned = this.#cut === undefined && this.#stopped === undefined;
+    const done = isAllScanned && sieve.reached.length > 0 ? { path: sieve.reached, line: 0 } : this.#done;
+    const counted = (resume?.counted ?? 0) + given;
+    const completeness = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(reason === undefined || done === undefined ? {} : { nextCursor: writeCursor(binding, { ...done, counted }) }),
+      ...sieve.hidden.part(),
+    };
+    return {
+      ...this.#items(output),
+      totalMatches: this.#total,
+      countIsComplete: stopped === undefined,
+      filesScanned: this.#scanned,
+      timedOut: stopped === "timeout",
+      complete: reason === undefined,
+      ...completeness,
+      ...hintOf(completeness, ADVICE),
+    };
+  }
+
+  #items(output: NonNullable<GrepInput["output"]>): Pick<GrepOutput, "matches" | "paths" | "counts"> {
+    if (output === "lines") return { matches: this.#matches };
+    return output === "files" ? { paths: this.#counts.map(({ path }) => path) } : { counts: this.#counts };
+  }
+}
+
+const ADVICE = {
+  timeout: "Pass a larger timeoutMs, or a deeper path",
+  visited: "Pass a deeper path",
+  error: "Pass a deeper path or a simpler pattern",
+};
+
+const bytesOf = ({ text, before = [], after = [] }: FoundLine): number =>
+  [text, ...before, ...after].reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);

@@ -1,0 +1,43 @@
+import type { Rendering } from "../core/adapter.js";
+import { escapeText } from "../core/texts.js";
+import type { GrepInput, GrepOutput } from "../schema/types.js";
+
+/** Each file once, then its lines: `12:text`, lines around them `13-text`, `--` between stretches. */
+export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
+  const { matches, paths, counts, ...rest } = output;
+  const lines = [
+    ...(paths ?? []).map(escapeText),
+    ...(counts ?? []).map(({ path, count }) => `${escapeText(path)}:${count}`),
+    ...linesOf(matches ?? []),
+  ];
+  const note = noteOf(output, (matches ?? paths ?? counts ?? []).length);
+  const text = lines.map((line) => `${line}\n`).join("");
+  return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
+}
+
+function* linesOf(matches: NonNullable<GrepOutput["matches"]>): Generator<string> {
+  let path: string | undefined;
+  let last = 0;
+  for (const { path: own, line, text, before = [], after = [], cut } of matches) {
+    const isNew = own !== path;
+    if (isNew) yield escapeText(own);
+    path = own;
+    const first = line - before.length;
+    if (!isNew && first > last + 1 && (before.length > 0 || after.length > 0)) yield "--";
+    for (const [at, one] of before.entries()) yield `${first + at}-${shown(one)}`;
+    yield `${line}:${shown(text)}${cut === true ? " …" : ""}`;
+    for (const [at, one] of after.entries()) yield `${line + 1 + at}-${shown(one)}`;
+    last = line + after.length;
+  }
+}
+
+/** Tabs are what source is indented by. */
+const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");
+
+function noteOf(output: GrepOutput, given: number): string | undefined {
+  const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned } = output;
+  if (complete) return given > 0 ? hint : `No match in ${filesScanned} files${hint === undefined ? "" : `. ${hint}`}`;
+  const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
+  const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
+  return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
+}

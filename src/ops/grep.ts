@@ -1,0 +1,150 @@
+import type { Visit, WalkContent, WalkEntry } from "../core/backend.js";
+import { FileAdapterError } from "../core/errors.js";
+import type { Operation, PathCall } from "../core/operation.js";
+import { LOOKS } from "../core/operation.js";
+import { invalidPattern, notSupportedHere } from "../core/texts.js";
+import type { GrepInput, GrepOutput } from "../schema/types.js";
+import { type Binding, type Resume, readCursor, refusedCursor } from "../search/cursor.js";
+import { compileGlobs, type Globs } from "../search/globs.js";
+import { Patience, Sieve } from "../search/sieve.js";
+import { GrepAnswer } from "./grep-answer.js";
+import { FileScans } from "./grep-scans.js";
+import { renderGrep } from "./grep-text.js";
+import { baseIsGit, baseOf, ignoreRules, namesGit, patienceMs } from "./search.js";
+
+const PATIENCE_MS = 10_000;
+const MOST_CHARS = 1000;
+/** A thread that has to be started first takes some time. */
+const LEAST_START_MS = 1000;
+const USUAL_FILE_BYTES = 8_388_608;
+
+/** Lines by their text. */
+export const grep: Operation<GrepInput, GrepOutput> = {
+  name: "grep",
+  on: "places",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
+  async run(input, call) {
+    const base = baseOf(input, call);
+    checkPattern(input.pattern);
+    const { scanners } = call;
+    if (scanners === undefined) throw notSupportedHere("search");
+    const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
+    const files = new WantedFiles(base, {
+      glob: input.glob === undefined ? undefined : await compileGlobs(input.glob, "glob"),
+      exclude: input.exclude === undefined ? undefined : await compileGlobs(input.exclude, "exclude"),
+    });
+    const binding = bindingOf(input, base);
+    const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
+    const sieve = new Sieve({
+      base: base.path.segments,
+      ...{ patience, resume },
+      ignore: await ignoreRules(input, { base, call }),
+      entersGit: namesGit(input.glob) || baseIsGit(base.path.segments),
+      concerns: (path, isDirectory) => files.concerns(path, isDirectory),
+    });
+    const { pattern, literal = false, ignoreCase = false } = input;
+    const answer = new GrepAnswer(input, { sieve, resume, binding });
+    const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
+    const scanner = await base.access.scope.race(opening.catch(unlessLate));
+    if (scanner === undefined) {
+      answer.stop("timeout");
+      return answer.output();
+    }
+    try {
+      await search({ input, base, files, sieve, resume, scans: new FileScans(scanner, { answer, patience }) });
+    } finally {
+      scanner.close();
+    }
+    if (resume?.isLost === true) throw refusedCursor();
+    return answer.output();
+  },
+  render: (output, input) => renderGrep(output, input),
+};
+
+/** No thread was free, or the pattern is too much to get ready for. */
+function unlessLate(error: unknown): undefined {
+  if (error instanceof FileAdapterError && error.code === "TIMEOUT") return undefined;
+  throw error;
+}
+
+function checkPattern(pattern: string): void {
+  if (pattern === "") throw invalidPattern(pattern, "it is empty");
+  if (pattern.length > MOST_CHARS) {
+    throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
+  }
+}
+
+const bindingOf = (input: GrepInput, { root, path, caller }: PathCall): Binding => {
+  const { limit: _limit, cursor: _cursor, timeoutMs: _timeoutMs, root: _root, path: _path, ...rest } = input;
+  return ["grep", root.name, path.text, caller, Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))];
+};
+
+interface Search {
+  readonly input: GrepInput;
+  readonly base: PathCall;
+  readonly files: WantedFiles;
+  readonly sieve: Sieve;
+  readonly resume: Resume | undefined;
+  readonly scans: FileScans;
+}
+
+async function search({ input, base, files, sieve, resume, scans }: Search): Promise<void> {
+  const { root, path, access } = base;
+  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
+  const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
+  if (found?.type === "file") {
+    const { bytes } = await root.backend.read(path, () => ({ offset: 0, length: maxBytes + 1 }), access);
+    const file = { path: path.segments, afterLine: resume?.line ?? 0 };
+    await scans.take(file, bytes.length > maxBytes ? "too large" : bytes);
+    return scans.finish();
+  }
+  let current = { path: path.segments, afterLine: 0 };
+  const visit: Visit = (entry) => {
+    const sifted = sieve.look(entry);
+    if (sifted.kind === "stop") return "stop";
+    if (sifted.kind === "out") return "skip";
+    const isLast = sifted.kind === "in" && sifted.isLast;
+    const step = files.stepFor(entry, sifted.path);
+    if (step === "link") {
+      if (sifted.kind === "in" && !isLast) sieve.hidden.add("symlinks");
+      return "skip";
+    }
+    if (step !== "read") return step;
+    const afterLine = isLast ? (resume?.line ?? 0) : 0;
+    // What has been answered is not read again, but for the file in the middle of which the last answer ended.
+    if (sifted.kind === "done" || (isLast && afterLine === 0)) return "skip";
+    current = { path: sifted.path, afterLine };
+    return "read";
+  };
+  const take = (_entry: WalkEntry, content: WalkContent) => scans.take(current, content);
+  const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
+  await root.backend.walk(path, options, access);
+  await scans.finish();
+}
+
+/** Which files are looked into. */
+class WantedFiles {
+  readonly #globs: { readonly glob: Globs | undefined; readonly exclude: Globs | undefined };
+  readonly #depth: number;
+
+  constructor(base: PathCall, globs: { readonly glob: Globs | undefined; readonly exclude: Globs | undefined }) {
+    this.#globs = globs;
+    this.#depth = base.path.segments.length;
+  }
+
+  /** Whether an entry is looked into, or what is in it may be. */
+  concerns(path: readonly string[], isDirectory: boolean): boolean {
+    const { glob, exclude } = this.#globs;
+    const below = path.slice(this.#depth);
+    if (exclude?.matches(below.join("/"), isDirectory) === true) return false;
+    return glob === undefined || (isDirectory ? glob.reaches(below) : glob.matches(below.join("/"), false));
+  }
+
+  stepFor({ type }: WalkEntry, path: readonly string[]): "enter" | "skip" | "read" | "link" {
+    if (type === "other" || !this.concerns(path, type === "directory")) return "skip";
+    return type === "directory" ? "enter" : type === "symlink" ? "link" : "read";
+  }
+}
