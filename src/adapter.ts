@@ -1,3 +1,4 @@
+import type { DriveAdapterRules } from "./adapter/dlfs.js";
 import { byDispatchName, describe, withoutSchemas, withSchemas } from "./adapter/metadata.js";
 import type { AuditSink } from "./audit/record.js";
 import { Authoriser, readCaps } from "./authz/authorise.js";
@@ -43,7 +44,7 @@ export interface FileAdapter extends Adapter {
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
   /** Makes the adapters of the callers' drives; whoever makes them closes them. */
-  driveAdapters(): Promise<readonly Adapter[]>;
+  driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
   /** Whole files in and out. */
   readonly transfers: FileTransfers;
   /** What a caller holds. @param operation named in denials */
@@ -140,14 +141,17 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       upload: (input, body, context) =>
         dispatcher.invoke(`${NAME}:upload`, input, { ...context, transfer: { body } }) as Promise<never>,
     },
-    async driveAdapters() {
+    async driveAdapters(rules) {
       const { createDriveAdapters } = await import("./adapter/dlfs.js");
-      return createDriveAdapters({
-        ...shared,
-        source: parts.drives,
-        validator: new InputValidator(),
-        authorityOf: (context) => authorities.inDrives(context),
-      });
+      return createDriveAdapters(
+        {
+          ...shared,
+          source: parts.drives,
+          validator: new InputValidator(),
+          authorityOf: (context) => authorities.inDrives(context),
+        },
+        rules,
+      );
     },
     rights: (operation, context) => {
       const caps = [readCaps(context.caps), readCaps(context.callCaps)];

@@ -5,12 +5,12 @@ import { invalidInput, notSupportedHere } from "../core/texts.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
 import { isDriveName } from "../drive/name.js";
-import { DRIVE_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
+import { DRIVE_OPERATIONS, KEY_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
 import { driveRoot } from "../roots/open.js";
 import { byDispatchName, describe, withSchemas } from "./metadata.js";
 
 /** Two adapters on the same drives: what is done in them, and what is done with them. */
-const ADAPTERS: readonly DriveAdapterFacts[] = [
+const adaptersOf = ({ allowKeyExport = false }: DriveAdapterRules): readonly DriveAdapterFacts[] => [
   {
     name: "dlfs",
     description: "Drives of the caller's own: list, create, delete, and the files in them.",
@@ -19,7 +19,7 @@ const ADAPTERS: readonly DriveAdapterFacts[] = [
   {
     name: "drive",
     description: "The caller's own drives as bytes: export, import, verify.",
-    operations: TRANSFER_OPERATIONS,
+    operations: allowKeyExport ? [...TRANSFER_OPERATIONS, ...KEY_OPERATIONS] : TRANSFER_OPERATIONS,
   },
 ];
 
@@ -29,6 +29,12 @@ interface DriveAdapterFacts {
   readonly operations: readonly AnyOperation[];
 }
 
+/** What the operator says of them. */
+export interface DriveAdapterRules {
+  /** Callers may be given the key that signs their drives. */
+  readonly allowKeyExport?: boolean;
+}
+
 export interface DriveAdapterParts
   extends Omit<DispatchOptions, "adapterName" | "operations" | "roots" | "drives" | "discloseHostPaths"> {
   /** Absent: every call fails. */
@@ -36,8 +42,8 @@ export interface DriveAdapterParts
 }
 
 /** The operations on the drives of each caller: those on files, where a drive stands in place of a root, and some more. */
-export const createDriveAdapters = (parts: DriveAdapterParts): readonly Adapter[] =>
-  ADAPTERS.map((facts) => createAdapter(facts, parts));
+export const createDriveAdapters = (parts: DriveAdapterParts, rules: DriveAdapterRules = {}): readonly Adapter[] =>
+  adaptersOf(rules).map((facts) => createAdapter(facts, parts));
 
 function createAdapter(
   { name, description, operations }: DriveAdapterFacts,

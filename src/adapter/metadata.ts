@@ -34,6 +34,7 @@ export function describe(adapter: string, { operation, schema }: RegisteredOpera
     input: schema.input,
     output: schema.output,
     hidden: operation.hidden ?? [],
+    ...(operation.hiddenOutput === undefined ? {} : { hiddenOutput: operation.hiddenOutput }),
     ...(operation.render === undefined ? {} : { render: operation.render.bind(operation) }),
   };
 }

@@ -125,6 +125,8 @@ export interface DrivesConfig {
   readonly staleMs: number;
   /** Check the hash of every cell that is read. */
   readonly verifyReads: boolean;
+  /** Callers may be given the key that signs their drives, by `drive:export-key`. */
+  readonly allowKeyExport: boolean;
   readonly limits: DriveLimits;
 }
 

@@ -91,6 +91,8 @@ export interface OperationMetadata {
   readonly output: JsonObject;
   /** Input fields whose values are file content; records of a call hide them. */
   readonly hidden: readonly string[];
+  /** Output fields that only the answer itself holds: records of a call hide them. */
+  readonly hiddenOutput?: readonly string[];
   /** Present when the answer has a body or a long list: such answers go to a model by this, not as structured content. */
   render?(output: unknown, input: unknown): Rendering;
 }

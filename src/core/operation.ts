@@ -72,8 +72,17 @@ export interface DriveShelf {
   exportDrive(what: DriveExport): AsyncIterable<{ readonly bytes: Uint8Array }>;
   /** Merges an export into the drives, all or nothing. @param files read once, each to its end */
   importDrive(files: readonly AsyncIterable<Uint8Array>[], options: DriveImport): Promise<DriveImported>;
+  /** The key that signs the drives. @throws NOT_FOUND when there is none yet, READ_ONLY_ROOT when it cannot be opened */
+  exportKey(): Promise<DriveKey>;
   /** Reads a whole drive. @param onStep called before each part of it; what it throws ends the reading */
   verify(drive: string, onStep: () => void): Promise<DriveCheck>;
+}
+
+/** Both in 64 hex digits. */
+export interface DriveKey {
+  readonly publicKey: string;
+  /** Whoever has it can sign drives for ever. */
+  readonly seed: string;
 }
 
 /** What an export is of: all drives of the caller, signed (default) or as peers keep them, or one. */
@@ -179,6 +188,8 @@ interface OperationBase<Input, Output> {
   readonly streams?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];
+  /** Output fields that only the answer itself holds, and no record of the call. */
+  readonly hiddenOutput?: readonly string[];
   /** Milliseconds after which it answers with what it has; its call then lives longer than that, whatever others may. */
   patienceMs?(input: Input, limits: Limits): number;
   /** What the schema cannot say. @throws INVALID_INPUT */

@@ -8,6 +8,7 @@ import { download } from "./download.js";
 import { du } from "./du.js";
 import { edit } from "./edit.js";
 import { exportDrive } from "./export-drive.js";
+import { exportDriveKey } from "./export-drive-key.js";
 import { glob } from "./glob.js";
 import { grep } from "./grep.js";
 import { hash } from "./hash.js";
@@ -61,3 +62,6 @@ export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
 
 /** Those that move whole drives, or check them. */
 export const TRANSFER_OPERATIONS: readonly AnyOperation[] = [exportDrive, importDrive, verifyDrive];
+
+/** Those that hand out keys, where the operator allows it. */
+export const KEY_OPERATIONS: readonly AnyOperation[] = [exportDriveKey];

@@ -18,6 +18,8 @@ export class KeptJob implements RecordedJob {
   #result: Promise<unknown> = Promise.resolve();
   /** Estimated size of the finished record; 0 while it is not counted. */
   bytes = 0;
+  /** Its record does not have all of the output: that goes only to who waits from the start. */
+  hidesOutput = false;
   /** Streams that are open on it. */
   watchers = 0;
 
@@ -42,8 +44,14 @@ export class KeptJob implements RecordedJob {
 
   start(result: Promise<unknown>): void {
     this.#result = result;
+    if (this.hidesOutput) void result.catch(() => {}).finally(() => this.#letGo());
     // The record keeps the failure; a surface that asks only for the record must not bring the process down.
     result.catch(() => {});
+  }
+
+  /** Keeps nothing of what the record hides. */
+  #letGo(): void {
+    this.#result = Promise.resolve();
   }
 
   finish(outcome: Outcome, updated: number): JobRecord {
@@ -89,10 +97,12 @@ export class KeptJob implements RecordedJob {
   }
 
   async settled(ms: number, gone?: AbortSignal): Promise<JobRecord> {
+    const result = this.#result;
     // A call that waits for nothing ends within a few turns of the microtask queue: then it needs no timer.
     for (let turn = 0; turn < MOST_TURNS && !this.finished; turn += 1) await undefined;
     const record = await this.ended(ms, gone);
     if (isTerminal(record.status) && gone?.aborted !== true) this.#onDelivered(this);
-    return record;
+    if (!this.hidesOutput || record.status !== "COMPLETE") return record;
+    return { ...record, output: (await result) ?? record.output };
   }
 }

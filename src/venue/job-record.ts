@@ -42,8 +42,8 @@ export function recordBytes({ input, output, error = "", errorData }: JobRecord)
   return RECORD_BYTES + error.length + estimateBytes(input) + estimateBytes(output) + estimateBytes(errorData);
 }
 
-/** A copy of the input for the record, without file content. */
-function hide(input: unknown, hidden: readonly string[]): unknown {
+/** A copy of an input or output for the record, without what it must not hold. */
+export function hide(input: unknown, hidden: readonly string[]): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
   const shown: Record<string, unknown> = { ...input };
   for (const field of hidden) {

@@ -19,7 +19,7 @@ import type { Catalogue, HostedOperation } from "./catalogue.js";
 import { JobCallers } from "./job-callers.js";
 import { createJobIds } from "./job-id.js";
 import { KeptJob } from "./job-kept.js";
-import { failure, type Outcome, recordBytes, startRecord } from "./job-record.js";
+import { failure, hide, type Outcome, recordBytes, startRecord } from "./job-record.js";
 import { JobRetention, type RetentionLimits } from "./job-retention.js";
 import type { JobRun } from "./job-run.js";
 import { RunningJobs } from "./job-running.js";
@@ -128,6 +128,7 @@ class JobStore implements Jobs {
     const { id } = run;
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
     const job = new KeptJob(record, submission.private === true, this.#onDelivered);
+    job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
     this.#jobs.set(id, job);
     if (!job.isPrivate) this.#callers.add(job.caller, id);
@@ -229,7 +230,9 @@ class JobStore implements Jobs {
       this.#end(run, failure(fault, run.id));
       throw fault;
     }
-    this.#end(run, { status: "COMPLETE", output });
+    const { hiddenOutput } = operation.metadata;
+    const kept = hiddenOutput === undefined ? output : hide(output, hiddenOutput);
+    this.#end(run, { status: "COMPLETE", output: kept });
     return output;
   }
 

@@ -217,7 +217,7 @@ class VenueOpener {
     if (this.#options.filesOnly === true) return;
     const { createVenueAdapters } = await import("./operations/venue-adapters.js");
     const { access, adapter: files } = venue;
-    for (const drives of await files.driveAdapters()) venue.host.catalogue.add(this.#keep(drives));
+    for (const drives of await files.driveAdapters(this.#config.drives)) venue.host.catalogue.add(this.#keep(drives));
     const keyLasts = this.#config.seed !== undefined || this.#config.seedFile !== undefined;
     const clock = systemClock;
     const parts = { access, files, clock, keyLasts, auth: () => venue.config.auth };

@@ -117,7 +117,7 @@ describe("schemas/config.json", () => {
       [
         ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
         ...["corsOrigins", "maxRequestBytes", "maxContentSize", "metrics", "file"],
-        ...under("drives", "store", "store.path", "staleMs", "verifyReads"),
+        ...under("drives", "store", "store.path", "staleMs", "verifyReads", "allowKeyExport"),
         ...under("drives.store.s3", "bucket", "prefix", "endpoint", "region"),
         ...under("drives.limits", "maxPathDepth", "maxFileBytes", "maxDriveBytes", "maxEntries"),
         ...["Bytes", "Cells", "LogicalBytes", "Entries"].map((what) => `drives.limits.maxImport${what}`),

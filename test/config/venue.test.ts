@@ -62,6 +62,7 @@ describe("an empty config", () => {
       drives: {
         staleMs: 0,
         verifyReads: false,
+        allowKeyExport: false,
         limits: {
           maxPathDepth: 64,
           maxFileBytes: 268_435_456,
@@ -138,6 +139,7 @@ describe("a full config", () => {
       store: { path: "/drives" },
       staleMs: 10,
       verifyReads: true,
+      allowKeyExport: true,
       limits: {
         maxPathDepth: 1,
         maxFileBytes: 2,

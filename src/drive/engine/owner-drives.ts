@@ -4,6 +4,7 @@ import { cellOf } from "../cell.js";
 import { createDrive, deleteDrive, isDeletedDrive } from "../drive-life.js";
 import { driveError } from "../error.js";
 import type { CadMap } from "../hash-map.js";
+import { exportInHex } from "../keys/owner-keys.js";
 import { compareNames, isDriveName } from "../name.js";
 import { directoryOf } from "../node.js";
 import type { Value } from "../value.js";
@@ -51,6 +52,8 @@ export interface OwnerDrives {
    * @throws what {@link importFiles} does
    */
   importDrive(files: readonly AsyncIterable<Uint8Array>[], options?: ImportOptions): Promise<ImportReport>;
+  /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */
+  exportKey(): Promise<{ readonly publicKey: string; readonly seed: string }>;
   /**
    * Reads a whole drive and says what is damaged. @throws INVALID_PATH
    * @param onStep called before each part that is read; what it throws ends the reading
@@ -70,6 +73,7 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
     read: async (drive) => readOne(drive, queue(), parts),
     exportDrive: (options = {}) => exportAll(did, options, { queue, parts }),
     importDrive: async (files, options = {}) => importFiles(files, options, { did, queue: queue(), parts }),
+    exportKey: () => guarded(NO_SPOT, () => exportInHex(did, parts.keys)),
     verify: async (drive, onStep) => verifyOne(drive, { queue: queue(), parts, onStep }),
     stage: (content) => stageContent(content, parts),
     async change<T>(drive: string, work: (drive: DriveChange) => Promise<T>) {

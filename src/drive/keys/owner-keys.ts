@@ -170,6 +170,16 @@ function createSigners(): Signers {
 const compareKeys = (one: SealedKey, other: SealedKey): number =>
   one.createdAt - other.createdAt || (one.publicKey < other.publicKey ? -1 : 1);
 
+/** The active key of an owner, both parts in hex. @throws as {@link OwnerKeys.export} */
+export async function exportInHex(did: string, keys: OwnerKeys): Promise<{ publicKey: string; seed: string }> {
+  const seed = await keys.export(did);
+  try {
+    return { publicKey: publicKeyOf(seed), seed: toHex(seed) };
+  } finally {
+    seed.fill(0);
+  }
+}
+
 function publicKeyOf(seed: Uint8Array): string {
   const der = Buffer.concat([PKCS8_HEADER, seed]);
   const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
