@@ -10,4 +10,6 @@ export default {
   transform,
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   testTimeout: 30000,
+  // Jest leaves one core idle unless told.
+  maxWorkers: "100%",
 };

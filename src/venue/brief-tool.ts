@@ -1,7 +1,10 @@
 import type { JsonObject, OperationMetadata } from "../core/adapter.js";
 
 /** Fields that mean the same in every tool: the instructions of the server say what, once. */
-const SAID_ONCE: ReadonlySet<string> = new Set(["root", "path", "parents", "ifMatch", "ifNoneMatch"]);
+const SAID_ONCE: ReadonlySet<string> = new Set([
+  ...["root", "path", "toRoot", "parents"],
+  ...["ifMatch", "ifNoneMatch", "ifMatchTo", "ifNoneMatchTo"],
+]);
 /** What a call is refused for, with a text that says it, costs a model nothing before that. */
 const BOUNDS: ReadonlySet<string> = new Set([
   ...["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern"],

@@ -12,7 +12,7 @@ import type { VenueHost } from "./venue.js";
 
 const INSTRUCTIONS =
   "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself. " +
-  'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; else CONFLICT. ' +
+  'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; …To: the same of the target; else CONFLICT. ' +
   "Errors carry a code; a denial is final.";
 
 /** What every MCP connection of a venue has in common. */

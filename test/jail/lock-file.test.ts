@@ -247,7 +247,7 @@ describe("a holder whose lock is taken away", () => {
 
 test("a lock of a process that has ended, and that nobody has asked how, is taken over", async () => {
   // What has become a sleeper asks after none of its children.
-  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  const parent = spawn("sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
   try {
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(line.toString());

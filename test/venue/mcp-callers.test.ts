@@ -88,7 +88,7 @@ describe("the tools offered", () => {
   test("are only those that look where no root can be written", async () => {
     const file = { roots: { docs: { path: "docs", readOnly: true } } };
     expect(await toolsOf(await connect({ file }))).toEqual([
-      ...["file_roots", "file_list", "file_tree", "file_read", "file_stat"],
+      ...["file_roots", "file_list", "file_tree", "file_read", "file_stat", "file_glob", "file_grep"],
       "dice_roll",
     ]);
   });

@@ -38,6 +38,16 @@ describe("the list of tools", () => {
     expect(tokens).toBeLessThanOrEqual(2500);
   });
 
+  test("leaves to the instructions what holds of all of them", () => {
+    const described = everyday.flatMap(({ inputSchema }) =>
+      Object.entries(inputSchema["properties"] as Record<string, { description?: string }>).filter(
+        ([name, { description }]) => ["root", "path", "parents", "ifMatch"].includes(name) && description !== undefined,
+      ),
+    );
+    expect(described).toEqual([]);
+    expect(JSON.stringify(everyday)).not.toMatch(/"(?:minimum|maximum|maxLength|additionalProperties)"/);
+  });
+
   test("is the same in every root and for everybody", async () => {
     expect(await toolsOf(["--root", "docs=docs", "--caps", "none.json5"], folder)).toEqual(everyday);
   });
