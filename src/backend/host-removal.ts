@@ -1,6 +1,6 @@
 import type { ChangeOptions } from "../core/backend.js";
 import { type Io, isPending, runIo } from "../core/io.js";
-import { ioError, isADirectory, notAFile, notEmpty, otherDevice } from "../core/texts.js";
+import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../core/texts.js";
 import { below, type Pinned, release } from "../jail/handles.js";
 import type { Stage } from "../jail/staging.js";
 import { errnoOf } from "../jail/sys.js";
@@ -66,6 +66,8 @@ function* removeName(
       throw missing();
     }
     try {
+      // Somebody may have put a link there since the walk.
+      if (now.stat.isSymbolicLink() && change.access.links === "refuse") throw symlinkEscape(change.access.place);
       if (expected !== undefined) {
         requireFile(change, now);
         yield* checkExpected(change, now, expected);

@@ -24,7 +24,7 @@ import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { notAFile, notFound, rootDelete } from "../core/texts.js";
 import type { TreeSource } from "../core/tree-source.js";
-import { modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
+import { createdMs, modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { closeNow } from "../jail/sys.js";
@@ -143,7 +143,8 @@ export class HostBackend implements Backend {
 
   *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
     access.scope.checkpoint();
-    const walk = this.#jail.walk(path, { place: access.place, followLast });
+    const { place, links } = access;
+    const walk = this.#jail.walk(path, { place, links, followLast });
     try {
       const found = yield* arrive(walk, path, access);
       if (found.state !== "found") throw notFound(access.place);
@@ -198,7 +199,8 @@ export class HostBackend implements Backend {
 
   *#walk<T>(path: RelPath, access: Access, { work, way }: { work: Arrived<T>; way: Way }): Io<T> {
     access.scope.checkpoint();
-    const walk = this.#jail.walk(path, { place: access.place, ...way });
+    const { place, links } = access;
+    const walk = this.#jail.walk(path, { place, links, ...way });
     try {
       const found = yield* arrive(walk, path, access);
       return yield* work(walk, found);
@@ -231,6 +233,7 @@ export class HostBackend implements Backend {
       modified: modifiedMs(stat),
       readOnly: !(yield* this.#jail.sys.mayWrite(path)),
       symlink: walk.lastIsLink,
+      created: createdMs(stat),
       ...(type === "file" ? stamped(stat) : {}),
     };
   }

@@ -2,6 +2,7 @@ import type { Authentication } from "./caller.js";
 import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
 import type { Cancellation } from "./scope.js";
+import type { CallTerms } from "./terms.js";
 import type { Transfer } from "./transfer.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -48,6 +49,10 @@ export interface SurfaceContext extends InvokeContext {
   readonly transfer?: Transfer;
   /** Limits of a surface whose answers are read by a model. */
   readonly budget?: ReadBudget;
+  /** `refuse`: a link anywhere in a path ends the call with SYMLINK_ESCAPE, wherever it leads. */
+  readonly links?: "refuse";
+  /** What a profile wants to be different. */
+  readonly terms?: CallTerms;
 }
 
 export interface Annotations {

@@ -27,6 +27,8 @@ export interface Access {
   readonly policy?: PlacePolicy | undefined;
   /** Whether the caller holds another ability too, on the requested place and on the real one. Tells, and refuses nothing. */
   holds(ability: Ability): boolean;
+  /** A link anywhere in a path is refused, as SYMLINK_ESCAPE. Absent: those that stay inside are followed. */
+  readonly links?: "refuse" | undefined;
 }
 
 /** The deny patterns of a root, as they hold below one requested place, on the path there and on the real one. */
@@ -108,6 +110,8 @@ export interface FileStat {
   readonly readOnly: boolean;
   /** The requested name itself is a link. */
   readonly symlink: boolean;
+  /** Milliseconds since the epoch, where it is known. */
+  readonly created?: number;
   readonly stamp?: Stamp;
 }
 

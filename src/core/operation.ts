@@ -8,6 +8,7 @@ import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
 import type { Scanners } from "./scan.js";
 import type { CallScope, Cancellation } from "./scope.js";
+import type { CallTerms } from "./terms.js";
 import type { Ticket, TicketRequest, Transfer } from "./transfer.js";
 import type { VersionCache } from "./version-cache.js";
 
@@ -130,6 +131,7 @@ export interface Call {
   /** DID of who calls; `undefined`: the operator. */
   readonly caller: string | undefined;
   readonly scanners: Scanners | undefined;
+  readonly terms: CallTerms | undefined;
   /** Present exactly where the operation `streams`. */
   readonly transfer: Transfer | undefined;
   /** Makes a ticket for the caller as it is now. Absent, or it gives nothing: there is no HTTP here that would take one. */

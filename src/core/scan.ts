@@ -17,6 +17,8 @@ export interface ScanJob {
   readonly most: number;
   /** Most characters of lines that are told, roughly. */
   readonly mostChars: number;
+  /** Most characters of one line that are told; absent: 400. */
+  readonly mostOfLine?: number;
   /** Lines told before and after each of them. */
   readonly before: number;
   readonly after: number;
@@ -24,7 +26,7 @@ export interface ScanJob {
 
 export interface FoundLine {
   readonly line: number;
-  /** Without its terminator, of at most 400 characters. */
+  /** Without its terminator, cut to as much as the job says. */
   readonly text: string;
   /** It is longer. */
   readonly cut?: true;

@@ -115,6 +115,13 @@ export const tooLargeToRead = (place: Place, size: number, limit: number, advice
     { ...at(place), size, limit },
   );
 
+/** @param limit bytes that one search looks into */
+export const tooMuchToSearch = (place: Place, limit: number): FileAdapterError =>
+  adapterError("TOO_LARGE", `Too much to search: more than ${limit} bytes. Pass a deeper path`, {
+    ...at(place),
+    limit,
+  });
+
 /** @param advice names the next useful call */
 export const contentTooLarge = (place: Place, size: number, limit: number, advice = ""): FileAdapterError =>
   adapterError("TOO_LARGE", `Content too large: ${size} bytes, limit ${limit}${advice === "" ? "" : `. ${advice}`}`, {

@@ -4,7 +4,8 @@ import type { Ability } from "../core/capability.js";
 import type { DenyPolicy } from "../core/deny-policy.js";
 import type { RelPath } from "../core/path.js";
 import type { CallScope } from "../core/scope.js";
-import { deniedByPolicy, type Place } from "../core/texts.js";
+import type { CallTerms } from "../core/terms.js";
+import { deniedByPolicy, type Place, permissionDenied } from "../core/texts.js";
 
 export interface CallAccessOptions {
   readonly verb: string;
@@ -12,6 +13,9 @@ export interface CallAccessOptions {
   readonly authoriser: Authoriser;
   readonly scope: CallScope;
   readonly policy: DenyPolicy | undefined;
+  readonly links?: "refuse" | undefined;
+  /** As {@link CallTerms} say; absent for calls that change nothing. */
+  readonly isProtected?: CallTerms["isProtected"];
 }
 
 /** What a backend may ask while it serves one call. */
@@ -20,21 +24,25 @@ export class CallAccess implements Access {
   readonly verb: string;
   readonly scope: CallScope;
   readonly policy: PlacePolicy | undefined;
+  readonly links: "refuse" | undefined;
   readonly #path: RelPath;
   readonly #authoriser: Authoriser;
   readonly #abilities: readonly Ability[];
   readonly #denials: DenyPolicy | undefined;
+  readonly #isProtected: CallTerms["isProtected"];
   #real: readonly string[];
 
-  /** @throws DENIED_BY_POLICY for the requested path */
+  /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
   constructor(root: string, path: RelPath, options: CallAccessOptions) {
     this.place = { root, path: path.text };
     this.verb = options.verb;
     this.scope = options.scope;
+    this.links = options.links;
     this.#path = path;
     this.#authoriser = options.authoriser;
     this.#abilities = options.abilities;
     this.#denials = options.policy;
+    this.#isProtected = options.isProtected;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
     this.policy = options.policy && this.#policyBelow(options.policy);
@@ -68,6 +76,7 @@ export class CallAccess implements Access {
 
   #requireAllowed(segments: readonly string[]): void {
     if (this.#denials?.denies(segments) === true) throw deniedByPolicy(this.place, this.verb);
+    if (this.#isProtected?.(segments, this.verb) === true) throw permissionDenied(this.place);
   }
 
   #policyBelow(policy: DenyPolicy): PlacePolicy {

@@ -172,10 +172,10 @@ export class Dispatcher {
 
   #callOf({ context, cancellation }: Preparing): Call {
     const { limits, tickets, scanners } = this.#options;
-    const { budget, resolveAsset, transfer, callerDID: caller } = context;
+    const { budget, resolveAsset, transfer, terms, callerDID: caller } = context;
     const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
     const versions = this.#versions;
-    return { limits, budget, resolveAsset, cancellation, versions, caller, scanners, transfer, issueTicket };
+    return { limits, budget, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket };
   }
 
   #timeoutMs(operation: AnyOperation, given: Record<string, unknown>): number {
@@ -230,18 +230,21 @@ export class Dispatcher {
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const { policy } = root;
-    const access = new CallAccess(root.name, path, { verb: operation.name, abilities, authoriser, scope, policy });
-    const { budget, resolveAsset, cancellation, versions, caller, scanners, transfer, issueTicket } = call;
-    const own = limitsOf(root, limits);
+    const { links } = state.context;
+    const isProtected = changes ? call.terms?.isProtected : undefined;
+    const own = { verb: operation.name, abilities, authoriser, scope, policy, links, isProtected };
+    const access = new CallAccess(root.name, path, own);
+    const { budget, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } = call;
     // Written out: a spread makes an object of the slow kind, at every call.
     return {
-      limits: own,
+      limits: limitsOf(root, limits),
       budget,
       resolveAsset,
       cancellation,
       versions,
       caller,
       scanners,
+      terms,
       transfer,
       issueTicket,
       root,

@@ -6,7 +6,7 @@ import type { WalkRoot } from "./walk.js";
  * What a walk would find at the end of `names`, without the walk; only where it meets neither link nor doubt.
  * @returns `undefined` to have the names walked: nothing is known then, and nothing may be told
  */
-export function findAtOnce(root: WalkRoot, names: readonly string[], followLast: boolean): Pinned | undefined {
+export function findAtOnce(root: WalkRoot, names: readonly string[], takesLink: boolean): Pinned | undefined {
   const { handles, top, crossDevice, foldsCase } = root;
   if (handles.reach === undefined || foldsCase || names.length === 0) return undefined;
   if (names.some((name, index) => isReservedName(name, index === 0))) return undefined;
@@ -15,7 +15,7 @@ export function findAtOnce(root: WalkRoot, names: readonly string[], followLast:
   let isFound = false;
   try {
     const { stat } = object;
-    isFound = (crossDevice || stat.dev === top.stat.dev) && !(followLast && stat.isSymbolicLink());
+    isFound = (crossDevice || stat.dev === top.stat.dev) && (takesLink || !stat.isSymbolicLink());
   } finally {
     if (!isFound) release(object);
   }

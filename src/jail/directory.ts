@@ -102,6 +102,10 @@ export function typeOf(entry: Stats | Dirent): EntryType | undefined {
 
 export const modifiedMs = (stat: Stats): number => Math.floor(stat.mtimeMs);
 
+/** When it was made, or the earliest time there is where the file system does not say. */
+export const createdMs = ({ birthtimeMs, mtimeMs, ctimeMs }: Stats): number =>
+  Math.floor(birthtimeMs > 0 ? birthtimeMs : Math.min(mtimeMs, ctimeMs));
+
 /**
  * The name under which `object` stands in `directory`, on a file system that answers to other spellings too. Names that
  * fold alike are tried first; what the file system folds in its own way is found by looking at every entry.

@@ -25,6 +25,16 @@ export interface JailOptions {
   readonly engine?: EngineName;
 }
 
+/** A walk that is asked for. */
+interface WalkRequest {
+  readonly place: Place;
+  readonly followLast: boolean;
+  /** Nobody will ask for the directories on the way. */
+  readonly onlyTarget?: boolean;
+  /** What is to happen where the path comes to a link. Absent: it is followed, as far as that stays inside. */
+  readonly links?: "refuse" | undefined;
+}
+
 /**
  * What keeps every operation of one root inside it.
  *
@@ -81,15 +91,14 @@ export class Jail implements WalkRoot {
     return this.handles.engine;
   }
 
-  /**
-   * @param options `onlyTarget`: nobody will ask for the directories on the way
-   * @throws ABORTED once the jail is closed
-   */
-  walk(path: RelPath, options: { place: Place; followLast: boolean; onlyTarget?: boolean }): Walk {
+  /** @throws ABORTED once the jail is closed */
+  walk(path: RelPath, options: WalkRequest): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const { place, followLast, onlyTarget = false } = options;
-    return new Walk(this, path, { place, followLast, onlyTarget, since: this.locks.turn, onClose: this.#onWalkClosed });
+    const { place, followLast, onlyTarget = false, links } = options;
+    const refuseLinks = links === "refuse";
+    const since = this.locks.turn;
+    return new Walk(this, path, { place, followLast, refuseLinks, onlyTarget, since, onClose: this.#onWalkClosed });
   }
 
   /** The file system the root is on: bytes in all, and bytes this process may still use. */

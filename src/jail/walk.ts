@@ -28,6 +28,8 @@ export interface WalkOptions {
   readonly place: Place;
   /** Resolve a link in the last component, as everything but delete does. */
   readonly followLast: boolean;
+  /** Any link on the way or at the end is SYMLINK_ESCAPE. */
+  readonly refuseLinks: boolean;
   /** Nobody will ask for the directories on the way, so the target may be reached without them. */
   readonly onlyTarget: boolean;
   /** Turn of the root's {@link Locks} when the walk began: whatever has been released since may have changed what it found. */
@@ -101,7 +103,8 @@ export class Walk {
 
   /** @throws SYMLINK_ESCAPE, OTHER_DEVICE, INVALID_PATH, and system errors */
   *run(): Io<Found> {
-    if (this.#options.onlyTarget) this.#object = findAtOnce(this.#root, this.#requested, this.#options.followLast);
+    const { onlyTarget, followLast, refuseLinks } = this.#options;
+    if (onlyTarget) this.#object = findAtOnce(this.#root, this.#requested, !followLast && !refuseLinks);
     if (this.#object !== undefined) return { state: "found", object: this.#object, real: this.#requested };
     return yield* this.#byComponents();
   }
@@ -176,7 +179,7 @@ export class Walk {
     for (let look = 0; look < MAX_LOOKS; look++) {
       const object = yield* this.#root.handles.pin(this.directory, token);
       if (object === undefined) return this.#missing(token);
-      if (!this.#options.followLast || !object.stat.isSymbolicLink()) {
+      if (!object.stat.isSymbolicLink() || !(this.#options.followLast || this.#options.refuseLinks)) {
         this.#object = object;
         this.#sameDevice(object);
         const name = yield* this.#realName(this.directory, token, object);
@@ -230,6 +233,7 @@ export class Walk {
   #follow(target: string): undefined {
     // What a link on another device says is not told either.
     this.#sameDevice(this.directory);
+    if (this.#options.refuseLinks) throw symlinkEscape(this.#options.place);
     if (++this.#links > MAX_LINKS) throw invalidPath(this.#options.place, "too many links");
     this.#linkAt = [...this.names, this.#token];
     const text = target.startsWith("/") ? this.#insideRoot(target) : target;

@@ -1,3 +1,4 @@
+import type { TextChange } from "../core/terms.js";
 import { type PlainText, plainText, type Terminator, terminatorsIn, withTerminator } from "./terminators.js";
 import { type Occurrences, occurrencesOf } from "./text-search.js";
 
@@ -11,12 +12,7 @@ export interface Edit {
   readonly expect: number;
 }
 
-/** A stretch of a text, and what takes its place. */
-export interface Replacement {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
+export type Replacement = TextChange;
 
 /** How one edit stands to a text. */
 export interface Match {

@@ -6,13 +6,15 @@ import { FileAdapterError } from "../core/errors.js";
 import { isPending, runIo } from "../core/io.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import type { CallScope } from "../core/scope.js";
-import { conflict, contentTooLarge, tooLargeToRead } from "../core/texts.js";
+import type { EditTerms } from "../core/terms.js";
+import { conflict, contentTooLarge, permissionDenied, tooLargeToRead } from "../core/texts.js";
 import { etagOf, expectedOf, hashText, isExpected, type Sha256 } from "../core/version.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
 import { firstDifference, inOrder, lengthAfter, overlapIn, type Planned, replaced } from "./edit-apply.js";
 import { editsOf } from "./edit-input.js";
-import { type Edit, EditMatcher, type Match } from "./edit-match.js";
+import { type Edit, EditMatcher, type Match, type Replacement } from "./edit-match.js";
 import { decodeText, encodeText, type TextForm } from "./encoding.js";
+import { versionOf } from "./etag.js";
 import { nearestLines } from "./nearest-lines.js";
 import { lineAt } from "./terminators.js";
 import { unifiedDiff } from "./unified-diff.js";
@@ -60,8 +62,11 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
   const { access, path } = call;
   const original = await readOriginal(input, call);
   const mayRead = access.holds("crud/read");
-  const edits = editsOf(input);
-  const plan = await planOf(edits, original, { call, mayRead });
+  const terms = call.terms?.edits;
+  const plan =
+    terms === undefined
+      ? await planOf(editsOf(input), original, { call, mayRead })
+      : await planBy(terms, original, { call, mayRead });
   const text = textAfter(original, plan, call);
   const first = firstDifference(original.text, text, plan[0]?.start ?? 0);
   const bytes = first === undefined ? undefined : bytesOf(text, original, call);
@@ -72,9 +77,9 @@ async function editFile(input: EditInput, call: PathCall): Promise<EditOutput> {
     path: path.text,
     size: bytes?.length ?? original.size,
     applied: plan.length,
-    ...(mayRead ? { etag: etagOf(sha256), previousEtag: etagOf(original.sha256) } : {}),
+    ...(mayRead ? { ...versionOf(sha256, call), previousEtag: etagOf(original.sha256) } : {}),
     ...(mayRead && first !== undefined ? { firstChangedLine: lineAt(first, original.text) } : {}),
-    ...(mayRead ? diffOf(original, plan, call) : {}),
+    ...(mayRead && terms === undefined ? diffOf(original, plan, call) : {}),
     ...(isDry ? { dryRun: true } : {}),
   };
 }
@@ -148,6 +153,19 @@ async function planOf(
   throw overlappingEdits(place, [first ?? 0, second ?? 0]);
 }
 
+/** The same as a profile means it. A file that cannot be written is refused before anything is said of what is in it. */
+async function planBy(
+  terms: EditTerms,
+  { text, sha256 }: Original,
+  { call, mayRead }: { call: PathCall; mayRead: boolean },
+): Promise<readonly Replacement[]> {
+  const { access, path, root } = call;
+  const { scope } = access;
+  if ((await root.backend.stat(path, access))?.readOnly === true) throw permissionDenied(access.place);
+  const remainingMs = () => scope.remainingMs();
+  return terms.plan({ text, sha256, mayRead, breathe: () => breath(scope), remainingMs });
+}
+
 const behindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
   one.start > 0 ? one : { ...one, start: 1, text: one.text.startsWith(BOM) ? one.text.slice(1) : one.text };
 
@@ -177,7 +195,7 @@ function mismatch({ oldText, expect }: Edit, { found, starts }: Match, { call, t
 }
 
 /** @throws TOO_LARGE before so much is made */
-function textAfter({ text, size }: Original, plan: readonly Planned[], call: PathCall): string {
+function textAfter({ text, size }: Original, plan: readonly Replacement[], call: PathCall): string {
   const limit = Math.max(call.limits.maxWriteBytes, size);
   const length = lengthAfter(text, plan);
   // No encoding needs less than a byte for a character.
@@ -215,7 +233,7 @@ async function commit(
   }
 }
 
-const diffOf = ({ text }: Original, replacements: readonly Planned[], { budget, path }: PathCall) =>
+const diffOf = ({ text }: Original, replacements: readonly Replacement[], { budget, path }: PathCall) =>
   unifiedDiff(text, {
     path: path.text,
     replacements,

@@ -1,5 +1,6 @@
 import type { HiddenKind, Incomplete } from "../core/completeness.js";
 import type { FoundLine, Scan, ScanJob } from "../core/scan.js";
+import { type Place, tooMuchToSearch } from "../core/texts.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { type Binding, type Position, type Resume, writeCursor } from "../search/cursor.js";
 import type { Sieve } from "../search/sieve.js";
@@ -14,6 +15,9 @@ interface GrepAnswerParts {
   readonly sieve: Sieve;
   readonly resume: Resume | undefined;
   readonly binding: Binding;
+  /** As a profile wants it: everything that is found, whole. */
+  readonly terms: { readonly maxTotalBytes: number } | undefined;
+  readonly place: Place;
 }
 
 type Match = NonNullable<GrepOutput["matches"]>[number];
@@ -25,7 +29,10 @@ export class GrepAnswer {
   readonly #limit: number;
   readonly #matches: Match[] = [];
   readonly #counts: { path: string; count: number }[] = [];
+  readonly #budget: number;
   #bytes = 0;
+  /** Bytes of text that have been looked into. */
+  #searched = 0;
   #total: number;
   #scanned = 0;
   /** Why something that was found is left out. */
@@ -38,7 +45,9 @@ export class GrepAnswer {
   constructor(input: GrepInput, parts: GrepAnswerParts) {
     this.#input = input;
     this.#parts = parts;
-    this.#limit = input.limit ?? USUAL_LIMIT;
+    const isWhole = parts.terms !== undefined;
+    this.#limit = isWhole ? Number.POSITIVE_INFINITY : (input.limit ?? USUAL_LIMIT);
+    this.#budget = isWhole ? Number.POSITIVE_INFINITY : BUDGET;
     this.#total = parts.resume?.counted ?? 0;
   }
 
@@ -46,7 +55,8 @@ export class GrepAnswer {
   wish(): Omit<ScanJob, "bytes" | "afterLine"> {
     const { output = "lines", context = 0, before = context, after = context } = this.#input;
     const most = output === "lines" && !this.#isFull ? this.#limit - this.#matches.length : 0;
-    return { most, mostChars: BUDGET, before, after };
+    const line = this.#parts.terms === undefined ? {} : { mostOfLine: this.#budget };
+    return { most, mostChars: this.#budget, before, after, ...line };
   }
 
   /** Ends the search before all files have been scanned. */
@@ -59,11 +69,15 @@ export class GrepAnswer {
     this.#finish(path);
   }
 
+  /** @throws TOO_LARGE where a profile says how much may be searched */
   add(file: ScannedFile, scan: Scan): void {
     if (scan === "binary") {
       this.leaveOut(file, "binary");
       return;
     }
+    this.#searched += file.bytes ?? 0;
+    const { terms, place } = this.#parts;
+    if (terms !== undefined && this.#searched > terms.maxTotalBytes) throw tooMuchToSearch(place, terms.maxTotalBytes);
     this.#scanned++;
     const { output = "lines" } = this.#input;
     if (output === "lines") this.#addLines(file, scan);
@@ -95,7 +109,7 @@ export class GrepAnswer {
   /** Whether there is room for one more. @param given items so far: one is told always */
   #takes(given: number, bytes: number): boolean {
     if (given >= this.#limit) this.#fill("limit");
-    else if (given > 0 && this.#bytes + bytes > BUDGET) this.#fill("bytes");
+    else if (given > 0 && this.#bytes + bytes > this.#budget) this.#fill("bytes");
     else this.#bytes += bytes;
     return !this.#isFull;
   }

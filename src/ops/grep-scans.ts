@@ -13,6 +13,8 @@ const LAST_MS = 200;
 export interface ScannedFile {
   readonly path: readonly string[];
   readonly afterLine: number;
+  /** Set when it has been read. */
+  readonly bytes?: number;
 }
 
 interface Batch {
@@ -56,11 +58,12 @@ export class FileScans {
   }
 
   /** @returns at once where nothing has to be waited for */
-  take(file: ScannedFile, content: WalkContent): "on" | "stop" | Promise<"on" | "stop"> {
+  take(found: ScannedFile, content: WalkContent): "on" | "stop" | Promise<"on" | "stop"> {
     if (typeof content === "string") {
-      this.#answer.leaveOut(file, content === "too large" ? "tooLarge" : "unreadable");
+      this.#answer.leaveOut(found, content === "too large" ? "tooLarge" : "unreadable");
       return "on";
     }
+    const file = { ...found, bytes: content.length };
     const job = { ...this.#answer.wish(), afterLine: file.afterLine };
     if (this.#scanner.isHere) {
       const scans = this.#scanner.scan([{ ...job, bytes: content }], 1);

@@ -2,6 +2,7 @@ import type { Visit, WalkContent, WalkEntry } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
+import type { SearchTerms } from "../core/terms.js";
 import { invalidPattern, notSupportedHere } from "../core/texts.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { type Binding, type Resume, readCursor, refusedCursor } from "../search/cursor.js";
@@ -32,7 +33,9 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     const { scanners } = call;
     if (scanners === undefined) throw notSupportedHere("search");
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
+    const terms = call.terms?.search;
     const files = new WantedFiles(base, {
+      wants: terms?.wants,
       glob: input.glob === undefined ? undefined : await compileGlobs(input.glob, "glob"),
       exclude: input.exclude === undefined ? undefined : await compileGlobs(input.exclude, "exclude"),
     });
@@ -46,7 +49,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
       concerns: (path, isDirectory) => files.concerns(path, isDirectory),
     });
     const { pattern, literal = false, ignoreCase = false } = input;
-    const answer = new GrepAnswer(input, { sieve, resume, binding });
+    const answer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
     const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
     const scanner = await base.access.scope.race(opening.catch(unlessLate));
     if (scanner === undefined) {
@@ -96,6 +99,7 @@ async function search({ input, base, files, sieve, resume, scans }: Search): Pro
   const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
   const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
   if (found?.type === "file") {
+    if (!files.takes(path.segments)) return;
     const { bytes } = await root.backend.read(path, () => ({ offset: 0, length: maxBytes + 1 }), access);
     const file = { path: path.segments, afterLine: resume?.line ?? 0 };
     await scans.take(file, bytes.length > maxBytes ? "too large" : bytes);
@@ -125,26 +129,38 @@ async function search({ input, base, files, sieve, resume, scans }: Search): Pro
   await scans.finish();
 }
 
+interface Wishes {
+  readonly glob: Globs | undefined;
+  readonly exclude: Globs | undefined;
+  readonly wants: SearchTerms["wants"] | undefined;
+}
+
 /** Which files are looked into. */
 class WantedFiles {
-  readonly #globs: { readonly glob: Globs | undefined; readonly exclude: Globs | undefined };
+  readonly #wishes: Wishes;
   readonly #depth: number;
 
-  constructor(base: PathCall, globs: { readonly glob: Globs | undefined; readonly exclude: Globs | undefined }) {
-    this.#globs = globs;
+  constructor(base: PathCall, wishes: Wishes) {
+    this.#wishes = wishes;
     this.#depth = base.path.segments.length;
   }
 
   /** Whether an entry is looked into, or what is in it may be. */
   concerns(path: readonly string[], isDirectory: boolean): boolean {
-    const { glob, exclude } = this.#globs;
+    const { glob, exclude } = this.#wishes;
     const below = path.slice(this.#depth);
     if (exclude?.matches(below.join("/"), isDirectory) === true) return false;
     return glob === undefined || (isDirectory ? glob.reaches(below) : glob.matches(below.join("/"), false));
   }
 
+  /** Whether a profile wants a file. @param path below the root */
+  takes(path: readonly string[]): boolean {
+    return this.#wishes.wants?.(path) !== false;
+  }
+
   stepFor({ type }: WalkEntry, path: readonly string[]): "enter" | "skip" | "read" | "link" {
     if (type === "other" || !this.concerns(path, type === "directory")) return "skip";
-    return type === "directory" ? "enter" : type === "symlink" ? "link" : "read";
+    if (type !== "file") return type === "directory" ? "enter" : "link";
+    return this.takes(path) ? "read" : "skip";
   }
 }

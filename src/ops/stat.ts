@@ -28,6 +28,7 @@ export const stat: Operation<StatInput, StatOutput> = {
       readOnly: root.readOnly || found.readOnly,
       ...(mime === undefined ? {} : { mime }),
       ...(found.symlink ? { symlink: true } : {}),
+      ...(call.terms?.details === true ? { created: found.created ?? found.modified } : {}),
       ...(isFile ? await versionOf(found, call, input.hash === true) : {}),
     };
   },

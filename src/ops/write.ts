@@ -1,7 +1,8 @@
 import type { Operation } from "../core/operation.js";
-import { etagOf, expectedOf } from "../core/version.js";
+import { expectedOf } from "../core/version.js";
 import type { WriteInput, WriteOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
+import { versionOf } from "./etag.js";
 
 /** Creates a file or replaces its content, atomically. */
 export const write: Operation<WriteInput, WriteOutput> = {
@@ -23,7 +24,7 @@ export const write: Operation<WriteInput, WriteOutput> = {
       options,
       call.access,
     );
-    return { written: bytes, created, ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }) };
+    return { written: bytes, created, ...(sha256 === undefined ? {} : versionOf(sha256, call)) };
   },
   bytes: ({ written }) => written,
 };

@@ -57,7 +57,7 @@ class LineScan {
   }
 
   #take(line: number, text: string): void {
-    const { afterLine, most, mostChars, before, after } = this.#job;
+    const { afterLine, most, mostChars, before, after, mostOfLine = MOST_CHARS } = this.#job;
     const isMatch = this.#matcher.matches(text);
     if (isMatch && line > afterLine) {
       this.#count++;
@@ -66,7 +66,7 @@ class LineScan {
         const lead = line - first;
         this.#found.push({ line, text, before: lead === 0 ? [] : this.#recent.slice(-lead), after: [] });
         this.#shown = line;
-        this.#chars += MOST_CHARS * lead + Math.min(text.length, MOST_CHARS);
+        this.#chars += MOST_CHARS * lead + Math.min(text.length, mostOfLine);
       }
     } else if (!isMatch) {
       const last = this.#found.at(-1);
@@ -82,7 +82,7 @@ class LineScan {
   }
 
   #tell({ line, text, before, after }: { line: number; text: string; before: string[]; after: string[] }): FoundLine {
-    const isLong = text.length > MOST_CHARS;
+    const isLong = text.length > (this.#job.mostOfLine ?? MOST_CHARS);
     return {
       line,
       text: isLong ? around(text, this.#matcher.startIn(text)) : text,
