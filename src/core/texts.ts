@@ -215,11 +215,18 @@ export const quotaExceeded = (place: Place, { used, limit, unit, requested }: Qu
 
 /** @param drive its name, or `""` for the drives of the caller @param reason with what to do about it */
 export const cannotImport = (code: ErrorCode, drive: string, reason: string): FileAdapterError =>
-  adapterError(code, `Cannot import drive '${escapeText(drive)}': ${reason}`, { root: drive, path: "" });
+  adapterError(code, `Cannot import ${drive === "" ? "drives" : `drive '${escapeText(drive)}'`}: ${reason}`, {
+    root: drive,
+    path: "",
+  });
 
 /** @param drive its name, or `""` for the drives of the caller */
 export const storeUnavailable = (place: Place, drive: string): FileAdapterError =>
-  adapterError("STORE_UNAVAILABLE", `Drive store is not reachable: ${escapeText(drive)}`, at(place));
+  adapterError(
+    "STORE_UNAVAILABLE",
+    `Drive store is not reachable${drive === "" ? "" : `: ${escapeText(drive)}`}`,
+    at(place),
+  );
 
 export const storeDamaged = (place: Place, drive: string): FileAdapterError =>
   adapterError("STORE_DAMAGED", `Drive store is damaged: ${escapeText(drive)}:${p(place)}`, at(place));

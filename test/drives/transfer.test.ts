@@ -255,7 +255,7 @@ describe("what cannot be imported", () => {
     const bytes = base64(signed([["theirs", drive("a", "x")]]));
     const failure = await ground.fail("drive:import", { bytes });
     expect(failure).toMatchObject({ code: "KEY_REQUIRED" });
-    expect(failure.message).toMatch(/^Cannot import drive '': .*Name the drive it goes into/);
+    expect(failure.message).toMatch(/^Cannot import drives: .*Name the drive it goes into/);
     await ground.call("drive:import", { bytes, drive: "notes" });
   });
 

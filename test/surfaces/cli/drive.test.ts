@@ -69,7 +69,7 @@ describe("a user who leaves", () => {
     // Without the key they are somebody's.
     const foreign = await there.drive("import", "out.cad3", ...KEY);
     expect(foreign).toMatchObject({ status: 1, stdout: "" });
-    expect(foreign.stderr).toMatch(/^Cannot import drive '': .*Name the drive it goes into/);
+    expect(foreign.stderr).toMatch(/^Cannot import drives: .*Name the drive it goes into/);
     await ok(there.drive("import-key", "./drive.key", "--user", user));
     expect(await ok(there.drive("import", "out.cad3", ...KEY))).toMatch(
       /^Imported into more, notes: \d+ cells, \d+ bytes\n$/,
@@ -190,7 +190,7 @@ describe("drive commands tell what is wrong", () => {
     [["import", "text.cad3", "--drive", "d", ...KEY], 1, /^Cannot import drive 'd': .*no export of drives/],
     [["import", "cut.cad3", "--drive", "d", ...KEY], 1, /^Cannot import drive 'd': .*export it again/],
     [["import", "later.cad3", "--drive", "d", ...KEY], 1, /^Cannot import drive 'd': .*Correct the clock/],
-    [["import", "theirs.cad3", ...KEY], 1, /^Cannot import drive '': .*Name the drive/],
+    [["import", "theirs.cad3", ...KEY], 1, /^Cannot import drives: .*Name the drive/],
     [["import", "no.cad3", "--drive", "d", ...KEY], 66, /^no\.cad3 cannot be read: no such file/],
     [["import", ".", "--drive", "d", ...KEY], 66, /it is a directory/],
     [
