@@ -9,10 +9,12 @@ import { type CallerRights, createRights } from "./authz/rights.js";
 import type { DriveSource } from "./backend/drive.js";
 import type { Adapter, InvokeContext, SurfaceContext } from "./core/adapter.js";
 import { type Clock, systemClock } from "./core/clock.js";
+import type { ErrorCode } from "./core/errors.js";
 import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
 import type { RootFacts } from "./core/operation.js";
 import type { FileTransfers, TicketOffice } from "./core/transfer.js";
+import { recordOf } from "./dispatch/call-record.js";
 import { Dispatcher } from "./dispatch/dispatch.js";
 import { Gate } from "./dispatch/gate.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "./ops/registry.js";
@@ -47,6 +49,8 @@ export interface HostedFileAdapter extends FileAdapter {
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
   /** Whole files in and out. */
   readonly transfers: FileTransfers;
+  /** Puts a call on record that ended before any operation began. @param call.operation the tool that was called */
+  refused(call: RefusedCall): void;
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**
@@ -55,6 +59,13 @@ export interface HostedFileAdapter extends FileAdapter {
    * @param rules asked when the change is put into force
    */
   prepare(config: FileConfig, rules: () => CapabilityRules): PreparedChange;
+}
+
+export interface RefusedCall {
+  readonly operation: string;
+  readonly root: string;
+  readonly context: SurfaceContext;
+  readonly code: ErrorCode;
 }
 
 /** A change that cannot fail any more. One of the two is to be called, once. */
@@ -153,6 +164,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
         rules,
       );
     },
+    refused: (call) => recordRefused(call, { clock, ...parts }),
     rights: (operation, context) => {
       const caps = [readCaps(context.caps), readCaps(context.callCaps)];
       const authoriser = new Authoriser({ operation, caps, authority: authorities.of(context) });
@@ -175,6 +187,17 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       return closing;
     },
   };
+}
+
+function recordRefused({ operation, root, context, code }: RefusedCall, parts: AdapterParts & { clock: Clock }): void {
+  const progress = { resource: [root], others: [], bytes: 0 };
+  const end = { operation, context, progress, outcome: code, ms: 0, time: parts.clock.nowMs() };
+  try {
+    parts.audit?.write(recordOf(end, "file"));
+  } catch (error) {
+    // As for any other call: a sink that breaks its promise must not turn the answer into another.
+    parts.onInternalError?.(error, operation);
+  }
 }
 
 async function open(config: FileConfig, { audit, drives }: AdapterParts): Promise<OpenRoots> {

@@ -4,6 +4,8 @@ export interface AuditRecord {
   readonly time: number;
   readonly caller: string;
   readonly operation: string;
+  /** Tool of a profile that called it, `jettson:jettson_files_read`. */
+  readonly tool?: string;
   /** `file://<root>/<path>`, canonical, or as far as it could be understood; `ucan:<id>` or `ucan:<DID>` of what was issued or revoked. */
   readonly resource: string;
   /** The other places of a call on several, in the same form. */

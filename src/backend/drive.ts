@@ -174,7 +174,8 @@ export class DriveBackend implements Backend {
     return this.#run(path, { access, verb: "delete" }, async () => {
       const check = async (tree: DriveSnapshot): Promise<boolean> => {
         const found = await statAt(tree, path.segments);
-        if (expected !== undefined && found?.type === "directory") throw isADirectory(access.place);
+        const takesFiles = expected !== undefined || access.rules?.removesFilesOnly === true;
+        if (takesFiles && found?.type === "directory") throw isADirectory(access.place);
         await checkExpected({ tree, segments: path.segments, access }, found, expected);
         if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
           throw notEmpty(access.place);

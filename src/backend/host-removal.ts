@@ -74,6 +74,9 @@ function* removeName(
         yield* target.guard();
         change.access.scope.commit();
       }
+      if (now.stat.isDirectory() && change.access.rules?.removesFilesOnly === true) {
+        throw isADirectory(change.access.place);
+      }
       if (!now.stat.isDirectory()) {
         const freed = freedBy(now.stat);
         yield* jail.sys.unlink(path);

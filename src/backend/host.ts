@@ -109,7 +109,16 @@ export class HostBackend implements Backend {
     access: Access,
   ): Awaitable<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(access.place.root);
-    return this.#change({ path, access }, (change, found) => removeEntry(change, found, options), CHANGE_OF_NAME);
+    const remove = (change: Change, found: Reached): Io<{ existed: boolean }> =>
+      this.#removable(change, found, removeEntry(change, found, options));
+    return this.#change({ path, access }, remove, CHANGE_OF_NAME);
+  }
+
+  /** Where links count only by what they lead to, one that leads nowhere is not there to be removed either. */
+  *#removable<T>({ path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
+    const isLink = found.state === "found" && found.object.stat.isSymbolicLink();
+    if (isLink && access.rules !== undefined) yield* this.#walk(path, access, { way: LOOK, work: function* () {} });
+    return yield* remove;
   }
 
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
@@ -143,8 +152,8 @@ export class HostBackend implements Backend {
 
   *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
     access.scope.checkpoint();
-    const { place, links } = access;
-    const walk = this.#jail.walk(path, { place, links, followLast });
+    const { place, links, rules } = access;
+    const walk = this.#jail.walk(path, { place, links, rules, followLast });
     try {
       const found = yield* arrive(walk, path, access);
       if (found.state !== "found") throw notFound(access.place);
@@ -199,8 +208,8 @@ export class HostBackend implements Backend {
 
   *#walk<T>(path: RelPath, access: Access, { work, way }: { work: Arrived<T>; way: Way }): Io<T> {
     access.scope.checkpoint();
-    const { place, links } = access;
-    const walk = this.#jail.walk(path, { place, links, ...way });
+    const { place, links, rules } = access;
+    const walk = this.#jail.walk(path, { place, links, rules, ...way });
     try {
       const found = yield* arrive(walk, path, access);
       return yield* work(walk, found);

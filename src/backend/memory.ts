@@ -175,6 +175,7 @@ class MemoryBackend implements Backend {
       requireExpected(expected, node?.sha256, access);
     }
     if (node === undefined) return { existed: false };
+    if (node.type === "directory" && access.rules?.removesFilesOnly === true) throw isADirectory(access.place);
     if (node.type === "directory" && node.children.size > 0 && !options.recursive) throw notEmpty(access.place);
     if (holdsDenied(node, access)) throw deniedByPolicy(access.place, access.verb);
     access.scope.commit();

@@ -1,6 +1,7 @@
 import type { Authentication } from "./caller.js";
 import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
+import type { PathRules } from "./path-rules.js";
 import type { Cancellation } from "./scope.js";
 import type { CallTerms } from "./terms.js";
 import type { Transfer } from "./transfer.js";
@@ -53,6 +54,10 @@ export interface SurfaceContext extends InvokeContext {
   readonly links?: "refuse";
   /** What a profile wants to be different. */
   readonly terms?: CallTerms;
+  /** What a facade asks of every path of the call. */
+  readonly pathRules?: PathRules;
+  /** Tool of a profile that calls, `jettson:jettson_files_read`, for the audit. */
+  readonly tool?: string;
 }
 
 export interface Annotations {
@@ -98,6 +103,10 @@ export interface OperationMetadata {
   readonly hidden: readonly string[];
   /** Output fields that only the answer itself holds: records of a call hide them. */
   readonly hiddenOutput?: readonly string[];
+  /** Why it is in no list now, although a call may name it; absent, or it gives nothing: it is in all of them. */
+  readonly unavailable?: () => string | undefined;
+  /** What a model reads of an output that tells of a failure. Default: the output as JSON. */
+  renderError?(output: JsonObject): string;
   /** Present when the answer has a body or a long list: such answers go to a model by this, not as structured content. */
   render?(output: unknown, input: unknown): Rendering;
 }

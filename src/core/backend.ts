@@ -1,6 +1,7 @@
 import type { Ability } from "./capability.js";
 import type { Awaitable } from "./io.js";
 import type { RelPath } from "./path.js";
+import type { PathRules } from "./path-rules.js";
 import type { CallScope } from "./scope.js";
 import type { Place } from "./texts.js";
 import type { TreeSource } from "./tree-source.js";
@@ -25,6 +26,8 @@ export interface Access {
   create(requested: readonly string[], real: readonly string[]): void;
   /** What the root keeps everybody away from; absent: nothing. {@link real} and {@link create} ask it too. */
   readonly policy?: PlacePolicy | undefined;
+  /** What the facade that calls asks of every path beside; absent: nothing. */
+  readonly rules?: PathRules | undefined;
   /** Whether the caller holds another ability too, on the requested place and on the real one. Tells, and refuses nothing. */
   holds(ability: Ability): boolean;
   /** A link anywhere in a path is refused, as SYMLINK_ESCAPE. Absent: those that stay inside are followed. */

@@ -3,6 +3,7 @@ import type { Access, PlacePolicy } from "../core/backend.js";
 import type { Ability } from "../core/capability.js";
 import type { DenyPolicy } from "../core/deny-policy.js";
 import type { RelPath } from "../core/path.js";
+import type { PathRules } from "../core/path-rules.js";
 import type { CallScope } from "../core/scope.js";
 import type { CallTerms } from "../core/terms.js";
 import { deniedByPolicy, type Place, permissionDenied } from "../core/texts.js";
@@ -16,6 +17,7 @@ export interface CallAccessOptions {
   readonly links?: "refuse" | undefined;
   /** As {@link CallTerms} say; absent for calls that change nothing. */
   readonly isProtected?: CallTerms["isProtected"];
+  readonly rules: PathRules | undefined;
 }
 
 /** What a backend may ask while it serves one call. */
@@ -25,6 +27,7 @@ export class CallAccess implements Access {
   readonly scope: CallScope;
   readonly policy: PlacePolicy | undefined;
   readonly links: "refuse" | undefined;
+  readonly rules: PathRules | undefined;
   readonly #path: RelPath;
   readonly #authoriser: Authoriser;
   readonly #abilities: readonly Ability[];
@@ -43,6 +46,7 @@ export class CallAccess implements Access {
     this.#abilities = options.abilities;
     this.#denials = options.policy;
     this.#isProtected = options.isProtected;
+    this.rules = options.rules;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
     this.policy = options.policy && this.#policyBelow(options.policy);

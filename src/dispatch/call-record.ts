@@ -32,6 +32,7 @@ export function recordOf({ operation, context, progress, outcome, ms, time }: Ca
     time,
     caller: context.callerDID === undefined ? "operator" : context.callerDID,
     operation,
+    ...(context.tool === undefined ? {} : { tool: context.tool }),
     resource: resource === undefined ? "" : printResource(resource, scheme),
     ...(others.length === 0 ? {} : { others: others.map((other) => printResource(other, scheme)) }),
     outcome,

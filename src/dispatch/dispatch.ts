@@ -230,9 +230,9 @@ export class Dispatcher {
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const { policy } = root;
-    const { links } = state.context;
+    const { links, pathRules: rules } = state.context;
     const isProtected = changes ? call.terms?.isProtected : undefined;
-    const own = { verb: operation.name, abilities, authoriser, scope, policy, links, isProtected };
+    const own = { verb: operation.name, abilities, authoriser, scope, policy, links, rules, isProtected };
     const access = new CallAccess(root.name, path, own);
     const { budget, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } = call;
     // Written out: a spread makes an object of the slow kind, at every call.

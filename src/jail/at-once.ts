@@ -1,6 +1,6 @@
 import { isReservedName } from "../path/grammar.js";
 import { type Pinned, release } from "./handles.js";
-import type { WalkRoot } from "./walk.js";
+import type { WalkRoot } from "./walk-options.js";
 
 /**
  * What a walk would find at the end of `names`, without the walk; only where it meets neither link nor doubt.

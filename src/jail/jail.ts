@@ -2,14 +2,16 @@ import { realpathSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
-import { aborted, type Place } from "../core/texts.js";
+import type { PathRules } from "../core/path-rules.js";
+import { aborted } from "../core/texts.js";
 import { BeneathHandles, WALKS_BEFORE_LOADING } from "./beneath.js";
 import { type EngineName, type Handles, PathHandles, type PinnedRoot, ProcHandles, release } from "./handles.js";
 import type { Locks } from "./locks.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { Staging } from "./staging.js";
 import { Sys } from "./sys.js";
-import { Walk, type WalkRoot } from "./walk.js";
+import { Walk } from "./walk.js";
+import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
 /** How long {@link Jail.close} waits for calls whose callers have been answered already. */
 const CLOSE_PATIENCE_MS = 5000;
@@ -26,13 +28,13 @@ export interface JailOptions {
 }
 
 /** A walk that is asked for. */
-interface WalkRequest {
-  readonly place: Place;
-  readonly followLast: boolean;
+interface WalkRequest extends Pick<WalkOptions, "place" | "followLast"> {
   /** Nobody will ask for the directories on the way. */
   readonly onlyTarget?: boolean;
   /** What is to happen where the path comes to a link. Absent: it is followed, as far as that stays inside. */
   readonly links?: "refuse" | undefined;
+  /** What a facade asks beside. */
+  readonly rules?: PathRules | undefined;
 }
 
 /**
@@ -95,10 +97,10 @@ export class Jail implements WalkRoot {
   walk(path: RelPath, options: WalkRequest): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const { place, followLast, onlyTarget = false, links } = options;
-    const refuseLinks = links === "refuse";
-    const since = this.locks.turn;
-    return new Walk(this, path, { place, followLast, refuseLinks, onlyTarget, since, onClose: this.#onWalkClosed });
+    const { place, followLast, onlyTarget = false, links, rules } = options;
+    const limits = { refuseLinks: links === "refuse", floor: rules?.floor ?? 0 };
+    const [since, onClose] = [this.locks.turn, this.#onWalkClosed];
+    return new Walk(this, path, { place, followLast, ...limits, onlyTarget, since, onClose });
   }
 
   /** The file system the root is on: bytes in all, and bytes this process may still use. */

@@ -7,7 +7,7 @@ import { createLock, type LockFile, type LockPlace, takeStaleLock } from "./lock
 import { isDead, ownIdentity, type ProcessIdentity, parseIdentity, printIdentity } from "./process-identity.js";
 import { purge } from "./purge.js";
 import { errnoOf, quietly } from "./sys.js";
-import type { WalkRoot } from "./walk.js";
+import type { WalkRoot } from "./walk-options.js";
 
 /** Where something is prepared before one rename puts it in place, or where it is removed after one rename took it away. */
 export interface Stage {

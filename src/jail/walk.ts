@@ -1,41 +1,18 @@
 import type { FileAdapterError } from "../core/errors.js";
 import type { Io } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
-import { invalidPath, otherDevice, type Place, symlinkEscape } from "../core/texts.js";
+import { invalidPath, otherDevice, symlinkEscape } from "../core/texts.js";
 import { isReservedName, MAX_SEGMENTS } from "../path/grammar.js";
 import { findAtOnce } from "./at-once.js";
 import { storedName } from "./directory.js";
 import type { Found } from "./found.js";
-import { below, type Handles, identity, type Pinned, type PinnedRoot, release, renew } from "./handles.js";
-import { errnoOf, type Sys } from "./sys.js";
+import { below, identity, type Pinned, release, renew } from "./handles.js";
+import { errnoOf } from "./sys.js";
+import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
 const MAX_LINKS = 40;
 /** How often a name is looked at again because it turned into something else between two looks. */
 const MAX_LOOKS = 40;
-
-/** What a walk needs to know of its root. */
-export interface WalkRoot {
-  readonly handles: Handles;
-  readonly sys: Sys;
-  readonly top: PinnedRoot;
-  /** Canonical host path, to recognise absolute links that stay inside. Never shown to a caller. */
-  readonly realPath: string;
-  readonly crossDevice: boolean;
-  readonly foldsCase: boolean;
-}
-
-export interface WalkOptions {
-  readonly place: Place;
-  /** Resolve a link in the last component, as everything but delete does. */
-  readonly followLast: boolean;
-  /** Any link on the way or at the end is SYMLINK_ESCAPE. */
-  readonly refuseLinks: boolean;
-  /** Nobody will ask for the directories on the way, so the target may be reached without them. */
-  readonly onlyTarget: boolean;
-  /** Turn of the root's {@link Locks} when the walk began: whatever has been released since may have changed what it found. */
-  readonly since: number;
-  readonly onClose: () => void;
-}
 
 /**
  * One walk from the root to a requested path, a component at a time, each relative to the pinned directory before it.
@@ -236,6 +213,8 @@ export class Walk {
     if (this.#options.refuseLinks) throw symlinkEscape(this.#options.place);
     if (++this.#links > MAX_LINKS) throw invalidPath(this.#options.place, "too many links");
     this.#linkAt = [...this.names, this.#token];
+    // A link on the way to where the caller's paths begin would begin them elsewhere.
+    if (this.names.length < this.#options.floor) throw this.#escape();
     const text = target.startsWith("/") ? this.#insideRoot(target) : target;
     const tokens = text.split("/").filter((segment) => segment !== "");
     // A target that ends in a slash means a directory: `.` makes the walk enter it.
@@ -243,16 +222,18 @@ export class Walk {
     this.#pending.push(...tokens.reverse());
   }
 
-  /** The rest of an absolute target that goes through the root's own canonical path; anything else leaves the root. */
+  /** The rest of an absolute target that goes through the canonical path of the root, or of where paths begin; anything else leaves it. */
   #insideRoot(target: string): string {
-    const { realPath } = this.#root;
-    if (target !== realPath && !target.startsWith(`${realPath}/`)) throw this.#escape();
-    while (this.names.length > 0) this.#leave();
-    return target.slice(realPath.length);
+    const { floor } = this.#options;
+    const top = [this.#root.realPath, ...this.names.slice(0, floor)].join("/");
+    if (target !== top && !target.startsWith(`${top}/`)) throw this.#escape();
+    while (this.names.length > floor) this.#leave();
+    return target.slice(top.length);
   }
 
   #leave(): void {
-    if (this.names.pop() === undefined) throw this.#escape();
+    if (this.names.length <= this.#options.floor) throw this.#escape();
+    this.names.pop();
     const left = this.#directories.pop();
     if (left !== undefined) release(left);
   }

@@ -1,0 +1,150 @@
+import type { SurfaceContext } from "../core/adapter.js";
+import { adapterError, FileAdapterError } from "../core/errors.js";
+import type { PathRules } from "../core/path-rules.js";
+import { parsePath } from "../path/grammar.js";
+import type { FileInputs, FileOutputs } from "../schema/types.js";
+import type { Profile, ProfileHost } from "./profile.js";
+
+/** Operations that profiles are mapped onto: each has one path. */
+export type BoundOperation =
+  | "file:list"
+  | "file:stat"
+  | "file:read"
+  | "file:hash"
+  | "file:grep"
+  | "file:write"
+  | "file:edit"
+  | "file:mkdir"
+  | "file:delete";
+
+/** The one place that the tools of a profile see, for one call of one of them. */
+export interface BoundRoot {
+  readonly root: string;
+  /** Whether the operator keeps everybody from changing anything in it. */
+  readonly readOnly: boolean;
+  /**
+   * Runs an operation there, for the caller of the tool. Paths, in answers and errors too, are without the prefix. A
+   * prefix that is not there is an empty directory. @throws FileAdapterError
+   */
+  invoke<Name extends BoundOperation>(
+    operation: Name,
+    input: Omit<FileInputs[Name], "root">,
+    wishes?: BoundWishes,
+  ): Promise<FileOutputs[Name]>;
+}
+
+/** What a tool wants of one operation beside its input. Paths that `terms` are told are those of the root, with the prefix. */
+export type BoundWishes = Pick<PathRules, "removesFilesOnly"> & Pick<SurfaceContext, "terms">;
+
+/** Where a profile is bound. */
+export interface Bound {
+  readonly root: string;
+  /** Segments of the directory that it sees. */
+  readonly prefix: readonly string[];
+  readonly links: Profile["links"];
+}
+
+/** A bound root that knows whether it was used. */
+export interface CountedRoot extends BoundRoot {
+  /** Operations that were begun. */
+  readonly calls: number;
+}
+
+/** What of a prefix that is not there is answered. */
+const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
+  "file:list": { entries: [], total: 0, truncated: false, complete: true },
+  "file:grep": {
+    ...{ matches: [], filesScanned: 0, totalMatches: 0 },
+    ...{ countIsComplete: true, timedOut: false, complete: true },
+  },
+};
+
+/** @param tool by which the operations are called, for the audit */
+export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContext & { tool: string }): CountedRoot {
+  const { root, prefix, links } = bound;
+  // A profile has limits of its own.
+  const { budget: _, ...own } = context;
+  const pathRules: PathRules = { floor: prefix.length };
+  const common: SurfaceContext = { ...own, pathRules, ...(links === "refuse" ? { links } : {}) };
+  let calls = 0;
+  return {
+    root,
+    get calls() {
+      return calls;
+    },
+    get readOnly() {
+      return host.roots.some(({ name, readOnly }) => name === root && readOnly);
+    },
+    async invoke(operation, input, wishes) {
+      const path = place(bound, input.path ?? "");
+      calls++;
+      try {
+        const given = wishes === undefined ? common : contextOf(common, pathRules, wishes);
+        const output = parseOutput(operation, await host.invoke(operation, { ...input, root, path }, given));
+        return prefix.length === 0 ? output : here(output, { bound, path });
+      } catch (error) {
+        if (prefix.length === 0 || !(error instanceof FileAdapterError)) throw error;
+        const isMissing = error.code === "NOT_FOUND" && path === prefix.join("/");
+        if (isMissing && operation in EMPTY) return parseOutput(operation, EMPTY[operation]);
+        throw withoutPrefix(error, bound);
+      }
+    },
+  };
+}
+
+function contextOf(
+  common: SurfaceContext,
+  pathRules: PathRules,
+  { terms, removesFilesOnly = false }: BoundWishes,
+): SurfaceContext {
+  return { ...common, pathRules: { ...pathRules, removesFilesOnly }, ...(terms === undefined ? {} : { terms }) };
+}
+
+/** A path of the tool as one of the root. The text is resolved first, so that nothing in it reaches above the prefix. */
+function place({ root, prefix }: Bound, path: string): string {
+  if (prefix.length === 0) return path;
+  return [...prefix, ...parsePath(root, path, process.platform === "win32").segments].join("/");
+}
+
+function shorten({ prefix }: Bound, path: string): string {
+  const above = `${prefix.join("/")}/`;
+  return path.startsWith(above) ? path.slice(above.length) : "";
+}
+
+interface Placed {
+  readonly bound: Bound;
+  readonly path: string;
+}
+
+/** The schema of the operation says what it is. */
+function parseOutput<Name extends BoundOperation>(_operation: Name, output: unknown): FileOutputs[Name] {
+  return output as FileOutputs[Name];
+}
+
+/** An answer as it is below the prefix. */
+function here<Output extends FileOutputs[BoundOperation]>(output: Output, { bound, path }: Placed): Output {
+  const isPrefix = path === bound.prefix.join("/");
+  if ("exists" in output && output.exists === false && isPrefix) {
+    return { ...output, exists: true, type: "directory", size: 0, modified: 0, readOnly: false };
+  }
+  if ("totalMatches" in output) return { ...output, ...shortened(output, bound) };
+  return "path" in output ? { ...output, path: shorten(bound, output.path) } : output;
+}
+
+function shortened(
+  { matches, paths, counts }: Partial<FileOutputs["file:grep"]>,
+  bound: Bound,
+): Partial<FileOutputs["file:grep"]> {
+  const short = <T extends { readonly path: string }>(one: T): T => ({ ...one, path: shorten(bound, one.path) });
+  return {
+    ...(matches === undefined ? {} : { matches: matches.map(short) }),
+    ...(paths === undefined ? {} : { paths: paths.map((path) => shorten(bound, path)) }),
+    ...(counts === undefined ? {} : { counts: counts.map(short) }),
+  };
+}
+
+/** Its text may still hold the prefix: profiles have texts of their own. */
+function withoutPrefix({ code, message, data }: FileAdapterError, bound: Bound): FileAdapterError {
+  const { path } = data;
+  return adapterError(code, message, typeof path === "string" ? { ...data, path: shorten(bound, path) } : data);
+}

@@ -1,0 +1,138 @@
+import type { FileAdapter } from "../adapter.js";
+import { ConfigError } from "../config/errors.js";
+import type { InvokeContext, JsonObject, SurfaceContext } from "../core/adapter.js";
+import { errorOutput } from "../core/error-output.js";
+import { type ErrorCode, FileAdapterError } from "../core/errors.js";
+import { isPending } from "../core/io.js";
+import { escapeText, internalError, unknownOperation } from "../core/texts.js";
+import { parsePath } from "../path/grammar.js";
+import { InputValidator } from "../schema/validate.js";
+import { type Bound, bindCall } from "./bound-root.js";
+import {
+  type Profile,
+  type ProfileBinding,
+  type ProfileHost,
+  type ProfileTool,
+  type SeedFile,
+  ToolError,
+} from "./profile.js";
+import { PROFILES } from "./registry.js";
+
+/** A profile in use. */
+export interface ProfileInstance {
+  readonly profile: Profile;
+  /** Those that are offered now. */
+  readonly tools: readonly ProfileTool[];
+  /** All that a call may name. */
+  readonly known: ReadonlyMap<string, ProfileTool>;
+  /** Runs a tool; a failure of its own is a value too. @throws UNKNOWN_OPERATION for a name that is no tool's */
+  call(name: string, args: unknown, context?: SurfaceContext): Promise<JsonObject>;
+  /** What a model reads of a failure. */
+  renderError(value: JsonObject): string;
+  /** Present where the profile has files of the host application. @throws FileAdapterError */
+  readonly seed?: (files: readonly SeedFile[]) => Promise<void>;
+}
+
+export interface InstanceOptions {
+  /** Default: the name of the profile. */
+  readonly name?: string;
+  /** Told of failures that nobody foresaw. */
+  readonly onInternalError?: (error: unknown, id: string) => void;
+}
+
+/** Puts a profile on its root. @throws ConfigError for a root or a profile that does not exist, and for a wrong prefix */
+export function openProfile(
+  host: ProfileHost,
+  binding: ProfileBinding,
+  options: InstanceOptions = {},
+): ProfileInstance {
+  const { name = binding.profile, onInternalError = () => {} } = options;
+  const profile = PROFILES.get(binding.profile);
+  if (profile === undefined) throw mistake(`Profile '${escapeText(binding.profile)}' does not exist`);
+  if (!host.roots.some((root) => root.name === binding.root)) {
+    throw mistake(`Root '${escapeText(binding.root)}' of profile '${name}' does not exist`);
+  }
+  const open = profile.open(binding, host);
+  const bound: Bound = { root: binding.root, prefix: prefixOf(binding), links: profile.links };
+  const known = new Map(open.tools.map((tool) => [tool.name, tool]));
+  const validator = new InputValidator();
+  const bind = (tool: string, context: SurfaceContext) =>
+    bindCall(host, bound, { ...context, tool: `${name}:${tool}` });
+
+  /** @returns code and text of a failure */
+  const faultOf = (error: unknown, tool: string, args: unknown): { code: ErrorCode; text: string } => {
+    if (error instanceof ToolError) return { code: error.code, text: error.message };
+    if (!(error instanceof FileAdapterError)) onInternalError(error, `${name}:${tool}`);
+    const known = error instanceof FileAdapterError ? error : internalError("");
+    const code = known.code === "EXISTS" ? "INTERNAL" : known.code;
+    return { code, text: open.errorText(known, { tool, args }) };
+  };
+
+  const run = async (tool: ProfileTool, args: unknown, root: ReturnType<typeof bind>): Promise<JsonObject> => {
+    const reason = tool.unavailable?.();
+    if (reason !== undefined) throw new ToolError("NOT_SUPPORTED", reason);
+    const checking = validator.check(tool.name, tool.input, args);
+    if (isPending(checking)) await checking;
+    return tool.run(parseArguments(args), root);
+  };
+  return {
+    profile,
+    known,
+    get tools() {
+      return open.tools.filter((tool) => tool.unavailable?.() === undefined);
+    },
+    async call(toolName, args, context = {}) {
+      const tool = known.get(toolName);
+      if (tool === undefined) throw unknownOperation(toolName);
+      const root = bind(toolName, context);
+      try {
+        return await run(tool, args ?? {}, root);
+      } catch (error) {
+        const { code, text } = faultOf(error, toolName, args);
+        if (root.calls === 0) host.refused({ operation: `${name}:${toolName}`, root: root.root, context, code });
+        return errorOutput(open.errorValue(text, toolName), code);
+      }
+    },
+    renderError: (value) => open.renderError?.(value) ?? JSON.stringify(value),
+    ...(open.seed === undefined ? {} : { seed: (files) => open.seed?.(files, bind("seed", {})) ?? Promise.resolve() }),
+  };
+}
+
+/** The schema of a tool takes nothing else. */
+const parseArguments = (args: unknown): JsonObject => args as JsonObject;
+
+/** The tools of a profile for a host application. */
+export interface ToolProfile extends Pick<ProfileInstance, "tools" | "seed"> {
+  /** Runs a tool. Resolves for every failure of a tool, too: to its value. @throws UNKNOWN_OPERATION for a name that is no tool's */
+  call(name: string, args: unknown, context?: InvokeContext): Promise<JsonObject>;
+}
+
+/**
+ * Puts the tools of another system on one root of an adapter, which it does not close.
+ *
+ * @param adapter of `createFileAdapter`
+ * @throws ConfigError for a root or a profile that does not exist
+ * @example
+ * const files = await createFileAdapter({ roots: { scratch: { temp: true } } });
+ * const jettson = createProfile(files, { profile: "jettson", root: "scratch" });
+ * await jettson.call("jettson_files_write", { path: "notes.md", content: "# Notes" });
+ */
+export function createProfile(adapter: FileAdapter, binding: ProfileBinding): ToolProfile {
+  return openProfile(parseHost(adapter), binding);
+}
+
+/** @throws TypeError for what is no adapter of ours */
+function parseHost(adapter: FileAdapter): ProfileHost {
+  if ("roots" in adapter && "refused" in adapter) return adapter as FileAdapter & ProfileHost;
+  throw new TypeError("A profile needs an adapter of createFileAdapter");
+}
+
+const mistake = (text: string): ConfigError => new ConfigError([text], 78);
+
+function prefixOf({ root, prefix = "" }: ProfileBinding): readonly string[] {
+  try {
+    return parsePath(root, prefix, process.platform === "win32").segments;
+  } catch {
+    throw mistake(`Prefix '${escapeText(prefix)}' is no path below a root`);
+  }
+}

@@ -1,0 +1,114 @@
+import type { JsonObject, Rendering } from "../../core/adapter.js";
+import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors.js";
+import { LOOKS } from "../../core/operation.js";
+import { loadOperationSchema } from "../../schema/load.js";
+import type { BoundRoot } from "../bound-root.js";
+import type { ProfileTool } from "../profile.js";
+import { parseFilePath, parseWorkspacePath } from "./path.js";
+
+/** Of content that a read returns. */
+const MOST_READ_BYTES = 1_048_576;
+const MOST_WRITTEN_BYTES = 5 * 1_048_576;
+const MOST_ENTRIES = 10_000;
+
+/** The four file tools. */
+export const fileTools = (): readonly ProfileTool[] => [
+  {
+    ...described("jettson_files_read"),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    run: (args, root) => read(parseFilePath(textIn(args, "path")), root),
+  },
+  {
+    ...described("jettson_files_write"),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    ...{ ability: "crud/write", changes: true, hidden: ["content"] },
+    run: (args, root) => write(parseFilePath(textIn(args, "path")), textIn(args, "content"), root),
+  },
+  {
+    ...described("jettson_files_list"),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    run: (args, root) => list(parseWorkspacePath(args["path"] === undefined ? "." : textIn(args, "path")), root),
+  },
+  {
+    ...described("jettson_files_delete"),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    ...{ ability: "crud/delete", changes: true },
+    run: (args, root) => remove(parseFilePath(textIn(args, "path")), root),
+  },
+];
+
+/** What the schema of a tool says of it. */
+export function described(name: string): Pick<ProfileTool, "name" | "title" | "description" | "input" | "output"> {
+  return { name, ...loadOperationSchema(name, "profiles/jettson") };
+}
+
+/** The whole result is the body. */
+export const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
+
+const textIn = (args: JsonObject, field: string): string => String(args[field]);
+
+/** The encoding is named, so that whatever one the root has, only UTF-8 is text. */
+async function read(path: string, root: BoundRoot): Promise<JsonObject> {
+  const range = { offset: 0, length: MOST_READ_BYTES };
+  const found = await root.invoke("file:read", { path, encoding: "utf-8", ...range });
+  const { content = "", encoding, size, complete } = found;
+  const isCut = Buffer.byteLength(content) < size;
+  // A file that ends within a character is no text either; only where more follows may what was read end so.
+  const isTorn = isCut && size <= MOST_READ_BYTES && complete !== false;
+  if (encoding !== "utf-8" || isTorn) throw failed("NOT_TEXT", path);
+  return { path, content, size_bytes: size, truncated: isCut };
+}
+
+async function write(path: string, content: string, root: BoundRoot): Promise<JsonObject> {
+  if (Buffer.byteLength(content) > MOST_WRITTEN_BYTES) throw failed("TOO_LARGE", path);
+  const { written } = await root.invoke("file:write", { path, content, parents: true });
+  return { path, bytes_written: written };
+}
+
+interface Entry {
+  readonly name: string;
+  readonly size_bytes: number;
+  readonly is_dir: boolean;
+}
+
+async function list(path: string, root: BoundRoot): Promise<JsonObject> {
+  const { entries, truncated } = await root.invoke("file:list", { path, limit: MOST_ENTRIES });
+  const shown: Entry[] = [];
+  for (const { name, type, size } of entries) {
+    const entry = type === "symlink" ? await behindLink(path, name, root) : entryOf(name, type, size);
+    if (entry !== undefined) shown.push(entry);
+  }
+  shown.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { path: path === "" ? "." : path, entries: shown, ...(truncated ? { truncated: true } : {}) };
+}
+
+const entryOf = (name: string, type: string | undefined, size: number): Entry => ({
+  name,
+  size_bytes: type === "file" ? size : 0,
+  is_dir: type === "directory",
+});
+
+/** `undefined`: it leads to nothing that the caller may see. */
+async function behindLink(directory: string, name: string, root: BoundRoot): Promise<Entry | undefined> {
+  try {
+    const found = await root.invoke("file:stat", { path: directory === "" ? name : `${directory}/${name}` });
+    return found.exists ? entryOf(name, found.type, found.size ?? 0) : undefined;
+  } catch (error) {
+    if (error instanceof FileAdapterError && HIDDEN.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** What a link is left out of a list for. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  ...["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "OTHER_DEVICE", "INVALID_PATH", "NOT_A_DIRECTORY", "NOT_FOUND"],
+  ...["CAPABILITY_DENIED", "DENIED_BY_POLICY", "PERMISSION_DENIED", "IO_ERROR"],
+]);
+
+const failed = (code: ErrorCode, path: string): FileAdapterError => adapterError(code, code, { path });
+
+async function remove(path: string, root: BoundRoot): Promise<JsonObject> {
+  const { existed } = await root.invoke("file:delete", { path }, { removesFilesOnly: true });
+  if (!existed) throw failed("NOT_FOUND", path);
+  return { path, deleted: true };
+}

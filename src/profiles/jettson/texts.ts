@@ -1,0 +1,52 @@
+import type { FileAdapterError } from "../../core/errors.js";
+import { escapeText } from "../../core/texts.js";
+import type { FailedCall } from "../profile.js";
+import { ESCAPES } from "./path.js";
+
+/** Core codes whose text is the same for every tool. `p`: the path as the caller knows it. */
+const TEXTS: Readonly<Record<string, (p: string) => string>> = {
+  INVALID_PATH: () => ESCAPES,
+  PATH_NOT_RELATIVE: () => ESCAPES,
+  PATH_ESCAPES_ROOT: () => ESCAPES,
+  SYMLINK_ESCAPE: () => ESCAPES,
+  DANGLING_SYMLINK: () => ESCAPES,
+  OTHER_DEVICE: () => ESCAPES,
+  ROOT_DELETE: () => ESCAPES,
+  NOT_FOUND: (p) => `no such file: ${p}`,
+  PARENT_MISSING: (p) => `no such file: ${p}`,
+  NOT_A_DIRECTORY: (p) => `${p} is not a directory`,
+  EXISTS_NOT_DIRECTORY: (p) => `${p} is not a directory`,
+  READ_ONLY_ROOT: () => "root is read-only",
+  PERMISSION_DENIED: (p) => `${p} is read-only`,
+  NOT_TEXT: (p) => `${p} is not UTF-8 text`,
+  // A device or a pipe: whatever it is, no text can be had of it.
+  NOT_A_FILE: (p) => `${p} is not UTF-8 text`,
+  TOO_LARGE: () => "content exceeds the 5 MB limit",
+  DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
+  QUOTA_EXCEEDED: () => "quota exceeded",
+  NAME_CLASH: (p) => `invalid argument: ${p} clashes with another name`,
+  DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
+  ABORTED: () => "cancelled",
+};
+
+/** The text for a failure of the core, without the prefix that names the tool. */
+export function textOf(error: FileAdapterError, { tool }: FailedCall): string {
+  const { code, data, message } = error;
+  const p = shown(data["path"]);
+  if (code === "CAPABILITY_DENIED") return denial(data["required"]);
+  if (code === "INVALID_INPUT") return `invalid argument: ${message}`;
+  if (code === "IS_A_DIRECTORY") {
+    return tool.endsWith("_delete")
+      ? `${p} is a directory — use Jettson Shell with rmdir for that.`
+      : `${p} is a directory`;
+  }
+  return TEXTS[code]?.(p) ?? "internal error";
+}
+
+const shown = (path: unknown): string => (typeof path === "string" && path !== "" ? escapeText(path) : ".");
+
+function denial(required: unknown): string {
+  const { can, with: resource }: { can?: unknown; with?: unknown } =
+    typeof required === "object" && required !== null ? required : {};
+  return `permission denied: requires ${String(can)} on ${escapeText(String(resource))}`;
+}

@@ -1,0 +1,5 @@
+import { jettson } from "./jettson/jettson.js";
+import type { Profile } from "./profile.js";
+
+/** Every profile by its name. */
+export const PROFILES: ReadonlyMap<string, Profile> = new Map([jettson].map((profile) => [profile.name, profile]));
