@@ -1,7 +1,7 @@
 import type { DriveAdapterRules } from "./adapter/dlfs.js";
 import { byDispatchName, describe, withoutSchemas, withSchemas } from "./adapter/metadata.js";
 import type { AuditSink } from "./audit/record.js";
-import { Authoriser, readCaps } from "./authz/authorise.js";
+import { Authoriser, capsOf } from "./authz/authorise.js";
 import { createAuthorities } from "./authz/authorities.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
@@ -166,8 +166,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     refused: (call) => recordRefused(call, { clock, ...parts }),
     rights: (operation, context) => {
-      const caps = [readCaps(context.caps), readCaps(context.callCaps)];
-      const authoriser = new Authoriser({ operation, caps, authority: authorities.of(context) });
+      const authoriser = new Authoriser({ operation, caps: capsOf(context), authority: authorities.of(context) });
       return createRights(authoriser, { authorities, roots: opened.roots.map(({ name }) => name) });
     },
     prepare(next, rules) {

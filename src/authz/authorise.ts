@@ -1,9 +1,10 @@
+import type { SurfaceContext } from "../core/adapter.js";
 import type { Ability } from "../core/capability.js";
 import type { FileAdapterError } from "../core/errors.js";
 import type { ChainLink, HeldGrant } from "../ucan/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
 import { type DenialReason, denied } from "./denial.js";
-import { covers, type Grant, intersect, type Need, parseGrant, type Scheme, wordsOf } from "./grant.js";
+import { covers, type Grant, intersect, type Need, parseGrant, printResource, type Scheme, wordsOf } from "./grant.js";
 
 /** A caps list, read. Absent lists narrow nothing and are not represented. */
 export interface CapsList {
@@ -23,6 +24,19 @@ export function readCaps(value: unknown): CapsList | undefined {
   if (value.length > MAX_ENTRIES) return { grants: [], fault: "too_large" };
   return { grants: value.map(parseGrant).filter((grant) => grant !== undefined) };
 }
+
+/** Everything that narrows one call beside the authority of its caller. */
+export const capsOf = ({ caps, callCaps, within }: SurfaceContext): readonly (CapsList | undefined)[] => [
+  readCaps(caps),
+  readCaps(callCaps),
+  within && { grants: within.map(grantWithin) },
+];
+
+const grantWithin = (segments: readonly string[]): Grant => ({
+  segments,
+  words: [],
+  written: { with: printResource([...segments, ""]), can: "*" },
+});
 
 /** Decides what one caller may do in one call: caps ∩ authority, on canonical segments only. Knows no files. */
 export class Authoriser {

@@ -1,4 +1,4 @@
-import type { Capability } from "../core/capability.js";
+import type { Ability, Capability } from "../core/capability.js";
 import { unknownRoot } from "../core/texts.js";
 import type { ChainLink } from "../ucan/proof.js";
 import type { Authoriser } from "./authorise.js";
@@ -7,6 +7,8 @@ import type { Grant } from "./grant.js";
 
 /** What one caller holds, for operations that are about rights themselves. */
 export interface CallerRights {
+  /** Whether the caller may do this in a place. @param segments the name of a root and the path below it */
+  allows(segments: readonly string[], ability: Ability): boolean;
   /** caps ∩ authority, each grant once, at most 20. */
   held(): { readonly grants: readonly Capability[]; readonly truncated: boolean };
   /**
@@ -26,6 +28,7 @@ export function createRights(
   { authorities, roots }: { authorities: Authorities; roots: readonly string[] },
 ): CallerRights {
   return {
+    allows: (segments, ability) => authoriser.allows(segments, ability),
     held() {
       const { grants, truncated } = authoriser.held();
       return { grants: grants.map(({ written }) => written), truncated };

@@ -36,6 +36,11 @@ export interface InvokeContext {
 export interface SurfaceContext extends InvokeContext {
   /** A second list that narrows this one call, given by the caller. */
   readonly callCaps?: unknown;
+  /**
+   * Directories that this one call may lead to, links included: each the name of a root and the segments below it. Absent:
+   * no restriction. They narrow as a list of capabilities does, but can name what no capability can be written for.
+   */
+  readonly within?: readonly (readonly string[])[];
   /** What the caller's static token gives beyond what its DID has. */
   readonly tokenCaps?: readonly Capability[];
   /** The UCANs by which the caller is known; see `Caller`. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Authoriser, readCaps } from "../authz/authorise.js";
+import { Authoriser, capsOf } from "../authz/authorise.js";
 import type { Scheme } from "../authz/grant.js";
 import { asCallerError } from "../backend/drive-errors.js";
 import type { SurfaceContext } from "../core/adapter.js";
@@ -142,7 +142,7 @@ export class Dispatcher {
     });
     const authoriser = new Authoriser({
       operation: name,
-      caps: [readCaps(context.caps), readCaps(context.callCaps)],
+      caps: capsOf(context),
       authority: this.#options.authorityOf(context),
       scheme: this.#scheme,
     });

@@ -25,6 +25,7 @@ beforeEach(() => {
 const WAYS: readonly [string, SurfaceContext][] = [
   ["a list", { caps: [GRANT] }],
   ["the list of one call", { callCaps: [GRANT] }],
+  ["the directories of one call", { caps: [{ with: "file://", can: "crud" }], within: [["r", "open"]] }],
   ["public access", { callerDID: "did:key:z6MkSomebody" }],
   ["a proof by the owner of the root", { callerDID: bob.did, ucans: [PROOF] }],
 ];

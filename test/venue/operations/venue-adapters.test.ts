@@ -158,6 +158,7 @@ describe("a call of the venue's own operations", () => {
 
   function adapters(audit: AuditRecord[], held: () => never | { grants: []; truncated: false }) {
     const rights = () => ({
+      allows: () => false,
       held,
       delegable: () => ({ expiresAt: null, via: [] }),
     });

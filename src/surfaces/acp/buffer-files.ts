@@ -1,0 +1,31 @@
+import type { ShownPlace } from "./changes.js";
+import { hashAt, hashOfText, putContent } from "./files.js";
+import { type FileSession, keyOf } from "./session.js";
+
+/** Opens a buffer on top of what the disk has. @throws FileAdapterError */
+export async function openBuffer(
+  { buffers, calls }: FileSession,
+  place: ShownPlace,
+  { text, dirty }: { text: string; dirty: boolean | undefined },
+): Promise<void> {
+  const baseHash = (await hashAt(calls, place)) ?? null;
+  buffers.open(keyOf(place), text, { baseHash, dirty: dirty ?? hashOfText(text) !== baseHash });
+}
+
+/** Writes a buffer over the content that it was made from. @throws CONFLICT; FileAdapterError; Error where none is open */
+export function saveBuffer({ buffers, calls, host }: FileSession, place: ShownPlace): Promise<void> {
+  const key = keyOf(place);
+  return host.turns.run(key, async () => {
+    const open = buffers.get(key);
+    if (open === undefined) throw new Error("There is no open buffer of that path");
+    const { text, baseHash } = open;
+    const hash = hashOfText(text);
+    // The editor may have saved it itself.
+    if ((await hashAt(calls, place)) !== hash) {
+      const expected =
+        baseHash === null ? ({ kind: "missing" } as const) : ({ kind: "large", hash: baseHash } as const);
+      await putContent(calls, place, { content: text, expected });
+    }
+    buffers.saved(key, text, hash);
+  });
+}

@@ -1,0 +1,223 @@
+import { type ClientApp, client, type Stream } from "@agentclientprotocol/sdk";
+import { systemClock } from "../../core/clock.js";
+import { silentLog } from "../../core/log.js";
+import { packageVersion } from "../../version.js";
+import { openBuffer, saveBuffer } from "./buffer-files.js";
+import type { Modified, ShownPlace } from "./changes.js";
+import { type AcpConnection, createConnection } from "./connection.js";
+import { rootsOf } from "./files.js";
+import { type Offer, type Peer, registerHandlers } from "./handlers.js";
+import { findPlace, type Mount, placeMounts } from "./mounts.js";
+import type { AcpLimits, AcpOptions } from "./options.js";
+import { type Host, keyOf } from "./session.js";
+import { type SessionDirectories, Sessions } from "./sessions.js";
+import { Turns } from "./turns.js";
+import { unifiedDiff } from "./unified.js";
+import { takeBack } from "./write-text.js";
+
+const CLIENT_NAME = "venue-files";
+const LIMITS = {
+  undoEntries: 1000,
+  undoBytes: 67_108_864,
+  terminals: 8,
+  terminalTimeoutMs: 3_600_000,
+} satisfies AcpLimits;
+
+interface Ready {
+  readonly mounts: readonly Mount[];
+  readonly offer: Offer;
+}
+
+/** What agents are told that they may ask for. */
+export interface AcpCapabilities {
+  readonly fs: { readonly readTextFile: boolean; readonly writeTextFile: boolean };
+  readonly terminal: boolean;
+}
+
+/**
+ * The file system, and the terminals, of agents that speak the Agent Client Protocol (version 1). Paths are absolute, as
+ * agents see them; the adapter is the caller's to close.
+ * @example
+ * const acp = new AcpClientFs({ adapter, mounts: [{ root: "docs" }], approve: async ({ diff }) => ask(diff) });
+ * const { agent, newSession } = acp.connect(ndJsonStream(toAgent, fromAgent));
+ * const sessionId = await newSession({ cwd: "/work/docs" });
+ */
+export class AcpClientFs {
+  readonly #options: AcpOptions;
+  readonly #host: Host;
+  readonly #sessions: Sessions;
+  readonly #peers = new WeakMap<ClientApp, Peer>();
+  readonly #connections = new Set<AcpConnection>();
+  #ready: Promise<Ready> | undefined;
+
+  /** @throws Error where there is nothing to mount */
+  constructor(options: AcpOptions) {
+    if (options.mounts.length === 0) throw new Error("'mounts' must name at least one root");
+    const limits = { ...LIMITS, ...options.limits };
+    this.#options = options;
+    this.#host = hostOf(options, limits);
+    const { terminals: most, terminalTimeoutMs: timeoutMs } = limits;
+    this.#sessions = new Sessions(this.#host, { runs: options.terminals, most, timeoutMs });
+  }
+
+  /** For hosts that send `initialize` themselves. @throws Error for what cannot be mounted */
+  async capabilities(): Promise<AcpCapabilities> {
+    const { readTextFile, writeTextFile, terminal } = (await this.#whenReady()).offer;
+    return { fs: { readTextFile, writeTextFile }, terminal };
+  }
+
+  /**
+   * Talks to one agent.
+   * @param configure registers further handlers, for example for `session/update` and `session/request_permission`
+   */
+  connect(stream: Stream, configure: (app: ClientApp) => unknown = () => {}): AcpConnection {
+    const { app, peer } = this.#newApp();
+    configure(app);
+    const connection = createConnection(app.connect(stream), {
+      peer,
+      sessions: this.#sessions,
+      mounts: async () => (await this.#whenReady()).mounts,
+      clientInfo: { name: CLIENT_NAME, version: packageVersion() },
+      capabilities: () => this.capabilities(),
+    });
+    this.#connections.add(connection);
+    void connection.closed.then(() => this.#connections.delete(connection));
+    return connection;
+  }
+
+  /** A client app with all handlers, for hosts that connect it themselves; they add its sessions by {@link addSession}. */
+  app(): ClientApp {
+    return this.#newApp().app;
+  }
+
+  /**
+   * Lets the agent behind `app` use a session that the host has opened there.
+   * @throws Error for directories outside the mounts, for an id that is known, and for an app of another
+   */
+  async addSession(app: ClientApp, sessionId: string, directories: SessionDirectories): Promise<void> {
+    const peer = this.#peers.get(app);
+    if (peer === undefined) throw new Error("That app was not made here");
+    const { mounts } = await this.#whenReady();
+    this.#sessions.add(peer, sessionId, { directories, mounts });
+  }
+
+  /** Ends the commands of a session, and forgets what it has changed. @throws Error where there is none */
+  async closeSession(sessionId: string): Promise<void> {
+    await this.#sessions.remove(sessionId);
+  }
+
+  /**
+   * Shows agents a text that is not on disk. @param options `dirty`: it has unsaved changes; by default where it differs
+   * from the file @throws FileAdapterError; Error for a path that the session may not reach
+   */
+  async openBuffer(
+    sessionId: string,
+    path: string,
+    text: string,
+    options: { readonly dirty?: boolean } = {},
+  ): Promise<void> {
+    const { files } = this.#sessions.get(sessionId);
+    await openBuffer(files, await this.#place(path), { text, dirty: options.dirty });
+  }
+
+  /** @throws Error where none is open */
+  async changeBuffer(sessionId: string, path: string, text: string): Promise<void> {
+    const { buffers } = this.#sessions.get(sessionId).files;
+    if (!buffers.change(keyOf(await this.#place(path)), text)) throw new Error("There is no open buffer of that path");
+  }
+
+  /** Puts the text on disk. @throws CONFLICT where that has changed meanwhile, and the buffer stays; Error where none is open */
+  async saveBuffer(sessionId: string, path: string): Promise<void> {
+    await saveBuffer(this.#sessions.get(sessionId).files, await this.#place(path));
+  }
+
+  /** Agents get what is on disk again. */
+  async closeBuffer(sessionId: string, path: string): Promise<void> {
+    const { files } = this.#sessions.get(sessionId);
+    files.buffers.close(keyOf(await this.#place(path)));
+  }
+
+  /** Files that a session has changed, from their first old text to their latest new one. */
+  modified(sessionId: string): readonly Modified[] {
+    return this.#sessions.get(sessionId).files.changes.modified();
+  }
+
+  /** The same of one file, as a unified diff; `""`: it has not changed. */
+  async diff(sessionId: string, path: string): Promise<string> {
+    const { changes } = this.#sessions.get(sessionId).files;
+    const found = changes.of(keyOf(await this.#place(path)));
+    return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText);
+  }
+
+  /** Takes back the last change. @returns its path; `undefined`: there is none @throws CONFLICT, and nothing has changed */
+  undo(sessionId: string): Promise<string | undefined> {
+    return takeBack(this.#sessions.get(sessionId).files, "undo");
+  }
+
+  /** Makes the last change again that was taken back, as {@link undo}. */
+  redo(sessionId: string): Promise<string | undefined> {
+    return takeBack(this.#sessions.get(sessionId).files, "redo");
+  }
+
+  /** Closes all connections, and ends all commands. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections].map((connection) => connection.close()));
+  }
+
+  #newApp(): { app: ClientApp; peer: Peer } {
+    const sessions = this.#sessions;
+    const peer: Peer = {
+      agent: undefined,
+      opening: 0,
+      host: this.#host,
+      onAudit: this.#options.onAudit,
+      ready: () => this.#whenReady(),
+      session: (id) => sessions.of(peer, id),
+    };
+    const app = registerHandlers(client({ name: CLIENT_NAME }), peer);
+    app.onConnect(({ closed }) => void closed.then(() => sessions.release(peer)));
+    this.#peers.set(app, peer);
+    return { app, peer };
+  }
+
+  /** Asked again only where it failed. */
+  #whenReady(): Promise<Ready> {
+    this.#ready ??= this.#prepare().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #prepare(): Promise<Ready> {
+    const { adapter, mounts: wanted, terminals } = this.#options;
+    const { base } = this.#host;
+    const mounts = placeMounts(wanted, await rootsOf(adapter, base));
+    const rights = adapter.rights?.("file:exec", base);
+    const mayRun = mounts.some(({ root }) => rights?.allows([root], "exec/run") ?? true);
+    const terminal =
+      adapter.exec !== undefined && terminals !== undefined && mayRun && (await terminals.sandbox.probe()).available;
+    return { mounts, offer: { readTextFile: true, writeTextFile: mounts.some(({ readOnly }) => !readOnly), terminal } };
+  }
+
+  async #place(path: string): Promise<ShownPlace> {
+    const place = findPlace((await this.#whenReady()).mounts, path);
+    if (place === undefined) throw new Error("That path is in no mount");
+    return { root: place.root, path: place.path, sent: path };
+  }
+}
+
+function hostOf(options: AcpOptions, limits: AcpLimits & typeof LIMITS): Host {
+  const { adapter, approve, caller, caps, newlines, clock = systemClock, log = silentLog } = options;
+  return {
+    adapter,
+    approve,
+    base: { ...caller, ...(caps === undefined ? {} : { caps }) },
+    maxReadBytes: limits.maxReadBytes,
+    history: { entries: limits.undoEntries, bytes: limits.undoBytes },
+    keepsNewlines: newlines === "keep",
+    turns: new Turns(),
+    clock,
+    log,
+  };
+}

@@ -1,0 +1,149 @@
+import { RequestError } from "@agentclientprotocol/sdk";
+import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../core/errors.js";
+import { escapeText } from "../../core/texts.js";
+import { Rejected } from "./approval.js";
+import { isByPath } from "./files.js";
+import { OutsideRoots } from "./mounts.js";
+import { InvalidParams } from "./params.js";
+
+/** The session is not one of this connection. */
+export class UnknownSession extends Error {
+  override readonly name = "UnknownSession";
+}
+
+/** The terminal is not one of this session. */
+export class UnknownTerminal extends Error {
+  override readonly name = "UnknownTerminal";
+}
+
+/** The client did not say that it can do this. */
+export class NotOffered extends Error {
+  override readonly name = "NotOffered";
+}
+
+/** What a request named, for its error. */
+export interface Asked {
+  readonly method: string;
+  readonly sessionId: string;
+  readonly terminalId?: string;
+  /** As it was sent. */
+  readonly path?: string;
+}
+
+/** An error as an agent gets it, and what the audit calls it. `cause`: for the log, it was not foreseen. */
+export interface Answered {
+  readonly error: RequestError;
+  readonly outcome: string;
+  readonly cause?: unknown;
+}
+
+/** Most characters of a path that are sent back. */
+const MAX_SHOWN = 4096;
+
+type Reason =
+  | "outside_roots"
+  | "is_directory"
+  | "not_a_directory"
+  | "read_only"
+  | "not_text"
+  | "too_large"
+  | "policy"
+  | "quota";
+
+const REASONS: Readonly<Partial<Record<ErrorCode, Reason>>> = {
+  INVALID_PATH: "outside_roots",
+  PATH_NOT_RELATIVE: "outside_roots",
+  PATH_ESCAPES_ROOT: "outside_roots",
+  SYMLINK_ESCAPE: "outside_roots",
+  DANGLING_SYMLINK: "outside_roots",
+  OTHER_DEVICE: "outside_roots",
+  IS_A_DIRECTORY: "is_directory",
+  NOT_A_FILE: "is_directory",
+  NOT_A_DIRECTORY: "not_a_directory",
+  EXISTS_NOT_DIRECTORY: "not_a_directory",
+  READ_ONLY_ROOT: "read_only",
+  PERMISSION_DENIED: "read_only",
+  NOT_TEXT: "not_text",
+  TOO_LARGE: "too_large",
+  DENIED_BY_POLICY: "policy",
+  QUOTA_EXCEEDED: "quota",
+};
+
+const TEXTS: Readonly<Record<Reason, string>> = {
+  outside_roots: "Path is outside the session's directories",
+  is_directory: "Path is a directory",
+  not_a_directory: "Not a directory",
+  read_only: "Permission denied",
+  not_text: "File is not UTF-8 text",
+  too_large: "Too large",
+  policy: "Denied by policy",
+  quota: "Quota exceeded",
+};
+
+/** Any error as a JSON-RPC error, without anything that the agent did not send itself or may not know. */
+export function answerFor(error: unknown, asked: Asked): Answered {
+  if (error instanceof FileAdapterError) return ofAdapter(error, asked);
+  if (error instanceof InvalidParams) {
+    return { outcome: "INVALID_PARAMS", error: new RequestError(-32602, `Invalid params: ${error.message}`) };
+  }
+  if (error instanceof OutsideRoots)
+    return { outcome: "PATH_ESCAPES_ROOT", error: withReason(-32602, "outside_roots", asked) };
+  if (error instanceof Rejected) {
+    const data = asked.path === undefined ? undefined : { path: shown(asked.path), reason: "rejected" };
+    return { outcome: "REJECTED", error: new RequestError(-32003, "Rejected", data) };
+  }
+  if (error instanceof UnknownSession) {
+    return { outcome: "UNKNOWN_SESSION", error: RequestError.sessionNotFound(asked.sessionId) };
+  }
+  if (error instanceof UnknownTerminal) {
+    const data = { terminalId: asked.terminalId };
+    return { outcome: "UNKNOWN_TERMINAL", error: new RequestError(-32002, "Resource not found", data) };
+  }
+  if (error instanceof NotOffered) return { outcome: "NOT_OFFERED", error: RequestError.methodNotFound(asked.method) };
+  return { outcome: "INTERNAL", error: new RequestError(-32603, "Internal error"), cause: error };
+}
+
+function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
+  const outcome = error.code;
+  const code = outcome === "EXISTS" ? "INTERNAL" : outcome;
+  const { rpc } = ERROR_CODES[code];
+  if (code === "NOT_FOUND" || code === "PARENT_MISSING") {
+    const path = shown(asked.path ?? "");
+    return { outcome, error: new RequestError(rpc, `Resource not found: ${escapeText(path)}`, { uri: path }) };
+  }
+  // A link that leads to where the session may not be: no more is told than of any other that leads out.
+  if (isByPath(error)) return { outcome, error: withReason(-32602, "outside_roots", asked) };
+  if (code === "CAPABILITY_DENIED") {
+    const { required, have: held } = error.data;
+    return { outcome, error: new RequestError(rpc, "Permission denied", { required, held }) };
+  }
+  const reason = REASONS[code];
+  if (reason !== undefined) return { outcome, error: withReason(rpc, reason, asked) };
+  const answered = { outcome, error: new RequestError(rpc, plainText(code, error)) };
+  return code === "INTERNAL" ? { ...answered, cause: error } : answered;
+}
+
+function withReason(rpc: number, reason: Reason, { path = "" }: Asked): RequestError {
+  const data = { path: shown(path), reason };
+  const text = reason === "read_only" ? TEXTS[reason] : `${TEXTS[reason]}: ${escapeText(data.path)}`;
+  return new RequestError(rpc, text, data);
+}
+
+/** Errors without `data`: their own texts may name places that the agent did not. */
+function plainText(code: ErrorCode, { message }: FileAdapterError): string {
+  if (code === "INVALID_INPUT") return `Invalid params: ${message}`;
+  switch (ERROR_CODES[code].rpc) {
+    case -32602:
+      return "Invalid params";
+    case -32003:
+      return "Permission denied";
+    case -32800:
+      return "Request cancelled";
+    case -32601:
+      return "Method not found";
+    default:
+      return "Internal error";
+  }
+}
+
+const shown = (path: string): string => (path.length <= MAX_SHOWN ? path : `${path.slice(0, MAX_SHOWN)}…`);

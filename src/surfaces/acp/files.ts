@@ -1,0 +1,136 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { SurfaceContext } from "../../core/adapter.js";
+import { FileAdapterError } from "../../core/errors.js";
+import { hashText } from "../../core/version.js";
+import type { HashOutput, ReadInput, ReadOutput, RootsOutput, StatOutput, WriteInput } from "../../schema/types.js";
+import type { AcpAdapter } from "./options.js";
+
+/** A file, wherever agents see it. */
+export interface FilePlace {
+  readonly root: string;
+  readonly path: string;
+}
+
+/** What a file holds. `hash` as `ifMatch` takes it. */
+export type Content =
+  | { readonly kind: "text"; readonly text: string; readonly hash: string; readonly size: number }
+  | { readonly kind: "bytes"; readonly bytes: Buffer; readonly hash: string; readonly size: number }
+  /** Too large to be held. */
+  | { readonly kind: "large"; readonly hash: string }
+  | { readonly kind: "missing" }
+  /** The caller may write it and not read it. */
+  | { readonly kind: "unseen" };
+
+export const codeOf = (error: unknown): FileAdapterError["code"] | undefined =>
+  error instanceof FileAdapterError ? error.code : undefined;
+
+/** Hash of a text as it is written. */
+export const hashOfText = (text: string): string => hashOfBytes(Buffer.from(text, "utf8"));
+
+const hashOfBytes = (bytes: Buffer): string => hashText(createHash("sha256").update(bytes).digest("hex"));
+
+/** The calls of one session: what it may reach goes with each of them. */
+export interface FileCalls {
+  readonly adapter: AcpAdapter;
+  /** @param signal absent: nothing ends the call from outside */
+  context(signal?: AbortSignal): SurfaceContext;
+}
+
+export async function readRange(
+  { adapter, context }: FileCalls,
+  input: ReadInput,
+  signal: AbortSignal,
+): Promise<ReadOutput> {
+  return parseRead(await adapter.invoke("file:read", input, context(signal)));
+}
+
+const parseRead = (output: unknown): ReadOutput => output as ReadOutput;
+
+/** Hash of what is there; `undefined`: nothing. @throws FileAdapterError, also for what is no file */
+export async function hashAt(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const { exists, hash } = parseStat(await adapter.invoke("file:stat", { root, path, hash: true }, context(signal)));
+  if (!exists) return undefined;
+  return hash ?? parseHash(await adapter.invoke("file:hash", { root, path }, context(signal))).hash;
+}
+
+const parseStat = (output: unknown): StatOutput => output as StatOutput;
+const parseHash = (output: unknown): HashOutput => output as HashOutput;
+
+/** What a file holds before it is changed. @throws FileAdapterError */
+export async function contentAt(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  signal?: AbortSignal,
+): Promise<Content> {
+  try {
+    const input: ReadInput = { root, path, mode: "auto", encoding: "utf-8" };
+    return contentOf(parseRead(await adapter.invoke("file:read", input, context(signal))));
+  } catch (error) {
+    switch (codeOf(error)) {
+      case "NOT_FOUND":
+        return { kind: "missing" };
+      case "TOO_LARGE":
+        return {
+          kind: "large",
+          hash: parseHash(await adapter.invoke("file:hash", { root, path }, context(signal))).hash,
+        };
+      case "CAPABILITY_DENIED":
+        if (!isByPath(error)) return { kind: "unseen" };
+    }
+    throw error;
+  }
+}
+
+function contentOf({ content = "", encoding }: ReadOutput): Content {
+  if (encoding !== "base64") {
+    const bytes = Buffer.from(content, "utf8");
+    return { kind: "text", text: content, hash: hashOfBytes(bytes), size: bytes.length };
+  }
+  const bytes = Buffer.from(content, "base64");
+  const known = { hash: hashOfBytes(bytes), size: bytes.length };
+  return isUtf8(bytes) ? { kind: "text", text: bytes.toString("utf8"), ...known } : { kind: "bytes", bytes, ...known };
+}
+
+/** Whether a link led out of what the session may reach. */
+export function isByPath(error: unknown): boolean {
+  if (!(error instanceof FileAdapterError) || error.code !== "CAPABILITY_DENIED") return false;
+  const { denied_by: by } = error.data;
+  return Array.isArray(by) && by.includes("path_policy");
+}
+
+/** The condition under which a change undoes nobody else's. */
+export function precondition(content: Content): { readonly ifMatch?: string; readonly ifNoneMatch?: "*" } {
+  if (content.kind === "unseen") return {};
+  return content.kind === "missing" ? { ifNoneMatch: "*" } : { ifMatch: content.hash };
+}
+
+/** Puts content where `expected` is. @throws CONFLICT, and every other FileAdapterError */
+export async function putContent(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  { content, expected, signal }: { content: string | Buffer; expected: Content; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const body = typeof content === "string" ? { content } : { bytes: content.toString("base64") };
+  const input: WriteInput = { root, path, ...body, parents: true, ...precondition(expected) };
+  await adapter.invoke("file:write", input, context(signal));
+}
+
+/** Removes a file that holds what is expected. @throws CONFLICT, and every other FileAdapterError */
+export async function removeFile(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  hash: string,
+): Promise<void> {
+  await adapter.invoke("file:delete", { root, path, ifMatch: hash }, context());
+}
+
+export async function rootsOf(adapter: AcpAdapter, context: SurfaceContext): Promise<RootsOutput["roots"]> {
+  return parseRoots(await adapter.invoke("file:roots", {}, context)).roots;
+}
+
+const parseRoots = (output: unknown): RootsOutput => output as RootsOutput;

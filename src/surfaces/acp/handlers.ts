@@ -1,0 +1,186 @@
+import { setImmediate } from "node:timers/promises";
+import type { ClientApp } from "@agentclientprotocol/sdk";
+import type { AcpAuditRecord, Trace } from "./audit.js";
+import { answerFor, NotOffered, UnknownSession } from "./errors.js";
+import { type AcpPlace, below, findPlace, type Mount, OutsideRoots } from "./mounts.js";
+import {
+  parseCreateTerminalParams,
+  parseReadParams,
+  parseTerminalParams,
+  parseWriteParams,
+  sessionIdOf,
+} from "./params.js";
+import { readText } from "./read-text.js";
+import type { FileSession, Host } from "./session.js";
+import type { Terminals } from "./terminals.js";
+import { writeText } from "./write-text.js";
+
+/** What an agent may ask for. */
+export interface Offer {
+  readonly readTextFile: boolean;
+  readonly writeTextFile: boolean;
+  readonly terminal: boolean;
+}
+
+/** A session, and what of the protocol belongs to it. */
+export interface AcpSession {
+  readonly files: FileSession;
+  readonly cwd: string;
+  /** Segments of the directories it may name. */
+  readonly directories: readonly (readonly string[])[];
+  readonly terminals: Terminals;
+}
+
+/** One side that agents talk to. */
+export interface Peer {
+  /** As the agent named itself, once it has. */
+  agent: string | undefined;
+  readonly host: Host;
+  readonly onAudit: ((record: AcpAuditRecord) => void) | undefined;
+  ready(): Promise<{ readonly mounts: readonly Mount[]; readonly offer: Offer }>;
+  /** Sessions that the agent has been asked for, and not answered yet. */
+  opening: number;
+  session(id: string): AcpSession | undefined;
+}
+
+interface Request {
+  readonly params: unknown;
+  readonly signal: AbortSignal;
+  readonly session: AcpSession;
+  readonly mounts: readonly Mount[];
+  readonly peer: Peer;
+  /** For the audit. */
+  readonly trace: Trace;
+  /** For the error. */
+  readonly asked: { method: string; sessionId: string; path?: string; terminalId?: string };
+}
+
+type Handler = (request: Request) => Promise<unknown>;
+
+const HANDLERS: Readonly<Record<string, { readonly offer: keyof Offer; readonly handle: Handler }>> = {
+  "fs/read_text_file": { offer: "readTextFile", handle: read },
+  "fs/write_text_file": { offer: "writeTextFile", handle: write },
+  "terminal/create": { offer: "terminal", handle: createTerminal },
+  "terminal/output": { offer: "terminal", handle: onTerminal((terminals, id) => terminals.output(id)) },
+  "terminal/wait_for_exit": {
+    offer: "terminal",
+    handle: onTerminal((terminals, id, signal) => terminals.exit(id, signal)),
+  },
+  "terminal/kill": { offer: "terminal", handle: onTerminal((terminals, id) => terminals.kill(id)) },
+  "terminal/release": { offer: "terminal", handle: onTerminal((terminals, id) => terminals.release(id)) },
+};
+
+/** Registers everything an agent may ask a file system for. Whatever a handler throws, the agent gets a `RequestError`. */
+export function registerHandlers(app: ClientApp, peer: Peer): ClientApp {
+  for (const method of Object.keys(HANDLERS)) {
+    // The parameters are checked here and not by the SDK, so that what it would refuse is audited too.
+    app.onRequest(
+      method,
+      (params: unknown) => params,
+      ({ params, signal }) => serve(peer, { method, params, signal }),
+    );
+  }
+  return app;
+}
+
+async function serve(
+  peer: Peer,
+  { method, params, signal }: { method: string; params: unknown; signal: AbortSignal },
+): Promise<unknown> {
+  const { clock, log } = peer.host;
+  const startedMs = clock.monotonicMs();
+  const sessionId = sessionIdOf(params);
+  const asked: Request["asked"] = { method, sessionId };
+  const trace: Trace = { sessionId, bytes: 0 };
+  let outcome = "OK";
+  try {
+    const { mounts, offer } = await peer.ready();
+    const handler = HANDLERS[method];
+    if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
+    const session = peer.session(sessionId) ?? (await newSession(peer, sessionId));
+    return await handler.handle({ params, signal, session, mounts, peer, trace, asked });
+  } catch (error) {
+    const answered = answerFor(error, asked);
+    outcome = answered.outcome;
+    if (answered.cause !== undefined) log.error({ err: answered.cause, method }, "internal error");
+    throw answered.error;
+  } finally {
+    const { agent } = peer;
+    const ended = { time: clock.nowMs(), outcome, ms: clock.monotonicMs() - startedMs };
+    record(peer, { ...ended, method, ...(agent === undefined ? {} : { agent }), ...trace });
+  }
+}
+
+/** The answer that names a session may have come right before the first request in it. @throws UnknownSession */
+async function newSession(peer: Peer, id: string): Promise<AcpSession> {
+  if (peer.opening > 0) await setImmediate();
+  const session = peer.session(id);
+  if (session === undefined) throw new UnknownSession();
+  return session;
+}
+
+function record({ onAudit, host }: Peer, one: AcpAuditRecord): void {
+  try {
+    onAudit?.(one);
+  } catch (err) {
+    // What was asked for is done: a hook that fails must not turn it into a failure.
+    host.log.error({ err }, "the audit of a request failed");
+  }
+}
+
+/** @throws OutsideRoots for what is not below a directory of the session */
+function placeIn({ session, mounts, trace, asked }: Request, sent: string): AcpPlace {
+  asked.path = sent;
+  trace.path = sent;
+  const place = findPlace(mounts, sent);
+  if (place === undefined) throw new OutsideRoots();
+  trace.root = place.root;
+  trace.path = place.path;
+  if (!session.directories.some((directory) => below(directory, place.absolute) !== undefined))
+    throw new OutsideRoots();
+  return place;
+}
+
+async function read(request: Request): Promise<unknown> {
+  const { path, line, limit } = parseReadParams(request.params);
+  const { root, path: inRoot } = placeIn(request, path);
+  const { signal, session, trace, peer } = request;
+  const range = line === undefined && limit === undefined ? undefined : { line: line ?? 1, limit };
+  const hashes = peer.onAudit !== undefined;
+  const found = await readText(session.files, { place: { root, path: inRoot }, range, hashes, signal });
+  if (hashes) trace.bytes = Buffer.byteLength(found.content);
+  if (found.hash !== undefined) {
+    trace.hashBefore = found.hash;
+    trace.hashAfter = found.hash;
+  }
+  const { content } = found;
+  return found.conflict ? { content, _meta: { "venue-files/conflict": true } } : { content };
+}
+
+async function write(request: Request): Promise<unknown> {
+  const { path, content } = parseWriteParams(request.params);
+  const { root, path: inRoot, segments, sent } = placeIn(request, path);
+  const { signal, session, trace } = request;
+  const place = { root, path: inRoot, sent };
+  const written = await writeText(session.files, { place, segments, text: content, signal });
+  trace.bytes = written.bytes;
+  if (written.hashBefore !== undefined) trace.hashBefore = written.hashBefore;
+  trace.hashAfter = written.hashAfter;
+  return {};
+}
+
+async function createTerminal(request: Request): Promise<unknown> {
+  const params = parseCreateTerminalParams(request.params);
+  const { session, signal } = request;
+  const cwd = placeIn(request, params.cwd ?? session.cwd);
+  const terminalId = await session.terminals.create(params, { cwd, signal });
+  return { terminalId };
+}
+
+function onTerminal(act: (terminals: Terminals, id: string, signal: AbortSignal) => Promise<unknown>): Handler {
+  return ({ params, session, signal, asked }) => {
+    const { terminalId } = parseTerminalParams(params);
+    asked.terminalId = terminalId;
+    return act(session.terminals, terminalId, signal);
+  };
+}

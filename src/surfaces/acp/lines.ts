@@ -1,0 +1,48 @@
+import { invalidInput } from "../../core/texts.js";
+
+/** Lines of a text that are asked for; a line ends with a line feed, which belongs to it. */
+export interface LineRange {
+  /** From 1. */
+  readonly line: number;
+  /** `undefined`: to the end. */
+  readonly limit: number | undefined;
+}
+
+const BOM = "\ufeff";
+
+export const withoutMark = (text: string): string => (text.startsWith(BOM) ? text.slice(BOM.length) : text);
+export const hasMark = (text: string): boolean => text.startsWith(BOM);
+export const withMark = (text: string): string => (hasMark(text) ? text : BOM + text);
+
+export const lineOutOfRange = (lines: number) =>
+  invalidInput(`'line' must be between 1 and ${lines + 1}`, "/line", `1 to ${lines + 1}`);
+
+/** @throws INVALID_INPUT for a line that is further than the one behind the last */
+export function cutLines(text: string, { line, limit }: LineRange): string {
+  let start = 0;
+  for (let at = 1; at < line; at++) {
+    const next = nextLine(text, start);
+    if (start === text.length) throw lineOutOfRange(at - 1);
+    start = next;
+  }
+  if (limit === undefined) return text.slice(start);
+  let end = start;
+  for (let taken = 0; taken < limit && end < text.length; taken++) end = nextLine(text, end);
+  return text.slice(start, end);
+}
+
+/** Where the line ends that starts at `from`. */
+function nextLine(text: string, from: number): number {
+  const feed = text.indexOf("\n", from);
+  return feed < 0 ? text.length : feed + 1;
+}
+
+/** Gives `text` the line endings that most lines of `like` have; of a text without any, it keeps its own. */
+export function alignNewlines(text: string, like: string): string {
+  const crlf = like.match(/\r\n/g)?.length ?? 0;
+  const lf = (like.match(/\n/g)?.length ?? 0) - crlf;
+  if (crlf + lf === 0) return text;
+  // Of as many of both, the first decides.
+  const isCrlf = crlf === lf ? /\r?\n/.exec(like)?.[0] === "\r\n" : crlf > lf;
+  return text.replace(/\r?\n/g, isCrlf ? "\r\n" : "\n");
+}

@@ -1,0 +1,113 @@
+/** A field of a request that is not what the protocol says. */
+export class InvalidParams extends Error {
+  override readonly name = "InvalidParams";
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const MAX_UINT32 = 0xffff_ffff;
+/** More would not fit on any command line. */
+const MAX_LIST = 4096;
+
+export interface ReadParams {
+  readonly sessionId: string;
+  readonly path: string;
+  /** From 1; `undefined`: from the start. */
+  readonly line: number | undefined;
+  readonly limit: number | undefined;
+}
+
+export interface WriteParams {
+  readonly sessionId: string;
+  readonly path: string;
+  readonly content: string;
+}
+
+export interface CreateTerminalParams {
+  readonly sessionId: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly cwd: string | undefined;
+  /** Bytes. */
+  readonly outputByteLimit: number | undefined;
+}
+
+export interface TerminalParams {
+  readonly sessionId: string;
+  readonly terminalId: string;
+}
+
+/** @throws InvalidParams */
+export function parseReadParams(params: unknown): ReadParams {
+  const fields = parseFields(params);
+  const line = uint(fields, "line", MAX_UINT32);
+  return { ...ofFile(fields), line: line === 0 ? undefined : line, limit: uint(fields, "limit", MAX_UINT32) };
+}
+
+/** @throws InvalidParams */
+export function parseWriteParams(params: unknown): WriteParams {
+  const fields = parseFields(params);
+  return { ...ofFile(fields), content: text(fields, "content") };
+}
+
+/** @throws InvalidParams */
+export function parseCreateTerminalParams(params: unknown): CreateTerminalParams {
+  const fields = parseFields(params);
+  return {
+    sessionId: text(fields, "sessionId"),
+    command: text(fields, "command"),
+    args: list(fields, "args").map((arg) => parseText(arg, "args")),
+    env: list(fields, "env").map((entry) => {
+      const variable = parseFields(entry);
+      return { name: text(variable, "name"), value: text(variable, "value") };
+    }),
+    cwd: isAbsent(fields["cwd"]) ? undefined : text(fields, "cwd"),
+    outputByteLimit: uint(fields, "outputByteLimit", Number.MAX_SAFE_INTEGER),
+  };
+}
+
+/** @throws InvalidParams */
+export function parseTerminalParams(params: unknown): TerminalParams {
+  const fields = parseFields(params);
+  return { sessionId: text(fields, "sessionId"), terminalId: text(fields, "terminalId") };
+}
+
+/** The session that a request names, whatever else is wrong with it; `""`: none. */
+export function sessionIdOf(params: unknown): string {
+  if (typeof params !== "object" || params === null || !("sessionId" in params)) return "";
+  return typeof params.sessionId === "string" ? params.sessionId : "";
+}
+
+const ofFile = (fields: Fields) => ({ sessionId: text(fields, "sessionId"), path: text(fields, "path") });
+
+function parseFields(params: unknown): Fields {
+  if (typeof params !== "object" || params === null || Array.isArray(params))
+    throw new InvalidParams("an object is needed");
+  return params as Fields;
+}
+
+const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined;
+
+const text = (fields: Fields, name: string): string => parseText(fields[name], name);
+
+function parseText(value: unknown, name: string): string {
+  if (typeof value !== "string") throw new InvalidParams(`'${name}' must be a string`);
+  return value;
+}
+
+function uint(fields: Fields, name: string, most: number): number | undefined {
+  const value = fields[name];
+  if (isAbsent(value)) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most) {
+    throw new InvalidParams(`'${name}' must be a whole number from 0 to ${most}`);
+  }
+  return value;
+}
+
+function list(fields: Fields, name: string): readonly unknown[] {
+  const value = fields[name];
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value) || value.length > MAX_LIST) throw new InvalidParams(`'${name}' must be a list`);
+  return value;
+}

@@ -1,0 +1,79 @@
+import type { SurfaceContext } from "../../core/adapter.js";
+import type { Clock } from "../../core/clock.js";
+import type { Log } from "../../core/log.js";
+import { type Approve, StandingAnswers } from "./approval.js";
+import { Buffers } from "./buffers.js";
+import { Changes, type HistoryLimits } from "./changes.js";
+import type { FileCalls } from "./files.js";
+import { below, type Mount } from "./mounts.js";
+import type { AcpAdapter } from "./options.js";
+import type { Turns } from "./turns.js";
+
+/** What all sessions of one host share. */
+export interface Host {
+  readonly adapter: AcpAdapter;
+  /** Who calls, and what narrows all calls. */
+  readonly base: SurfaceContext;
+  readonly approve: Approve | undefined;
+  readonly maxReadBytes: number | undefined;
+  readonly history: HistoryLimits;
+  readonly keepsNewlines: boolean;
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Files as one session sees them: what it may reach, what is open in its editor, what it has changed. */
+export interface FileSession {
+  readonly id: string;
+  readonly host: Host;
+  readonly calls: FileCalls;
+  readonly buffers: Buffers;
+  readonly changes: Changes;
+  readonly standing: StandingAnswers;
+}
+
+/** A directory that a session may reach. */
+export interface Reach {
+  /** The name of a root and the path in it. */
+  readonly place: readonly string[];
+  /** Where agents see it: segments of an absolute path. */
+  readonly at: readonly string[];
+}
+
+/** The directories of a session, and the roots that are mounted in them. What lies in another directory is not named again. */
+export function reachOf(mounts: readonly Mount[], directories: readonly (readonly string[])[]): readonly Reach[] {
+  const outer = directories.filter(
+    (one, index) =>
+      !directories.some(
+        (other, at) => at !== index && below(other, one) !== undefined && (other.length < one.length || at < index),
+      ),
+  );
+  return outer.flatMap((directory) => {
+    const [own] = mounts.flatMap(({ root, prefix }): Reach[] => {
+      const segments = below(prefix, directory);
+      return segments === undefined ? [] : [{ place: [root, ...segments], at: directory }];
+    });
+    const inside = mounts
+      .filter(({ prefix }) => prefix.length > directory.length && below(directory, prefix) !== undefined)
+      .map(({ root, prefix }): Reach => ({ place: [root], at: prefix }));
+    return own === undefined ? inside : [own, ...inside];
+  });
+}
+
+/** @param within as `SurfaceContext` has it */
+export function createFileSession(id: string, host: Host, within: readonly (readonly string[])[]): FileSession {
+  const { adapter, base } = host;
+  const context = (signal?: AbortSignal): SurfaceContext =>
+    signal === undefined ? { ...base, within } : { ...base, within, signal };
+  return {
+    id,
+    host,
+    calls: { adapter, context },
+    buffers: new Buffers(),
+    changes: new Changes(host.history),
+    standing: new StandingAnswers(),
+  };
+}
+
+export const keyOf = ({ root, path }: { readonly root: string; readonly path: string }): string => `${root}:${path}`;

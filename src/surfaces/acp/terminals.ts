@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { type SandboxExit, type SandboxProcess, SHELL_PATH } from "../../core/sandbox.js";
+import { aborted } from "../../core/texts.js";
+import { requireApproval, unlessAborted } from "./approval.js";
+import { UnknownTerminal } from "./errors.js";
+import type { AcpPlace } from "./mounts.js";
+import type { AcpTerminals } from "./options.js";
+import { type CreateTerminalParams, InvalidParams } from "./params.js";
+import type { FileSession, Reach } from "./session.js";
+
+/** Bytes of output that are kept unless an agent asks for fewer or more, and at most. */
+const OUTPUT_BYTES = 1_048_576;
+const MAX_OUTPUT_BYTES = 10_485_760;
+/** Terminals of a session that have ended and not been released: the oldest go. */
+const MAX_ENDED = 32;
+/** What would change which program runs, or what it loads. */
+const REFUSED_NAME = /^(?:LD_.*|NODE_OPTIONS|PATH)$/;
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export interface TerminalRules {
+  /** Absent: none can be made. */
+  readonly runs: AcpTerminals | undefined;
+  readonly reach: readonly Reach[];
+  /** At once. */
+  readonly most: number;
+  readonly timeoutMs: number;
+}
+
+interface Terminal {
+  readonly run: SandboxProcess;
+  exit: SandboxExit | undefined;
+}
+
+/** The commands that one session has started and not released. */
+export class Terminals {
+  readonly #session: FileSession;
+  readonly #rules: TerminalRules;
+  readonly #open = new Map<string, Terminal>();
+  #starting = 0;
+  #closed = false;
+
+  constructor(session: FileSession, rules: TerminalRules) {
+    this.#session = session;
+    this.#rules = rules;
+  }
+
+  /** @returns its id, once it runs @throws InvalidParams, Rejected, FileAdapterError */
+  async create(params: CreateTerminalParams, { cwd, signal }: { cwd: AcpPlace; signal: AbortSignal }): Promise<string> {
+    const env = environmentOf(params.env);
+    if (this.#running() >= this.#rules.most) throw new InvalidParams(`at most ${this.#rules.most} terminals at a time`);
+    this.#starting++;
+    try {
+      await this.#approve(params, { env, cwd, signal });
+      return await this.#keep(await this.#start(params, { env, cwd, signal }), signal);
+    } finally {
+      this.#starting--;
+    }
+  }
+
+  async output(id: string) {
+    const { run, exit } = this.#get(id);
+    const { combined, truncated } = run.output();
+    const output = new TextDecoder("utf-8", { ignoreBOM: true }).decode(combined);
+    return { output, truncated, ...(exit === undefined ? {} : { exitStatus: statusOf(exit) }) };
+  }
+
+  /** @throws ABORTED */
+  async exit(id: string, signal: AbortSignal) {
+    return statusOf(await unlessAborted(this.#get(id).run.exited, signal));
+  }
+
+  async kill(id: string) {
+    await this.#get(id).run.kill();
+    return {};
+  }
+
+  async release(id: string) {
+    const { run } = this.#get(id);
+    this.#open.delete(id);
+    await run.kill();
+    return {};
+  }
+
+  /** Ends everything, and takes no more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.allSettled(all.map(({ run }) => run.kill()));
+  }
+
+  #get(id: string): Terminal {
+    const found = this.#open.get(id);
+    if (found === undefined) throw new UnknownTerminal();
+    return found;
+  }
+
+  #running(): number {
+    return this.#starting + [...this.#open.values()].filter(({ exit }) => exit === undefined).length;
+  }
+
+  #approve(
+    { command, args }: CreateTerminalParams,
+    { env, cwd, signal }: { env: Readonly<Record<string, string>>; cwd: AcpPlace; signal: AbortSignal },
+  ): Promise<void> {
+    const { id: sessionId, host, standing } = this.#session;
+    const asking = { approve: host.approve, standing, root: cwd.root };
+    return requireApproval("terminal", asking, () => ({
+      ...{ kind: "terminal", sessionId, command, args, env, path: cwd.sent, signal },
+    }));
+  }
+
+  async #start(
+    { command, args, outputByteLimit = OUTPUT_BYTES }: CreateTerminalParams,
+    { env, cwd, signal }: { env: Readonly<Record<string, string>>; cwd: AcpPlace; signal: AbortSignal },
+  ): Promise<SandboxProcess> {
+    const { exec } = this.#session.host.adapter;
+    const { runs, reach, timeoutMs } = this.#rules;
+    if (exec === undefined || runs === undefined) throw new InvalidParams("there are no terminals");
+    const at = absolute(cwd.absolute);
+    return exec(
+      {
+        sandbox: runs.sandbox,
+        mounts: reach.map(({ place: [root = "", ...below], at: seen }) => ({
+          root,
+          ...(below.length === 0 ? {} : { prefix: below.join("/") }),
+          at: absolute(seen),
+        })),
+        argv: [command, ...args],
+        cwd: at,
+        env: { PATH: SHELL_PATH, HOME: at, LANG: "C.UTF-8", ...env },
+        timeoutMs,
+        outputBytes: Math.min(outputByteLimit, MAX_OUTPUT_BYTES),
+        keep: "tail",
+      },
+      // Without the directories of the session: those are what is mounted.
+      { ...this.#session.host.base, signal },
+    );
+  }
+
+  async #keep(run: SandboxProcess, signal: AbortSignal): Promise<string> {
+    if (this.#closed || signal.aborted) {
+      await run.kill();
+      throw aborted();
+    }
+    const id = `term-${randomUUID()}`;
+    const terminal: Terminal = { run, exit: undefined };
+    this.#open.set(id, terminal);
+    void run.exited.then((exit) => {
+      terminal.exit = exit;
+      this.#dropEnded();
+    });
+    return id;
+  }
+
+  #dropEnded(): void {
+    const ended = [...this.#open].filter(([, { exit }]) => exit !== undefined).map(([id]) => id);
+    for (const id of ended.slice(0, Math.max(0, ended.length - MAX_ENDED))) this.#open.delete(id);
+  }
+}
+
+const absolute = (segments: readonly string[]): string => `/${segments.join("/")}`;
+
+const statusOf = ({ exitCode, signal }: SandboxExit) => ({ exitCode, signal });
+
+/** @throws InvalidParams */
+function environmentOf(variables: CreateTerminalParams["env"]): Readonly<Record<string, string>> {
+  for (const { name, value } of variables) {
+    if (!NAME.test(name) || value.includes("\0"))
+      throw new InvalidParams("'env' has a name or value that is not well-formed");
+    if (REFUSED_NAME.test(name)) throw new InvalidParams(`'env' must not set ${name}`);
+  }
+  return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+}
