@@ -11,7 +11,7 @@ const LIMITS = { maxReadBytes: 200_000, maxWriteBytes: 100_000 };
 const CONFIG = {
   port: 0,
   auth: { public: { caps: [{ with: "file://", can: "crud" }] } },
-  mcp: { defaultReadBytes: 200_000, maxReadBytes: 200_000, defaultReadLines: 1_000_000 },
+  mcp: { defaultReadBytes: 200_000, maxReadBytes: 200_000, defaultReadLines: 1_000_000, tools: "full" as const },
   file: {
     roots: {
       work: { path: "work", description: "Work", durability: "none" as const },
