@@ -22,6 +22,8 @@ export interface ScanJob {
   /** Lines told before and after each of them. */
   readonly before: number;
   readonly after: number;
+  /** Whether there is any is enough; then none is counted behind the first. */
+  readonly firstOnly: boolean;
 }
 
 export interface FoundLine {
@@ -39,10 +41,11 @@ export type Scan = "binary" | { readonly count: number; readonly lines: readonly
 
 /** What looks for lines in files. Its owner closes it. */
 export interface LineScanner {
-  /** It scans at once, in the calling thread: bytes need not outlive the call. Else they are gone after it. */
+  /** It scans in the calling thread: bytes must stay as they are until it answers. Else they are gone after the call. */
   readonly isHere: boolean;
-  /** @throws TIMEOUT when `withinMs` is over; then it can only be closed */
+  /** @throws TIMEOUT when `withinMs` is over, ABORTED when it is closed; then it can only be closed */
   scan(jobs: readonly ScanJob[], withinMs: number): Awaitable<readonly Scan[]>;
+  /** More than once is harmless. */
   close(): void;
 }
 

@@ -1,10 +1,11 @@
 import type { HiddenKind, Incomplete } from "../core/completeness.js";
-import type { FoundLine, Scan, ScanJob } from "../core/scan.js";
+import type { Scan, ScanJob } from "../core/scan.js";
 import { type Place, tooMuchToSearch } from "../core/texts.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { type Binding, type Position, type Resume, writeCursor } from "../search/cursor.js";
 import type { Sieve } from "../search/sieve.js";
 import type { ScannedFile } from "./grep-scans.js";
+import { textOfMatch } from "./grep-text.js";
 import { hintOf } from "./search.js";
 
 const USUAL_LIMIT = 200;
@@ -56,7 +57,7 @@ export class GrepAnswer {
     const { output = "lines", context = 0, before = context, after = context } = this.#input;
     const most = output === "lines" && !this.#isFull ? this.#limit - this.#matches.length : 0;
     const line = this.#parts.terms === undefined ? {} : { mostOfLine: this.#budget };
-    return { most, mostChars: this.#budget, before, after, ...line };
+    return { most, mostChars: this.#budget, before, after, firstOnly: output === "files", ...line };
   }
 
   /** Ends the search before all files have been scanned. */
@@ -90,8 +91,9 @@ export class GrepAnswer {
     if (this.#isFull || count === 0) return;
     const shown = path.join("/");
     for (const line of lines) {
-      if (!this.#takes(this.#matches.length, bytesOf(line) + Buffer.byteLength(shown))) return;
-      this.#matches.push({ path: shown, ...line } as Match);
+      const match = { path: shown, ...line } as Match;
+      if (!this.#takes(this.#matches.length, bytesOf(match))) return;
+      this.#matches.push(match);
       this.#done = { path, line: line.line };
     }
     if (lines.length < count) this.#fill(this.#matches.length >= this.#limit ? "limit" : "bytes");
@@ -162,5 +164,6 @@ const ADVICE = {
   error: "Pass a deeper path or a simpler pattern",
 };
 
-const bytesOf = ({ text, before = [], after = [] }: FoundLine): number =>
-  [text, ...before, ...after].reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
+/** The larger of the two forms in which an answer is sent: as JSON, and as a model sees it. */
+const bytesOf = (match: Match): number =>
+  Math.max(Buffer.byteLength(JSON.stringify(match)) + 1, Buffer.byteLength(textOfMatch(match)));

@@ -1,5 +1,6 @@
 import type { WalkContent } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
+import { isPending } from "../core/io.js";
 import type { LineScanner, Scan, ScanJob } from "../core/scan.js";
 import type { Patience } from "../search/sieve.js";
 import type { GrepAnswer } from "./grep-answer.js";
@@ -65,15 +66,25 @@ export class FileScans {
     }
     const file = { ...found, bytes: content.length };
     const job = { ...this.#answer.wish(), afterLine: file.afterLine };
-    if (this.#scanner.isHere) {
-      const scans = this.#scanner.scan([{ ...job, bytes: content }], 1);
-      if (!(scans instanceof Promise)) this.#answer.add(file, scans[0] ?? "binary");
-      return "on";
-    }
+    if (this.#scanner.isHere) return this.#takeHere(file, { ...job, bytes: content });
     this.#files.push(file);
     this.#jobs.push({ ...job, bytes: Uint8Array.from(content) });
     this.#bytes += content.length;
     return this.#bytes >= BATCH_BYTES || this.#files.length >= BATCH_FILES ? this.#send() : "on";
+  }
+
+  #takeHere(file: ScannedFile, job: ScanJob): "on" | Promise<"on" | "stop"> {
+    const scans = this.#scanner.scan([job], this.#withinMs);
+    if (isPending(scans)) {
+      this.#away = { files: [file], scans };
+      return this.#collect();
+    }
+    this.#answer.add(file, scans[0] ?? "binary");
+    return "on";
+  }
+
+  get #withinMs(): number {
+    return Math.max(LAST_MS, this.#patience.remainingMs);
   }
 
   async finish(): Promise<void> {
@@ -83,8 +94,7 @@ export class FileScans {
   async #send(): Promise<"on" | "stop"> {
     if ((await this.#collect()) === "stop") return "stop";
     if (this.#files.length === 0) return "on";
-    const withinMs = Math.max(LAST_MS, this.#patience.remainingMs);
-    const scans = Promise.resolve(this.#scanner.scan(this.#jobs, withinMs));
+    const scans = Promise.resolve(this.#scanner.scan(this.#jobs, this.#withinMs));
     // Whoever waits for it hears of its failure; until then nobody does.
     scans.catch(() => {});
     this.#away = { files: this.#files, scans };

@@ -15,21 +15,31 @@ export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
   return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
 }
 
-function* linesOf(matches: NonNullable<GrepOutput["matches"]>): Generator<string> {
+type Match = NonNullable<GrepOutput["matches"]>[number];
+
+function* linesOf(matches: readonly Match[]): Generator<string> {
   let path: string | undefined;
   let last = 0;
-  for (const { path: own, line, text, before = [], after = [], cut } of matches) {
-    const isNew = own !== path;
-    if (isNew) yield escapeText(own);
-    path = own;
-    const first = line - before.length;
-    if (!isNew && first > last + 1 && (before.length > 0 || after.length > 0)) yield "--";
-    for (const [at, one] of before.entries()) yield `${first + at}-${shown(one)}`;
-    yield `${line}:${shown(text)}${cut === true ? " …" : ""}`;
-    for (const [at, one] of after.entries()) yield `${line + 1 + at}-${shown(one)}`;
+  for (const match of matches) {
+    const { line, before = [], after = [] } = match;
+    const isNew = match.path !== path;
+    if (isNew) yield escapeText(match.path);
+    path = match.path;
+    const hasContext = before.length > 0 || after.length > 0;
+    if (!isNew && hasContext && line - before.length > last + 1) yield "--";
+    yield* linesAround(match);
     last = line + after.length;
   }
 }
+
+function* linesAround({ line, text, before = [], after = [], cut }: Match): Generator<string> {
+  for (const [at, one] of before.entries()) yield `${line - before.length + at}-${shown(one)}`;
+  yield `${line}:${shown(text)}${cut === true ? " …" : ""}`;
+  for (const [at, one] of after.entries()) yield `${line + 1 + at}-${shown(one)}`;
+}
+
+/** A match as if its file had no other. */
+export const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n");
 
 /** Tabs are what source is indented by. */
 const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");

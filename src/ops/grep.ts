@@ -1,7 +1,9 @@
-import type { Visit, WalkContent, WalkEntry } from "../core/backend.js";
+import type { ReadRange, Visit, WalkContent, WalkEntry } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
+import type { LineScanner } from "../core/scan.js";
+import type { CallScope } from "../core/scope.js";
 import type { SearchTerms } from "../core/terms.js";
 import { invalidPattern, notSupportedHere } from "../core/texts.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
@@ -51,7 +53,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     const { pattern, literal = false, ignoreCase = false } = input;
     const answer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
     const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
-    const scanner = await base.access.scope.race(opening.catch(unlessLate));
+    const scanner = await opened(opening, base.access.scope);
     if (scanner === undefined) {
       answer.stop("timeout");
       return answer.output();
@@ -67,6 +69,20 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   render: (output, input) => renderGrep(output, input),
 };
 
+/** @returns `undefined` where it takes too long */
+async function opened(opening: Promise<LineScanner>, scope: CallScope): Promise<LineScanner | undefined> {
+  try {
+    return await scope.race(opening.catch(unlessLate));
+  } catch (error) {
+    // Nobody waits for it any more when it comes, and others do.
+    opening.then(
+      (late) => late.close(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
 /** No thread was free, or the pattern is too much to get ready for. */
 function unlessLate(error: unknown): undefined {
   if (error instanceof FileAdapterError && error.code === "TIMEOUT") return undefined;
@@ -75,6 +91,7 @@ function unlessLate(error: unknown): undefined {
 
 function checkPattern(pattern: string): void {
   if (pattern === "") throw invalidPattern(pattern, "it is empty");
+  if (!pattern.isWellFormed()) throw invalidPattern(pattern, "not valid Unicode");
   if (pattern.length > MOST_CHARS) {
     throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
   }
@@ -94,17 +111,12 @@ interface Search {
   readonly scans: FileScans;
 }
 
-async function search({ input, base, files, sieve, resume, scans }: Search): Promise<void> {
+async function search(search: Search): Promise<void> {
+  const { input, base, files, sieve, resume, scans } = search;
   const { root, path, access } = base;
-  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
   const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
-  if (found?.type === "file") {
-    if (!files.takes(path.segments)) return;
-    const { bytes } = await root.backend.read(path, () => ({ offset: 0, length: maxBytes + 1 }), access);
-    const file = { path: path.segments, afterLine: resume?.line ?? 0 };
-    await scans.take(file, bytes.length > maxBytes ? "too large" : bytes);
-    return scans.finish();
-  }
+  if (found?.type === "file") return searchFile(search);
+  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
   let current = { path: path.segments, afterLine: 0 };
   const visit: Visit = (entry) => {
     const sifted = sieve.look(entry);
@@ -126,6 +138,19 @@ async function search({ input, base, files, sieve, resume, scans }: Search): Pro
   const take = (_entry: WalkEntry, content: WalkContent) => scans.take(current, content);
   const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
   await root.backend.walk(path, options, access);
+  await scans.finish();
+}
+
+async function searchFile({ input, base, files, resume, scans }: Search): Promise<void> {
+  const { root, path, access } = base;
+  const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
+  if (!files.takes(path.segments)) return;
+  const plan = (size: number): ReadRange => ({ offset: 0, length: size > maxBytes ? 0 : maxBytes + 1 });
+  const { bytes, size } = await root.backend.read(path, plan, access);
+  // Nothing else can have been answered, but a cursor wants to find its place.
+  const isLast = resume?.standing(path.segments) === "last";
+  const file = { path: path.segments, afterLine: isLast ? resume.line : 0 };
+  await scans.take(file, Math.max(size, bytes.length) > maxBytes ? "too large" : bytes);
   await scans.finish();
 }
 

@@ -6,109 +6,176 @@ const NUL_WINDOW = 8192;
 const MOST_CHARS = 400;
 /** How much of a cut line stands before the first hit. */
 const LEAD_CHARS = 100;
+/** So many lines are looked at between two places to rest. */
+const LINES_AT_ONCE = 1024;
+const BOM = "\ufeff";
 
 /** Finds matches in one line, which has no terminator. */
 export interface LineMatcher {
+  /** Whether bytes hold no match for sure. */
+  excludes?(bytes: Buffer): boolean;
+  /**
+   * Where a text may hold the next match: nothing between a position that begins a line and the line of the one that is
+   * returned does. -1: nothing behind it does. Asked with growing positions.
+   */
+  candidates(text: string): (at: number) => number;
   matches(line: string): boolean;
   /** Where the first match begins, in a line that matches. */
   startIn(line: string): number;
-  /** Whether bytes hold no match for sure. */
-  excludes?(bytes: Buffer): boolean;
 }
 
-/** Finds the matching lines of a file. Time is linear in its size, as far as the matcher's is. */
-export function scanLines(job: ScanJob, matcher: LineMatcher): Scan {
+/**
+ * Finds the matching lines of a file. Time is linear in its size, as far as the matcher's is. It yields now and then, so
+ * that others can have a turn.
+ */
+export function scanLines(job: ScanJob, matcher: LineMatcher): Scan | Generator<undefined, Scan> {
   const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.byteLength);
   if (bytes.subarray(0, NUL_WINDOW).includes(0) || !isUtf8(bytes)) return "binary";
-  if (matcher.excludes?.(bytes) === true) return { count: 0, lines: [] };
+  if (matcher.excludes?.(bytes) === true) return NONE;
   return new LineScan(bytes.toString("utf8"), job, matcher).run();
+}
+
+const NONE: Scan = { count: 0, lines: [] };
+
+/** A matching line, by its number and where it stands in the text: `next` is behind its terminator. */
+interface Hit {
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+  readonly next: number;
 }
 
 class LineScan {
   readonly #text: string;
   readonly #job: ScanJob;
   readonly #matcher: LineMatcher;
-  readonly #found: { line: number; text: string; before: string[]; after: string[] }[] = [];
-  /** The last lines, for what stands before a match. */
-  readonly #recent: string[] = [];
-  /** The last line that is part of the answer. */
-  #shown = 0;
+  readonly #told: FoundLine[] = [];
+  /** The last that is told; what follows it is known when the next one is. */
+  #last: { readonly hit: Hit; readonly before: readonly string[] } | undefined;
+  /** The last line that is part of the answer, or was of the one before. */
+  #shown: number;
   #count = 0;
   #chars = 0;
+  #isFull: boolean;
 
   constructor(text: string, job: ScanJob, matcher: LineMatcher) {
     this.#text = text;
     this.#job = job;
     this.#matcher = matcher;
+    this.#shown = job.afterLine === 0 ? 0 : job.afterLine + job.after;
+    this.#isFull = job.most === 0;
   }
 
-  run(): Scan {
+  *run(): Generator<undefined, Scan> {
     const text = this.#text;
+    const next = this.#matcher.candidates(text);
     // A byte order mark is no part of the first line: it would hide it from `^`.
-    let at = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+    let at = text.startsWith(BOM) ? 1 : 0;
     for (let line = 1; at < text.length; line++) {
-      const newline = text.indexOf("\n", at);
-      const end = newline < 0 ? text.length : newline;
-      const isCrLf = newline > at && text.charCodeAt(newline - 1) === 0x0d;
-      this.#take(line, text.slice(at, isCrLf ? end - 1 : end));
-      at = end + 1;
+      const hit = next(at);
+      if (hit < 0) break;
+      let newline = text.indexOf("\n", at);
+      for (; newline >= 0 && newline < hit; line++) {
+        if (line % LINES_AT_ONCE === 0) yield;
+        at = newline + 1;
+        newline = text.indexOf("\n", at);
+      }
+      if (line % LINES_AT_ONCE === 0) yield;
+      if (at >= text.length) break;
+      const found = this.#lineAt(line, at, newline);
+      at = found.next;
+      if (line <= this.#job.afterLine || !this.#matcher.matches(text.slice(found.start, found.end))) continue;
+      this.#take(found);
+      if (this.#job.firstOnly) break;
     }
-    return { count: this.#count, lines: this.#found.map((one) => this.#tell(one)) };
+    this.#finishLast(text.length);
+    return { count: this.#count, lines: this.#told };
   }
 
-  #take(line: number, text: string): void {
-    const { afterLine, most, mostChars, before, after, mostOfLine = MOST_CHARS } = this.#job;
-    const isMatch = this.#matcher.matches(text);
-    if (isMatch && line > afterLine) {
-      this.#count++;
-      if (this.#found.length < most && this.#chars <= mostChars) {
-        const first = Math.max(this.#shown + 1, line - before);
-        const lead = line - first;
-        this.#found.push({ line, text, before: lead === 0 ? [] : this.#recent.slice(-lead), after: [] });
-        this.#shown = line;
-        this.#chars += MOST_CHARS * lead + Math.min(text.length, mostOfLine);
-      }
-    } else if (!isMatch) {
-      const last = this.#found.at(-1);
-      if (last !== undefined && line === this.#shown + 1 && line <= last.line + after) {
-        last.after.push(text);
-        this.#chars += Math.min(text.length, MOST_CHARS);
-        this.#shown = line;
-      }
-    }
-    if (before === 0) return;
-    this.#recent.push(text);
-    if (this.#recent.length > before) this.#recent.shift();
+  #lineAt(line: number, start: number, newline: number): Hit {
+    if (newline < 0) return { line, start, end: this.#text.length, next: this.#text.length };
+    const isCrLf = newline > start && this.#text.charCodeAt(newline - 1) === 0x0d;
+    return { line, start, end: isCrLf ? newline - 1 : newline, next: newline + 1 };
   }
 
-  #tell({ line, text, before, after }: { line: number; text: string; before: string[]; after: string[] }): FoundLine {
-    const isLong = text.length > (this.#job.mostOfLine ?? MOST_CHARS);
-    return {
-      line,
-      text: isLong ? around(text, this.#matcher.startIn(text)) : text,
+  #take(hit: Hit): void {
+    this.#count++;
+    if (this.#isFull) return;
+    this.#finishLast(hit.start);
+    const { most, mostChars, before } = this.#job;
+    if (this.#told.length >= most || this.#chars > mostChars) {
+      this.#isFull = true;
+      return;
+    }
+    this.#last = { hit, before: this.#linesBefore(hit, Math.min(before, hit.line - 1 - this.#shown)) };
+  }
+
+  /** Tells the last hit with what follows it. @param until where the next one stands, which is told of its own */
+  #finishLast(until: number): void {
+    if (this.#last === undefined) return;
+    const { hit, before } = this.#last;
+    this.#last = undefined;
+    const after = this.#linesAfter(hit, until);
+    const text = this.#text.slice(hit.start, hit.end);
+    const { mostOfLine = MOST_CHARS } = this.#job;
+    const isLong = text.length > mostOfLine;
+    const shown = isLong ? around(text, this.#matcher.startIn(text), mostOfLine) : detached(text);
+    this.#told.push({
+      line: hit.line,
+      text: shown,
       ...(isLong ? { cut: true } : {}),
-      ...(before.length === 0 ? {} : { before: before.map(start) }),
-      ...(after.length === 0 ? {} : { after: after.map(start) }),
-    };
+      ...(before.length === 0 ? {} : { before }),
+      ...(after.length === 0 ? {} : { after }),
+    });
+    this.#shown = hit.line + after.length;
+    for (const each of [shown, ...before, ...after]) this.#chars += each.length;
+  }
+
+  #linesBefore({ start }: Hit, most: number): string[] {
+    const lines: string[] = [];
+    const first = this.#text.startsWith(BOM) ? 1 : 0;
+    for (let end = start; lines.length < most && end > first; ) {
+      // Before the terminator of the line itself; a negative position would be taken for the first.
+      const from = end < 2 ? first : Math.max(first, this.#text.lastIndexOf("\n", end - 2) + 1);
+      lines.unshift(this.#cutLine(this.#lineAt(0, from, end - 1)));
+      end = from;
+    }
+    return lines;
+  }
+
+  #linesAfter({ next }: Hit, until: number): string[] {
+    const lines: string[] = [];
+    for (let at = next; lines.length < this.#job.after && at < until; ) {
+      const line = this.#lineAt(0, at, this.#text.indexOf("\n", at));
+      lines.push(this.#cutLine(line));
+      at = line.next;
+    }
+    return lines;
+  }
+
+  #cutLine({ start, end }: Hit): string {
+    return whole(this.#text.slice(start, Math.min(end, start + MOST_CHARS)));
   }
 }
 
-const start = (text: string): string => whole(text.slice(0, MOST_CHARS));
-
-function around(text: string, hit: number): string {
-  const from = Math.max(0, Math.min(hit - LEAD_CHARS, text.length - MOST_CHARS));
-  return whole(text.slice(from, from + MOST_CHARS));
+function around(text: string, hit: number, most: number): string {
+  const from = Math.max(0, Math.min(hit - LEAD_CHARS, text.length - most));
+  return whole(text.slice(from, from + most));
 }
 
 /** Without the halves of characters that a cut leaves. */
-const whole = (text: string): string => text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
+const whole = (text: string): string => detached(text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""));
+
+/** The engine may keep a whole file for a part of its text. */
+const detached = (text: string): string => Buffer.from(text).toString();
 
 /** A text as it is. Bytes that do not hold it cannot have it in any line. */
 export function literalMatcher(literal: string): LineMatcher {
   const needle = Buffer.from(literal);
   return {
+    excludes: (bytes) => !bytes.includes(needle),
+    candidates: (text) => (at) => text.indexOf(literal, at),
     matches: (line) => line.includes(literal),
     startIn: (line) => line.indexOf(literal),
-    excludes: (bytes) => needle.length > 0 && !bytes.includes(needle),
   };
 }

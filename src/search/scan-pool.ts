@@ -1,8 +1,9 @@
 import { Worker } from "node:worker_threads";
+import { FileAdapterError } from "../core/errors.js";
 import type { LineQuery, LineScanner, Scan, ScanJob, Scanners } from "../core/scan.js";
 import { aborted, invalidPattern, timedOut } from "../core/texts.js";
 import type { PatternFault } from "./scan-expression.js";
-import { literalMatcher, scanLines } from "./scan-lines.js";
+import { scanHere } from "./scan-here.js";
 import type { ScanRequest } from "./scan-worker.js";
 
 /** Threads at once; further scans wait for one. */
@@ -11,6 +12,8 @@ const MOST_THREADS = 2;
 const MOST_LITERAL_CHARS = 64;
 /** Memory of one thread in MB: some tables of automata, and the files of one request as text. */
 const MEMORY_MB = 256;
+/** An expression that is nothing but a text. Punctuation behind a backslash is itself. */
+const PLAIN_TEXT = /^(?:[^\\^$.|?*+()[\]{}]|\\[!-/:-@[-^`{-~])+$/;
 
 /** Run from the sources, there is no other place where the thread's code is compiled. */
 const CODE = new URL(
@@ -18,18 +21,22 @@ const CODE = new URL(
   import.meta.url,
 );
 
+interface Waiting {
+  admit(worker: Worker): void;
+  refuse(error: Error): void;
+}
+
 /** Scans expressions in threads of their own, which are ended when they take too long; started when they are needed. */
 export class ScanPool implements Scanners {
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
-  readonly #waiting: ((worker: Worker) => void)[] = [];
+  readonly #waiting: Waiting[] = [];
   #isClosed = false;
 
   async open(query: LineQuery, withinMs: number): Promise<LineScanner> {
-    if (query.literal && !query.ignoreCase && query.pattern.length <= MOST_LITERAL_CHARS) {
-      const matcher = literalMatcher(query.pattern);
-      return { isHere: true, scan: (jobs) => jobs.map((job) => scanLines(job, matcher)), close: () => {} };
-    }
+    if (this.#isClosed) throw aborted();
+    const literal = literalOf(query);
+    if (literal !== undefined && literal.length <= MOST_LITERAL_CHARS) return scanHere(literal);
     const started = performance.now();
     const worker = await this.#take(withinMs);
     const thread = new Thread(worker, (isSound) => this.#give(worker, isSound));
@@ -40,30 +47,35 @@ export class ScanPool implements Scanners {
       return thread;
     } catch (error) {
       thread.close();
-      throw error;
+      // It ended by itself: there was not enough memory.
+      const isSpent = error instanceof FileAdapterError && error.code === "ABORTED" && !this.#isClosed;
+      throw isSpent ? invalidPattern(query.pattern, "it is too large") : error;
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const { refuse } of this.#waiting.splice(0)) refuse(aborted());
     await Promise.all([...this.#all].map((worker) => worker.terminate()));
   }
 
   async #take(withinMs: number): Promise<Worker> {
-    if (this.#isClosed) throw aborted();
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
     if (this.#all.size < MOST_THREADS) return this.#start();
     return new Promise((resolve, reject) => {
-      const admit = (worker: Worker) => {
-        clearTimeout(timer);
-        resolve(worker);
+      const settled = <T>(then: (value: T) => void) => {
+        return (value: T) => {
+          clearTimeout(timer);
+          then(value);
+        };
       };
+      const waiting = { admit: settled(resolve), refuse: settled(reject) };
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         reject(timedOut(Math.round(withinMs)));
       }, withinMs);
-      this.#waiting.push(admit);
+      this.#waiting.push(waiting);
     });
   }
 
@@ -72,21 +84,35 @@ export class ScanPool implements Scanners {
     // It must not keep the process alive.
     worker.unref();
     worker.on("error", () => {});
-    worker.on("exit", () => this.#all.delete(worker));
+    worker.on("exit", () => this.#forget(worker));
     this.#all.add(worker);
     return worker;
   }
 
+  #forget(worker: Worker): void {
+    this.#all.delete(worker);
+    const at = this.#idle.indexOf(worker);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
   #give(worker: Worker, isSound: boolean): void {
-    if (!isSound) {
-      this.#all.delete(worker);
+    const isAlive = isSound && this.#all.has(worker);
+    if (!isAlive) {
+      this.#forget(worker);
       void worker.terminate();
     }
     if (this.#isClosed) return;
     const next = this.#waiting.shift();
-    if (next !== undefined) next(isSound ? worker : this.#start());
-    else if (isSound) this.#idle.push(worker);
+    if (next !== undefined) next.admit(isAlive ? worker : this.#start());
+    else if (isAlive) this.#idle.push(worker);
   }
+}
+
+/** The text that a query is for. `undefined`: more than one is found by it. */
+function literalOf({ pattern, literal, ignoreCase }: LineQuery): string | undefined {
+  if (ignoreCase) return undefined;
+  if (literal) return pattern;
+  return PLAIN_TEXT.test(pattern) ? pattern.replace(/\\(.)/g, "$1") : undefined;
 }
 
 /** One search in a thread. */
@@ -107,8 +133,9 @@ class Thread implements LineScanner {
     return (await this.ask({ jobs }, withinMs, given)) as readonly Scan[];
   }
 
-  /** One question at a time. @throws TIMEOUT, and when the thread fails */
-  ask(request: ScanRequest, withinMs: number, given: readonly ArrayBuffer[] = []): Promise<unknown> {
+  /** One question at a time. @throws TIMEOUT, ABORTED when the thread ends or is somebody else's by now */
+  async ask(request: ScanRequest, withinMs: number, given: readonly ArrayBuffer[] = []): Promise<unknown> {
+    if (this.#isOver) throw aborted();
     this.#isBusy = true;
     return new Promise((resolve, reject) => {
       const settle = (done: () => void) => {

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import type { LineQuery, ScanJob } from "../core/scan.js";
+import type { LineQuery, Scan, ScanJob } from "../core/scan.js";
 import { compileExpression } from "./scan-expression.js";
 import { type LineMatcher, scanLines } from "./scan-lines.js";
 
@@ -19,5 +19,15 @@ function answer(request: ScanRequest): unknown {
     return "reason" in compiled ? compiled : {};
   }
   const ready = matcher;
-  return ready === undefined ? [] : request.jobs.map((job) => scanLines(job, ready));
+  return ready === undefined ? [] : request.jobs.map((job) => wholeScan(job, ready));
+}
+
+/** Nobody else has to do with this thread, so it does not rest. */
+function wholeScan(job: ScanJob, ready: LineMatcher): Scan {
+  const scan = scanLines(job, ready);
+  if (scan === "binary" || "count" in scan) return scan;
+  for (;;) {
+    const step = scan.next();
+    if (step.done === true) return step.value;
+  }
 }

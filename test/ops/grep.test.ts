@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { RE2JS } from "re2js";
+import { createFileAdapter } from "../../src/index.js";
 import type { GrepOutput } from "../../src/schema/types.js";
-import { failure, useGround } from "./ground.js";
+import { failure, failureOf, useGround } from "./ground.js";
 
 const ground = useGround({ root: { deny: ["@secrets"] }, roots: { tmp: { temp: true } } });
 type Input = Parameters<typeof ground.run<"grep">>[1];
@@ -149,13 +150,43 @@ describe("file:grep", () => {
   });
 
   test("serves several searches at once, and is ready again after one that took too long", async () => {
-    ground.put("slow", `${"ab".repeat(500_000)}\n`.repeat(4));
+    // So many states that none is kept for long.
+    const bits = Array.from({ length: 50_000 }, (_, at) => (Math.imul(at, at * 7 + 3) & 64 ? "a" : "b")).join("");
+    ground.put("slow", `${bits}\n`.repeat(4));
     ground.put("quick", "hit");
-    const slow = grep({ pattern: "(?i)((a|b){1,500}){1,2}c", timeoutMs: 50 });
+    const slow = grep({ pattern: "(a|b)*a(a|b){400}[cd]", timeoutMs: 50 });
     const others = await Promise.all([1, 2, 3].map(() => hits({ pattern: "h.t", path: "quick" })));
     expect(others).toEqual([1, 2, 3].map(() => ["quick:1:hit"]));
-    await slow;
+    expect(await slow).toMatchObject({ timedOut: true, complete: false, reason: "timeout", countIsComplete: false });
     expect(await hits({ pattern: "hi[t]", path: "quick" })).toEqual(["quick:1:hit"]);
+  });
+
+  test("gives back its thread when it is cancelled while it waits for it", async () => {
+    ground.put("a", "hit");
+    // Its threads are still to be started, which takes longer than a turn.
+    const adapter = await createFileAdapter({ roots: { r: ground.dir } });
+    try {
+      const searches = [1, 2, 3, 4].map(() => {
+        const stop = new AbortController();
+        const input = { root: "r", pattern: "h.t" };
+        const ended = failureOf(adapter.invoke("file:grep", input, { signal: stop.signal }));
+        setImmediate(() => stop.abort());
+        return ended;
+      });
+      for (const search of searches) expect((await search).code).toBe("ABORTED");
+      const found = await adapter.invoke("file:grep", { root: "r", pattern: "h[i]t" });
+      expect(found).toMatchObject({ totalMatches: 1, complete: true });
+    } finally {
+      await adapter.close();
+    }
+  });
+
+  test("refuses half a character, which no text can hold", async () => {
+    ground.put("a", "\u{1f600}\ufffd");
+    for (const literal of [true, false]) {
+      const found = await ground.fail("grep", { pattern: "\ud83d", literal });
+      expect(found.code).toBe("INVALID_PATTERN");
+    }
   });
 
   test("needs to read where it starts, works in temp roots, and shows nothing of what is outside", async () => {
@@ -195,11 +226,45 @@ describe("pages of file:grep", () => {
     expect(seen).toEqual(["a", "b", "c"].flatMap((name) => [1, 2, 4].map((line) => `${name}${line}`)));
   });
 
+  test("show no line twice, with lines around too", async () => {
+    ground.put("f", "1\n2\nx3\n4\nx5\n6\n7\n8\nx9\n10\n");
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await grep({ pattern: "x", context: 2, limit: 1, ...(cursor === undefined ? {} : { cursor }) });
+      for (const { text, before = [], after = [] } of page.matches ?? []) seen.push(...before, text, ...after);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(["1", "2", "x3", "4", "x5", "6", "7", "8", "x9", "10"]);
+  });
+
+  test("go on in the one file that was named, however long its path is", async () => {
+    const path = `${"directory-".repeat(10)}/${"name-".repeat(10)}`;
+    ground.put(path, "x1\nx2\nx3\n");
+    const first = await grep({ pattern: "x", path, limit: 2 });
+    const cursor = first.nextCursor ?? "";
+    const second = await grep({ pattern: "x", path, limit: 2, cursor });
+    expect(second).toMatchObject({ matches: [{ path, line: 3, text: "x3" }], totalMatches: 3, complete: true });
+  });
+
+  test("count what lines take when they are sent, in both forms", async () => {
+    ground.put("odd", `${"\u202e".repeat(100)}hit\n`.repeat(300));
+    ground.put("short", "hit\n".repeat(2000));
+    for (const path of ["odd", "short"]) {
+      const input = { pattern: "hit", path, limit: 2000 };
+      const found = await grep(input);
+      expect(found.reason).toBe("bytes");
+      expect(Buffer.byteLength(JSON.stringify(found.matches))).toBeLessThanOrEqual(65_536);
+      const shown = await ground.render("grep", input);
+      expect(Buffer.byteLength(shown.kind === "text" ? shown.text : "")).toBeLessThanOrEqual(65_536);
+    }
+  });
+
   test("hold at most 64 KB, and belong to one search", async () => {
     ground.put("big", `hit ${"x".repeat(390)}\n`.repeat(1000));
     const found = await grep({ pattern: "hit", literal: true, limit: 2000 });
     expect(found).toMatchObject({ totalMatches: 1000, complete: false, reason: "bytes" });
-    expect(Buffer.byteLength(JSON.stringify(found.matches))).toBeLessThan(80_000);
+    expect(Buffer.byteLength(JSON.stringify(found.matches))).toBeLessThanOrEqual(65_536);
     const cursor = found.nextCursor ?? "";
     const next = await grep({ pattern: "hit", literal: true, limit: 2000, cursor });
     expect(next.matches?.[0]?.line).toBe((found.matches?.length ?? 0) + 1);

@@ -1,0 +1,57 @@
+import type { Awaitable } from "../core/io.js";
+import type { LineScanner, Scan, ScanJob } from "../core/scan.js";
+import { timedOut } from "../core/texts.js";
+import { type LineMatcher, literalMatcher, scanLines } from "./scan-lines.js";
+
+/** How long a scan may occupy the event loop before it lets others run. */
+const BREATH_MS = 10;
+
+/** Finds a text in the calling thread, which takes less time than to hand the files over. */
+export function scanHere(literal: string): LineScanner {
+  const matcher = literalMatcher(literal);
+  return {
+    isHere: true,
+    scan([first, ...others], withinMs) {
+      if (first === undefined) return [];
+      const one = scanOne(first, matcher, withinMs);
+      return others.length === 0 && !(one instanceof Promise) ? [one] : scanAll(one, others, { matcher, withinMs });
+    },
+    close: () => {},
+  };
+}
+
+async function scanAll(
+  first: Awaitable<Scan>,
+  others: readonly ScanJob[],
+  { matcher, withinMs }: { matcher: LineMatcher; withinMs: number },
+): Promise<readonly Scan[]> {
+  const scans = [await first];
+  for (const job of others) scans.push(await scanOne(job, matcher, withinMs));
+  return scans;
+}
+
+function scanOne(job: ScanJob, matcher: LineMatcher, withinMs: number): Awaitable<Scan> {
+  const scan = scanLines(job, matcher);
+  if (scan === "binary" || "count" in scan) return scan;
+  const endsAt = performance.now() + withinMs;
+  return goOn(scan) ?? restingBetween(scan, endsAt, withinMs);
+}
+
+/** Scans for a breath. @returns `undefined` where there is more to do */
+function goOn(scan: Generator<undefined, Scan>): Scan | undefined {
+  const until = performance.now() + BREATH_MS;
+  do {
+    const step = scan.next();
+    if (step.done === true) return step.value;
+  } while (performance.now() < until);
+  return undefined;
+}
+
+async function restingBetween(scan: Generator<undefined, Scan>, endsAt: number, withinMs: number): Promise<Scan> {
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() > endsAt) throw timedOut(Math.round(withinMs));
+    const done = goOn(scan);
+    if (done !== undefined) return done;
+  }
+}
