@@ -3,7 +3,7 @@ export type Terminator = "\n" | "\r\n" | "\r";
 
 const ANY = /\r\n|\r|\n/g;
 
-/** The terminators that a text has, the most frequent first. */
+/** The terminators that a text has, the most frequent first; of two that are as frequent, the one that occurs first. */
 export function terminatorsIn(text: string): readonly Terminator[] {
   if (!text.includes("\r")) return text.includes("\n") ? ["\n"] : [];
   const pairs = countOf("\r\n", text);
@@ -14,8 +14,17 @@ export function terminatorsIn(text: string): readonly Terminator[] {
   ];
   return counts
     .filter(([, count]) => count > 0)
-    .sort(([, left], [, right]) => right - left)
+    .sort(([one, left], [other, right]) => right - left || firstOf(one, text) - firstOf(other, text))
     .map(([terminator]) => terminator);
+}
+
+/** Where a terminator stands first; those of a pair are none of their own. */
+function firstOf(terminator: Terminator, text: string): number {
+  let at = text.indexOf(terminator);
+  if (terminator === "\r\n") return at;
+  const isPart = terminator === "\n" ? () => text[at - 1] === "\r" : () => text[at + 1] === "\n";
+  while (at >= 0 && isPart()) at = text.indexOf(terminator, at + 1);
+  return at;
 }
 
 function countOf(part: string, text: string): number {

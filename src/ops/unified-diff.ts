@@ -35,7 +35,8 @@ export function unifiedDiff(text: string, { path, replacements, maxChars }: Diff
   return { diff: diff.length === emptyLength ? "" : diff, diffTruncated: false };
 }
 
-function* diffLines(text: string, replacements: readonly Replacement[]): Generator<string> {
+/** The lines of a diff behind its header, each with its line feed. */
+export function* diffLines(text: string, replacements: readonly Replacement[]): Generator<string> {
   let hunk: LineChange[] = [];
   for (const change of changedLines(text, replacements)) {
     const last = hunk.at(-1);

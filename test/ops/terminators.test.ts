@@ -10,10 +10,12 @@ describe("terminators of a text", () => {
     ["a\r\nb\r\n", ["\r\n"]],
     ["a\rb\r", ["\r"]],
     ["a\r\nb\r\nc\n", ["\r\n", "\n"]],
-    ["\r\r\n", ["\r\n", "\r"]],
+    ["\r\r\n", ["\r", "\r\n"]],
+    ["a\r\nb\n", ["\r\n", "\n"]],
+    ["a\r\nb\r\nc\n\nd\r", ["\r\n", "\n", "\r"]],
     ["\n\r", ["\n", "\r"]],
     ["a\r\nb\rc\r", ["\r", "\r\n"]],
-  ])("%j are %j, the most frequent first", (text, expected) => {
+  ])("%j are %j, the most frequent first, then the first", (text, expected) => {
     expect(terminatorsIn(text)).toEqual(expected);
   });
 

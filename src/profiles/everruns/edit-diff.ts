@@ -1,0 +1,110 @@
+import type { TextChange } from "../../core/terms.js";
+import { escapeText } from "../../core/texts.js";
+import { firstDifference, replaced } from "../../ops/edit-apply.js";
+import { withTerminator } from "../../ops/terminators.js";
+import { diffLines } from "../../ops/unified-diff.js";
+
+const MOST_CHARS = 16_000;
+const MOST_MS = 1000;
+const CUT = `\n... diff truncated after ${MOST_CHARS} characters ...`;
+const BOM = "\ufeff";
+
+/** What an edit has done, for its answer. */
+export interface ToldEdit {
+  /** 1-based; `null`: nothing changed. */
+  readonly first_changed_line: number | null;
+  readonly diff: string;
+  readonly diff_truncated: boolean;
+}
+
+/** An edit that has been made. */
+export interface DoneEdit {
+  /** The whole text before it. */
+  readonly text: string;
+  /** By place, not overlapping. */
+  readonly changes: readonly TextChange[];
+  /** As the caller sees it. */
+  readonly path: string;
+}
+
+/** Lines are those of the text with every line end as `\n`, and without its byte order mark. */
+export function toldEdit({ text, changes, path }: DoneEdit, monotonicMs: () => number): ToldEdit {
+  const bom = text.startsWith(BOM) ? BOM.length : 0;
+  const body = text.slice(bom);
+  const inBody = changes.map((change) => ({ ...change, start: change.start - bom, end: change.end - bom }));
+  const first = firstDifference(body, replaced(body, inBody), inBody[0]?.start ?? 0);
+  if (first === undefined) return { first_changed_line: null, diff: "", diff_truncated: false };
+  const plain = withPlainLineEnds(body, inBody);
+  return { first_changed_line: lineOf(first, body), ...diffOf(plain, path, monotonicMs) };
+}
+
+function lineOf(position: number, body: string): number {
+  const isInPair = body[position - 1] === "\r" && body[position] === "\n";
+  return withTerminator("\n", body.slice(0, isInPair ? position - 1 : position)).split("\n").length;
+}
+
+function diffOf(
+  { text, changes }: Pick<DoneEdit, "text" | "changes">,
+  path: string,
+  monotonicMs: () => number,
+): Pick<ToldEdit, "diff" | "diff_truncated"> {
+  const name = escapeText(path);
+  const header = `--- ${name} (before)\n+++ ${name} (after)\n`;
+  const until = monotonicMs() + MOST_MS;
+  let diff = header;
+  for (const line of diffLines(text, changes)) {
+    if (monotonicMs() > until) return { diff: header.trimEnd() + CUT, diff_truncated: true };
+    diff += line;
+    // A character is at most two units, so this is enough to see that it is too long.
+    if (diff.length > 2 * MOST_CHARS) break;
+  }
+  if (diff === header) return { diff: "", diff_truncated: false };
+  if (diff.length <= MOST_CHARS) return { diff, diff_truncated: false };
+  const points = [...diff.slice(0, 2 * MOST_CHARS + 1)];
+  if (points.length <= MOST_CHARS) return { diff, diff_truncated: false };
+  return { diff: points.slice(0, MOST_CHARS).join("") + CUT, diff_truncated: true };
+}
+
+/** A text and what changes in it, with every line end as `\n`. @param changes by place, not overlapping */
+export function withPlainLineEnds(
+  text: string,
+  changes: readonly TextChange[],
+): { readonly text: string; readonly changes: readonly TextChange[] } {
+  const all = joined(changes).map((change) => withWholePairs(change, text));
+  let pairs = 0;
+  let next = text.indexOf("\r\n");
+  const plainIndex = (index: number): number => {
+    for (; next >= 0 && next < index; next = text.indexOf("\r\n", next + 2)) pairs++;
+    return index - pairs;
+  };
+  const moved = all.map(({ start, end, text: added }) => ({
+    start: plainIndex(start),
+    end: plainIndex(end),
+    text: withTerminator("\n", added),
+  }));
+  return { text: withTerminator("\n", text), changes: moved };
+}
+
+/** Changes that touch as one: a line end may come together where they do. */
+function joined(changes: readonly TextChange[]): readonly TextChange[] {
+  const all: TextChange[] = [];
+  for (const change of changes) {
+    const last = all.at(-1);
+    if (last === undefined || last.end < change.start) all.push(change);
+    else all[all.length - 1] = { start: last.start, end: change.end, text: last.text + change.text };
+  }
+  return all;
+}
+
+/** Takes the other half of a line end in, where a change would leave or make a half. */
+function withWholePairs({ start, end, text: added }: TextChange, text: string): TextChange {
+  const next = added === "" ? text[end] : added[0];
+  const takesBefore = text[start - 1] === "\r" && (text[start] === "\n" || next === "\n");
+  const full = takesBefore ? `\r${added}` : added;
+  const takesAfter = text[end] === "\n" && (text[end - 1] === "\r" || full.at(-1) === "\r");
+  return {
+    start: takesBefore ? start - 1 : start,
+    end: takesAfter ? end + 1 : end,
+    text: takesAfter ? `${full}\n` : full,
+  };
+}

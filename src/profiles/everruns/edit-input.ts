@@ -1,0 +1,49 @@
+import { invalidParameter, missingParameter, toolFault } from "./tool-fault.js";
+
+/** One replacement as it was asked for. */
+export interface AskedEdit {
+  readonly oldText: string;
+  readonly newText: string;
+}
+
+/** What `edit_file` is given; its schema has seen to the types. */
+export interface EditArguments {
+  readonly old_text?: string;
+  readonly new_text?: string;
+  readonly edits?: readonly { readonly old_text?: string; readonly new_text?: string }[];
+}
+
+const MOST_EDITS = 100;
+
+/** @throws INVALID_INPUT, the first fault in the order of the tool's description */
+export function askedEdits({ old_text: oldText, new_text: newText, edits }: EditArguments): readonly AskedEdit[] {
+  const hasPair = oldText !== undefined || newText !== undefined;
+  if (edits !== undefined && hasPair) throw refused("Provide either old_text/new_text or edits, not both");
+  if (edits === undefined && !hasPair) throw refused("Provide old_text/new_text or a non-empty edits array");
+  if (edits?.length === 0) throw refused("edits must contain at least one replacement");
+  if (edits !== undefined) return batch(edits);
+  if (oldText === undefined) throw missingParameter("old_text");
+  if (newText === undefined) throw missingParameter("new_text");
+  if (oldText === "") throw refused("old_text cannot be empty");
+  return [wellFormed({ oldText, newText }, "")];
+}
+
+function batch(edits: NonNullable<EditArguments["edits"]>): readonly AskedEdit[] {
+  if (edits.length > MOST_EDITS) throw invalidParameter("edits", `at most ${MOST_EDITS} replacements`);
+  return edits.map(({ old_text: oldText, new_text: newText }, index) => {
+    const which = `Edit ${index + 1}`;
+    if (oldText === undefined) throw refused(`${which} is missing old_text`);
+    if (newText === undefined) throw refused(`${which} is missing new_text`);
+    if (oldText === "") throw refused(`${which} has an empty old_text`);
+    return wellFormed({ oldText, newText }, `edits.${index}.`);
+  });
+}
+
+/** Half a character would match half of one, and could not be written. */
+function wellFormed(edit: AskedEdit, place: string): AskedEdit {
+  if (!edit.oldText.isWellFormed()) throw invalidParameter(`${place}old_text`, "not well-formed Unicode");
+  if (!edit.newText.isWellFormed()) throw invalidParameter(`${place}new_text`, "not well-formed Unicode");
+  return edit;
+}
+
+const refused = (text: string) => toolFault("INVALID_INPUT", text);

@@ -1,0 +1,87 @@
+import type { EditedText, TextChange } from "../../core/terms.js";
+import { escapeText } from "../../core/texts.js";
+import { inOrder, overlapIn, type Planned } from "../../ops/edit-apply.js";
+import { nearestLines } from "../../ops/nearest-lines.js";
+import { type Terminator, terminatorsIn, withTerminator } from "../../ops/terminators.js";
+import { occurrencesOf } from "../../ops/text-search.js";
+import type { AskedEdit } from "./edit-input.js";
+import { toolFault } from "./tool-fault.js";
+
+const BOM = "\ufeff";
+const MOST_SHOWN = 80;
+/** How long to look for a line like the one that is not there. */
+const NEAREST_MS = 30;
+
+/** All replacements, by place. Each old text must be there once. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
+export async function planEdits(edits: readonly AskedEdit[], file: EditedText): Promise<readonly TextChange[]> {
+  const bom = file.text.startsWith(BOM) ? BOM.length : 0;
+  const body = file.text.slice(bom);
+  const styles = stylesOf(body);
+  const planned: Planned[] = [];
+  for (const [index, edit] of edits.entries()) {
+    const { start, end, text } = located(edit, { body, styles, file });
+    planned.push({ start: start + bom, end: end + bom, text, edit: index });
+    await file.breathe();
+  }
+  const ordered = inOrder(planned);
+  if (overlapIn(ordered) !== undefined) throw toolFault("OVERLAPPING_EDITS", "Edits overlap in the target file");
+  return ordered;
+}
+
+/** The newline style of a text. `undefined`: it has no line ends. */
+interface Styles {
+  readonly dominant: Terminator | undefined;
+  readonly isMixed: boolean;
+}
+
+function stylesOf(body: string): Styles {
+  const [dominant, second] = terminatorsIn(body);
+  return { dominant, isMixed: second !== undefined };
+}
+
+interface Search {
+  readonly body: string;
+  readonly styles: Styles;
+  readonly file: EditedText;
+}
+
+function located({ oldText, newText }: AskedEdit, search: Search): TextChange {
+  const { body, styles } = search;
+  const literal = { old: withoutMark(oldText), new: withoutMark(newText) };
+  if (literal.old === "") throw toolFault("INVALID_INPUT", "old_text cannot be empty");
+  const { dominant, isMixed } = styles;
+  const aligned =
+    dominant === undefined
+      ? literal
+      : { old: withTerminator(dominant, literal.old), new: withTerminator(dominant, literal.new) };
+  for (const pair of isMixed ? [literal, aligned] : [aligned]) {
+    const { count, starts } = occurrencesOf(pair.old, body, 1);
+    const [start] = starts;
+    if (start === undefined) continue;
+    if (count === 1) return { start, end: start + pair.old.length, text: pair.new };
+    throw toolFault("AMBIGUOUS_MATCH", `old_text is ambiguous and matched multiple locations: '${shownText(oldText)}'`);
+  }
+  const text = `Could not find an exact match for old_text: '${shownText(oldText)}'`;
+  throw toolFault("NO_MATCH", `${text}${closest(literal.old, search)}`);
+}
+
+/** Names the nearest line, to those who may read it. */
+function closest(wanted: string, { body, file }: Search): string {
+  if (!file.mayRead) return "";
+  const until = Math.max(0, file.remainingMs() - NEAREST_MS);
+  const plain = withTerminator("\n", body);
+  const [best] = nearestLines(withTerminator("\n", wanted), plain, () => file.remainingMs() <= until);
+  if (best === undefined) return "";
+  const [line = ""] = best.text.split("\n");
+  return ` Closest match at line ${best.startLine}: '${shownText(line)}'.`;
+}
+
+const withoutMark = (text: string): string => (text.startsWith(BOM) ? text.slice(BOM.length) : text);
+
+/** A text for a message: on one line, at most 80 characters of it. */
+export function shownText(text: string): string {
+  const start = text.slice(0, 4 * MOST_SHOWN);
+  const points = [...escapeText(withTerminator("\n", start).replaceAll("\n", "\\n"))];
+  const isCut = points.length > MOST_SHOWN;
+  return isCut ? `${points.slice(0, MOST_SHOWN).join("")}…` : points.join("");
+}

@@ -1,0 +1,35 @@
+import { FileAdapterError } from "../../core/errors.js";
+import { escapeText } from "../../core/texts.js";
+import { compileGlobs } from "../../search/globs.js";
+import { toolFault } from "./tool-fault.js";
+
+const MOST_CHARS = 1000;
+
+/** Whether a file is meant. @param path its session path, without the leading slash */
+export type PathMatcher = (path: string) => boolean;
+
+/**
+ * What `path_pattern` means: a glob where it holds one of `* ? [ {`, else a part of the session path.
+ * @param prefix the alias, or `""` @throws INVALID_PATTERN
+ */
+export async function pathMatcher(pattern: string, prefix: string): Promise<PathMatcher> {
+  if (pattern.length > MOST_CHARS) throw toolFault("INVALID_PATTERN", "Path pattern too long");
+  const isBehindAlias = prefix !== "" && (pattern === prefix || pattern.startsWith(`${prefix}/`));
+  const inside = isBehindAlias ? pattern.slice(prefix.length) : pattern;
+  if (!/[*?[{]/.test(inside)) return (path) => `/${path}`.includes(inside);
+  const bare = inside.replace(/^\/+/, "");
+  const glob = inside.includes("/") ? bare : `**/${bare}`;
+  try {
+    const globs = await compileGlobs(glob, "path_pattern");
+    return (path) => globs.matches(path, false);
+  } catch (error) {
+    if (!(error instanceof FileAdapterError)) throw error;
+    throw toolFault("INVALID_PATTERN", `Invalid path pattern: ${patternFault(error, glob)}`);
+  }
+}
+
+/** Why a pattern is refused, without the words around it. */
+export const patternFault = ({ message }: FileAdapterError, pattern: string): string => {
+  const start = `Invalid pattern '${escapeText(pattern)}': `;
+  return message.startsWith(start) ? message.slice(start.length) : message;
+};
