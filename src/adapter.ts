@@ -1,3 +1,4 @@
+import { Commands } from "./adapter/commands.js";
 import type { DriveAdapterRules } from "./adapter/dlfs.js";
 import { byDispatchName, describe, withoutSchemas, withSchemas } from "./adapter/metadata.js";
 import type { AuditSink } from "./audit/record.js";
@@ -13,6 +14,7 @@ import type { ErrorCode } from "./core/errors.js";
 import type { FileConfig } from "./core/file-config.js";
 import { DEFAULT_LIMITS } from "./core/limits.js";
 import type { RootFacts } from "./core/operation.js";
+import type { ExecRequest, SandboxProcess } from "./core/sandbox.js";
 import type { FileTransfers, TicketOffice } from "./core/transfer.js";
 import { recordOf } from "./dispatch/call-record.js";
 import { Dispatcher } from "./dispatch/dispatch.js";
@@ -51,6 +53,13 @@ export interface HostedFileAdapter extends FileAdapter {
   readonly transfers: FileTransfers;
   /** Puts a call on record that ended before any operation began. @param call.operation the tool that was called */
   refused(call: RefusedCall): void;
+  /**
+   * Runs a command on whole roots, or directories of them: needs `exec/run` on each root. Its view of a root is read-only
+   * unless the caller also holds `crud/write` and `crud/delete` there. Its audit record is written at its end.
+   *
+   * @returns once it runs @throws FileAdapterError when it does not: NOT_SUPPORTED where there is no sandbox
+   */
+  exec(request: ExecRequest, context?: SurfaceContext): Promise<SandboxProcess>;
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**
@@ -123,7 +132,9 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
     authorityOf: (context) => authorities.of(context),
   });
+  const commands = new Commands(NAME, dispatcher);
   const closeAll = async () => {
+    await commands.close();
     await dispatcher.close();
     await scanners.close();
     try {
@@ -152,6 +163,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       upload: (input, body, context) =>
         dispatcher.invoke(`${NAME}:upload`, input, { ...context, transfer: { body } }) as Promise<never>,
     },
+    exec: (request, context = {}) => commands.run(request, context),
     async driveAdapters(rules) {
       const { createDriveAdapters } = await import("./adapter/dlfs.js");
       return createDriveAdapters(

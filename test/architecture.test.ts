@@ -32,6 +32,8 @@ const MAY_USE_FILES = [
   /^audit\/file-sink\.ts$/,
   /^venue\/(asset-files|socket-file|state-dir|secrets|log|revocations)\.ts$/,
   /^drive\/store\//,
+  // It looks what the system has, and opens nothing of a root.
+  /^sandbox\/bwrap(-view)?\.ts$/,
   /^cli\/(load|check|key|token-files|drive-files|file-local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];

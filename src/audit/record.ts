@@ -17,6 +17,10 @@ export interface AuditRecord {
   /** Duration in milliseconds, to the microsecond. */
   readonly ms: number;
   readonly job?: string;
+  /** What was to be run: hex SHA-256 of the command, and its first 200 characters. */
+  readonly command?: { readonly sha256: string; readonly start: string };
+  /** How that ended; `null`: by a signal. */
+  readonly exitCode?: number | null;
   /** The tokens on which the permission rested, from the one sent to the one the owner signed: ids and DIDs, never texts. */
   readonly chain?: readonly { readonly id: string; readonly issuer: string }[];
 }

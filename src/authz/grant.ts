@@ -81,6 +81,7 @@ const WORDS: Readonly<Record<Ability, readonly string[]>> = {
   "crud/read": ["crud", "read"],
   "crud/write": ["crud", "write"],
   "crud/delete": ["crud", "delete"],
+  "exec/run": ["exec", "run"],
 };
 
 export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];

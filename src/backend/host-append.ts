@@ -7,7 +7,7 @@ import { sha256Of } from "./digest.js";
 import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./host-append-check.js";
 import { collect, fill } from "./host-content.js";
 import { apart, checkEarly, checkExpected, type Guard } from "./host-guard.js";
-import { inheritGroup, install, staged, withCurrent } from "./host-stage.js";
+import { inheritRights, install, staged, withCurrent } from "./host-stage.js";
 import {
   type Change,
   checkFile,
@@ -117,7 +117,7 @@ function* createNow(
   }
   let size = 0;
   try {
-    yield* inheritGroup(change, fd);
+    yield* inheritRights(change, fd);
     size = yield* writeOnce(change, { fd, size: 0, data });
   } catch (error) {
     yield* quietly(takeBack(change, fd, name));

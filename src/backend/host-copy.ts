@@ -9,8 +9,8 @@ import { closeNow, errnoOf, quietly } from "../jail/sys.js";
 import { isReservedName } from "../path/grammar.js";
 import { apart } from "./host-guard.js";
 import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./host-put.js";
-import { inheritGroup } from "./host-stage.js";
-import { type Change, flushDirectory, locate, type Reached } from "./host-target.js";
+import { giveToOwner, inheritRights } from "./host-stage.js";
+import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "./host-target.js";
 import { holding, reserve } from "./host-usage.js";
 import type { Held } from "./usage.js";
 
@@ -201,6 +201,7 @@ class Copying {
       const { directory, mode } = this.#open.pop() as Open;
       try {
         yield* flushDirectory(this.#change, directory);
+        yield* giveDirectoryToOwner(jail, directory);
         if (mode !== undefined) yield* jail.sys.chmod(directory.path, mode);
       } finally {
         release(directory);
@@ -218,7 +219,7 @@ class Copying {
       const isInside = entry.below.length > 0;
       if (isInside) this.#held.push(reserve(this.#change, { bytes: file.size, files: 1 }));
       const sha256 = yield* this.#fill(fd, file, path);
-      if (!isInside) yield* inheritGroup(this.#change, fd);
+      yield* isInside ? giveToOwner(jail, fd) : inheritRights(this.#change, fd);
       if (entry.mode !== undefined) yield* jail.sys.fchmod(fd, entry.mode);
       if (rules.durable) yield* jail.sys.fsync(fd);
       return sha256;

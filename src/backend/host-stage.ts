@@ -1,10 +1,11 @@
 import type { Stats } from "node:fs";
 import { type Io, runIo } from "../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../jail/handles.js";
+import type { Jail } from "../jail/jail.js";
 import type { StagedFile } from "../jail/staging.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../jail/sys.js";
 import type { Guard } from "./host-guard.js";
-import { type Change, flushDirectory, type Target } from "./host-target.js";
+import { type Change, flushDirectory, isForOwner, type Target } from "./host-target.js";
 import { holding, reserve } from "./host-usage.js";
 
 const PERMISSION_BITS = 0o777;
@@ -108,7 +109,7 @@ function* copyContent(change: Change, from: string, to: number): Io<void> {
 }
 
 function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<void> {
-  if (old === undefined) yield* inheritGroup(change, fd);
+  if (old === undefined) yield* inheritRights(change, fd);
   else yield* keepRights(change, fd, old.stat);
 }
 
@@ -120,10 +121,17 @@ function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stats): Io<
   yield* sys.fchmod(fd, rights);
 }
 
-/** A set-group-id directory hands its group on; a file that was made elsewhere has to be told. */
-export function* inheritGroup(change: Change, fd: number): Io<void> {
+/** What is new belongs to whom the root belongs to; a set-group-id directory hands its group on. */
+export function* inheritRights(change: Change, fd: number): Io<void> {
   const { stat } = change.walk.directory;
+  yield* giveToOwner(change.jail, fd);
   if ((stat.mode & SET_GID) !== 0) yield* quietly(change.jail.sys.fchown(fd, -1, stat.gid));
+}
+
+/** Whoever owns the root, and whoever commands in it run as, can go on with what this process makes as root. */
+export function* giveToOwner(jail: Jail, fd: number): Io<void> {
+  const { uid, gid } = jail.top.stat;
+  if (isForOwner(jail)) yield* quietly(jail.sys.fchown(fd, uid, gid));
 }
 
 /** Looks at the name again if it may have changed since the walk. */

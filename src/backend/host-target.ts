@@ -3,9 +3,9 @@ import type { Io } from "../core/io.js";
 import type { RelPath } from "../core/path.js";
 import { isADirectory, notADirectory, notAFile, type Place, parentMissing, permissionDenied } from "../core/texts.js";
 import type { Found } from "../jail/found.js";
-import { below, identity, type Pinned, READ_DIRECTORY } from "../jail/handles.js";
+import { below, identity, type Pinned, READ_DIRECTORY, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
-import { closeNow, errnoOf } from "../jail/sys.js";
+import { closeNow, errnoOf, quietly } from "../jail/sys.js";
 import type { Walk } from "../jail/walk.js";
 import type { Usage } from "./usage.js";
 
@@ -19,6 +19,8 @@ export interface WriteRules {
   readonly maxCopyBytes: number;
   /** Absent: no limit. */
   readonly usage?: Usage;
+  /** Present in temp roots: lets other users of the system through to it, as far as their rights there go. */
+  readonly lend?: () => void;
 }
 
 /** One changing call, arrived where its path leads. */
@@ -91,8 +93,28 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
+  yield* ownDirectory(change.jail, parent, name);
   yield* flushDirectory(change, parent);
   return true;
+}
+
+function* ownDirectory(jail: Jail, parent: Pinned, name: string): Io<void> {
+  if (!isForOwner(jail)) return;
+  const directory = yield* jail.handles.enter(parent, name);
+  if (typeof directory === "string") return;
+  try {
+    yield* giveDirectoryToOwner(jail, directory);
+  } finally {
+    release(directory);
+  }
+}
+
+/** Whether what this process makes, as root, is to belong to somebody else: to whom the root belongs. */
+export const isForOwner = ({ top }: Jail): boolean => top.stat.uid !== 0 && process.geteuid?.() === 0;
+
+export function* giveDirectoryToOwner(jail: Jail, directory: Pinned): Io<void> {
+  const { uid, gid } = jail.top.stat;
+  if (isForOwner(jail)) yield* quietly(jail.sys.chown(directory.path, uid, gid));
 }
 
 /** A turn among the writers of a name. */

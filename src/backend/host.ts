@@ -15,12 +15,12 @@ import type {
   ReadBytes,
   ReadRange,
   SourceOptions,
-  Stamp,
   WalkOptions,
   WriteOptions,
   Written,
 } from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
+import type { MountedDirectory, MountOptions } from "../core/mount.js";
 import type { RelPath } from "../core/path.js";
 import { notAFile, notFound, rootDelete } from "../core/texts.js";
 import type { TreeSource } from "../core/tree-source.js";
@@ -34,6 +34,7 @@ import { appendFile } from "./host-append.js";
 import { arrive, directoryOf, fileOf } from "./host-arrive.js";
 import { placeCopy } from "./host-copy.js";
 import { makeDirectory } from "./host-directory.js";
+import { mountDirectory } from "./host-mount.js";
 import { moveEntry } from "./host-move.js";
 import { openFile, stamped } from "./host-open.js";
 import { removeEntry } from "./host-removal.js";
@@ -41,7 +42,7 @@ import { HostSource } from "./host-source.js";
 import type { Change, Reached, WriteRules } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";
 import { replaceFile } from "./host-write.js";
-import { ReadBuffers } from "./read-buffers.js";
+import { ReadBuffers, ReadResult } from "./read-buffers.js";
 
 /** How a call gets to where it works: a change also needs the directories on the way. */
 interface Way {
@@ -177,6 +178,10 @@ export class HostBackend implements Backend {
     return this.#change({ path, access }, (change, found) => placeCopy(change, found, source, options), CHANGE_OF_NAME);
   }
 
+  mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
+    return mountDirectory({ jail: this.#jail, rules: this.#rules, path, access }, options);
+  }
+
   close(): Promise<void> {
     return this.#jail.close();
   }
@@ -272,24 +277,5 @@ export class HostBackend implements Backend {
     } finally {
       closeNow(fd);
     }
-  }
-}
-
-/** Bytes in a buffer that is read into again once they have been used. */
-class ReadResult implements ReadBytes {
-  readonly bytes: Buffer;
-  readonly size: number;
-  readonly stamp?: Stamp;
-  readonly #buffers: ReadBuffers;
-
-  constructor(bytes: Buffer, { size, stamp }: { size: number; stamp: Stamp | undefined }, buffers: ReadBuffers) {
-    this.bytes = bytes;
-    this.size = size;
-    if (stamp !== undefined) this.stamp = stamp;
-    this.#buffers = buffers;
-  }
-
-  release(): void {
-    this.#buffers.give(this.bytes);
   }
 }

@@ -1,3 +1,5 @@
+import type { ReadBytes, Stamp } from "../core/backend.js";
+
 /** Smaller ones are not worth keeping: the allocator has them at hand. */
 const LEAST_BYTES = 65_536;
 /** What is kept at most, in number and in size of each. */
@@ -28,5 +30,24 @@ export class ReadBuffers {
     this.#spare.push(whole);
     this.#spare.sort((a, b) => b.length - a.length);
     this.#spare.length = Math.min(this.#spare.length, MOST_SPARE);
+  }
+}
+
+/** Bytes in a buffer that is read into again once they have been used. */
+export class ReadResult implements ReadBytes {
+  readonly bytes: Buffer;
+  readonly size: number;
+  readonly stamp?: Stamp;
+  readonly #buffers: ReadBuffers;
+
+  constructor(bytes: Buffer, { size, stamp }: { size: number; stamp: Stamp | undefined }, buffers: ReadBuffers) {
+    this.bytes = bytes;
+    this.size = size;
+    if (stamp !== undefined) this.stamp = stamp;
+    this.#buffers = buffers;
+  }
+
+  release(): void {
+    this.#buffers.give(this.bytes);
   }
 }

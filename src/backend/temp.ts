@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Io } from "../core/io.js";
@@ -44,6 +53,15 @@ export class TempHome {
     return mkdtempSync(join(instance, prefix));
   }
 
+  /**
+   * Lets other users of the system pass on to directories that are theirs. They cannot list what is on the way, so the
+   * name of the instance is for them what they are told.
+   */
+  lend(): void {
+    if (!this.#made) return;
+    for (const path of [this.#home, join(this.#home, this.#instance)]) chmodSync(path, 0o711);
+  }
+
   /** Removes one directory made here. Never fails: what cannot be removed goes with the rest. */
   discard(path: string): void {
     const { sys, handles } = atOnceHandles();
@@ -75,7 +93,9 @@ function makePrivate(path: string): void {
   }
   const stat = lstatSync(path);
   const foreign = stat.uid !== (process.geteuid?.() ?? stat.uid);
-  if (!stat.isDirectory() || foreign || (process.platform !== "win32" && (stat.mode & 0o077) !== 0)) {
+  // Root may have let others through.
+  const refused = process.geteuid?.() === 0 ? 0o066 : 0o077;
+  if (!stat.isDirectory() || foreign || (process.platform !== "win32" && (stat.mode & refused) !== 0)) {
     throw new Error(`cannot be made: ${path} is in the way. Remove it, or set TMPDIR to a directory of your own`);
   }
 }

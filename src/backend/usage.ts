@@ -44,6 +44,19 @@ export class Usage {
     this.#counting.catch(() => {});
   }
 
+  /** Counts once more what others may have changed. What is being changed here meanwhile may be counted a little wrong. */
+  recount(counting: Promise<Amount>): void {
+    const before = this.#counting;
+    this.count(
+      (async () => {
+        await before;
+        const { bytes, files } = await counting;
+        const { bytes: known, files: knownFiles } = this.#used;
+        return { bytes: bytes - known, files: files - knownFiles };
+      })(),
+    );
+  }
+
   /** What to wait for before a change; `undefined`: nothing. */
   get counting(): Promise<void> | undefined {
     return this.#counting;

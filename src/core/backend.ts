@@ -1,5 +1,6 @@
 import type { Ability } from "./capability.js";
 import type { Awaitable } from "./io.js";
+import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { RelPath } from "./path.js";
 import type { PathRules } from "./path-rules.js";
 import type { CallScope } from "./scope.js";
@@ -275,5 +276,10 @@ export interface Backend {
   source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource>;
   /** Puts a copy in place, all at once; of one that fails nothing stays. @throws as {@link move}, DENIED_BY_POLICY */
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied>;
+  /**
+   * Opens a directory of the host for commands. Where nothing is, an empty one is shown. Absent: it has no such thing.
+   * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY when too much of it would have to be hidden, QUOTA_EXCEEDED
+   */
+  mount?(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory>;
   close(): Awaitable<void>;
 }

@@ -2,8 +2,9 @@
 export interface Capability {
   /** `file://<root>/<path>`; covers everything below. `file://` is every root. */
   readonly with: string;
-  /** `crud/read`, `crud/write`, `crud/delete`, `crud` or `*`. */
+  /** `crud/read`, `crud/write`, `crud/delete`, `crud`, `exec/run` or `*`. */
   readonly can: string;
 }
 
-export type Ability = "crud/read" | "crud/write" | "crud/delete";
+/** `exec/run`: commands on a whole root, and so all that is in it. No other ability implies it. */
+export type Ability = "crud/read" | "crud/write" | "crud/delete" | "exec/run";

@@ -6,6 +6,7 @@ import type { Quota } from "./file-config.js";
 import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
 import type { RelPath } from "./path.js";
+import type { SandboxExit } from "./sandbox.js";
 import type { Scanners } from "./scan.js";
 import type { CallScope, Cancellation } from "./scope.js";
 import type { CallTerms } from "./terms.js";
@@ -188,6 +189,8 @@ interface OperationBase<Input, Output> {
   readonly annotations: Annotations;
   /** It moves a body that no memory holds: no surface lists it, only a call that brings a `transfer` finds it. */
   readonly streams?: true;
+  /** It lasts as long as a command does, and so keeps nobody waiting but others of its kind. */
+  readonly runs?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];
   /** Output fields that only the answer itself holds, and no record of the call. */
@@ -198,6 +201,8 @@ interface OperationBase<Input, Output> {
   check?(input: Input): void;
   /** File bytes that went in or out, for the audit. */
   bytes?(output: Output): number;
+  /** How the command ended, for the audit. */
+  exitOf?(output: Output): SandboxExit;
   /** Present when the answer has a body or a long list. */
   render?(output: Output, input: Input): Rendering;
 }

@@ -56,6 +56,11 @@ export interface SandboxProbe {
 /** What runs commands where they can harm nothing but what is mounted. */
 export interface Sandbox {
   readonly name: DriverName;
+  /** What it shows of a mount: the directory of the host, or what operations show of the root. */
+  readonly shows: "host" | "files";
+  /** Whom commands run as where this process is root, if the operator says so. */
+  readonly uid?: number;
+  readonly gid?: number;
   /** Asked once; later calls get the same answer. Never rejects. */
   probe(): Promise<SandboxProbe>;
   /** Starts one command. What fails after that is told by its `exited` and `started`. */
@@ -112,26 +117,30 @@ export interface SandboxMount extends ExecMount {
 
 /** A directory of the host, held open by the jail for as long as the job lasts. */
 export interface HostMount {
-  /** Handle of the very directory, of this process. Absent: nothing is there, and the mount is an empty directory. */
+  /** Handle of the very directory, of this process. Absent: nothing is there, and an empty directory is shown. */
   readonly descriptor?: number;
-  /** Host path that it had when it was found; only for drivers without a guard. */
+  /** Where the directory was when it was found; only for drivers without a guard. */
   readonly path: string;
+  /** Who owns the root. */
   readonly uid: number;
   readonly gid: number;
-  /** What must not be seen: paths below the mount, in order. Each is mounted over. */
+  /** What must not be seen, each entry behind the directories that it stands in. */
   readonly masks: readonly Mask[];
 }
 
-/** `pin`: seen, but must keep its name, since a mask below it depends on that. */
+/** Something to mount over. `pin`: a directory that is seen, but must keep its name, since there is a mask below it. */
 export interface Mask {
-  readonly path: string;
+  /** Below the mount; as bytes, since not every name is UTF-8. */
+  readonly path: Uint8Array;
   readonly kind: "file" | "directory" | "pin";
-  /** Of a pinned directory: its handle. */
-  readonly descriptor?: number;
 }
 
-/** One operation on the mounted root, by its short name (`read`), with the root and prefix put in. Paths are below the mount. @throws FileAdapterError */
+/** The mounted directory by operations of whoever runs the command. */
 export interface SandboxFiles {
+  /**
+   * @param operation its short name (`read`) @param input its input without `root`; paths are below the mount
+   * @throws FileAdapterError
+   */
   invoke(operation: string, input: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 

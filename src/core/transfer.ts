@@ -1,4 +1,5 @@
 import type { SurfaceContext } from "./adapter.js";
+import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "./sandbox.js";
 import type { Sha256 } from "./version.js";
 
 /** Bytes from `start` to before `end`. */
@@ -36,7 +37,18 @@ export interface UploadBody {
 }
 
 /** What goes in or out beside the input and output of a call, and is never held in memory as a whole. */
-export type Transfer = { readonly take: TakeDownload } | { readonly body: UploadBody };
+export type Transfer =
+  | { readonly take: TakeDownload }
+  | { readonly body: UploadBody }
+  | { readonly command: CommandTransfer };
+
+/** A command that is to be run, and who is told of its process. */
+export interface CommandTransfer {
+  readonly request: ExecRequest;
+  /** Called once, when it runs. */
+  readonly started: (process: SandboxProcess) => void;
+  readonly filesOf: (mount: ExecMount) => SandboxFiles;
+}
 
 /** What is told a call that needs one. */
 export interface DownloadInput {

@@ -1,7 +1,12 @@
+import { createHash } from "node:crypto";
 import type { AuditRecord } from "../audit/record.js";
 import type { Authoriser } from "../authz/authorise.js";
 import { printResource, type Scheme } from "../authz/grant.js";
 import type { SurfaceContext } from "../core/adapter.js";
+import type { SandboxExit } from "../core/sandbox.js";
+
+/** How much of a command the audit keeps. */
+const COMMAND_CHARS = 200;
 
 /** What is known of a call so far; the audit record is written from it. */
 export interface Progress {
@@ -10,6 +15,7 @@ export interface Progress {
   /** The other places of a call on several. */
   readonly others: (readonly string[])[];
   bytes: number;
+  exit?: SandboxExit;
   authoriser?: Authoriser;
 }
 
@@ -27,7 +33,7 @@ export interface CallEnd {
 
 /** What the audit keeps of it. */
 export function recordOf({ operation, context, progress, outcome, ms, time }: CallEnd, scheme: Scheme): AuditRecord {
-  const { resource, others, bytes, authoriser } = progress;
+  const { resource, others, bytes, exit, authoriser } = progress;
   return {
     time,
     caller: context.callerDID === undefined ? "operator" : context.callerDID,
@@ -39,6 +45,19 @@ export function recordOf({ operation, context, progress, outcome, ms, time }: Ca
     bytes,
     ms: Math.round(ms * 1000) / 1000,
     ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    ...commandOf(context),
+    ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
     ...(authoriser?.chain === undefined ? {} : { chain: authoriser.chain }),
   };
 }
+
+function commandOf({ transfer }: SurfaceContext): Pick<AuditRecord, "command"> {
+  if (transfer === undefined || !("command" in transfer)) return {};
+  const { argv, command = argv.join(" ") } = transfer.command.request;
+  const sha256 = createHash("sha256").update(command).digest("hex");
+  return { command: { sha256, start: firstCharacters(command) } };
+}
+
+/** Never half a character. */
+const firstCharacters = (text: string): string =>
+  [...text.slice(0, 2 * COMMAND_CHARS)].slice(0, COMMAND_CHARS).join("");

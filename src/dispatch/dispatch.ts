@@ -30,7 +30,7 @@ import { parsePath } from "../path/grammar.js";
 import { CallAccess } from "./call-access.js";
 import { byName, limitsOf, parseInput } from "./call-parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
-import { Gate } from "./gate.js";
+import { Gates } from "./gate.js";
 import type { DispatchOptions, RegisteredOperation } from "./options.js";
 
 /** What an operation that answers in time has for its answer, and for its last slow step. */
@@ -55,8 +55,7 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   #roots: ReadonlyMap<string, OpenRoot>;
   readonly #scheme: Scheme;
-  readonly #gate: Gate;
-  readonly #streamGate: Gate;
+  readonly #gates: Gates;
   readonly #versions: VersionCache;
   #calls = 0;
   #closed = false;
@@ -67,8 +66,7 @@ export class Dispatcher {
     this.#roots = byName(options.roots);
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
     this.#versions = options.versions ?? new VersionCache();
-    this.#gate = options.gate ?? new Gate(options.limits.maxConcurrent);
-    this.#streamGate = options.streamGate ?? new Gate(options.limits.maxConcurrent);
+    this.#gates = new Gates(options.limits.maxConcurrent, options);
   }
 
   /** Names of the roots in which a caller holds anything. */
@@ -150,12 +148,13 @@ export class Dispatcher {
     const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
     // Not everything that follows looks for itself: a list of roots needs no disk.
     scope.checkpoint();
-    const gate = operation.streams === true ? this.#streamGate : this.#gate;
+    const gate = this.#gates.of(operation);
     const waiting = gate.enter(scope);
     if (waiting !== undefined) await waiting;
     try {
       const output = await work();
       progress.bytes = operation.bytes?.(output) ?? 0;
+      if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
       return output;
     } finally {
       gate.leave();

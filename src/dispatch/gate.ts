@@ -42,3 +42,22 @@ export class Gate {
     }
   }
 }
+
+/** The gates of one adapter: what takes as long as a client or a command does has its own, and keeps no other waiting. */
+export class Gates {
+  readonly #calls: Gate;
+  readonly #streams: Gate;
+  readonly #commands: Gate;
+
+  /** @param shared those that others use too */
+  constructor(max: number, shared: { readonly gate?: Gate; readonly streamGate?: Gate }) {
+    this.#calls = shared.gate ?? new Gate(max);
+    this.#streams = shared.streamGate ?? new Gate(max);
+    this.#commands = new Gate(max);
+  }
+
+  of({ streams, runs }: { readonly streams?: true; readonly runs?: true }): Gate {
+    if (runs === true) return this.#commands;
+    return streams === true ? this.#streams : this.#calls;
+  }
+}

@@ -23,6 +23,8 @@ const pool = {
   fchmod: promisify(fs.fchmod),
   fchown: promisify(fs.fchown),
   chmod: promisify(fs.chmod),
+  chown: promisify(fs.chown),
+  lchown: promisify(fs.lchown),
   access: promisify(fs.access),
 };
 
@@ -222,6 +224,17 @@ export class Sys {
   *chmod(path: string, mode: number): Io<void> {
     if (this.#pool) yield pool.chmod(path, mode);
     else fs.chmodSync(path, mode);
+  }
+
+  *chown(path: string, uid: number, gid: number): Io<void> {
+    if (this.#pool) yield pool.chown(path, uid, gid);
+    else fs.chownSync(path, uid, gid);
+  }
+
+  /** The entry itself, a link if it is one. */
+  *lchown(path: string | Buffer, uid: number, gid: number): Io<void> {
+    if (this.#pool) yield pool.lchown(path, uid, gid);
+    else fs.lchownSync(path, uid, gid);
   }
 
   /** Whether the process may write what `path` names. */

@@ -7,6 +7,7 @@ import { deleteDrive } from "./delete-drive.js";
 import { download } from "./download.js";
 import { du } from "./du.js";
 import { edit } from "./edit.js";
+import { exec } from "./exec.js";
 import { exportDrive } from "./export-drive.js";
 import { exportDriveKey } from "./export-drive-key.js";
 import { glob } from "./glob.js";
@@ -51,8 +52,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ],
 ];
 
-/** Those that move whole files in and out, for surfaces that can. */
-export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload];
+/** Those that move whole files in and out, or run commands, for surfaces that can. */
+export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exec];
 
 /** Those of the drives' own adapter: three about whole drives, and what files have too. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [

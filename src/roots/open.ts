@@ -162,6 +162,7 @@ class RootSet implements OpenRoots {
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
     const rules = {
       ...(usage === undefined ? {} : { usage }),
+      ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
       durable: durability === "flush",
       hardLinks,
       maxCopyBytes,

@@ -1,0 +1,57 @@
+import type { SurfaceContext } from "../core/adapter.js";
+import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/sandbox.js";
+import { aborted } from "../core/texts.js";
+import type { Dispatcher } from "../dispatch/dispatch.js";
+
+/** The commands of one adapter, each of them a call of its operation `exec`. */
+export class Commands {
+  readonly #adapterName: string;
+  readonly #dispatcher: Pick<Dispatcher, "invoke">;
+  readonly #running = new Set<SandboxProcess>();
+  #isClosed = false;
+
+  constructor(adapterName: string, dispatcher: Pick<Dispatcher, "invoke">) {
+    this.#adapterName = adapterName;
+    this.#dispatcher = dispatcher;
+  }
+
+  /** @returns once it runs @throws FileAdapterError */
+  run(request: ExecRequest, context: SurfaceContext): Promise<SandboxProcess> {
+    return new Promise((resolve, reject) => {
+      const started = (process: SandboxProcess) => {
+        this.#follow(process);
+        resolve(process);
+      };
+      const mounts = request.mounts.map(({ root, prefix }) => ({ root, ...(prefix === undefined ? {} : { prefix }) }));
+      const filesOf = (mount: ExecMount) => this.#filesOf(mount, context);
+      const transfer = { command: { request, started, filesOf } };
+      // Once it runs, what fails after it has been recorded, and the caller has its outcome.
+      this.#dispatcher.invoke(`${this.#adapterName}:exec`, { mounts }, { ...context, transfer }).catch(reject);
+    });
+  }
+
+  /** Ends all that run. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#running].map((process) => process.kill()));
+  }
+
+  #follow(process: SandboxProcess): void {
+    this.#running.add(process);
+    void process.exited.then(() => this.#running.delete(process));
+    // It was starting while the adapter was closed.
+    if (this.#isClosed) void process.kill();
+  }
+
+  #filesOf({ root, prefix = "" }: ExecMount, context: SurfaceContext): SandboxFiles {
+    const below = (path: unknown): string => [prefix, String(path ?? "")].filter((part) => part !== "").join("/");
+    return {
+      invoke: (operation, input) => {
+        if (this.#isClosed) throw aborted();
+        const to = "to" in input ? { to: below(input["to"]) } : {};
+        const name = `${this.#adapterName}:${operation}`;
+        return this.#dispatcher.invoke(name, { ...input, root, path: below(input["path"]), ...to }, context);
+      },
+    };
+  }
+}

@@ -1,0 +1,171 @@
+import type { MountedDirectory } from "../core/mount.js";
+import type { Operation, PathCall, PlacesCall } from "../core/operation.js";
+import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/sandbox.js";
+import { invalidInput, notSupportedHere, quotaExceeded } from "../core/texts.js";
+import type { CommandTransfer } from "../core/transfer.js";
+
+/** What the system takes as one argument, and roughly as all together. */
+const MOST_ARGUMENT_BYTES = 131_071;
+const MOST_ARGUMENTS_BYTES = 1_048_576;
+/** Whom a temp root is given to, where commands run as somebody else than this process. */
+const NOBODY = 65_534;
+
+export interface ExecInput {
+  readonly mounts: readonly { readonly root: string; readonly prefix?: string }[];
+}
+
+export interface ExecOutput {
+  readonly exit: SandboxExit;
+  /** Bytes of output that were kept. */
+  readonly sent: number;
+}
+
+/** Runs a command in a sandbox that shows whole roots, or directories of them. It lasts as long as the command. */
+export const exec: Operation<ExecInput, ExecOutput> = {
+  name: "exec",
+  on: "places",
+  ability: "exec/run",
+  changes: true,
+  streams: true,
+  runs: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  async run(_input, call) {
+    const { request, started } = commandOf(call);
+    // All rights first: who may not run anything learns nothing of sandboxes.
+    const places = request.mounts.map((mount) => placeOf(mount, call));
+    checkArguments(request);
+    if (!(await request.sandbox.probe()).available) throw noSandbox();
+    const shown: Shown[] = [];
+    let exit: SandboxExit | undefined;
+    let end: (exit: SandboxExit) => void = () => {};
+    const exited = new Promise<SandboxExit>((resolve) => {
+      end = resolve;
+    });
+    try {
+      for (const place of places) shown.push(await show(place, call));
+      const process = await start(shown, call);
+      // From here on the outcome is that of the command.
+      for (const { at } of places) at.access.scope.commit();
+      started(following(process, exited));
+      exit = await process.exited;
+      for (const { mount, directory } of shown) if (mount.writable) await directory?.settle();
+      return { exit, sent: process.output().combined.length };
+    } finally {
+      for (const { directory } of shown) await directory?.close();
+      if (exit !== undefined) end(exit);
+    }
+  },
+  bytes: ({ sent }) => sent,
+  exitOf: ({ exit }) => exit,
+};
+
+const noSandbox = () => notSupportedHere("no sandbox available");
+
+/** A root or a directory of it, authorised. */
+interface ExecPlace {
+  readonly mount: ExecMount;
+  readonly top: PathCall;
+  readonly at: PathCall;
+  readonly writable: boolean;
+}
+
+/** The same, open. */
+interface Shown {
+  readonly mount: SandboxMount;
+  readonly directory?: MountedDirectory;
+}
+
+function commandOf({ transfer }: PlacesCall): CommandTransfer {
+  if (transfer === undefined || !("command" in transfer)) throw new Error("Nobody says what is to be run");
+  return transfer.command;
+}
+
+/** The right to run commands is one on the whole root, whichever part of it they are shown. */
+function placeOf(mount: ExecMount, call: PlacesCall): ExecPlace {
+  const { root, prefix = "" } = mount;
+  const request = { root, abilities: ["exec/run"], changes: false } as const;
+  const top = call.at({ ...request, path: "" });
+  const at = prefix === "" ? top : call.at({ ...request, path: prefix });
+  const writable = !top.root.readOnly && top.access.holds("crud/write") && top.access.holds("crud/delete");
+  return { mount, top, at, writable };
+}
+
+/** @throws INVALID_INPUT */
+function checkArguments({ argv, env }: ExecRequest): void {
+  const texts = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  const sizes = texts.map((text) => Buffer.byteLength(text) + 1);
+  const isTooLong =
+    sizes.some((size) => size > MOST_ARGUMENT_BYTES) || sizes.reduce((a, b) => a + b, 0) > MOST_ARGUMENTS_BYTES;
+  if (argv.length === 0 || isTooLong) throw invalidInput("the command is too long", "/command", "a shorter command");
+  if (texts.some((text) => text.includes("\0")))
+    throw invalidInput("the command holds a Nul character", "/command", "text");
+}
+
+/** @throws as the backend does, and QUOTA_EXCEEDED */
+async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
+  const { mount, top, at, writable } = place;
+  const { request, filesOf } = commandOf(call);
+  const { sandbox } = request;
+  const { backend } = at.root;
+  if (writable && at !== top && (await backend.stat(at.path, at.access)) === undefined) {
+    const made = call.at({ root: mount.root, path: mount.prefix ?? "", abilities: ["crud/write"], changes: true });
+    await backend.mkdir(made.path, { parents: true }, made.access);
+  }
+  const shown = { ...mount, writable, files: filesOf(mount) };
+  if (sandbox.shows === "files") return { mount: shown };
+  if (backend.mount === undefined) throw noSandbox();
+  const { uid = NOBODY, gid = uid } = sandbox;
+  const directory = await backend.mount(
+    at.path,
+    { writable, keepsStage: !top.root.readOnly, user: { uid, gid } },
+    at.access,
+  );
+  try {
+    requireRoom(top);
+  } catch (error) {
+    await directory.close();
+    throw error;
+  }
+  return { mount: { ...shown, host: directory }, directory };
+}
+
+/** Commands cannot be kept from filling a disk, but they are not run where one has. @throws QUOTA_EXCEEDED */
+function requireRoom({ root, access }: PathCall): void {
+  const { bytes, files, usedBytes = 0, usedFiles = 0 } = root.quota?.() ?? {};
+  for (const [unit, limit, used] of [
+    ["bytes", bytes, usedBytes],
+    ["files", files, usedFiles],
+  ] as const) {
+    if (limit !== undefined && used > limit) throw quotaExceeded(access.place, { used, limit, unit, requested: 0 });
+  }
+}
+
+/** @throws NOT_SUPPORTED, ABORTED */
+async function start(shown: readonly Shown[], call: PlacesCall): Promise<SandboxProcess> {
+  const { request } = commandOf(call);
+  const signals = [request.signal, call.cancellation?.signal].filter((one) => one !== undefined);
+  const mounts = shown.map(({ mount }) => mount);
+  const process = request.sandbox.run({
+    ...request,
+    mounts,
+    ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
+  });
+  try {
+    await process.started;
+  } catch (error) {
+    await process.exited;
+    throw error;
+  }
+  return process;
+}
+
+/** The process as its caller sees it: it is over when everything after it is done. */
+const following = (process: SandboxProcess, exited: Promise<SandboxExit>): SandboxProcess => ({
+  started: process.started,
+  exited,
+  output: () => process.output(),
+  async kill() {
+    await process.kill();
+    await exited;
+  },
+});

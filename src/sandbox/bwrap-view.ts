@@ -1,0 +1,144 @@
+import { lstatSync } from "node:fs";
+import type { SandboxMount, ShellConfig } from "../core/sandbox.js";
+
+/** Where a program of the host is; never looked for by `PATH`, which others may set. */
+export const BWRAP = "/usr/bin/bwrap";
+export const PRLIMIT = "/usr/bin/prlimit";
+
+/** Directories below `/` that are links into `/usr` nearly everywhere. */
+const MERGED = ["bin", "sbin", "lib", "lib64", "lib32"];
+const ETC = [
+  ...["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"],
+  ...[
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+  ],
+];
+const ETC_OF_NETWORK = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols"];
+/** Where the outer of two sandboxes has the mounted directories, and what masks are made of. */
+const STAGED = "/.roots";
+const NOTHING = "/.nothing";
+
+/** Who says that the command runs, right before it does. */
+export const READY = { descriptor: 9, text: "+" } as const;
+/** Descriptors for what bubblewrap is told, and from which on the directories that it shows are. */
+export const ARGS = { outer: 3, inner: 4 } as const;
+export const EMPTY_FILE = 5;
+export const FIRST_DIRECTORY = 10;
+
+type Arg = string | Uint8Array;
+
+/** Arguments of one bubblewrap, or of one that sets up another. */
+export interface View {
+  /** Absent: one is enough. */
+  readonly outer?: Uint8Array;
+  readonly inner: Uint8Array;
+  /** Handles of directories, in the order of their descriptors. */
+  readonly directories: readonly number[];
+}
+
+export interface ViewJob {
+  readonly mounts: readonly SandboxMount[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * What a command sees: parts of the system, devices, a temp directory, and what is mounted.
+ *
+ * Bubblewrap makes its mounts by paths. Where one of them would lie in a tree that others may be changing, they could
+ * lead it out of that tree; then an outer bubblewrap first puts together a view in which there is nothing to be led to.
+ */
+export function createView(job: ViewJob, config: ShellConfig): View {
+  // What lies in another one comes after it.
+  const mounts = [...job.mounts].sort((a, b) => a.at.length - b.at.length);
+  const directories = mounts.flatMap(({ host }) => (host?.descriptor === undefined ? [] : [host.descriptor]));
+  const isStaged = needsOuter(mounts);
+  let next = 0;
+  const sourceOf = (): Source => {
+    const index = next++;
+    return isStaged
+      ? { option: "", from: `${STAGED}/${index}` }
+      : { option: "-fd", from: String(FIRST_DIRECTORY + index) };
+  };
+  const inner = encode([...guard(config), ...mounts.flatMap((mount) => [...show(mount, sourceOf)]), ...finish(job)]);
+  return { directories, inner, ...(isStaged ? { outer: encode(stage(directories.length, config)) } : {}) };
+}
+
+/** What a mounted directory is taken from: a path, or a descriptor. */
+interface Source {
+  readonly option: "" | "-fd";
+  readonly from: string;
+}
+
+const needsOuter = (mounts: readonly SandboxMount[]): boolean =>
+  mounts.some(
+    ({ at, host }, index) =>
+      host?.masks.some(({ kind, path }) => kind !== "directory" || path.includes(0x2f)) === true ||
+      mounts.slice(0, index).some((above) => at.startsWith(`${above.at}/`)),
+  );
+
+function* stage(count: number, config: ShellConfig): Generator<Arg> {
+  yield* ["--unshare-user", "--die-with-parent"];
+  yield* system(config);
+  // Without it bubblewrap cannot begin.
+  yield* ["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"];
+  yield* ["--dir", `${NOTHING}/directory`, "--perms", "0444", "--file", String(EMPTY_FILE), `${NOTHING}/file`];
+  for (let index = 0; index < count; index++) {
+    yield* ["--bind-fd", String(FIRST_DIRECTORY + index), `${STAGED}/${index}`];
+  }
+}
+
+function* guard(config: ShellConfig): Generator<Arg> {
+  const size = ["--size", String(config.scratchBytes)];
+  yield* ["--unshare-all", "--unshare-user", "--disable-userns"];
+  if (config.network) yield "--share-net";
+  yield* ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--new-session"];
+  yield* system(config);
+  yield* ["--proc", "/proc", "--dev", "/dev", ...size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
+  yield* [...size, "--perms", "1777", "--tmpfs", "/tmp"];
+}
+
+/** Programs and libraries of the host, and what they need to find each other. */
+function* system({ network, extraMounts }: ShellConfig): Generator<Arg> {
+  yield* ["--ro-bind", "/usr", "/usr"];
+  for (const name of MERGED) {
+    const entry = lstatSync(`/${name}`, { throwIfNoEntry: false });
+    if (entry?.isSymbolicLink() === true) yield* ["--symlink", `usr/${name}`, `/${name}`];
+    else if (entry !== undefined) yield* ["--ro-bind", `/${name}`, `/${name}`];
+  }
+  for (const path of [...ETC, ...(network ? ETC_OF_NETWORK : [])]) yield* ["--ro-bind-try", path, path];
+  for (const { path, at = path } of extraMounts) yield* ["--ro-bind", path, at];
+}
+
+/** One mounted directory, with what must not be seen of it. */
+function* show(mount: SandboxMount, sourceOf: () => Source): Generator<Arg> {
+  const { at, writable, host } = mount;
+  if (host?.descriptor === undefined) {
+    yield* ["--perms", "0555", "--tmpfs", at, "--remount-ro", at];
+    return;
+  }
+  const bind = writable ? "--bind" : "--ro-bind";
+  const { option, from } = sourceOf();
+  yield* [`${bind}${option}`, from, at];
+  for (const { kind, path } of host.masks) {
+    const target = join(at, path);
+    if (kind === "pin") yield* [bind, join(from, path), target];
+    else if (kind === "file") yield* ["--ro-bind", `${NOTHING}/file`, target];
+    else yield* ["--perms", "0555", "--tmpfs", target, "--remount-ro", target];
+  }
+}
+
+function* finish({ cwd, env }: ViewJob): Generator<Arg> {
+  yield* ["--remount-ro", "/", "--chdir", cwd, "--clearenv"];
+  for (const [name, value] of Object.entries(env)) yield* ["--setenv", name, value];
+}
+
+const join = (directory: string, path: Uint8Array): Buffer => Buffer.concat([Buffer.from(`${directory}/`), path]);
+
+/** As `--args` reads them. */
+const encode = (args: Iterable<Arg>): Uint8Array =>
+  Buffer.concat([...args].flatMap((arg) => [Buffer.from(arg as Uint8Array), Buffer.of(0)]));

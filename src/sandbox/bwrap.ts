@@ -1,0 +1,145 @@
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
+import { ARGS, createView, EMPTY_FILE, FIRST_DIRECTORY, PRLIMIT, READY, type View } from "./bwrap-view.js";
+import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
+import { type Identity, identityFor } from "./identity.js";
+
+const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
+const PROBE_MS = 5_000;
+const CLOSE_ON_EXEC = 0o2000000;
+/** Says that the command runs, closes what it said it by, and becomes the command. What bubblewrap adds to the environment goes too. */
+const ANNOUNCE = `unset PWD OLDPWD SHLVL; printf ${READY.text} >&${READY.descriptor}; exec ${READY.descriptor}>&-; exec "$@"`;
+
+/** Bubblewrap: user, mount, pid and network namespaces, for one command each. */
+export class BwrapSandbox implements Sandbox {
+  readonly name = "bwrap";
+  readonly shows = "host";
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly #config: ShellConfig;
+  readonly #host: ChildHost;
+  #probe: Promise<SandboxProbe> | undefined;
+  #program = "";
+  /** Descriptors that this process was given, and would give on. */
+  #leaks: readonly number[] = [];
+
+  constructor(config: ShellConfig, host: ChildHost) {
+    this.#config = config;
+    this.#host = host;
+    if (config.uid !== undefined) this.uid = config.uid;
+    if (config.gid !== undefined) this.gid = config.gid;
+  }
+
+  probe(): Promise<SandboxProbe> {
+    this.#probe ??= this.#look();
+    return this.#probe;
+  }
+
+  /** @throws NOT_SUPPORTED when nobody can be found to run it as */
+  run(job: SandboxJob): SandboxProcess {
+    const identity = identityFor(this.#config, job.mounts);
+    if (identity === "root") throw unavailable(this.#host, "commands never run as root: set shell.uid and shell.gid");
+    return this.#start(job, identity, this.#host);
+  }
+
+  async #look(): Promise<SandboxProbe> {
+    const { network } = this.#config;
+    const found = { network, realBinaries: true };
+    if (process.platform !== "linux") return { ...found, available: false, reason: "bubblewrap is for Linux" };
+    this.#program = PLACES.find((path) => existsSync(path)) ?? "";
+    const missing = this.#program === "" ? "bubblewrap" : existsSync(PRLIMIT) ? undefined : "util-linux (prlimit)";
+    if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
+    this.#leaks = inheritable();
+    const reason = await this.#try();
+    return { ...found, available: reason === undefined, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** Runs nothing, with all that a run is made of. @returns why that is not possible */
+  async #try(): Promise<string | undefined> {
+    const reasons: string[] = [];
+    const job: SandboxJob = {
+      ...{ mounts: [], argv: ["true"], cwd: "/tmp", env: {}, timeoutMs: PROBE_MS },
+      ...{ outputBytes: 1024, keep: "head" },
+    };
+    try {
+      const identity = identityFor({ uid: 65534, gid: 65534, ...this.#config }, []);
+      if (identity === "root") return "commands never run as root";
+      const process = this.#start(job, identity, {
+        clock: this.#host.clock,
+        onFailure: (reason) => reasons.push(reason),
+      });
+      await process.started;
+      const { exitCode } = await process.exited;
+      return exitCode === 0 ? undefined : "a sandbox can be made, but nothing runs in it";
+    } catch {
+      return reasons.join("; ") || "a sandbox cannot be made";
+    }
+  }
+
+  #start(job: SandboxJob, identity: Identity | undefined, host: ChildHost): SandboxProcess {
+    const view = createView(job, this.#config);
+    const nothing = openSync("/dev/null", "r");
+    try {
+      return startChild(this.#plan(job, { view, identity, nothing }), job, host);
+    } finally {
+      closeSync(nothing);
+    }
+  }
+
+  #plan(
+    { argv }: SandboxJob,
+    { view, identity, nothing }: { view: View; identity: Identity | undefined; nothing: number },
+  ): ChildPlan {
+    const { nproc, fsize, data, nofile, core } = this.#config.limits;
+    const layer = (descriptor: number) => [this.#program, "--args", String(descriptor), "--"];
+    return {
+      file: PRLIMIT,
+      args: [
+        ...[`--nproc=${nproc}`, `--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
+        ...(view.outer === undefined ? [] : layer(ARGS.outer)),
+        ...layer(ARGS.inner),
+        ...["/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
+      ],
+      options: {
+        ...{ cwd: "/", env: {}, stdio: this.#descriptors(view, nothing) },
+        ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
+      },
+      feeds: new Map([
+        ...(view.outer === undefined ? [] : ([[ARGS.outer, view.outer]] as const)),
+        [ARGS.inner, view.inner],
+      ]),
+      readyAt: READY.descriptor,
+      signalCodes: true,
+    };
+  }
+
+  #descriptors(view: View, nothing: number): ("ignore" | "pipe" | number)[] {
+    const used = new Map<number, "pipe" | number>([
+      [1, "pipe"],
+      [2, "pipe"],
+      [ARGS.inner, "pipe"],
+      [READY.descriptor, "pipe"],
+    ]);
+    if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);
+    for (const [index, directory] of view.directories.entries()) used.set(FIRST_DIRECTORY + index, directory);
+    for (const leak of this.#leaks) if (!used.has(leak)) used.set(leak, nothing);
+    return Array.from({ length: Math.max(...used.keys()) + 1 }, (_, index) => used.get(index) ?? "ignore");
+  }
+}
+
+/** Descriptors above the first three that a child would get from this process: whoever started it may have left some open. */
+function inheritable(): number[] {
+  return readdirSync("/proc/self/fdinfo")
+    .map(Number)
+    .filter((descriptor) => descriptor > 2 && isInheritable(descriptor));
+}
+
+function isInheritable(descriptor: number): boolean {
+  try {
+    const [, flags = "0"] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
+    return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    // Closed since: it was the one by which the directory was read.
+    return false;
+  }
+}

@@ -1,0 +1,180 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import type { Clock } from "../core/clock.js";
+import type { FileAdapterError } from "../core/errors.js";
+import type { RunOptions, SandboxExit, SandboxProcess } from "../core/sandbox.js";
+import { aborted, notSupportedHere } from "../core/texts.js";
+import { untilDeadline } from "./deadline.js";
+import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
+
+/** How long setting up a sandbox may take, on a machine that is busy. */
+const START_MS = 10_000;
+/** How long after its end a run may keep others waiting because something still holds its output open. */
+const DRAIN_MS = 1_000;
+/** Bytes kept of what a sandbox says that could not be set up. */
+const COMPLAINT_BYTES = 2_000;
+
+/** A process to be started. */
+export interface ChildPlan {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly options: SpawnOptions;
+  /** What is written to the pipes of these numbers. */
+  readonly feeds: ReadonlyMap<number, Uint8Array>;
+  /** Pipe on which it says that the command runs. Absent: it runs as soon as there is a process. */
+  readonly readyAt?: number;
+  /** Exit codes above 128 are signals by which the command was ended: who started it could not say so otherwise. */
+  readonly signalCodes: boolean;
+}
+
+export interface ChildHost {
+  readonly clock: Clock;
+  /** Told why a sandbox could not be set up; it may hold host paths. */
+  readonly onFailure: (reason: string) => void;
+}
+
+const SIGNALS: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name]),
+);
+
+/** Starts a process in a group of its own, and sees it to its end. @throws NOT_SUPPORTED */
+export function startChild(plan: ChildPlan, run: RunOptions, host: ChildHost): SandboxProcess {
+  try {
+    return new Child(plan, run, host);
+  } catch (error) {
+    throw unavailable(host, error instanceof Error ? error.message : "it cannot be started");
+  }
+}
+
+/** What the caller is told when there is no sandbox, whatever the reason: that is for the operator. */
+export function unavailable({ onFailure }: Pick<ChildHost, "onFailure">, reason: string): FileAdapterError {
+  onFailure(reason);
+  return notSupportedHere("no sandbox available");
+}
+
+class Child implements SandboxProcess {
+  readonly started: Promise<void>;
+  readonly exited: Promise<SandboxExit>;
+  readonly #child: ChildProcess;
+  readonly #output: OutputBuffer;
+  #failure = "";
+  #isOver = false;
+  #timedOut = false;
+  #isAborted = false;
+  #wasKilled = false;
+
+  constructor(plan: ChildPlan, run: RunOptions, host: ChildHost) {
+    this.#output = createOutput(run.keep, run.outputBytes);
+    this.#child = spawn(plan.file, [...plan.args], { ...plan.options, detached: true });
+    this.#listen("stdout", this.#child.stdout);
+    this.#listen("stderr", this.#child.stderr);
+    for (const [number, bytes] of plan.feeds) feed(this.#child.stdio[number], bytes);
+    const code = this.#code();
+    this.started = this.#start(plan, code, host);
+    // Whoever is not interested in it is told by `exited`.
+    this.started.catch(() => {});
+    this.exited = this.#exit(plan, run, { code, clock: host.clock });
+  }
+
+  output() {
+    return this.#output.output(this.#isOver);
+  }
+
+  async kill(): Promise<void> {
+    this.#kill();
+    await this.exited;
+  }
+
+  #kill(): void {
+    const { pid } = this.#child;
+    if (this.#isOver || pid === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#wasKilled = true;
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has just ended.
+    }
+  }
+
+  #listen(name: StreamName, stream: Readable | null): void {
+    stream?.on("data", (chunk: Buffer) => this.#output.add(name, chunk));
+    stream?.on("error", () => {});
+  }
+
+  /** Settles when everything that held its output is gone, or soon after the process itself. */
+  #code(): Promise<{ code: number | null; signal: string | null }> {
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined;
+      const end = (code: number | null, signal: string | null) => {
+        clearTimeout(timer);
+        for (const stream of this.#child.stdio) stream?.destroy();
+        resolve({ code, signal });
+      };
+      this.#child.once("error", (error) => {
+        this.#failure = error.message;
+        if (this.#child.pid === undefined) end(null, null);
+      });
+      this.#child.once("exit", (code, signal) => {
+        timer = setTimeout(() => end(code, signal), DRAIN_MS);
+      });
+      this.#child.once("close", end);
+    });
+  }
+
+  async #start(plan: ChildPlan, ended: Promise<unknown>, host: ChildHost): Promise<void> {
+    const { readyAt } = plan;
+    let isReady = false;
+    const ready = new Promise<void>((resolve) => {
+      const become = () => {
+        isReady = true;
+        resolve();
+      };
+      if (readyAt === undefined) this.#child.once("spawn", become);
+      else this.#child.stdio[readyAt]?.once("data", become).on("error", () => {});
+    });
+    const timer = setTimeout(() => this.#kill(), START_MS);
+    await Promise.race([ready, ended]);
+    clearTimeout(timer);
+    if (isReady) return;
+    if (this.#isAborted) throw aborted();
+    const said = Buffer.from(this.#output.output(true).stderr.subarray(0, COMPLAINT_BYTES)).toString("utf8").trim();
+    throw unavailable(host, this.#failure || said || "it ended before the command ran");
+  }
+
+  async #exit(
+    { signalCodes }: ChildPlan,
+    { timeoutMs, signal }: RunOptions,
+    { code, clock }: { code: Promise<{ code: number | null; signal: string | null }>; clock: Clock },
+  ): Promise<SandboxExit> {
+    const onAbort = () => {
+      this.#isAborted = true;
+      this.#kill();
+    };
+    const stopTimer = untilDeadline(clock, timeoutMs, () => {
+      this.#timedOut = true;
+      this.#kill();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
+    const end = await code;
+    this.#isOver = true;
+    stopTimer();
+    signal?.removeEventListener("abort", onAbort);
+    const inner = !this.#wasKilled && signalCodes && end.code !== null ? SIGNALS.get(end.code - 128) : undefined;
+    const name = end.signal ?? inner ?? null;
+    return {
+      exitCode: name === null ? end.code : null,
+      signal: name,
+      timedOut: this.#timedOut && this.#wasKilled,
+      truncated: this.#output.output(true).truncated,
+    };
+  }
+}
+
+function feed(stream: Readable | Writable | null | undefined, bytes: Uint8Array): void {
+  if (stream === null || stream === undefined || !("end" in stream)) return;
+  // It may be gone before it has read everything.
+  stream.on("error", () => {});
+  stream.end(bytes);
+}

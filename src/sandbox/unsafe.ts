@@ -1,0 +1,59 @@
+import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
+import { type ChildHost, startChild, unavailable } from "./child.js";
+import { identityFor } from "./identity.js";
+
+/**
+ * Plain child processes, for development where nothing else is to be had. What is mounted is not shown at its place, but
+ * where it is: `cwd` and the environment are changed to that, arguments are not.
+ */
+export class UnsafeSandbox implements Sandbox {
+  readonly name = "unsafe";
+  readonly shows = "host";
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly #host: ChildHost;
+
+  constructor({ uid, gid }: ShellConfig, host: ChildHost) {
+    this.#host = host;
+    if (uid !== undefined) this.uid = uid;
+    if (gid !== undefined) this.gid = gid;
+  }
+
+  async probe(): Promise<SandboxProbe> {
+    return { available: true, network: true, realBinaries: true };
+  }
+
+  /** @throws NOT_SUPPORTED where something would have to be kept from it that cannot be */
+  run(job: SandboxJob): SandboxProcess {
+    const [program = "", ...args] = job.argv;
+    if (job.mounts.some(({ writable }) => !writable))
+      throw unavailable(this.#host, "without a sandbox nothing is read-only");
+    const isHidden = job.mounts.some(({ host }) => host?.masks.some(({ path }) => !isStage(path)) === true);
+    if (isHidden) throw unavailable(this.#host, "without a sandbox nothing that is denied can be hidden");
+    const identity = identityFor(this, job.mounts);
+    if (identity === "root") throw unavailable(this.#host, "commands never run as root: set shell.uid and shell.gid");
+    const env = Object.fromEntries(Object.entries(job.env).map(([name, value]) => [name, onHost(job, value)]));
+    const options = { cwd: onHost(job, job.cwd), env, stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"] };
+    return startChild(
+      {
+        file: program,
+        args,
+        options: { ...options, ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }) },
+        feeds: new Map(),
+        signalCodes: false,
+      },
+      job,
+      this.#host,
+    );
+  }
+}
+
+const isStage = (path: Uint8Array): boolean => Buffer.from(path).toString() === ".venue-files";
+
+/** A path inside as the path that it has here; anything else as it is. */
+function onHost({ mounts }: SandboxJob, text: string): string {
+  for (const { at, host } of [...mounts].sort((a, b) => b.at.length - a.at.length)) {
+    if (host !== undefined && (text === at || text.startsWith(`${at}/`))) return `${host.path}${text.slice(at.length)}`;
+  }
+  return text;
+}
