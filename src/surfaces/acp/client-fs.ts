@@ -193,11 +193,15 @@ export class AcpClientFs {
     const { adapter, mounts: wanted, terminals } = this.#options;
     const { base } = this.#host;
     const mounts = placeMounts(wanted, await rootsOf(adapter, base));
-    const rights = adapter.rights?.("file:exec", base);
-    const mayRun = mounts.some(({ root }) => rights?.allows([root], "exec/run") ?? true);
-    const terminal =
-      adapter.exec !== undefined && terminals !== undefined && mayRun && (await terminals.sandbox.probe()).available;
+    const terminal = terminals !== undefined && this.#mayRun(mounts) && (await terminals.sandbox.probe()).available;
     return { mounts, offer: { readTextFile: true, writeTextFile: mounts.some(({ readOnly }) => !readOnly), terminal } };
+  }
+
+  #mayRun(mounts: readonly Mount[]): boolean {
+    const { adapter, base } = this.#host;
+    if (adapter.exec === undefined) return false;
+    const rights = adapter.rights?.("file:exec", base);
+    return rights === undefined || mounts.some(({ root }) => rights.allows([root], "exec/run"));
   }
 
   async #place(path: string): Promise<ShownPlace> {

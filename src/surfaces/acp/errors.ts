@@ -119,7 +119,7 @@ function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
   }
   const reason = REASONS[code];
   if (reason !== undefined) return { outcome, error: withReason(rpc, reason, asked) };
-  const answered = { outcome, error: new RequestError(rpc, plainText(code, error)) };
+  const answered = { outcome, error: new RequestError(rpc, plainText(code)) };
   return code === "INTERNAL" ? { ...answered, cause: error } : answered;
 }
 
@@ -130,8 +130,7 @@ function withReason(rpc: number, reason: Reason, { path = "" }: Asked): RequestE
 }
 
 /** Errors without `data`: their own texts may name places that the agent did not. */
-function plainText(code: ErrorCode, { message }: FileAdapterError): string {
-  if (code === "INVALID_INPUT") return `Invalid params: ${message}`;
+function plainText(code: ErrorCode): string {
   switch (ERROR_CODES[code].rpc) {
     case -32602:
       return "Invalid params";

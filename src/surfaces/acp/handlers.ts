@@ -159,10 +159,9 @@ async function read(request: Request): Promise<unknown> {
 
 async function write(request: Request): Promise<unknown> {
   const { path, content } = parseWriteParams(request.params);
-  const { root, path: inRoot, segments, sent } = placeIn(request, path);
+  const place = placeIn(request, path);
   const { signal, session, trace } = request;
-  const place = { root, path: inRoot, sent };
-  const written = await writeText(session.files, { place, segments, text: content, signal });
+  const written = await writeText(session.files, { place, text: content, signal });
   trace.bytes = written.bytes;
   if (written.hashBefore !== undefined) trace.hashBefore = written.hashBefore;
   trace.hashAfter = written.hashAfter;

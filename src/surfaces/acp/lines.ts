@@ -1,4 +1,4 @@
-import { invalidInput } from "../../core/texts.js";
+import { InvalidParams } from "./params.js";
 
 /** Lines of a text that are asked for; a line ends with a line feed, which belongs to it. */
 export interface LineRange {
@@ -14,10 +14,10 @@ export const withoutMark = (text: string): string => (text.startsWith(BOM) ? tex
 export const hasMark = (text: string): boolean => text.startsWith(BOM);
 export const withMark = (text: string): string => (hasMark(text) ? text : BOM + text);
 
-export const lineOutOfRange = (lines: number) =>
-  invalidInput(`'line' must be between 1 and ${lines + 1}`, "/line", `1 to ${lines + 1}`);
+export const lineOutOfRange = (lines: number): InvalidParams =>
+  new InvalidParams(`'line' must be between 1 and ${lines + 1}`);
 
-/** @throws INVALID_INPUT for a line that is further than the one behind the last */
+/** @throws InvalidParams for a line that is further than the one behind the last */
 export function cutLines(text: string, { line, limit }: LineRange): string {
   let start = 0;
   for (let at = 1; at < line; at++) {

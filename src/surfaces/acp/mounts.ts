@@ -11,6 +11,8 @@ export interface Mount {
 
 /** Where a path that an agent sent leads, as far as text goes. */
 export interface AcpPlace {
+  /** The root is. */
+  readonly readOnly: boolean;
   /** Segments of the whole path. */
   readonly absolute: readonly string[];
   readonly root: string;
@@ -77,9 +79,9 @@ export function below(prefix: readonly string[], path: readonly string[]): reado
 export function findPlace(mounts: readonly Mount[], sent: string): AcpPlace | undefined {
   const absolute = absoluteSegments(sent);
   if (absolute === undefined) return undefined;
-  for (const { root, prefix } of mounts) {
+  for (const { root, prefix, readOnly } of mounts) {
     const segments = below(prefix, absolute);
-    if (segments !== undefined) return { root, path: segments.join("/"), segments, sent, absolute };
+    if (segments !== undefined) return { root, readOnly, path: segments.join("/"), segments, sent, absolute };
   }
   return undefined;
 }

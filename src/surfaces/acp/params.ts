@@ -48,7 +48,9 @@ export function parseReadParams(params: unknown): ReadParams {
 /** @throws InvalidParams */
 export function parseWriteParams(params: unknown): WriteParams {
   const fields = parseFields(params);
-  return { ...ofFile(fields), content: text(fields, "content") };
+  const content = text(fields, "content");
+  if (!content.isWellFormed()) throw new InvalidParams("'content' is not well-formed Unicode");
+  return { ...ofFile(fields), content };
 }
 
 /** @throws InvalidParams */
@@ -56,8 +58,8 @@ export function parseCreateTerminalParams(params: unknown): CreateTerminalParams
   const fields = parseFields(params);
   return {
     sessionId: text(fields, "sessionId"),
-    command: text(fields, "command"),
-    args: list(fields, "args").map((arg) => parseText(arg, "args")),
+    command: argument(fields["command"], "command", 1),
+    args: list(fields, "args").map((arg) => argument(arg, "args", 0)),
     env: list(fields, "env").map((entry) => {
       const variable = parseFields(entry);
       return { name: text(variable, "name"), value: text(variable, "value") };
@@ -94,6 +96,13 @@ const text = (fields: Fields, name: string): string => parseText(fields[name], n
 function parseText(value: unknown, name: string): string {
   if (typeof value !== "string") throw new InvalidParams(`'${name}' must be a string`);
   return value;
+}
+
+/** What a program can be started with. */
+function argument(value: unknown, name: string, least: number): string {
+  const given = parseText(value, name);
+  if (given.length < least || given.includes("\0")) throw new InvalidParams(`'${name}' is not well-formed`);
+  return given;
 }
 
 function uint(fields: Fields, name: string, most: number): number | undefined {

@@ -21,7 +21,7 @@ export interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
-/** The text of a file as its user sees it: an open buffer, else the disk. Without a byte order mark. @throws FileAdapterError */
+/** The text of a file as its user sees it: an open buffer, else the disk. Without a byte order mark. @throws FileAdapterError, InvalidParams */
 export async function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
   const buffered = await readBuffer(session, request);
   return buffered ?? readDisk(session, request);

@@ -1,15 +1,14 @@
 import { requireApproval } from "./approval.js";
-import type { Change, Held, ShownPlace } from "./changes.js";
+import type { Change, Held } from "./changes.js";
 import { type Content, codeOf, contentAt, hashOfText, putContent, removeFile } from "./files.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
+import type { AcpPlace } from "./mounts.js";
 import { type FileSession, keyOf } from "./session.js";
 import { unifiedDiff } from "./unified.js";
 
 export interface WriteRequest {
-  readonly place: ShownPlace;
+  readonly place: AcpPlace;
   readonly text: string;
-  /** Names of the root and the path in it, for rights. */
-  readonly segments: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +40,9 @@ export function writeText(session: FileSession, request: WriteRequest): Promise<
 
 async function writeOnce(session: FileSession, request: WriteRequest): Promise<Written> {
   const { calls, host, changes, buffers } = session;
-  const { place, signal } = request;
+  const { signal } = request;
+  const { root, path, sent } = request.place;
+  const place = { root, path, sent };
   const before = await contentAt(calls, place, signal);
   const open = buffers.get(keyOf(place));
   const seen = open?.dirty === true ? textContent(open.text) : before;
@@ -87,9 +88,10 @@ function compose(text: string, before: Content, keepsNewlines: boolean): string 
   return hasMark(before.text) ? withMark(aligned) : aligned;
 }
 
-function mayWrite({ host, calls }: FileSession, { place, segments }: WriteRequest): boolean {
+function mayWrite({ host, calls }: FileSession, { place: { root, segments, readOnly } }: WriteRequest): boolean {
+  if (readOnly) return false;
   const rights = host.adapter.rights?.("file:write", calls.context());
-  return rights === undefined || rights.allows([place.root, ...segments], "crud/write");
+  return rights === undefined || rights.allows([root, ...segments], "crud/write");
 }
 
 /** Takes back the last change of a session, or the last that was taken back. @returns its path; `undefined`: there is none */

@@ -1,0 +1,230 @@
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { ApprovalAnswer, ApprovalRequest } from "../../../src/surfaces/acp/approval.js";
+import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
+import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import { useGround } from "../../ops/ground.js";
+import { type LocalAgent, localAgent } from "./local.js";
+import { connectAgent, SDKS } from "./stage.js";
+
+const ground = useGround({ roots: { other: { temp: true }, ro: { temp: true, readOnly: true } } });
+const SESSION = "s";
+const at = (path: string): string => join(ground.dir, path);
+const REJECTED = (path: string) => ({
+  error: { code: -32003, message: "Rejected", data: { path, reason: "rejected" } },
+});
+
+let asked: ApprovalRequest[];
+let answer: (request: ApprovalRequest) => Promise<ApprovalAnswer> | ApprovalAnswer;
+let audit: AcpAuditRecord[];
+let acp: AcpClientFs;
+let agent: LocalAgent;
+
+function newFs(caps?: readonly unknown[]): AcpClientFs {
+  return new AcpClientFs({
+    adapter: ground.adapter,
+    mounts: [{ root: "r" }, { root: "other", prefix: "/other" }, { root: "ro", prefix: "/ro" }],
+    approve: (request) => {
+      asked.push(request);
+      return answer(request);
+    },
+    onAudit: (record) => audit.push(record),
+    ...(caps === undefined ? {} : { caps }),
+  });
+}
+
+const directories = () => ({ cwd: ground.dir, additionalDirectories: ["/other", "/ro"] });
+
+beforeEach(async () => {
+  asked = [];
+  audit = [];
+  answer = () => "allow";
+  acp = newFs();
+  agent = await localAgent(acp, SESSION, directories());
+  ground.put("file", "one\ntwo\n");
+});
+
+const write = (path: string, content: string) => agent.ask("fs/write_text_file", { path, content });
+
+describe("approval", () => {
+  test("is asked with the texts and their difference, and then it is written", async () => {
+    answer = () => {
+      expect(ground.get("file").toString()).toBe("one\ntwo\n");
+      return "allow";
+    };
+    expect(await write(at("file"), "one\nthree\n")).toEqual({ result: {} });
+    const diff = `--- ${at("file")}\n+++ ${at("file")}\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n`;
+    expect(asked).toEqual([
+      {
+        ...{
+          kind: "write",
+          sessionId: SESSION,
+          path: at("file"),
+          oldText: "one\ntwo\n",
+          newText: "one\nthree\n",
+          diff,
+        },
+        signal: expect.any(AbortSignal),
+      },
+    ]);
+    expect(ground.get("file").toString()).toBe("one\nthree\n");
+    await write(at("new"), "x");
+    expect(asked[1]).toMatchObject({ oldText: null, newText: "x" });
+  });
+
+  test("that is refused leaves the file untouched", async () => {
+    answer = () => "reject";
+    expect(await write(at("file"), "x")).toEqual(REJECTED(at("file")));
+    expect(await write(at("a/new"), "x")).toEqual(REJECTED(at("a/new")));
+    expect(ground.get("file").toString()).toBe("one\ntwo\n");
+    expect(ground.names()).toEqual(["file"]);
+    expect(acp.modified(SESSION)).toEqual([]);
+    expect(audit.map(({ outcome }) => outcome)).toEqual(["REJECTED", "REJECTED"]);
+  });
+
+  test.each([
+    ["allow_always", { result: {} }],
+    ["reject_always", REJECTED(at("file"))],
+  ] as const)("%s holds for the session and the root", async (given, expected) => {
+    answer = () => given;
+    for (let index = 0; index < 3; index++) {
+      expect(await write(at("file"), `${index}`)).toEqual("error" in expected ? REJECTED(at("file")) : expected);
+    }
+    expect(asked).toHaveLength(1);
+    await write("/other/file", "x");
+    expect(asked).toHaveLength(2);
+    const second = await localAgent(acp, "second", directories());
+    await second.ask("fs/write_text_file", { path: at("file"), content: "x" });
+    expect(asked).toHaveLength(3);
+  });
+
+  test.each([
+    ["a hook that fails", () => Promise.reject(new Error("/host/path"))],
+    [
+      "a hook that throws",
+      () => {
+        throw new Error("/host/path");
+      },
+    ],
+  ])("%s allows nothing", async (_, failing) => {
+    answer = failing;
+    expect(await write(at("file"), "x")).toEqual({ error: { code: -32603, message: "Internal error" } });
+    expect(ground.get("file").toString()).toBe("one\ntwo\n");
+  });
+
+  test("a hook that answers anything else allows nothing", async () => {
+    answer = () => "yes" as ApprovalAnswer;
+    expect(await write(at("file"), "x")).toEqual(REJECTED(at("file")));
+  });
+
+  test("is asked again when the file has changed under it", async () => {
+    answer = () => {
+      if (asked.length === 1) ground.put("file", "changed\n");
+      return "allow";
+    };
+    expect(await write(at("file"), "x")).toEqual({ result: {} });
+    expect(asked.map((request) => request.kind === "write" && request.oldText)).toEqual(["one\ntwo\n", "changed\n"]);
+    expect(await acp.undo(SESSION)).toBe(at("file"));
+    expect(ground.get("file").toString()).toBe("changed\n");
+  });
+
+  test("ends where the file keeps changing", async () => {
+    answer = () => {
+      ground.put("file", `${asked.length}`);
+      return "allow";
+    };
+    expect(await write(at("file"), "x")).toEqual({ error: { code: -32603, message: "Internal error" } });
+    expect(asked).toHaveLength(5);
+    expect(ground.get("file").toString()).toBe("5");
+  });
+
+  test("is not asked where it would be for nothing", async () => {
+    expect((await write("/ro/file", "x")).error).toMatchObject({ code: -32003, data: { reason: "read_only" } });
+    const narrowed = newFs([{ with: "file://r/", can: "crud/read" }]);
+    await expect(narrowed.capabilities()).rejects.toThrow("does not exist");
+    expect(asked).toHaveLength(0);
+  });
+
+  test("is not asked of a caller that may not write, and nothing tells it what is there", async () => {
+    const fs = new AcpClientFs({
+      adapter: ground.adapter,
+      mounts: [{ root: "r" }],
+      approve: () => "allow",
+      caps: [{ with: "file://r/", can: "crud/read" }],
+    });
+    const narrowed = await localAgent(fs, SESSION, { cwd: ground.dir });
+    const required = (path: string) => ({ with: `file://r/${path}`, can: "crud/write" });
+    for (const path of ["file", "nothing"]) {
+      expect(await narrowed.ask("fs/write_text_file", { path: at(path), content: "x" })).toEqual({
+        error: {
+          code: -32003,
+          message: "Permission denied",
+          data: { required: required(path), held: expect.any(Array) },
+        },
+      });
+    }
+    expect(ground.names()).toEqual(["file"]);
+  });
+
+  test("who may write and not read writes blindly", async () => {
+    const caps = [
+      { with: "file://r/", can: "crud/write" },
+      { with: "file://r/elsewhere/", can: "crud/read" },
+    ];
+    const fs = new AcpClientFs({
+      adapter: ground.adapter,
+      mounts: [{ root: "r" }],
+      caps,
+      onAudit: (one) => audit.push(one),
+    });
+    const narrowed = await localAgent(fs, SESSION, { cwd: ground.dir });
+    expect(await narrowed.ask("fs/write_text_file", { path: at("file"), content: "x" })).toEqual({ result: {} });
+    expect((await narrowed.ask("fs/read_text_file", { path: at("file") })).error?.code).toBe(-32003);
+    expect(await fs.undo(SESSION)).toBeUndefined();
+    expect(audit[0]).not.toHaveProperty("hashBefore");
+  });
+});
+
+describe.each(SDKS)("cancelling on SDK %s", (sdk) => {
+  test("a write that waits for approval answers -32800, and the file is untouched", async () => {
+    const child = connectAgent(acp, sdk);
+    try {
+      const session = await child.newSession({ cwd: ground.dir });
+      const pending = new Promise<ApprovalRequest>((resolve) => {
+        answer = (request) => {
+          resolve(request);
+          return new Promise(() => {});
+        };
+      });
+      const answered = child.ask(session, "fs/write_text_file", { path: at("file"), content: "x" });
+      const { signal } = await pending;
+      await child.cancel(session);
+      expect(await answered).toEqual({ error: { code: -32800, message: "Request cancelled" } });
+      expect(signal.aborted).toBe(true);
+      expect(ground.get("file").toString()).toBe("one\ntwo\n");
+      // The path is free for the next.
+      answer = () => "allow";
+      expect(await child.ask(session, "fs/write_text_file", { path: at("file"), content: "y" })).toEqual({
+        result: {},
+      });
+    } finally {
+      await child.stop();
+    }
+  });
+});
+
+test("an agent that goes ends what waits for approval", async () => {
+  const pending = new Promise<ApprovalRequest>((resolve) => {
+    answer = (request) => {
+      resolve(request);
+      return new Promise(() => {});
+    };
+  });
+  const answered = write(at("file"), "x").catch((error: unknown) => error);
+  const { signal } = await pending;
+  const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+  agent.close();
+  await aborted;
+  await answered;
+  expect(ground.get("file").toString()).toBe("one\ntwo\n");
+});

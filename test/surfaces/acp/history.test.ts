@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { applyPatch } from "diff";
+import fc from "fast-check";
+import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import type { AcpLimits } from "../../../src/surfaces/acp/options.js";
+import { useGround } from "../../ops/ground.js";
+import { type LocalAgent, localAgent } from "./local.js";
+
+const ground = useGround();
+const SESSION = "s";
+const at = (path: string): string => join(ground.dir, path);
+let acp: AcpClientFs;
+let agent: LocalAgent;
+
+async function start(limits: AcpLimits = {}): Promise<void> {
+  acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], limits });
+  agent = await localAgent(acp, SESSION, { cwd: ground.dir });
+}
+beforeEach(() => start());
+
+const write = async (path: string, content: string): Promise<void> => {
+  expect(await agent.ask("fs/write_text_file", { path: at(path), content })).toEqual({ result: {} });
+};
+const text = (path: string): string => ground.get(path).toString();
+const undo = () => acp.undo(SESSION);
+const redo = () => acp.redo(SESSION);
+
+describe("the modified set", () => {
+  test("has the first old and the latest new text of each file, and none that is as it was", async () => {
+    ground.put("changed", "one");
+    ground.put("same", "same");
+    ground.put("back", "back");
+    ground.put("bytes", Buffer.from([0xff]));
+    await write("changed", "two");
+    await write("changed", "three");
+    await write("same", "same");
+    await write("back", "away");
+    await write("back", "back");
+    await write("new", "");
+    await write("bytes", "text");
+    expect(acp.modified(SESSION)).toEqual([
+      { path: at("changed"), oldText: "one", newText: "three" },
+      { path: at("new"), oldText: null, newText: "" },
+      { path: at("bytes"), oldText: null, newText: "text" },
+    ]);
+    expect(await acp.diff(SESSION, at("changed"))).toBe(
+      `--- ${at("changed")}\n+++ ${at("changed")}\n@@ -1,1 +1,1 @@\n-one\n\\ No newline at end of file\n+three\n\\ No newline at end of file\n`,
+    );
+    expect(await acp.diff(SESSION, at("same"))).toBe("");
+  });
+
+  test("is of one session", async () => {
+    const other = await localAgent(acp, "other", { cwd: ground.dir });
+    await write("file", "one");
+    await other.ask("fs/write_text_file", { path: at("file"), content: "two" });
+    expect(acp.modified(SESSION)).toEqual([{ path: at("file"), oldText: null, newText: "one" }]);
+    expect(acp.modified("other")).toEqual([{ path: at("file"), oldText: "one", newText: "two" }]);
+    expect(() => acp.modified("none")).toThrow("no such session");
+    await acp.closeSession("other");
+    expect(() => acp.modified("other")).toThrow("no such session");
+  });
+
+  test("says of what it could not keep that it has changed", async () => {
+    await start({ undoBytes: 10 });
+    await write("large", "x".repeat(20));
+    await write("small", "y");
+    expect(acp.modified(SESSION)).toEqual([
+      { path: at("large"), oldText: null, newText: "", omitted: true },
+      { path: at("small"), oldText: null, newText: "y" },
+    ]);
+  });
+});
+
+describe("undo and redo", () => {
+  test("go step by step, and a new write forgets what was undone", async () => {
+    ground.put("file", "zero");
+    await write("file", "one");
+    await write("file", "two");
+    expect(await undo()).toBe(at("file"));
+    expect(text("file")).toBe("one");
+    expect(await undo()).toBe(at("file"));
+    expect(text("file")).toBe("zero");
+    expect(acp.modified(SESSION)).toEqual([]);
+    expect(await undo()).toBeUndefined();
+    expect(await redo()).toBe(at("file"));
+    expect(text("file")).toBe("one");
+    await write("file", "three");
+    expect(await redo()).toBeUndefined();
+    expect(await undo()).toBe(at("file"));
+    expect(text("file")).toBe("one");
+  });
+
+  test("of a file that was created deletes it, and creates it again", async () => {
+    await write("a/new", "text");
+    await undo();
+    expect(existsSync(at("a/new"))).toBe(false);
+    expect(acp.modified(SESSION)).toEqual([]);
+    await redo();
+    expect(text("a/new")).toBe("text");
+  });
+
+  test("bring back bytes that are no text", async () => {
+    const bytes = Buffer.from([0xff, 0x00, 0xfe]);
+    ground.put("bytes", bytes);
+    await write("bytes", "text");
+    await undo();
+    expect(ground.get("bytes")).toEqual(bytes);
+  });
+
+  test("leave alone what somebody else has changed", async () => {
+    await write("file", "one");
+    ground.put("file", "theirs");
+    await expect(undo()).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(text("file")).toBe("theirs");
+    ground.put("file", "one");
+    await undo();
+    ground.put("file", "theirs");
+    await expect(redo()).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(text("file")).toBe("theirs");
+  });
+
+  test("forget the oldest first, by number and by size", async () => {
+    await start({ undoEntries: 2 });
+    for (const content of ["one", "two", "three"]) await write("file", content);
+    expect([await undo(), await undo(), await undo()]).toEqual([at("file"), at("file"), undefined]);
+    expect(text("file")).toBe("one");
+    await start({ undoBytes: 9 });
+    for (const content of ["aaa", "bbb", "ccc"]) await write("other", content);
+    expect([await undo(), await undo()]).toEqual([at("other"), undefined]);
+  });
+
+  test("asked for at once go one after the other", async () => {
+    for (const content of ["one", "two", "three"]) await write("file", content);
+    await Promise.all([undo(), undo()]);
+    expect(text("file")).toBe("one");
+    await Promise.all([redo(), redo()]);
+    expect(text("file")).toBe("three");
+  });
+
+  test("are the same as going through a list of texts", async () => {
+    const step = fc.oneof(
+      fc.record({ write: fc.constantFrom("a", "b"), content: fc.string({ unit: "grapheme-ascii", maxLength: 3 }) }),
+      fc.constantFrom("undo" as const, "redo" as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        await start();
+        const names = ["a", "b"];
+        for (const name of names) ground.put(name, "first");
+        const states: Record<string, string>[] = [{ a: "first", b: "first" }];
+        let now = 0;
+        for (const one of steps) {
+          if (one === "undo") {
+            await undo();
+            now = Math.max(0, now - 1);
+          } else if (one === "redo") {
+            await redo();
+            now = Math.min(states.length - 1, now + 1);
+          } else {
+            await write(one.write, one.content);
+            states.splice(now + 1, states.length, { ...states[now], [one.write]: one.content });
+            now++;
+          }
+          expect(Object.fromEntries(names.map((name) => [name, text(name)]))).toEqual(states[now]);
+        }
+        for (const { path, oldText, newText } of acp.modified(SESSION)) {
+          expect(applyPatch(oldText ?? "", await acp.diff(SESSION, path))).toBe(newText);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

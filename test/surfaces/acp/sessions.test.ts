@@ -1,0 +1,218 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { agent as agentApp } from "@agentclientprotocol/sdk";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import type { AcpMount } from "../../../src/surfaces/acp/options.js";
+import { useGround } from "../../ops/ground.js";
+import { localAgent } from "./local.js";
+import { connectAgent, SDKS, type TestAgent } from "./stage.js";
+
+const ground = useGround({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
+const at = (path: string): string => join(ground.dir, path);
+const READ = "fs/read_text_file";
+const WRITE = "fs/write_text_file";
+
+const newFs = (mounts: readonly AcpMount[] = [{ root: "r" }]): AcpClientFs =>
+  new AcpClientFs({ adapter: ground.adapter, mounts });
+
+async function withAgent(acp: AcpClientFs, sdk: "1" | "2", use: (agent: TestAgent) => Promise<void>): Promise<void> {
+  const agent = connectAgent(acp, sdk);
+  try {
+    await use(agent);
+  } finally {
+    await agent.stop();
+  }
+}
+
+const outside = { code: -32602, data: { reason: "outside_roots" } };
+
+beforeEach(() => {
+  for (const name of ["one", "two", "one-more"]) ground.put(`${name}/file`, `of ${name}`);
+});
+
+describe.each(SDKS)("sessions of an agent on SDK %s", (sdk) => {
+  test("do not see each other's files, whatever way they take", async () => {
+    symlinkSync("../two", at("one/link"));
+    symlinkSync(at("two/file"), at("one/absolute"));
+    await withAgent(newFs(), sdk, async (agent) => {
+      const one = await agent.newSession({ cwd: at("one") });
+      const two = await agent.newSession({ cwd: at("two") });
+      expect(await agent.ask(one, READ, { path: at("one/file") })).toEqual({ result: { content: "of one" } });
+      expect(await agent.ask(two, READ, { path: at("two/file") })).toEqual({ result: { content: "of two" } });
+      for (const path of ["two/file", "one/../two/file", "one/link/file", "one/absolute", "one-more/file", "two", ""]) {
+        expect((await agent.ask(one, READ, { path: at(path) })).error).toMatchObject(outside);
+        expect((await agent.ask(one, WRITE, { path: `${at(path)}x`, content: "x" })).error?.code).toBe(
+          path === "one/absolute" ? undefined : -32602,
+        );
+      }
+      expect(ground.get("two/file").toString()).toBe("of two");
+      expect(ground.names("two")).toEqual(["file"]);
+    });
+  });
+
+  test("reach their further directories too, and a request right behind the answer finds its session", async () => {
+    mkdirSync(at("at-once"));
+    ground.put("at-once/file", "early");
+    await withAgent(newFs(), sdk, async (agent) => {
+      const session = await agent.newSession({ cwd: at("at-once"), additionalDirectories: [at("two")] });
+      expect(await agent.ask(session, READ, { path: at("two/file") })).toEqual({ result: { content: "of two" } });
+      expect((await agent.ask(session, READ, { path: at("one/file") })).error).toMatchObject(outside);
+      const greeting = await agent.greeting(session);
+      expect(greeting).toMatchObject({
+        initialize: {
+          protocolVersion: 1,
+          clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: false },
+          clientInfo: { name: "venue-files", version: expect.stringMatching(/^\d/) },
+        },
+        session: { cwd: at("at-once"), additionalDirectories: [at("two")], mcpServers: [] },
+        atOnce: { content: "early" },
+      });
+    });
+  });
+});
+
+describe("a session", () => {
+  test("is refused before the agent is asked, where its directories lie in no mount", async () => {
+    await withAgent(newFs(), "2", async (agent) => {
+      for (const directories of [
+        { cwd: "/elsewhere" },
+        { cwd: "one" },
+        { cwd: at("../x") },
+        { cwd: `${ground.dir}x` },
+        { cwd: at("one"), additionalDirectories: ["/elsewhere"] },
+      ]) {
+        await expect(agent.newSession(directories)).rejects.toThrow("must be an absolute path in a mount");
+      }
+      const session = await agent.newSession({ cwd: at("one") });
+      // Those before would have counted.
+      expect(session).toMatch(/-1$/);
+    });
+  });
+
+  test("is nobody else's: of two agents, each reaches its own only", async () => {
+    const acp = newFs();
+    await withAgent(acp, "2", async (first) => {
+      await withAgent(acp, "1", async (second) => {
+        const one = await first.newSession({ cwd: at("one") });
+        const two = await second.newSession({ cwd: at("two") });
+        const path = at("one/file");
+        expect((await second.ask(two, READ, { sessionId: one, path })).error).toEqual({
+          code: -32002,
+          message: expect.any(String),
+          data: { sessionId: one },
+        });
+      });
+    });
+  });
+
+  test("of an id that is taken is refused, whichever agent names it", async () => {
+    const acp = newFs();
+    const first = connectAgent(acp, "2", "same");
+    const second = connectAgent(acp, "2", "same");
+    try {
+      await first.newSession({ cwd: at("one") });
+      await expect(second.newSession({ cwd: at("two") })).rejects.toThrow("of this id already");
+      const app = acp.app();
+      await acp.addSession(app, "mine", { cwd: at("one") });
+      await expect(acp.addSession(app, "mine", { cwd: at("one") })).rejects.toThrow("of this id already");
+      await expect(newFs().addSession(app, "x", { cwd: at("one") })).rejects.toThrow("not made here");
+    } finally {
+      await first.stop();
+      await second.stop();
+    }
+  });
+
+  test("is known after its agent has gone, until it is closed", async () => {
+    const acp = newFs();
+    const agent = await localAgent(acp, "s", { cwd: at("one") });
+    await agent.ask(WRITE, { path: at("one/new"), content: "x" });
+    agent.close();
+    expect(acp.modified("s")).toHaveLength(1);
+    await acp.undo("s");
+    expect(ground.names("one")).toEqual(["file"]);
+    await acp.closeSession("s");
+    expect(() => acp.modified("s")).toThrow("no such session");
+  });
+
+  test("is not opened with an agent that speaks another version", async () => {
+    const acp = newFs();
+    const peer = agentApp({ name: "later" }).onRequest("initialize", () => ({ protocolVersion: 2 }));
+    const { readable: toAgent, writable: fromHost } = new TransformStream();
+    const { readable: toHost, writable: fromAgent } = new TransformStream();
+    peer.connect({ readable: toAgent, writable: fromAgent });
+    const connection = acp.connect({ readable: toHost, writable: fromHost });
+    await expect(connection.newSession({ cwd: at("one") })).rejects.toThrow("version 2");
+    await connection.close();
+  });
+});
+
+describe("mounts", () => {
+  const found = async (mounts: readonly AcpMount[], cwd: string, path: string) => {
+    const agent = await localAgent(newFs(mounts), "s", { cwd });
+    return agent.ask(READ, { path });
+  };
+
+  test("have a prefix of their own, and the longest wins", async () => {
+    const mounts = [
+      { root: "r", prefix: "/a" },
+      { root: "temp", prefix: "/a/b" },
+    ];
+    ground.put("b/file", "of r");
+    await ground.adapter.invoke("file:write", { root: "temp", path: "file", content: "of temp" });
+    expect(await found(mounts, "/a", "/a/b/file")).toEqual({ result: { content: "of temp" } });
+    expect(await found(mounts, "/a", "/a//./one/file")).toEqual({ result: { content: "of one" } });
+    expect(await found(mounts, "/a/b", "/a/b/file")).toEqual({ result: { content: "of temp" } });
+    expect((await found(mounts, "/a/b", "/a/one/file")).error).toMatchObject(outside);
+    // What a mount covers is nobody's: not even a link leads there.
+    symlinkSync("../b/file", at("one/under"));
+    expect(await found(mounts, "/a", "/a/one/under")).toEqual({ result: { content: "of r" } });
+  });
+
+  test("at the top of everything", async () => {
+    expect(await found([{ root: "r", prefix: "/" }], "/one", "/one/file")).toEqual({ result: { content: "of one" } });
+  });
+
+  test.each([
+    [[], "at least one root"],
+    [[{ root: "none" }], "root 'none': it does not exist"],
+    [[{ root: "r", prefix: "relative" }], "no absolute path"],
+    [[{ root: "r", prefix: "/a/../b" }], "no absolute path"],
+    [
+      [
+        { root: "r", prefix: "/a" },
+        { root: "temp", prefix: "/a/" },
+      ],
+      "at one prefix",
+    ],
+  ] as const)("%j cannot be made", async (mounts, message) => {
+    await expect((async () => newFs(mounts).capabilities())()).rejects.toThrow(message);
+  });
+
+  test("say what can be done in them", async () => {
+    const capabilities = (mounts: AcpMount[]) => newFs(mounts).capabilities();
+    expect(await capabilities([{ root: "ro" }])).toEqual({
+      fs: { readTextFile: true, writeTextFile: false },
+      terminal: false,
+    });
+    expect(await capabilities([{ root: "ro" }, { root: "r" }])).toMatchObject({ fs: { writeTextFile: true } });
+    const agent = await localAgent(newFs([{ root: "ro", prefix: "/ro" }]), "s", { cwd: "/ro" });
+    expect((await agent.ask(WRITE, { path: "/ro/x", content: "" })).error).toMatchObject({ code: -32601 });
+    expect((await agent.ask(READ, { path: "/ro/x" })).error).toMatchObject({ code: -32002 });
+  });
+
+  test("of roots whose host path is not shown are below /venue-roots", async () => {
+    const { adapter } = ground;
+    const hidden = {
+      invoke: async (operation: string, input: unknown, context?: object) =>
+        operation === "file:roots"
+          ? { roots: [{ name: "r", path: "file://r/", kind: "host", readOnly: false }] }
+          : adapter.invoke(operation, input, context),
+    };
+    const agent = await localAgent(new AcpClientFs({ adapter: hidden, mounts: [{ root: "r" }] }), "s", {
+      cwd: "/venue-roots/r",
+    });
+    expect(await agent.ask(READ, { path: "/venue-roots/r/one/file" })).toEqual({ result: { content: "of one" } });
+    expect((await agent.ask(READ, { path: at("one/file") })).error).toMatchObject(outside);
+  });
+});

@@ -1,0 +1,269 @@
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { FileAdapterError } from "../../../src/core/errors.js";
+import type { ExecRequest, Sandbox, SandboxExit, SandboxProcess } from "../../../src/core/sandbox.js";
+import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import type { AcpAdapter, AcpOptions } from "../../../src/surfaces/acp/options.js";
+import { useGround } from "../../ops/ground.js";
+import { type LocalAgent, localAgent } from "./local.js";
+
+const ground = useGround({ roots: { other: { temp: true } } });
+const at = (path: string): string => join(ground.dir, path);
+
+/** A command that does what the test says. */
+interface FakeRun {
+  readonly request: ExecRequest;
+  readonly signal: AbortSignal | undefined;
+  output: string | Uint8Array;
+  kills: number;
+  exit(status: Partial<SandboxExit>): void;
+}
+
+let runs: FakeRun[];
+let refuse: (() => never) | undefined;
+let acp: AcpClientFs;
+let agent: LocalAgent;
+
+const sandbox = (available = true): Sandbox => ({
+  name: "none",
+  probe: async () => ({ available, network: false, realBinaries: false }),
+  run: () => {
+    throw new Error("not asked for");
+  },
+});
+
+const exec: AcpAdapter["exec"] = async (request, { signal }): Promise<SandboxProcess> => {
+  refuse?.();
+  let end: (exit: SandboxExit) => void = () => {};
+  const exited = new Promise<SandboxExit>((resolve) => {
+    end = resolve;
+  });
+  const run: FakeRun = {
+    request,
+    signal,
+    output: "",
+    kills: 0,
+    exit: (status) => end({ exitCode: 0, signal: null, timedOut: false, truncated: false, ...status }),
+  };
+  runs.push(run);
+  return {
+    started: Promise.resolve(),
+    exited,
+    output: () => {
+      const combined = typeof run.output === "string" ? Buffer.from(run.output) : run.output;
+      return { stdout: combined, stderr: Buffer.alloc(0), combined, truncated: combined.length > 5 };
+    },
+    kill: async () => {
+      run.kills++;
+      run.exit({ exitCode: null, signal: "SIGKILL" });
+      await exited;
+    },
+  };
+};
+
+const newFs = (options: Partial<AcpOptions> = {}, parts: Partial<AcpAdapter> = { exec }): AcpClientFs =>
+  new AcpClientFs({
+    adapter: { invoke: ground.adapter.invoke, ...parts },
+    mounts: [{ root: "r" }, { root: "other", prefix: "/other" }],
+    terminals: { sandbox: sandbox() },
+    ...options,
+  });
+
+beforeEach(async () => {
+  runs = [];
+  refuse = undefined;
+  acp = newFs();
+  agent = await localAgent(acp, "s", { cwd: at("work"), additionalDirectories: ["/other"] });
+});
+
+const create = (params: object = {}) => agent.ask("terminal/create", { command: "make", ...params });
+async function started(params: object = {}): Promise<{ id: string; run: FakeRun }> {
+  const { result, error } = await create(params);
+  expect(error).toBeUndefined();
+  const run = runs.at(-1);
+  if (run === undefined) throw new Error("nothing was run");
+  return { id: String(result?.["terminalId"]), run };
+}
+const ask = (method: string, terminalId: string) => agent.ask(`terminal/${method}`, { terminalId });
+const unknown = (terminalId: string) => ({
+  error: { code: -32002, message: expect.any(String), data: { terminalId } },
+});
+
+describe("a terminal", () => {
+  test("runs a command on the directories of its session", async () => {
+    const { run } = await started({ args: ["-j", "2"], env: [{ name: "MODE", value: "fast" }], cwd: at("work/sub") });
+    expect(run.request).toMatchObject({
+      argv: ["make", "-j", "2"],
+      cwd: at("work/sub"),
+      mounts: [
+        { root: "r", prefix: "work", at: at("work") },
+        { root: "other", at: "/other" },
+      ],
+      env: { MODE: "fast", LANG: "C.UTF-8", HOME: at("work/sub"), PATH: expect.stringContaining("/usr/bin") },
+      outputBytes: 1_048_576,
+      keep: "tail",
+      timeoutMs: 3_600_000,
+    });
+    expect((await started()).run.request).toMatchObject({ argv: ["make"], cwd: at("work") });
+    expect((await started({ cwd: null, args: null, env: null, outputByteLimit: null })).run.request.cwd).toBe(
+      at("work"),
+    );
+  });
+
+  test("answers with its output, and how it ended", async () => {
+    const { id, run } = await started();
+    run.output = "so far";
+    expect(await ask("output", id)).toEqual({ result: { output: "so far", truncated: true } });
+    const waiting = ask("wait_for_exit", id);
+    run.exit({ exitCode: 3 });
+    expect(await waiting).toEqual({ result: { exitCode: 3, signal: null } });
+    run.output = Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0xff]);
+    expect(await ask("output", id)).toEqual({
+      result: { output: "\ufeffa\ufffd", truncated: false, exitStatus: { exitCode: 3, signal: null } },
+    });
+    expect(await ask("wait_for_exit", id)).toEqual({ result: { exitCode: 3, signal: null } });
+  });
+
+  test("that is killed is still known, one that is released is not", async () => {
+    const { id, run } = await started();
+    expect(await ask("kill", id)).toEqual({ result: {} });
+    expect(await ask("wait_for_exit", id)).toEqual({ result: { exitCode: null, signal: "SIGKILL" } });
+    expect(await ask("release", id)).toEqual({ result: {} });
+    for (const method of ["output", "wait_for_exit", "kill", "release"])
+      expect(await ask(method, id)).toEqual(unknown(id));
+    const second = await started();
+    expect(await ask("release", second.id)).toEqual({ result: {} });
+    expect([run.kills, second.run.kills]).toEqual([2, 1]);
+  });
+
+  test("is another session's business no more than an invented one", async () => {
+    const { id } = await started();
+    const other = await localAgent(acp, "other", { cwd: at("work") });
+    for (const terminalId of [id, "term-0"]) {
+      expect(await other.ask("terminal/output", { terminalId })).toEqual(unknown(terminalId));
+    }
+  });
+
+  test.each([
+    [{ env: [{ name: "PATH", value: "/x" }] }],
+    [{ env: [{ name: "LD_PRELOAD", value: "/x" }] }],
+    [{ env: [{ name: "NODE_OPTIONS", value: "/x" }] }],
+    [{ env: [{ name: "A=B", value: "/x" }] }],
+    [{ env: [{ name: "", value: "/x" }] }],
+    [{ env: [{ name: "A", value: "\0" }] }],
+    [{ env: [{ name: "A" }] }],
+    [{ args: [1] }],
+    [{ args: "x" }],
+    [{ command: 1 }],
+    [{ command: "" }],
+    [{ command: "a\0b" }],
+    [{ args: ["a\0b"] }],
+    [{ outputByteLimit: -1 }],
+    [{ outputByteLimit: 1.5 }],
+    [{ cwd: "/etc" }],
+    [{ cwd: "work" }],
+    [{ cwd: `${"/x".repeat(3)}/../..` }],
+  ])("is not made with %j", async (params) => {
+    expect(await create(params)).toEqual({ error: expect.objectContaining({ code: -32602 }) });
+    expect(runs).toHaveLength(0);
+  });
+
+  test("keeps as much output as was asked for, and 10 MB at most", async () => {
+    expect((await started({ outputByteLimit: 5 })).run.request.outputBytes).toBe(5);
+    expect((await started({ outputByteLimit: 2 ** 40 })).run.request.outputBytes).toBe(10_485_760);
+  });
+
+  test("is one of eight that run at once", async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, () => create()));
+    expect(all.filter(({ error }) => error?.code === -32602)).toHaveLength(2);
+    runs[0]?.exit({});
+    await ask("wait_for_exit", String(all[0]?.result?.["terminalId"]));
+    expect((await create()).error).toBeUndefined();
+  });
+
+  test("that ended long ago is forgotten first", async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 34; index++) {
+      const { id, run } = await started();
+      run.exit({});
+      await ask("wait_for_exit", id);
+      ids.push(id);
+    }
+    expect(await ask("output", String(ids[0]))).toEqual(unknown(String(ids[0])));
+    expect((await ask("output", String(ids.at(-1)))).error).toBeUndefined();
+  });
+
+  test("waits no longer than its request", async () => {
+    const { id } = await started();
+    const cancelling = new AbortController();
+    const waiting = agent.ask("terminal/wait_for_exit", { terminalId: id }, { cancellationSignal: cancelling.signal });
+    cancelling.abort();
+    expect(await waiting).toEqual({ error: { code: -32800, message: "Request cancelled" } });
+    expect(await ask("output", id)).toEqual({ result: { output: "", truncated: false } });
+  });
+
+  test("goes with its agent, and with its session", async () => {
+    const { run } = await started();
+    const second = await localAgent(acp, "second", { cwd: at("work") });
+    await second.ask("terminal/create", { command: "make" });
+    await acp.closeSession("second");
+    expect(runs.at(-1)?.kills).toBe(1);
+    expect(run.kills).toBe(0);
+    agent.close();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(run.kills).toBe(1);
+  });
+
+  test("is not made where exec refuses", async () => {
+    refuse = () => {
+      throw new FileAdapterError("CAPABILITY_DENIED", "text", {
+        required: { with: "file://r/", can: "exec/run" },
+        have: [],
+        denied_by: ["agent_caps"],
+      });
+    };
+    expect(await create()).toEqual({
+      error: {
+        code: -32003,
+        message: "Permission denied",
+        data: { required: { with: "file://r/", can: "exec/run" }, held: [] },
+      },
+    });
+  });
+});
+
+describe("approval of a command", () => {
+  test("is asked before it is run, and kept apart from that of writes", async () => {
+    const asked: unknown[] = [];
+    acp = newFs({
+      approve: ({ signal, ...request }) => {
+        asked.push(request);
+        return request.kind === "terminal" ? "reject_always" : "allow";
+      },
+    });
+    agent = await localAgent(acp, "s", { cwd: at("work") });
+    const rejected = { error: { code: -32003, message: "Rejected", data: { path: at("work"), reason: "rejected" } } };
+    expect(await create({ args: ["all"], env: [{ name: "A", value: "b" }] })).toEqual(rejected);
+    expect(await create()).toEqual(rejected);
+    expect(await agent.ask("fs/write_text_file", { path: at("work/x"), content: "" })).toEqual({ result: {} });
+    expect(runs).toHaveLength(0);
+    expect(asked).toEqual([
+      { kind: "terminal", sessionId: "s", command: "make", args: ["all"], env: { A: "b" }, path: at("work") },
+      expect.objectContaining({ kind: "write" }),
+    ]);
+  });
+});
+
+describe("terminals are offered", () => {
+  test("only with a sandbox that works, an adapter that runs, and the right to", async () => {
+    const terminal = async (acpFs: AcpClientFs) => (await acpFs.capabilities()).terminal;
+    expect(await terminal(newFs())).toBe(true);
+    expect(await terminal(newFs({ terminals: { sandbox: sandbox(false) } }))).toBe(false);
+    expect(await terminal(newFs({}, {}))).toBe(false);
+    const rights = (holds: boolean) => () => ({ allows: () => holds });
+    expect(await terminal(newFs({}, { exec, rights: rights(false) }))).toBe(false);
+    expect(await terminal(newFs({}, { exec, rights: rights(true) }))).toBe(true);
+    const none = await localAgent(newFs({}, {}), "s", { cwd: at("work") });
+    expect((await none.ask("terminal/create", { command: "x" })).error).toMatchObject({ code: -32601 });
+  });
+});
