@@ -21,7 +21,9 @@ describe.each(SDKS)("an agent on SDK %s writes", (sdk) => {
     session = await agent.newSession({ cwd: ground.dir });
   });
   afterAll(() => agent.stop());
-  beforeEach(() => audit.splice(0));
+  beforeEach(() => {
+    audit.splice(0);
+  });
 
   const write = (path: string, content: unknown) =>
     agent.ask(session, "fs/write_text_file", { path: join(ground.dir, path), content });
