@@ -27,7 +27,7 @@ import { ScanPool } from "./search/scan-pool.js";
 
 export type FileOperationName = keyof FileInputs & keyof FileOutputs;
 
-/** The file adapter: nine operations on jailed roots. */
+/** The file adapter: operations on jailed roots. */
 export interface FileAdapter extends Adapter {
   readonly name: "file";
   /** What an operator should know about the roots; it may hold host paths. */
@@ -100,7 +100,7 @@ export interface AdapterParts {
 }
 
 const NAME = "file";
-const DESCRIPTION = "Files in jailed roots: list, tree, read, stat, write, append, mkdir, delete.";
+const DESCRIPTION = "Files in jailed roots: list, search, read, edit, write, move, copy, delete.";
 
 /** Puts the adapter together: roots, operations, authority. @param config checked and complete @throws RootsError */
 export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<HostedFileAdapter> {

@@ -64,7 +64,7 @@ export interface FileAdapterAuth {
 }
 
 /**
- * Opens roots and gives the nine file operations on them.
+ * Opens roots and gives the file operations on them.
  *
  * The caller of `invoke` is the operator unless the context names one: pass `caps` to narrow an agent, `signal` to
  * cancel. Relative paths are relative to the current directory.
