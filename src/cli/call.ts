@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/errors.js";
 import type { VenueConfig } from "../config/types.js";
+import { errorCodeOf } from "../core/error-output.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { Log } from "../core/log.js";
 import { internalError } from "../core/texts.js";
@@ -12,9 +13,12 @@ import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { maxMessageBytes } from "./message-size.js";
 import { ownCaller } from "./own-caller.js";
+import { findProfile } from "./profile.js";
 
 /** What names one of our file operations, in either way: nothing else needs to be there for it. */
 const FILE_OPERATION = /^\/?(?:file:|v\/ops\/file\/)/;
+/** What may name a tool of a profile. */
+const ADAPTER = /^\/?(?:v\/ops\/([^/]+)\/|([^:/]+):)/;
 /** What stands for standard input. */
 const STDIN = "-";
 
@@ -22,22 +26,28 @@ const STDIN = "-";
 export async function call(command: Extract<Command, { name: "call" }>, context: CommandContext): Promise<number> {
   const isOnStdin = command.input === STDIN;
   const given = isOnStdin ? undefined : parseInput(command.input, QUOTE);
-  const config = loadOneConfig(command.source, context.cwd);
+  const loaded = loadOneConfig(command.source, context.cwd);
+  const [, byPath, byName] = ADAPTER.exec(command.operation) ?? [];
+  const profile = byPath ?? byName ?? "";
+  const bound = findProfile(loaded, profile);
+  const config = bound ?? loaded;
   const caps = loadCaps(command.capsFile);
   const caller = await ownCaller(command.caller, config, context);
   const input = isOnStdin ? await inputFrom(context.stdin, config) : given;
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
   const log = openConfiguredLog(config, context.stderr);
-  const filesOnly = FILE_OPERATION.test(command.operation);
-  const venue = await openVenue(config, { listens: false, env: context.env, log, filesOnly, ...caller });
+  const filesOnly = bound !== undefined || FILE_OPERATION.test(command.operation);
+  const narrow = { filesOnly, profile: bound && profile };
+  const venue = await openVenue(config, { listens: false, env: context.env, log, ...narrow, ...caller });
   try {
     const operation = venue.host.catalogue.resolve(command.operation)?.operation.metadata.name ?? command.operation;
     const own = venue.ownContext();
     const narrowed = { ...own, signal: stop.signal, ...(caps === undefined ? {} : { caps }) };
     const job = venue.host.run({ operation, input, caller: own.callerDID ?? venue.host.did, context: narrowed });
-    await print(context, `${outputJson(await job.result, log)}\n`);
-    return EXIT.ok;
+    const output = await job.result;
+    await print(context, `${outputJson(output, log)}\n`);
+    return errorCodeOf(output) === undefined ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     const { message, code, data } = error;

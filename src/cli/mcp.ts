@@ -6,6 +6,7 @@ import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { maxMessageBytes } from "./message-size.js";
 import { ownCaller } from "./own-caller.js";
+import { withProfile } from "./profile.js";
 import { warn } from "./warn.js";
 
 /** `venue-files mcp`: serves MCP on standard input and output until the client goes. */
@@ -14,15 +15,17 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   const loaded = loadOneConfig(command.source, context.cwd);
   if (loaded.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
   const mcpConfig = command.tools === undefined ? loaded.mcp : { ...loaded.mcp, tools: command.tools };
-  const config = { ...loaded, mcp: mcpConfig };
+  const { profile } = command;
+  const own = { ...loaded, mcp: mcpConfig };
+  const config = profile === undefined ? own : { ...withProfile(own, profile), mcp: mcpConfig };
   const caps = loadCaps(command.capsFile);
   const caller = await ownCaller(command.caller, config, context);
   const stopped = context.untilStopped();
   const log = openConfiguredLog(config, stderr);
-  const filesOnly = config.mcp.includeAdapters?.every((name) => name === "file") ?? true;
+  const filesOnly = profile !== undefined || (config.mcp.includeAdapters?.every((name) => name === "file") ?? true);
   const [venue, { serveMcpStdio }] = await Promise.all([
     import("../venue/open-venue.js").then(({ openVenue }) =>
-      openVenue(config, { listens: false, env, log, filesOnly, ...caller }),
+      openVenue(config, { listens: false, env, log, filesOnly, profile, ...caller }),
     ),
     import("../surfaces/mcp/stdio.js"),
   ]);
@@ -30,7 +33,7 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
   const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
   try {
-    const served = serveMcpStdio(venue.mcpHost(caps), {
+    const served = serveMcpStdio(venue.mcpHost(caps, profile), {
       ...{ input: stdin, output: stdout, onError },
       maxMessageBytes: maxMessageBytes(config),
     });

@@ -12,7 +12,7 @@ export interface JsonSchema {
   /** The value can be a secret, so no message shows anything of it. */
   readonly writeOnly?: boolean;
   readonly type?: "object" | "array" | "string" | "integer" | "boolean";
-  readonly const?: boolean | string;
+  readonly const?: boolean | string | null;
   readonly enum?: readonly (string | boolean)[];
   readonly minimum?: number;
   readonly maximum?: number;

@@ -8,7 +8,6 @@ import type { KeyPath } from "./key-path.js";
 const LATER_KEYS: readonly (readonly string[])[] = [
   "file.roots.*.grep",
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
-  "profiles.*",
 ].map((key) => key.split("."));
 
 /**

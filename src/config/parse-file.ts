@@ -19,6 +19,8 @@ export interface FileParseOptions {
 const FILE: JsonSchema = { $ref: "#/$defs/file" };
 const ROOT: JsonSchema = { $ref: "#/$defs/root" };
 
+/** Name of the root that is there where none is configured. */
+export const DEFAULT_ROOT = "tmp";
 const TEMP_QUOTA = { bytes: 2 ** 30 };
 
 /** A root that passed the schema. */
@@ -71,7 +73,7 @@ export function joinRoots(configured: CheckedFile["roots"], extra: CheckedFile["
 
 /** The final form of a file adapter's part in which there is no problem. */
 export function completeFile(place: Place, file: CheckedFile): FileConfig {
-  const given = Object.keys(file.roots).length > 0 ? file.roots : { tmp: parseRoot(place, { temp: true }) };
+  const given = Object.keys(file.roots).length > 0 ? file.roots : { [DEFAULT_ROOT]: parseRoot(place, { temp: true }) };
   const roots: Record<string, RootConfig> = Object.create(null);
   for (const [name, root] of Object.entries(given)) {
     const checked = typeof root === "string" ? parseRoot(place, { path: root }) : root;

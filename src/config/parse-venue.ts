@@ -6,9 +6,10 @@ import { warnOfDrives } from "./drive-checks.js";
 import { fitMcp } from "./fit-mcp.js";
 import { warnOfIdleRights } from "./idle-rights.js";
 import type { JsonSchema } from "./json-schema.js";
-import { completeFile, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
+import { completeFile, DEFAULT_ROOT, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
+import { canonicalPrefix, checkProfiles } from "./profile-checks.js";
 import { takeReferenceKeys } from "./reference-keys.js";
-import type { AuthConfig, StorageConfig, VenueConfig } from "./types.js";
+import type { AuthConfig, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
 import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 
 /** What reading a venue's config depends on. */
@@ -38,6 +39,7 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
   const mcp = fitMcp(venue, draft, rest);
   const filePlace = below(venue, "file");
   const extraRoots = parseExtraRoots(filePlace, draft.file?.roots, options);
+  checkProfiles(venue, draft, rootNames(draft, extraRoots));
   return {
     place: venue,
     draft,
@@ -58,13 +60,20 @@ function parseDraft(checked: unknown): DraftVenue {
   return (checked ?? {}) as DraftVenue;
 }
 
+/** `undefined`: they are not all known. */
+function rootNames({ file }: DraftVenue, extraRoots: object): readonly string[] | undefined {
+  if (file?.roots === undefined) return undefined;
+  const names = [...Object.keys(file.roots), ...Object.keys(extraRoots)];
+  return names.length === 0 ? [DEFAULT_ROOT] : names;
+}
+
 /** A draft of which no part was wrong is the whole. */
 function parseChecked(draft: DraftVenue): CheckedVenue {
   return draft as CheckedVenue;
 }
 
 /** Gives texts that can be written in several ways the one form that others rely on. */
-function normalise({ seed, baseUrl, auth, corsOrigins, storage, ...others }: Omit<CheckedVenue, "file">) {
+function normalise({ seed, baseUrl, auth, corsOrigins, storage, profiles, ...others }: Omit<CheckedVenue, "file">) {
   const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
   return {
     ...others,
@@ -74,12 +83,18 @@ function normalise({ seed, baseUrl, auth, corsOrigins, storage, ...others }: Omi
     corsOrigins:
       corsOrigins === "*" ? corsOrigins : corsOrigins.map(normaliseOrigin).filter((origin) => origin !== undefined),
     storage: normaliseStorage(storage),
+    profiles: Object.fromEntries(Object.entries(profiles).map(([name, one]) => [name, normaliseProfile(one)])),
   };
 }
 
 function normaliseToken(token: AuthConfig["tokens"][number]): AuthConfig["tokens"][number] {
   const { sha256 } = token.token;
   return sha256 === undefined ? token : { ...token, token: { sha256: sha256.toLowerCase() } };
+}
+
+function normaliseProfile({ prefix, ...profile }: ProfileConfig): ProfileConfig {
+  const canonical = prefix === undefined ? undefined : canonicalPrefix(prefix);
+  return canonical === undefined ? profile : { ...profile, prefix: canonical };
 }
 
 function normaliseStorage({ path }: CheckedVenue["storage"]): StorageConfig {

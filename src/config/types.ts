@@ -1,5 +1,6 @@
 import type { Capability } from "../core/capability.js";
 import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
+import type { ShellConfig } from "../core/sandbox.js";
 
 /** What a text read over MCP returns, and how much at most. */
 export interface McpConfig {
@@ -130,6 +131,20 @@ export interface DrivesConfig {
   readonly limits: DriveLimits;
 }
 
+/** Tools of another system on one root. */
+export interface ProfileConfig {
+  readonly profile: "jettson" | "everruns";
+  readonly root: string;
+  /** Canonical, without leading or trailing slash. Absent: the whole root. */
+  readonly prefix?: string;
+  /** `null`: none. Absent: the profile's own. */
+  readonly alias?: string | null;
+  readonly variant?: "strict";
+  readonly onStale?: "reject";
+  /** Absent: no shell tool. */
+  readonly shell?: ShellConfig;
+}
+
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 /** Configuration of a venue: checked, complete and deeply frozen. */
@@ -171,6 +186,8 @@ export interface VenueConfig {
   readonly metrics: "operator" | "public" | false;
   readonly file: FileConfig;
   readonly drives: DrivesConfig;
+  /** By the names of their adapters. */
+  readonly profiles: Readonly<Record<string, ProfileConfig>>;
   /** One line each, for the log at start. */
   readonly warnings: readonly string[];
 }
@@ -210,6 +227,11 @@ export interface FileConfigInput {
   readonly limits?: Partial<ConfiguredLimits>;
 }
 
+/** A profile as an embedder or a config file writes it. */
+export interface ProfileConfigInput extends Omit<ProfileConfig, "shell"> {
+  readonly shell?: Partial<Omit<ShellConfig, "limits">> & { readonly limits?: Partial<ShellConfig["limits"]> };
+}
+
 /** What an embedder, or a config file, writes to configure a venue; every key has a default. */
 export interface VenueConfigInput {
   readonly name?: string;
@@ -239,6 +261,7 @@ export interface VenueConfigInput {
   readonly log?: Partial<VenueConfig["log"]>;
   readonly metrics?: "operator" | "public" | false;
   readonly file?: FileConfigInput;
+  readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;
   readonly drives?: Partial<Omit<DrivesConfig, "limits">> & { readonly limits?: Partial<DriveLimits> };
 }
 

@@ -111,7 +111,7 @@ export interface OperationMetadata {
   /** Why it is in no list now, although a call may name it; absent, or it gives nothing: it is in all of them. */
   readonly unavailable?: () => string | undefined;
   /** What a model reads of an output that tells of a failure. Default: the output as JSON. */
-  renderError?(output: JsonObject): string;
+  renderError?(output: unknown): string;
   /** Present when the answer has a body or a long list: such answers go to a model by this, not as structured content. */
   render?(output: unknown, input: unknown): Rendering;
 }
@@ -120,6 +120,8 @@ export interface OperationMetadata {
 export interface Adapter {
   readonly name: string;
   readonly description: string;
+  /** What a model is told of the operations as a whole, where they are offered alone. */
+  readonly instructions?: string;
   readonly operations: readonly OperationMetadata[];
   /** @throws FileAdapterError for every failure */
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;

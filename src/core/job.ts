@@ -23,6 +23,7 @@ export interface JobRecord {
   readonly input: unknown;
   readonly output?: unknown;
   readonly error?: string;
+  /** Also beside an output that tells of a failure. */
   readonly errorCode?: string;
   readonly errorData?: unknown;
 }

@@ -28,7 +28,7 @@ export interface ProfileInstance {
   /** Runs a tool; a failure of its own is a value too. @throws UNKNOWN_OPERATION for a name that is no tool's */
   call(name: string, args: unknown, context?: SurfaceContext): Promise<JsonObject>;
   /** What a model reads of a failure. */
-  renderError(value: JsonObject): string;
+  renderError(value: unknown): string;
   /** Present where the profile has files of the host application. @throws FileAdapterError */
   readonly seed?: (files: readonly SeedFile[]) => Promise<void>;
 }

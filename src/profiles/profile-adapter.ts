@@ -1,4 +1,4 @@
-import type { Adapter, OperationMetadata } from "../core/adapter.js";
+import type { Adapter, JsonObject, OperationMetadata } from "../core/adapter.js";
 import { unknownOperation } from "../core/texts.js";
 import type { ProfileInstance } from "./create-profile.js";
 import type { ProfileTool } from "./profile.js";
@@ -9,6 +9,7 @@ export function profileAdapter(name: string, instance: ProfileInstance): Adapter
   return {
     name,
     description: instance.profile.description,
+    instructions: instance.profile.instructions,
     operations: [...instance.known.values()].map((tool) => describe(name, tool, instance)),
     async invoke(operation, input, context) {
       if (!operation.startsWith(prefix)) throw unknownOperation(operation);
@@ -24,10 +25,17 @@ function describe(name: string, tool: ProfileTool, instance: ProfileInstance): O
   return {
     // Two instances of a profile may be offered side by side.
     ...{ name: `${name}:${tool.name}`, toolName: `${name}_${tool.name}` },
-    ...{ title, description, ability, changes, annotations, input, output, hidden },
+    ...{ title, description, ability, changes, annotations, input, hidden },
+    output: orFailure(output),
     ...(hiddenOutput === undefined ? {} : { hiddenOutput }),
     ...(unavailable === undefined ? {} : { unavailable }),
     ...(render === undefined ? {} : { render: render.bind(tool) }),
     renderError: (value) => instance.renderError(value),
   };
+}
+
+/** The schema of a result, or of what stands in its place. */
+function orFailure({ properties }: JsonObject): JsonObject {
+  const fields = typeof properties === "object" ? properties : {};
+  return { type: "object", properties: { ...fields, error: { type: "string" } } };
 }

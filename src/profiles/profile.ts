@@ -54,7 +54,7 @@ export interface OpenProfile {
   /** What the tool answers in place of a result. */
   errorValue(text: string, tool: string): JsonObject;
   /** The same for a model, where that is another text than the value as JSON. */
-  renderError?(value: JsonObject): string;
+  renderError?(value: unknown): string;
   /** Puts files there for the host application. */
   seed?(files: readonly SeedFile[], root: BoundRoot): Promise<void>;
 }

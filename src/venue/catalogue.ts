@@ -35,7 +35,7 @@ export interface Catalogue {
   resolve(reference: string): ResolvedOperation | undefined;
   /** Finds an operation by its dispatch name alone, `file:read`. */
   named(name: string): HostedOperation | undefined;
-  /** In the order of registration. */
+  /** Those that are offered, in the order of registration. */
   list(): readonly HostedOperation[];
 }
 
@@ -89,7 +89,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       return operation === undefined ? byAsset(reference) : { operation };
     },
     named: (name) => byName.get(name),
-    list: () => [...byName.values()],
+    list: () => [...byName.values()].filter(({ metadata }) => metadata.unavailable?.() === undefined),
   };
 }
 

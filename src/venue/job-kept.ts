@@ -57,7 +57,7 @@ export class KeptJob implements RecordedJob {
   finish(outcome: Outcome, updated: number): JobRecord {
     const { id, op, name, operation, created, caller, input } = this.#record;
     const common = { id, op, name, operation, status: outcome.status, created, updated, caller, input };
-    this.#record = outcome.status === "COMPLETE" ? { ...common, output: outcome.output } : { ...common, ...outcome };
+    this.#record = { ...common, ...outcome };
     return this.#record;
   }
 

@@ -1,5 +1,7 @@
+import { errorCodeOf } from "../core/error-output.js";
 import type { FileAdapterError } from "../core/errors.js";
 import type { JobRecord, Submission } from "../core/job.js";
+import { aborted } from "../core/texts.js";
 import type { HostedOperation } from "./catalogue.js";
 import { estimateBytes } from "./record-size.js";
 
@@ -35,6 +37,18 @@ export function failure(fault: FileAdapterError, id: string): Outcome {
   if (fault.code === "ABORTED") return { status: "CANCELLED", error: `Job cancelled: ${id}`, errorCode: fault.code };
   const outcome: Outcome = { status: "FAILED", error: fault.message, errorCode: fault.code };
   return Object.keys(fault.data).length === 0 ? outcome : { ...outcome, errorData: fault.data };
+}
+
+/** The end of a job with an output, which may tell of a failure; one that was cancelled is so in any case. */
+export function answered(
+  output: unknown,
+  hidden: readonly string[] | undefined,
+  { id, aborted: wasAborted }: { readonly id: string; readonly aborted: boolean },
+): Outcome {
+  const errorCode = errorCodeOf(output);
+  if (errorCode === "ABORTED" && wasAborted) return failure(aborted(), id);
+  const kept = hidden === undefined ? output : hide(output, hidden);
+  return { status: "COMPLETE", output: kept, ...(errorCode === undefined ? {} : { errorCode }) };
 }
 
 /** Estimates what a finished record keeps in memory, in bytes. */

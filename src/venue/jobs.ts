@@ -19,7 +19,7 @@ import type { Catalogue, HostedOperation } from "./catalogue.js";
 import { JobCallers } from "./job-callers.js";
 import { createJobIds } from "./job-id.js";
 import { KeptJob } from "./job-kept.js";
-import { failure, hide, type Outcome, recordBytes, startRecord } from "./job-record.js";
+import { answered, failure, type Outcome, recordBytes, startRecord } from "./job-record.js";
 import { JobRetention, type RetentionLimits } from "./job-retention.js";
 import type { JobRun } from "./job-run.js";
 import { RunningJobs } from "./job-running.js";
@@ -230,9 +230,7 @@ class JobStore implements Jobs {
       this.#end(run, failure(fault, run.id));
       throw fault;
     }
-    const { hiddenOutput } = operation.metadata;
-    const kept = hiddenOutput === undefined ? output : hide(output, hiddenOutput);
-    this.#end(run, { status: "COMPLETE", output: kept });
+    this.#end(run, answered(output, operation.metadata.hiddenOutput, run));
     return output;
   }
 

@@ -31,18 +31,15 @@ const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "dlfs", "driv
 /**
  * MCP as one caller sees it.
  * @param who a caller of the venue; or what the calls of whoever started it have in common
+ * @param profile adapter whose tools alone are offered, under their own names
  */
-export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext): McpHost {
+export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, profile?: string): McpHost {
   const { config, host, resolveAsset } = parts;
-  const { mcp, jobs, file } = config;
-  const offered = offeredBy(parts);
-  // Where every operation ends earlier by itself, nobody needs to watch the time.
-  const areOurs = offered.every(({ adapter: { name } }) => name === parts.files.name || UNLESS_NAMED.has(name));
+  const { mcp } = config;
+  const offer = profile === undefined ? offerOfAll(parts) : offerOfProfile(parts, profile);
   return {
     serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
-    instructions: INSTRUCTIONS,
-    tools: offered.map(({ adapter, metadata }) => (adapter.name === parts.files.name ? briefTool(metadata) : metadata)),
-    maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
+    ...offer,
     logInternal: parts.logInternal,
     submit({ operation, input, ucans }, signal) {
       const common: SurfaceContext = {
@@ -62,6 +59,31 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext): Mc
   };
 }
 
+type Offer = Pick<McpHost, "instructions" | "tools" | "maxWaitMs">;
+
+function offerOfAll(parts: McpParts): Offer {
+  const { jobs, file, profiles } = parts.config;
+  const offered = offeredBy(parts);
+  const isOurs = (name: string) => name === parts.files.name || UNLESS_NAMED.has(name) || Object.hasOwn(profiles, name);
+  // Where every operation ends earlier by itself, nobody needs to watch the time.
+  const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
+  return {
+    instructions: INSTRUCTIONS,
+    tools: offered.map(({ adapter, metadata }) => (adapter.name === parts.files.name ? briefTool(metadata) : metadata)),
+    maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
+  };
+}
+
+/** As the other system offers them: its agents know names and texts. */
+function offerOfProfile({ host }: McpParts, profile: string): Offer {
+  const adapter = host.catalogue.adapters.find(({ name }) => name === profile);
+  const tools = (adapter?.operations ?? []).map((tool) => ({
+    ...tool,
+    toolName: tool.name.slice(profile.length + 1),
+  }));
+  return { instructions: adapter?.instructions ?? "", tools, maxWaitMs: undefined };
+}
+
 /** Tokens that go with every call, and those of one. What is no list stays what it is, and is refused as such. */
 function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
   if (given === undefined) return own === undefined ? {} : { ucans: own };
@@ -72,7 +94,8 @@ function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
 function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
   const { includeAdapters, includePathPrefixes, tools } = config.mcp;
   const writable = files.roots.some((root) => !root.readOnly);
-  const isIncluded = (name: string) => includeAdapters?.includes(name) ?? !UNLESS_NAMED.has(name);
+  const isExtra = (name: string) => UNLESS_NAMED.has(name) || Object.hasOwn(config.profiles, name);
+  const isIncluded = (name: string) => includeAdapters?.includes(name) ?? !isExtra(name);
   return host.catalogue
     .list()
     .filter(

@@ -1,18 +1,17 @@
 import { assembleAdapter, type HostedFileAdapter } from "../adapter.js";
 import type { AuditSink } from "../audit/record.js";
 import { teeSink } from "../audit/tee.js";
-import { ConfigError } from "../config/errors.js";
 import { isLoopbackListener } from "../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../config/types.js";
 import type { SurfaceContext } from "../core/adapter.js";
 import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
-import { RootsError } from "../roots/open.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { type Access, closedAccess } from "./access.js";
 import type { VenueAssets } from "./assets.js";
 import { capabilityRulesOf } from "./capabilities.js";
 import { type Closable, closeBackwards } from "./close-backwards.js";
+import { asConfigError, preparing } from "./config-fault.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { httpOptions } from "./http-options.js";
 import { createMcpHost, type McpParts } from "./mcp-host.js";
@@ -20,6 +19,7 @@ import type { VenueMetrics } from "./metrics.js";
 import { openAssets, openAudit, openTickets } from "./open-parts.js";
 import { type OwnCaller, ownContext } from "./own-caller.js";
 import { type PlugIn, plugIn } from "./plug-in.js";
+import { openProfiles } from "./profiles.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 import type { VenueTickets } from "./tickets.js";
 import { createVenueHost, type VenueHost } from "./venue.js";
@@ -33,8 +33,11 @@ export interface OpenVenue {
   readonly log: Log;
   /** Hosts somebody else's adapter beside our own; it is closed with the venue. @throws Error when its names are taken */
   register(adapter: PlugIn): void;
-  /** MCP for whoever started the venue, whom `caps` may narrow. @throws Error when MCP is switched off */
-  mcpHost(caps?: unknown): McpHost;
+  /**
+   * MCP for whoever started the venue, whom `caps` may narrow. @throws Error when MCP is switched off
+   * @param profile adapter whose tools alone are offered, under their own names
+   */
+  mcpHost(caps?: unknown, profile?: string): McpHost;
   /** What the calls of whoever started the venue have in common. */
   ownContext(): SurfaceContext;
   /** Makes changed roots, public rights and static tokens ready. @throws ConfigError, and then nothing has changed */
@@ -59,6 +62,8 @@ export interface OpenVenueOptions {
   readonly caller?: OwnCaller;
   /** Without listening, for the operator: only file operations will be called, which takes neither key nor proofs. */
   readonly filesOnly?: boolean;
+  /** The one profile that is opened; absent: all, but none with `filesOnly`. */
+  readonly profile?: string | undefined;
 }
 
 /** How long running jobs get to end when the venue closes. */
@@ -74,17 +79,6 @@ export async function openVenue(config: VenueConfig, options: OpenVenueOptions):
     throw asConfigError(error);
   }
 }
-
-function preparing<T>(prepare: () => T): T {
-  try {
-    return prepare();
-  } catch (error) {
-    throw asConfigError(error);
-  }
-}
-
-const asConfigError = (error: unknown): unknown =>
-  error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
 
 class VenueOpener {
   readonly #config: VenueConfig;
@@ -120,6 +114,7 @@ class VenueOpener {
     });
     const venue = this.#venue({ access, assets, adapter, host, sink, tickets });
     await this.#hostOwnOperations(venue, sink);
+    await this.#hostProfiles(venue);
     return venue;
   }
 
@@ -225,6 +220,11 @@ class VenueOpener {
     for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }
 
+  async #hostProfiles({ adapter: files, host }: OpenVenue): Promise<void> {
+    const parts = { files, profiles: this.#config.profiles, options: this.#options, logInternal: this.#logInternal };
+    for (const adapter of await openProfiles(parts)) host.catalogue.add(this.#keep(adapter));
+  }
+
   #venue(parts: {
     access: Access;
     assets: VenueAssets;
@@ -252,10 +252,10 @@ class VenueOpener {
         // Closed after the venue, which may be running its operations until then.
         opened.splice(opened.indexOf(host), 0, hosted);
       },
-      mcpHost: (caps) => {
+      mcpHost: (caps, profile) => {
         if (!hasMcp(config)) throw new Error("MCP is switched off");
         const narrowed = caps === undefined ? {} : { caps };
-        return createMcpHost(this.#mcpParts({ config, ...parts }), { ...own(), ...narrowed });
+        return createMcpHost(this.#mcpParts({ config, ...parts }), { ...own(), ...narrowed }, profile);
       },
       ownContext: own,
       prepareReload(next) {

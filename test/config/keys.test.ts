@@ -48,7 +48,6 @@ describe("an unknown key is named with its full path and the nearest valid key",
     const value = {
       prot: 80,
       seed: "00",
-      profiles: {},
       webdav: true,
       hostname: 5,
       jobs: { ttlMs: "1h", nothing: 1 },
@@ -60,7 +59,6 @@ describe("an unknown key is named with its full path and the nearest valid key",
     expect([...venueProblems(value, options)].sort()).toEqual(
       [
         "Unknown config key 'prot' - did you mean 'port'?",
-        "not supported yet: 'profiles'",
         "'seed' must be 64 hex digits",
         "'webdav' is not supported by this venue",
         "'hostname' must be a host name or an IP address, not 5",
@@ -78,7 +76,6 @@ describe("an unknown key is named with its full path and the nearest valid key",
 
 describe("a key that comes later is refused as such, whatever its value", () => {
   const later = [
-    "profiles.coder",
     "file.roots.notes.grep",
     ...["file.roots.notes.journal", "file.roots.notes.journalQuota", "file.roots.notes.trash"],
   ];
@@ -88,18 +85,11 @@ describe("a key that comes later is refused as such, whatever its value", () => 
     }
   });
 
-  test.each(["profiles"])("%s, also when nothing of the specification is in it", (keyPath) => {
-    for (const value of [{}, null, "memory"]) {
-      expect(venueProblems(at(keyPath, value))).toEqual([`not supported yet: '${keyPath}'`]);
-    }
-  });
-
   test("each of several, wherever they stand", () => {
-    const profiles = { coder: {} };
-    const roots = { docs: { path: "docs", grep: "re2js" } };
-    expect([...venueProblems({ profiles, file: { roots } })].sort()).toEqual([
+    const roots = { docs: { path: "docs", grep: "re2js" }, notes: { path: "notes", trash: true } };
+    expect([...venueProblems({ file: { roots } })].sort()).toEqual([
       "not supported yet: 'file.roots.docs.grep'",
-      "not supported yet: 'profiles.coder'",
+      "not supported yet: 'file.roots.notes.trash'",
     ]);
   });
 

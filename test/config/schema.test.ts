@@ -33,7 +33,7 @@ function usedPaths(value: unknown, prefix: readonly string[] = []): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => usedPaths(item, prefix));
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => {
-    const path = [...prefix, prefix.join(".") === "file.roots" ? "*" : key];
+    const path = [...prefix, ["file.roots", "profiles"].includes(prefix.join(".")) ? "*" : key];
     return [path.join("."), ...usedPaths(member, path)];
   });
 }
@@ -128,6 +128,10 @@ describe("schemas/config.json", () => {
         ...under("auth.ucan", "maxLifetime", "allowNoExpiry", "acceptUnversionedCovia", "revocations"),
         ...under("auth.tokens", "name", "did", "caps", "caps.with", "caps.can"),
         ...under("auth.tokens.token", "env", "file", "sha256"),
+        ...["profiles", ...under("profiles.*", "profile", "root", "prefix", "alias", "variant", "onStale")],
+        ...under("profiles.*.shell", "driver", "network", "uid", "gid", "scratchBytes", "unsafe"),
+        ...under("profiles.*.shell.extraMounts", "path", "at"),
+        ...under("profiles.*.shell.limits", "nproc", "fsize", "data", "nofile", "core"),
         ...under("rateLimit", "perSecond", "burst"),
         ...under("storage", "content", "path"),
         ...under("assets", "maxTotalBytes", "write"),

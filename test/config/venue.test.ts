@@ -36,6 +36,7 @@ describe("an empty config", () => {
       audit: { maxBytes: 67_108_864, keep: 5 },
       log: { level: "info" },
       metrics: "operator",
+      profiles: {},
       file: {
         roots: {
           tmp: {
@@ -118,6 +119,17 @@ describe("a full config", () => {
     assets: { maxTotalBytes: 0, write: "operator" },
     log: { level: "debug", file: "/log/venue.log" },
     metrics: false,
+    profiles: {
+      jettson: {
+        ...{ profile: "jettson", root: "tmp", prefix: "a/b" },
+        shell: {
+          ...{ driver: "bwrap", network: true, uid: 5, gid: 6, scratchBytes: 7, unsafe: false },
+          extraMounts: [{ path: "/opt/node" }, { path: "/tools", at: "/opt/tools" }],
+          limits: { nproc: 1, fsize: 2, data: 3, nofile: 4, core: 5 },
+        },
+      },
+      sessions: { profile: "everruns", root: "tmp", alias: null, variant: "strict", onStale: "reject" },
+    },
     maxRequestBytes: 1,
     jobs: { inlineWaitMs: 0, maxWaitMs: 1, max: 2, maxBytes: 3, ttlMs: 4 },
     mcp: {
@@ -174,7 +186,7 @@ describe("a full config", () => {
 
   test("is frozen all through, and leaves what was given alone", () => {
     const { hostname, port, ...others } = given;
-    const config = parse({ ...others, listen: { socket: "s" }, file: { roots: { docs: { path: "docs" } } } });
+    const config = parse({ ...others, listen: { socket: "s" }, file: { roots: { tmp: { path: "docs" } } } });
     const thawed = [
       config,
       config.auth,

@@ -59,7 +59,7 @@ describe("a problem in one of several venues", () => {
     ],
     [
       { drives: { store: { path: "d" } }, profiles: 1 },
-      "not supported yet: 'venues[1].profiles'",
+      "'venues[1].profiles' must be an object, not 1",
       `'venues[1].drives.store' outlasts the key of the venue: set 'venues[1].seed' or 'venues[1].seedFile', or make it "memory"`,
     ],
     [{ webdav: true }, "'venues[1].webdav' is not supported by this venue"],

@@ -16,6 +16,7 @@ import {
   UsageError,
   type Values,
 } from "./options.js";
+import { type ToolChoice, toolChoice } from "./tool-choice.js";
 
 /** Where the configuration comes from. */
 export interface ConfigSource {
@@ -29,9 +30,6 @@ export interface CallerSource {
   readonly key: string;
   readonly proofs: readonly string[];
 }
-
-/** Which tools `mcp` offers. */
-export type ToolSet = "default" | "full";
 
 /** What `mcp`, `call` and the commands on files have in common. */
 export interface OwnCalls {
@@ -62,7 +60,7 @@ export type Command =
   | { readonly name: "version" }
   | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
   | { readonly name: "check"; readonly source: ConfigSource }
-  | ({ readonly name: "mcp"; readonly tools: ToolSet | undefined } & OwnCalls)
+  | ({ readonly name: "mcp" } & ToolChoice & OwnCalls)
   | ({
       readonly name: "call";
       readonly operation: string;
@@ -129,12 +127,6 @@ const drive =
   ({ rest, values }: Line): Command =>
     parseDriveCommand(name, rest.map(checkedArgument), values);
 
-function toolSet(values: Values): ToolSet | undefined {
-  const given = single(values, "tools");
-  if (given === undefined || given === "default" || given === "full") return given;
-  throw new UsageError("--tools must be default or full");
-}
-
 const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   serve: (line) => {
     noArguments(line, "serve");
@@ -146,7 +138,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   },
   mcp: (line) => {
     noArguments(line, "mcp");
-    return { name: "mcp", ...ownCalls(line), tools: toolSet(line.values) };
+    return { name: "mcp", ...ownCalls(line), ...toolChoice(line.values) };
   },
   call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
   "key new": (line) => {

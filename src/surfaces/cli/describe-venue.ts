@@ -85,11 +85,22 @@ export function describeVenue(facts: VenueFacts): string {
     "Roots",
     table(rows),
     "",
+    ...profileLines(config),
     "Who may do what",
     table([...rightsOf(facts)]),
     ...warnings.map((warning) => `\nWarning: ${warning}`),
     "",
   ].join("\n");
+}
+
+function profileLines({ profiles }: VenueConfig): string[] {
+  const rows = Object.entries(profiles).map(([name, { profile, root, prefix, shell }]) => [
+    name,
+    profile,
+    `on ${root}${prefix === undefined ? "" : `/${escapeText(prefix)}`}`,
+    shell === undefined ? "no shell" : `shell ${shell.unsafe ? "WITHOUT A GUARD" : shell.driver}`,
+  ]);
+  return rows.length === 0 ? [] : ["Profiles", table(rows), ""];
 }
 
 const readers = (metrics: "operator" | "public"): string => (metrics === "public" ? "everybody" : "the operator");

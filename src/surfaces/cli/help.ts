@@ -20,7 +20,7 @@ const GENERAL = `venue-files: file access for agents
 Usage
   venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
   venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
-  venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--tools full] [--caps FILE] [--key KEY …]
+  venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME] [--tools full] [--caps FILE] [--key KEY …]
   venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY …]
   venue-files key new NAME
   venue-files key show [KEY]
@@ -95,7 +95,8 @@ ${ROOT_OPTIONS}
 
 Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--tools full] [--caps FILE] [--key KEY [--proof FILE]…]
+  mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME | --tools full] [--caps FILE]
+                [--key KEY [--proof FILE]…]
 
 Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
 operator: everything in every root, unless --caps narrows it. With --key it is the DID of that key, with the rights that
@@ -103,6 +104,8 @@ the configuration and the proofs give to that.
 
 ${ROOT_OPTIONS}
   --tools default|full    the 14 tools for every day, or all of them; else what the configuration says
+  --profile NAME          only the tools of this profile, as the other system names them; jettson and everruns need no
+                          configuration where there is one root
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
@@ -123,11 +126,11 @@ ${KEY_OPTION}
 ${PROOF_OPTION}
 
 Operations: file:roots file:list file:tree file:read file:stat file:write file:append file:mkdir file:delete
-            ucan:issue ucan:verify ucan:revoke auth:whoami
+            ucan:issue ucan:verify ucan:revoke auth:whoami, and the tools of profiles, <profile>:<tool>
 Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.
 
-Exit status: 0 done, 1 the operation failed (one line of JSON on standard error), 64 usage, 66 file not readable,
-78 invalid configuration
+Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
+ever), 64 usage, 66 file not readable, 78 invalid configuration
 `,
   "key new": `venue-files key new NAME [--config FILE]
 

@@ -43,7 +43,7 @@ export type OptionName = keyof typeof OPTIONS;
 export const COMMANDS = {
   serve: ["config", "root", "port"],
   check: ["config", "root"],
-  mcp: ["config", "root", "tools", "caps", "key", "proof"],
+  mcp: ["config", "root", "tools", "profile", "caps", "key", "proof"],
   call: ["config", "root", "caps", "key", "proof"],
   "key new": ["config"],
   "key show": ["config"],

@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { OperationMetadata, Rendering } from "../../core/adapter.js";
+import { errorCodeOf } from "../../core/error-output.js";
 import type { FileAdapterError } from "../../core/errors.js";
 
 const RESULT = "venue-files/result";
@@ -19,6 +20,11 @@ export function answer(
   call: { input: unknown; jobId: string },
 ): CallToolResult {
   const job = { [JOB]: call.jobId };
+  const errorCode = errorCodeOf(output);
+  if (errorCode !== undefined) {
+    const told = tool.renderError?.(output) ?? JSON.stringify(output);
+    return { isError: true, content: [text(told)], _meta: { [ERROR]: { errorCode }, ...job } };
+  }
   if (tool.render === undefined) {
     const structuredContent = output as Record<string, unknown>;
     return { content: [text(JSON.stringify(output))], structuredContent, _meta: job };

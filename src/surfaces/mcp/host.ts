@@ -16,7 +16,7 @@ export interface McpHost {
   readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };
   /** What a model is told of the server as a whole. */
   readonly instructions: string;
-  /** The operations offered as tools. */
+  /** The operations offered as tools, and those that are known by name only. */
   readonly tools: readonly OperationMetadata[];
   /** How long a tool call waits for its job, in milliseconds. `undefined`: until it ends by its own deadline. */
   readonly maxWaitMs: number | undefined;

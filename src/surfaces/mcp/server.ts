@@ -11,7 +11,9 @@ import type { McpHost, ToolCall } from "./host.js";
 export function createMcpServer(host: McpHost): Server {
   const server = new Server(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
-  server.setRequestHandler("tools/list", () => ({ tools: host.tools.map(advertise) }));
+  server.setRequestHandler("tools/list", () => ({
+    tools: host.tools.filter((tool) => tool.unavailable?.() === undefined).map(advertise),
+  }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = tools.get(params.name);
     if (tool === undefined) {

@@ -1,0 +1,27 @@
+import { ConfigError } from "../config/errors.js";
+import type { ProfileConfig, VenueConfig } from "../config/types.js";
+import { escapeText } from "../core/texts.js";
+import { EXIT } from "./context.js";
+
+/** Profiles that need no configuration where there is one root. */
+const BARE: Readonly<Record<string, ProfileConfig["profile"]>> = { jettson: "jettson", everruns: "everruns" };
+
+/** The configuration with a profile of this name: its own, or, on its only root, the one that is called so. @throws ConfigError */
+export function withProfile(config: VenueConfig, name: string): VenueConfig {
+  const found = findProfile(config, name);
+  if (found !== undefined) return found;
+  const known = Object.keys(config.profiles).join(", ");
+  const reason = Object.hasOwn(BARE, name)
+    ? "it has to be configured, since there are several roots"
+    : `configured: ${known === "" ? "none" : known}`;
+  throw new ConfigError([`Profile '${escapeText(name)}' does not exist: ${reason}`], EXIT.config);
+}
+
+/** The same; `undefined`: there is none. */
+export function findProfile(config: VenueConfig, name: string): VenueConfig | undefined {
+  if (Object.hasOwn(config.profiles, name)) return config;
+  const profile = Object.hasOwn(BARE, name) ? BARE[name] : undefined;
+  const [root, ...others] = Object.keys(config.file.roots);
+  if (profile === undefined || root === undefined || others.length > 0) return undefined;
+  return { ...config, profiles: { ...config.profiles, [name]: { profile, root } } };
+}

@@ -1,0 +1,48 @@
+import { parsePath } from "../path/grammar.js";
+import { below, type Place, quoted } from "./check-schema.js";
+import type { Draft, DraftVenue } from "./checked-venue.js";
+import type { ProfileConfig } from "./types.js";
+
+/** Names that adapters of the venue have. */
+const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "dlfs", "drive"]);
+const ONLY_EVERRUNS = ["alias", "variant", "onStale"] as const;
+
+/**
+ * Checks what the schema cannot: names against those of adapters and roots, and prefixes.
+ * @param roots names of all there are; `undefined`: not known, since they are wrong
+ */
+export function checkProfiles(venue: Place, { profiles }: DraftVenue, roots: readonly string[] | undefined): void {
+  for (const [name, profile] of Object.entries(profiles ?? {})) {
+    const place = below(below(venue, "profiles"), name);
+    if (ADAPTERS.has(name)) report(place, "must not be the name of an adapter");
+    if (profile !== undefined) checkProfile(place, profile, roots);
+  }
+}
+
+function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly string[] | undefined): void {
+  const { profile, root, prefix } = given;
+  if (root !== undefined && roots?.includes(root) === false) {
+    report(below(place, "root"), `names a root that does not exist: ${root}`);
+  }
+  if (prefix !== undefined && canonicalPrefix(prefix) === undefined) {
+    report(below(place, "prefix"), "must be a path of a directory below the root, such as sessions/1");
+  }
+  for (const key of ONLY_EVERRUNS) {
+    if (profile === "jettson" && Object.hasOwn(given, key)) report(below(place, key), "is only for everruns");
+  }
+}
+
+const report = (place: Place, text: string): void => {
+  place.check.problems.push(`${quoted(place)} ${text}`);
+};
+
+/** `undefined`: it is none. */
+export function canonicalPrefix(prefix: string): string | undefined {
+  if (prefix.split("/").includes("..")) return undefined;
+  try {
+    const { text } = parsePath("", prefix, process.platform === "win32");
+    return text === "" ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

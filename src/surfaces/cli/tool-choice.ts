@@ -1,0 +1,17 @@
+import { single, UsageError, type Values } from "./options.js";
+
+/** Which tools `mcp` offers. */
+export interface ToolChoice {
+  /** `undefined`: as the configuration says. */
+  readonly tools: "default" | "full" | undefined;
+  /** The one profile whose tools are offered, and nothing else. */
+  readonly profile: string | undefined;
+}
+
+/** @throws UsageError */
+export function toolChoice(values: Values): ToolChoice {
+  const [tools, profile] = [single(values, "tools"), single(values, "profile")];
+  if (tools !== undefined && profile !== undefined) throw new UsageError("--profile has tools of its own: no --tools");
+  if (tools === undefined || tools === "default" || tools === "full") return { tools, profile };
+  throw new UsageError("--tools must be default or full");
+}

@@ -1,0 +1,30 @@
+import type { HostedFileAdapter } from "../adapter.js";
+import type { ProfileConfig } from "../config/types.js";
+import type { Adapter } from "../core/adapter.js";
+
+/** Which profiles are opened, and on what. */
+export interface ProfileParts {
+  readonly files: HostedFileAdapter;
+  /** By the names of their adapters. */
+  readonly profiles: Readonly<Record<string, ProfileConfig>>;
+  readonly options: {
+    /** Only this one. Absent: all… */
+    readonly profile?: string | undefined;
+    /** …but none where only file operations will be called. */
+    readonly filesOnly?: boolean;
+  };
+  readonly logInternal: (error: unknown, id: string) => void;
+}
+
+/** The adapters of the configured profiles. What makes them is loaded only where there are any. @throws ConfigError */
+export async function openProfiles(parts: ProfileParts): Promise<readonly Adapter[]> {
+  const { files, profiles, options, logInternal } = parts;
+  const { profile, filesOnly = false } = options;
+  const wanted = Object.entries(profiles).filter(([name]) => (profile === undefined ? !filesOnly : name === profile));
+  if (wanted.length === 0) return [];
+  const { openProfile } = await import("../profiles/create-profile.js");
+  const { profileAdapter } = await import("../profiles/profile-adapter.js");
+  return wanted.map(([name, config]) =>
+    profileAdapter(name, openProfile(files, config, { name, onInternalError: logInternal })),
+  );
+}
