@@ -8,13 +8,13 @@ const problems = (profiles: unknown, options = {}) => venueProblems({ profiles, 
 const on = (more: object, profile = "jettson") => ({ mine: { profile, root: "docs", ...more } });
 
 describe("a profile is refused", () => {
-  test.each<[string, unknown, readonly string[]]>([
+  test.each<[string, unknown, readonly unknown[]]>([
     [
       "on a root that there is not",
       { mine: { profile: "jettson", root: "dosc" } },
       ["'profiles.mine.root' names a root that does not exist: dosc"],
     ],
-    ...["file", "ucan", "auth", "dlfs", "drive"].map((name): [string, unknown, readonly string[]] => [
+    ...["file", "ucan", "auth", "dlfs", "drive"].map((name): [string, unknown, readonly unknown[]] => [
       `under the name of an adapter, ${name}`,
       { [name]: { profile: "jettson", root: "docs" } },
       [`'profiles.${name}' must not be the name of an adapter`],
