@@ -78,7 +78,14 @@ export interface Annotations {
  */
 export type Rendering =
   | { readonly kind: "text"; readonly text: string; readonly rest: JsonObject; readonly note?: string }
-  | { readonly kind: "json"; readonly value: unknown; readonly rest: JsonObject; readonly note?: string }
+  | {
+      readonly kind: "json";
+      readonly value: unknown;
+      readonly rest: JsonObject;
+      readonly note?: string;
+      /** Shown beside the value. */
+      readonly image?: { readonly base64: string; readonly mime: string };
+    }
   | {
       readonly kind: "blob";
       readonly base64: string;

@@ -1,5 +1,8 @@
+import { everruns } from "./everruns/everruns.js";
 import { jettson } from "./jettson/jettson.js";
 import type { Profile } from "./profile.js";
 
 /** Every profile by its name. */
-export const PROFILES: ReadonlyMap<string, Profile> = new Map([jettson].map((profile) => [profile.name, profile]));
+export const PROFILES: ReadonlyMap<string, Profile> = new Map(
+  [jettson, everruns].map((profile) => [profile.name, profile]),
+);

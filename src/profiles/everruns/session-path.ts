@@ -12,13 +12,13 @@ export interface SessionPaths {
   readonly prefix: string;
 }
 
-/** @param alias absolute, as `/workspace`; `null`: none @throws Error for one that is not absolute, or leads anywhere */
-export function sessionPaths(alias: string | null): SessionPaths {
+/** @param alias absolute, as `/workspace`; `null`: none @returns `undefined` for an alias that is no absolute path */
+export function sessionPaths(alias: string | null): SessionPaths | undefined {
   const prefix = alias === null ? "" : alias.replace(/\/+$/, "");
   const names = prefix.split("/").slice(1);
   const isPlain = names.every((name) => name !== "" && name !== "." && name !== "..");
   if (alias !== null && (!alias.startsWith("/") || !isPlain || /[\u0000-\u001f\u007f\\]/.test(alias))) {
-    throw new Error("alias must be an absolute path, such as /workspace");
+    return undefined;
   }
   return {
     parse(text) {

@@ -31,6 +31,9 @@ export function answer(
   }
   const rendering = tool.render(output, call.input);
   const content = [body(rendering)];
+  if (rendering.kind === "json" && rendering.image !== undefined) {
+    content.push({ type: "image", data: rendering.image.base64, mimeType: rendering.image.mime });
+  }
   if (rendering.note !== undefined) content.push(text(rendering.note));
   return {
     content,

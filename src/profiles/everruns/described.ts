@@ -1,0 +1,27 @@
+import type { JsonObject } from "../../core/adapter.js";
+import { loadOperationSchema } from "../../schema/load.js";
+import type { ProfileTool } from "../profile.js";
+import type { SessionPaths } from "./session-path.js";
+
+type Description = Pick<ProfileTool, "name" | "title" | "description" | "input" | "output">;
+
+/** What the schema of a tool says of it, with paths as the instance shows them. */
+export function described(name: string, paths: SessionPaths): Description {
+  const { title, description, input, output } = loadOperationSchema(name, "profiles/everruns");
+  const shown = (text: string): string =>
+    text.replaceAll("/workspace/", `${paths.prefix}/`).replaceAll("/workspace", paths.prefix || "/");
+  return { name, title, description: shown(description), input: withTexts(input, shown), output };
+}
+
+/** A schema with the descriptions of its fields in other words. */
+function withTexts(schema: JsonObject, shown: (text: string) => string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      if (key === "description" && typeof value === "string") return [key, shown(value)];
+      return [key, isObject(value) ? withTexts(value, shown) : value];
+    }),
+  );
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

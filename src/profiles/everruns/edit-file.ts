@@ -1,0 +1,96 @@
+import type { JsonObject } from "../../core/adapter.js";
+import { FileAdapterError } from "../../core/errors.js";
+import type { EditedText, TextChange } from "../../core/terms.js";
+import { escapeText } from "../../core/texts.js";
+import { hashText } from "../../core/version.js";
+import type { FileOutputs } from "../../schema/types.js";
+import { toldEdit } from "./edit-diff.js";
+import { type AskedEdit, askedEdits, type EditArguments } from "./edit-input.js";
+import { planEdits } from "./edit-plan.js";
+import { changing, hashIn, type SessionCall } from "./files.js";
+import { notTextToEdit } from "./texts.js";
+import { isTold, toolFault } from "./tool-fault.js";
+
+/** Leading bytes in which a NUL means that a file is not text. */
+const NUL_WINDOW = 8192;
+/** How often a file is looked at again that changed between look and change. */
+const MOST_TRIES = 5;
+
+interface AskedFor {
+  readonly path: string;
+  readonly edits: readonly AskedEdit[];
+  readonly expected: string;
+}
+
+/** What an edit was made of, and what came of it. */
+interface Made {
+  readonly output: FileOutputs["file:edit"];
+  readonly file: EditedText;
+  readonly changes: readonly TextChange[];
+}
+
+export async function editFile(args: JsonObject, path: string, call: SessionCall): Promise<JsonObject> {
+  const asked = { path, edits: askedEdits(parseEditArguments(args)), expected: String(args["expected_hash"]) };
+  const { output, file, changes } = await made(asked, call);
+  const shown = call.paths.show(path);
+  const hash = hashIn(output);
+  const about = { path: shown, size_bytes: output.size };
+  // Whoever may not read is not told what is in it.
+  if (!file.mayRead || hash === undefined) return { ...about, applied_edits: changes.length };
+  return {
+    ...about,
+    ...{ content_hash: hash, previous_content_hash: asked.expected, applied_edits: changes.length },
+    ...toldEdit({ text: file.text, changes, path: shown }, call.monotonicMs),
+  };
+}
+
+/** The schema of the tool says what they are. */
+const parseEditArguments = (args: JsonObject): EditArguments => args as EditArguments;
+
+/** A file that another writer changed in between is looked at again: then it is clear what to answer. */
+async function made(asked: AskedFor, call: SessionCall): Promise<Made> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tried(asked, call);
+    } catch (error) {
+      const isRace = error instanceof FileAdapterError && error.code === "CONFLICT" && !isTold(error);
+      if (!isRace) throw error;
+      if (attempt === MOST_TRIES) throw stale(asked, call, undefined);
+    }
+  }
+}
+
+async function tried(asked: AskedFor, call: SessionCall): Promise<Made> {
+  let seen: Omit<Made, "output"> | undefined;
+  const plan = async (file: EditedText): Promise<readonly TextChange[]> => {
+    if (!isText(file.text)) throw toolFault("NOT_TEXT", notTextToEdit(shownIn(asked, call)));
+    const found = hashText(file.sha256);
+    if (found !== asked.expected) throw stale(asked, call, file.mayRead ? found : undefined);
+    const changes = await planEdits(asked.edits, file);
+    seen = { file, changes };
+    return changes;
+  };
+  const { terms } = changing(call);
+  const { path, edits } = asked;
+  const input = { path, edits: [...edits], encoding: "utf-8" };
+  const output = await call.root.invoke("file:edit", input, { terms: { ...terms, edits: { plan } } });
+  if (seen === undefined) throw new Error("The edit was made without its plan");
+  return { output, ...seen };
+}
+
+/** @param found `undefined`: it is not known, or not for the caller */
+function stale(asked: AskedFor, call: SessionCall, found: string | undefined): FileAdapterError {
+  const { expected } = asked;
+  const hashes = `Expected ${escapeText(expected.slice(0, 100))}${found === undefined ? "" : `, found ${found}`}`;
+  return toolFault(
+    "CONFLICT",
+    `File '${shownIn(asked, call)}' changed since the last read. ${hashes}. Read the file again before editing.`,
+  );
+}
+
+const shownIn = ({ path }: AskedFor, { paths }: SessionCall): string => escapeText(paths.show(path));
+
+function isText(text: string): boolean {
+  const at = text.indexOf("\0");
+  return at < 0 || at >= NUL_WINDOW || Buffer.byteLength(text.slice(0, at)) >= NUL_WINDOW;
+}

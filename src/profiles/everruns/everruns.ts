@@ -1,0 +1,47 @@
+import { ConfigError } from "../../config/errors.js";
+import { systemClock } from "../../core/clock.js";
+import type { Profile, ProfileBinding } from "../profile.js";
+import { ReadonlyFiles } from "./readonly-files.js";
+import { seedFiles } from "./seed.js";
+import { type SessionPaths, sessionPaths } from "./session-path.js";
+import { textOf } from "./texts.js";
+import { fileTools } from "./tools.js";
+
+const ALIAS = "/workspace";
+
+/** Session files of Everruns (`session_file_system`): seven tools on a workspace, in their strict variant. */
+export const everruns: Profile = {
+  name: "everruns",
+  description: "Everruns session files: read, write, edit, list, search, delete and stat.",
+  instructions:
+    "Files of the session. read_file and write_file give a content_hash; edit_file needs the current one as expected_hash.",
+  links: "refuse",
+  open(binding) {
+    const paths = pathsOf(binding);
+    requireStrict(binding);
+    const names = (binding.prefix ?? "").split("/").filter((name) => name !== "" && name !== ".");
+    const files = new ReadonlyFiles(names.length);
+    return {
+      tools: fileTools({ paths, files, monotonicMs: systemClock.monotonicMs }),
+      errorText: (error, call) => textOf(error, call, paths),
+      errorValue: (text) => ({ error: text }),
+      renderError: ({ error }) => String(error),
+      seed: (seeds, root) => seedFiles(seeds, { root, paths, files }),
+    };
+  },
+};
+
+/** @throws ConfigError */
+function pathsOf({ alias = ALIAS }: ProfileBinding): SessionPaths {
+  const paths = sessionPaths(alias);
+  if (paths === undefined) throw mistake("'alias' of profile 'everruns' must be null or an absolute path: /workspace");
+  return paths;
+}
+
+/** @throws ConfigError for what only the other variant has */
+function requireStrict({ variant = "strict", onStale = "reject" }: ProfileBinding): void {
+  if (variant !== "strict") throw mistake(`Variant '${variant}' of profile 'everruns' is not supported: use 'strict'`);
+  if (onStale !== "reject") throw mistake(`onStale '${onStale}' of profile 'everruns' is not supported: use 'reject'`);
+}
+
+const mistake = (text: string): ConfigError => new ConfigError([text], 78);

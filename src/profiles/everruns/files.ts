@@ -1,0 +1,105 @@
+import type { JsonObject } from "../../core/adapter.js";
+import { adapterError } from "../../core/errors.js";
+import type { CallTerms } from "../../core/terms.js";
+import type { BoundRoot } from "../bound-root.js";
+import type { ReadonlyFiles } from "./readonly-files.js";
+import type { SessionPaths } from "./session-path.js";
+import { toolFault } from "./tool-fault.js";
+
+/** What the tools of one instance share. */
+export interface Session {
+  readonly paths: SessionPaths;
+  readonly files: ReadonlyFiles;
+  monotonicMs(): number;
+}
+
+/** One call of one of them. */
+export interface SessionCall extends Session {
+  readonly root: BoundRoot;
+}
+
+/** Entries of one page, and pages of one answer. */
+const PAGE = 10_000;
+const MOST_PAGES = 10;
+
+/** Terms of an operation that changes something. */
+export const changing = ({ files }: Session): { readonly terms: CallTerms } => ({
+  terms: { details: true, ...files.terms },
+});
+export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
+
+/** The hash of the content that an answer is about; `undefined`: its caller may not know. */
+export const hashIn = (output: object): string | undefined => {
+  const { hash }: { hash?: unknown } = output;
+  return typeof hash === "string" ? hash : undefined;
+};
+
+const createdIn = (output: object): number | undefined => {
+  const { created }: { created?: unknown } = output;
+  return typeof created === "number" ? created : undefined;
+};
+
+const isReadonly = (path: string, { root, files }: SessionCall): boolean => root.readOnly || files.has(path);
+
+export async function writeFile(
+  path: string,
+  content: { readonly content: string } | { readonly bytes: string },
+  call: SessionCall,
+): Promise<JsonObject> {
+  const done = await call.root.invoke("file:write", { path, ...content, parents: true }, changing(call));
+  const { written, created } = done;
+  return { path: call.paths.show(path), size_bytes: written, created, content_hash: hashIn(done) };
+}
+
+interface Listed {
+  readonly name: string;
+  readonly path: string;
+  readonly is_directory: boolean;
+  readonly size_bytes: number;
+  readonly is_readonly: boolean;
+}
+
+/** Links are left out, and so is what no path can name. */
+export async function listDirectory(path: string, call: SessionCall): Promise<JsonObject> {
+  const entries = new Map<string, Listed>();
+  let isCut = true;
+  for (let page = 0; page < MOST_PAGES && isCut; page++) {
+    const found = await call.root.invoke("file:list", { path, offset: page * PAGE, limit: PAGE });
+    isCut = found.truncated;
+    for (const { name, type, size, unreachable } of found.entries) {
+      if (type === "symlink" || unreachable === true) continue;
+      const own = path === "/" ? `/${name}` : `${path}/${name}`;
+      entries.set(name, {
+        ...{ name, path: call.paths.show(own), is_directory: type === "directory" },
+        ...{ size_bytes: type === "file" ? size : 0, is_readonly: isReadonly(own, call) },
+      });
+    }
+  }
+  const sorted = [...entries.values()].sort((left, right) => (left.path < right.path ? -1 : 1));
+  return {
+    ...{ path: call.paths.show(path), entries: sorted, count: sorted.length },
+    ...(isCut ? { truncated: true } : {}),
+  };
+}
+
+export async function deleteFile(path: string, recursive: boolean, call: SessionCall): Promise<JsonObject> {
+  if (path === "/") throw toolFault("ROOT_DELETE", "cannot delete workspace root");
+  const { existed } = await call.root.invoke("file:delete", { path, recursive }, changing(call));
+  if (!existed) throw adapterError("NOT_FOUND", "NOT_FOUND", { path: path.slice(1) });
+  return { path: call.paths.show(path), deleted: true };
+}
+
+export async function statFile(path: string, call: SessionCall): Promise<JsonObject> {
+  const found = await call.root.invoke("file:stat", { path }, LOOKING);
+  const shown = call.paths.show(path);
+  if (!found.exists) return { path: shown, exists: false };
+  const { type, size = 0, modified = 0 } = found;
+  const isDirectory = type === "directory";
+  return {
+    ...{ path: shown, name: path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1), exists: true },
+    ...{ type: isDirectory ? "directory" : "file", is_directory: isDirectory, is_readonly: isReadonly(path, call) },
+    size_bytes: isDirectory ? 0 : size,
+    created_at: new Date(createdIn(found) ?? modified).toISOString(),
+    updated_at: new Date(modified).toISOString(),
+  };
+}

@@ -1,0 +1,47 @@
+import type { JsonObject } from "../../core/adapter.js";
+import type { SessionCall } from "./files.js";
+import { pathMatcher } from "./path-pattern.js";
+import { toolFault } from "./tool-fault.js";
+
+const MOST_PATTERN_CHARS = 1000;
+const MOST_FILE_BYTES = 524_288;
+const MOST_TOTAL_BYTES = 5_242_880;
+/** No sign in it means anything to an expression, so it is found without one. */
+const PLAIN = /^[^\\^$.|?*+()[\]{}]{1,64}$/u;
+
+export interface GrepArguments {
+  readonly pattern: string;
+  /** `""`: every file. */
+  readonly pathPattern: string;
+}
+
+export async function grepFiles(
+  path: string,
+  { pattern, pathPattern }: GrepArguments,
+  call: SessionCall,
+): Promise<JsonObject> {
+  if (pattern.length > MOST_PATTERN_CHARS) throw toolFault("INVALID_PATTERN", "Regex pattern too long");
+  const isMeant = await pathMatcher(pathPattern, call.paths.prefix);
+  const { root, files, paths } = call;
+  const wants = (segments: readonly string[]): boolean =>
+    !segments.includes(".git") && isMeant(segments.slice(files.depth).join("/"));
+  const found = await root.invoke(
+    "file:grep",
+    { path, pattern, maxFileBytes: MOST_FILE_BYTES, ...(PLAIN.test(pattern) ? { literal: true } : {}) },
+    { terms: { search: { wants, maxTotalBytes: MOST_TOTAL_BYTES } } },
+  );
+  if (!found.complete) throw incomplete(found.reason);
+  const matches = (found.matches ?? []).map(({ path: file, line, text }) => ({
+    ...{ path: paths.show(`/${file}`), line_number: line, line: text },
+  }));
+  matches.sort((left, right) => order(left.path, right.path) || left.line_number - right.line_number);
+  return { pattern, matches, match_count: matches.length };
+}
+
+const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
+
+/** Part of an answer would be taken for all of it. */
+function incomplete(reason: string | undefined): Error {
+  if (reason === "timeout") return toolFault("TIMEOUT", "Grep scan takes too long. Pass a deeper path");
+  return toolFault("TOO_LARGE", "Grep scan exceeds maximum number of files. Pass a deeper path");
+}

@@ -1,0 +1,31 @@
+import type { JsonObject, Rendering } from "../../core/adapter.js";
+import { hashIn, LOOKING, type SessionCall } from "./files.js";
+
+/** Names of pictures, and what they are. */
+const IMAGES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+
+/** The encoding is named, so that whatever one the root has, only UTF-8 is text. */
+export async function readFile(path: string, { root, paths }: SessionCall): Promise<JsonObject> {
+  const found = await root.invoke("file:read", { path, encoding: "utf-8" }, LOOKING);
+  const { content = "", encoding, size } = found;
+  const about = { size_bytes: size, content_hash: hashIn(found) };
+  if (encoding !== "base64") return { path: paths.show(path), content, encoding: "text", ...about };
+  const mediaType = IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""];
+  if (mediaType === undefined) return { path: paths.show(path), content, encoding, ...about };
+  const image = { base64: content, media_type: mediaType };
+  return { path: paths.show(path), media_type: mediaType, ...about, image };
+}
+
+/** A picture as a picture; its base64 would be nothing that a model could read. */
+export function asRead(result: unknown): Rendering {
+  const { image, ...value }: { readonly image?: { readonly base64: string; readonly media_type: string } } =
+    typeof result === "object" && result !== null ? result : {};
+  if (image === undefined) return { kind: "json", value, rest: {} };
+  return { kind: "json", value, rest: {}, image: { base64: image.base64, mime: image.media_type } };
+}

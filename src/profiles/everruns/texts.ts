@@ -1,0 +1,103 @@
+import type { FileAdapterError } from "../../core/errors.js";
+import { escapeText } from "../../core/texts.js";
+import type { FailedCall } from "../profile.js";
+import { patternFault } from "./path-pattern.js";
+import type { SessionPaths } from "./session-path.js";
+import { isTold } from "./tool-fault.js";
+
+/** Tools that only look: no file is in their way because it must not be changed. */
+const LOOKING: ReadonlySet<string> = new Set(["read_file", "list_directory", "grep_files", "stat_file"]);
+/** Tools whose path is a directory. */
+const ON_DIRECTORIES: ReadonlySet<string> = new Set(["list_directory", "grep_files"]);
+
+type Text = (p: string, failed: FailedCall) => string;
+
+/** Core codes whose text follows from path and tool. `p`: the path as the caller knows it. */
+const TEXTS: Readonly<Record<string, Text>> = {
+  SYMLINK_ESCAPE: (p) => `path traversal rejected: ${p} goes through a symlink`,
+  DANGLING_SYMLINK: (p) => `path traversal rejected: ${p} goes through a symlink`,
+  OTHER_DEVICE: (p) => `path traversal rejected: ${p}`,
+  NOT_FOUND: missing,
+  PARENT_MISSING: missing,
+  NOT_A_DIRECTORY: (p) => `Path is not a directory: ${p}`,
+  EXISTS_NOT_DIRECTORY: (p) => `Path is not a directory: ${p}`,
+  IS_A_DIRECTORY: (p) => `Path '${p}' is a directory, not a file. Use list_directory instead.`,
+  NOT_A_FILE: (p) => `Path '${p}' is not a regular file.`,
+  ROOT_DELETE: () => "cannot delete workspace root",
+  NOT_EMPTY: () => "Directory is not empty. Use recursive=true to delete",
+  READ_ONLY_ROOT: (p) => `Cannot modify readonly file: ${p}`,
+  PERMISSION_DENIED: (p, { tool }) =>
+    LOOKING.has(tool) ? `Permission denied: ${p}` : `Cannot modify readonly file: ${p}`,
+  NOT_TEXT: notTextToEdit,
+  DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
+  QUOTA_EXCEEDED: () => "Session storage quota exceeded",
+  NAME_CLASH: (p) => `Invalid parameter path: ${p} clashes with another name`,
+  DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
+  ABORTED: () => "cancelled",
+};
+
+export function notTextToEdit(p: string): string {
+  return `File '${p}' is not a text file. edit_file only supports text files; use write_file for binary/base64 content.`;
+}
+
+function missing(p: string, { tool }: FailedCall): string {
+  return ON_DIRECTORIES.has(tool) ? `Directory not found: ${p}` : `File not found: ${p}`;
+}
+
+/** The text for a failure, for a caller who knows paths as `paths` shows them. */
+export function textOf(error: FileAdapterError, failed: FailedCall, paths: SessionPaths): string {
+  const { code, data, message } = error;
+  if (isTold(error)) return message;
+  switch (code) {
+    case "CAPABILITY_DENIED":
+      return denial(data["required"]);
+    case "INVALID_INPUT":
+      return invalid(message, String(data["pointer"] ?? ""));
+    case "INVALID_PATTERN":
+      return `Invalid regex pattern: ${patternFault(error, argument(failed, "pattern"))}`;
+    case "INVALID_PATH":
+      return `path traversal rejected: ${asked(failed)} (${message.slice(message.lastIndexOf(": ") + 2)})`;
+    case "PATH_NOT_RELATIVE":
+    case "PATH_ESCAPES_ROOT":
+      return `path traversal rejected: ${asked(failed)}`;
+    case "TOO_LARGE":
+      return tooLarge(failed.tool, data);
+    default:
+      return TEXTS[code]?.(shown(data["path"], failed, paths), failed) ?? "internal error";
+  }
+}
+
+const shown = (path: unknown, failed: FailedCall, paths: SessionPaths): string =>
+  typeof path === "string" ? escapeText(paths.show(path === "" ? "/" : `/${path}`)) : asked(failed);
+
+const asked = (failed: FailedCall): string => escapeText(argument(failed, "path").slice(0, 200));
+
+function argument({ args }: FailedCall, name: string): string {
+  const { [name]: value }: { [name: string]: unknown } = typeof args === "object" && args !== null ? { ...args } : {};
+  return typeof value === "string" ? value : "";
+}
+
+function tooLarge(tool: string, { limit }: FileAdapterError["data"]): string {
+  if (tool === "grep_files") return `Grep scan exceeds maximum total size of ${limit} bytes`;
+  const what = tool === "read_file" || tool === "edit_file" ? "File" : "Content";
+  return `${what} exceeds the size limit of ${limit} bytes`;
+}
+
+/** @param pointer of the field */
+function invalid(message: string, pointer: string): string {
+  const name = pointer.slice(1).replaceAll("/", ".");
+  const field = `'${name}' `;
+  if (message === `${field}is required`) return `Missing required parameter: ${name}`;
+  if (message.startsWith("Unknown field")) return `Invalid parameter ${name}: ${uncapital(message)}`;
+  // What the tool calls its content stands in another field of the operation.
+  const known = name === "bytes" ? "content" : name || "input";
+  return `Invalid parameter ${known}: ${message.startsWith(field) ? message.slice(field.length) : message}`;
+}
+
+const uncapital = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+function denial(required: unknown): string {
+  const { can, with: resource }: { can?: unknown; with?: unknown } =
+    typeof required === "object" && required !== null ? required : {};
+  return `permission denied: requires ${String(can)} on ${escapeText(String(resource))}`;
+}

@@ -1,0 +1,70 @@
+import type { JsonObject, Rendering } from "../../core/adapter.js";
+import { LOOKS } from "../../core/operation.js";
+import type { ProfileTool } from "../profile.js";
+import { described } from "./described.js";
+import { editFile } from "./edit-file.js";
+import { deleteFile, listDirectory, type Session, statFile, writeFile } from "./files.js";
+import { grepFiles } from "./grep-files.js";
+import { asRead, readFile } from "./read-file.js";
+
+const CHANGES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
+
+/** The seven tools. */
+export const fileTools = (session: Session): readonly ProfileTool[] => [
+  {
+    ...described("read_file", session.paths),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asRead },
+    run: (args, root) => readFile(pathIn(args, session), { ...session, root }),
+  },
+  {
+    ...described("write_file", session.paths),
+    annotations: { ...CHANGES, idempotentHint: true },
+    ...{ ability: "crud/write", changes: true, hidden: ["content"] },
+    run: (args, root) => writeFile(pathIn(args, session), contentIn(args), { ...session, root }),
+  },
+  {
+    ...described("edit_file", session.paths),
+    ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: asJson },
+    hidden: ["old_text", "new_text", "edits"],
+    run: (args, root) => editFile(args, pathIn(args, session), { ...session, root }),
+  },
+  {
+    ...described("list_directory", session.paths),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    run: (args, root) => listDirectory(pathIn(args, session), { ...session, root }),
+  },
+  {
+    ...described("grep_files", session.paths),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
+    run: (args, root) =>
+      grepFiles(
+        pathIn(args, session),
+        { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
+        {
+          ...session,
+          root,
+        },
+      ),
+  },
+  {
+    ...described("delete_file", session.paths),
+    ...{ annotations: CHANGES, ability: "crud/delete", changes: true },
+    run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, { ...session, root }),
+  },
+  {
+    ...described("stat_file", session.paths),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false },
+    run: (args, root) => statFile(pathIn(args, session), { ...session, root }),
+  },
+];
+
+/** The whole result is the body. */
+const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
+
+const textIn = (args: JsonObject, field: string): string => String(args[field] ?? "");
+
+/** The session path of a call; without one, of the session's root. */
+const pathIn = (args: JsonObject, { paths }: Session): string => paths.parse(textIn(args, "path"));
+
+const contentIn = (args: JsonObject): { readonly content: string } | { readonly bytes: string } =>
+  args["encoding"] === "base64" ? { bytes: textIn(args, "content") } : { content: textIn(args, "content") };
