@@ -4,7 +4,7 @@ import type { CallScope } from "../core/scope.js";
 import type { Name } from "../jail/directory.js";
 import { type Pinned, READ, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
-import { closeNow, quietly } from "../jail/sys.js";
+import { closeNow, errnoOf } from "../jail/sys.js";
 
 /** Room for most files of a source tree at once. */
 const FIRST_BYTES = 262_144;
@@ -25,23 +25,22 @@ export class FileTaker {
     // A name without text cannot be pinned.
     if (typeof raw !== "string") return undefined;
     const { handles, crossDevice, top } = this.#jail;
+    let file: Pinned | undefined;
     let isThere = false;
-    const content = yield* quietly(
-      (function* (taker: FileTaker): Io<WalkContent | undefined> {
-        const file = yield* handles.pin(directory, raw);
-        if (file === undefined) return undefined;
-        try {
-          isThere = file.stat.isFile();
-          // An overlay gives files numbers of their layers, so their directory decides.
-          if (!isThere || !(crossDevice || directory.stat.dev === top.stat.dev)) return undefined;
-          if (file.stat.size > maxBytes) return "too large";
-          return yield* taker.#read(file, maxBytes);
-        } finally {
-          release(file);
-        }
-      })(this),
-    );
-    return content ?? (isThere ? "unreadable" : undefined);
+    try {
+      file = yield* handles.pin(directory, raw);
+      if (file === undefined) return undefined;
+      isThere = file.stat.isFile();
+      // An overlay gives files numbers of their layers, so their directory decides.
+      if (!isThere || !(crossDevice || directory.stat.dev === top.stat.dev)) return undefined;
+      if (file.stat.size > maxBytes) return "too large";
+      return yield* this.#read(file, maxBytes);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return isThere ? "unreadable" : undefined;
+    } finally {
+      if (file !== undefined) release(file);
+    }
   }
 
   *#read(file: Pinned, maxBytes: number): Io<WalkContent> {

@@ -18,7 +18,7 @@ export interface ScanJob {
   /** Most characters of lines that are told, roughly. */
   readonly mostChars: number;
   /** Most characters of one line that are told; absent: 400. */
-  readonly mostOfLine?: number;
+  readonly mostOfLine?: number | undefined;
   /** Lines told before and after each of them. */
   readonly before: number;
   readonly after: number;

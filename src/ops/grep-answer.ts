@@ -23,10 +23,25 @@ interface GrepAnswerParts {
 
 type Match = NonNullable<GrepOutput["matches"]>[number];
 
+/** What is wanted of every file. */
+interface Wish extends Pick<ScanJob, "before" | "after" | "mostOfLine"> {
+  readonly output: NonNullable<GrepInput["output"]>;
+  readonly isLines: boolean;
+}
+
+function wishOf(
+  { output = "lines", context = 0, before = context, after = context }: GrepInput,
+  isWhole: boolean,
+): Wish {
+  const isLines = output === "lines";
+  return { output, isLines, before, after, mostOfLine: isWhole ? Number.POSITIVE_INFINITY : undefined };
+}
+
 /** What has been found so far, in order; what no longer fits is counted. */
 export class GrepAnswer {
   readonly #input: GrepInput;
   readonly #parts: GrepAnswerParts;
+  readonly #wish: Wish;
   readonly #limit: number;
   readonly #matches: Match[] = [];
   readonly #counts: { path: string; count: number }[] = [];
@@ -47,17 +62,19 @@ export class GrepAnswer {
     this.#input = input;
     this.#parts = parts;
     const isWhole = parts.terms !== undefined;
+    this.#wish = wishOf(input, isWhole);
     this.#limit = isWhole ? Number.POSITIVE_INFINITY : (input.limit ?? USUAL_LIMIT);
     this.#budget = isWhole ? Number.POSITIVE_INFINITY : BUDGET;
     this.#total = parts.resume?.counted ?? 0;
   }
 
-  /** What of the next file would fit into the answer. */
-  wish(): Omit<ScanJob, "bytes" | "afterLine"> {
-    const { output = "lines", context = 0, before = context, after = context } = this.#input;
-    const most = output === "lines" && !this.#isFull ? this.#limit - this.#matches.length : 0;
-    const line = this.#parts.terms === undefined ? {} : { mostOfLine: this.#budget };
-    return { most, mostChars: this.#budget, before, after, firstOnly: output === "files", ...line };
+  /** What is wanted of the next file: as much as would fit into the answer. */
+  jobFor(bytes: Uint8Array, afterLine: number): ScanJob {
+    const { isLines, before, after, mostOfLine } = this.#wish;
+    const most = isLines && !this.#isFull ? this.#limit - this.#matches.length : 0;
+    const firstOnly = this.#wish.output === "files";
+    // Asked for each file: spreading an object would take longer than to read a small one.
+    return { bytes, afterLine, most, mostChars: this.#budget, mostOfLine, before, after, firstOnly };
   }
 
   /** Ends the search before all files have been scanned. */
@@ -80,8 +97,7 @@ export class GrepAnswer {
     const { terms, place } = this.#parts;
     if (terms !== undefined && this.#searched > terms.maxTotalBytes) throw tooMuchToSearch(place, terms.maxTotalBytes);
     this.#scanned++;
-    const { output = "lines" } = this.#input;
-    if (output === "lines") this.#addLines(file, scan);
+    if (this.#wish.isLines) this.#addLines(file, scan);
     else if (scan.count > 0) this.#addFile(file, scan.count);
     this.#finish(file.path);
   }
@@ -164,6 +180,14 @@ const ADVICE = {
   error: "Pass a deeper path or a simpler pattern",
 };
 
-/** The larger of the two forms in which an answer is sent: as JSON, and as a model sees it. */
-const bytesOf = (match: Match): number =>
-  Math.max(Buffer.byteLength(JSON.stringify(match)) + 1, Buffer.byteLength(textOfMatch(match)));
+/** What a model sees is longer than JSON by some digits for each line around, and where characters are shown by their numbers. */
+const NUMBER_BYTES = 8;
+const SHOWN_BY_NUMBER = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+
+/** The larger of the two forms in which a match is sent. */
+function bytesOf(match: Match): number {
+  const json = JSON.stringify(match);
+  const { before = [], after = [] } = match;
+  const bytes = Buffer.byteLength(json) + 1 + NUMBER_BYTES * (before.length + after.length);
+  return SHOWN_BY_NUMBER.test(json) ? Math.max(bytes, Buffer.byteLength(textOfMatch(match))) : bytes;
+}

@@ -64,11 +64,11 @@ export class FileScans {
       this.#answer.leaveOut(found, content === "too large" ? "tooLarge" : "unreadable");
       return "on";
     }
-    const file = { ...found, bytes: content.length };
-    const job = { ...this.#answer.wish(), afterLine: file.afterLine };
-    if (this.#scanner.isHere) return this.#takeHere(file, { ...job, bytes: content });
+    const { path, afterLine } = found;
+    const file = { path, afterLine, bytes: content.length };
+    if (this.#scanner.isHere) return this.#takeHere(file, this.#answer.jobFor(content, afterLine));
     this.#files.push(file);
-    this.#jobs.push({ ...job, bytes: Uint8Array.from(content) });
+    this.#jobs.push(this.#answer.jobFor(Uint8Array.from(content), afterLine));
     this.#bytes += content.length;
     return this.#bytes >= BATCH_BYTES || this.#files.length >= BATCH_FILES ? this.#send() : "on";
   }

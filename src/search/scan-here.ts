@@ -1,4 +1,4 @@
-import type { Awaitable } from "../core/io.js";
+import { type Awaitable, isPending } from "../core/io.js";
 import type { LineScanner, Scan, ScanJob } from "../core/scan.js";
 import { timedOut } from "../core/texts.js";
 import { type LineMatcher, literalMatcher, scanLines } from "./scan-lines.js";
@@ -11,10 +11,12 @@ export function scanHere(literal: string): LineScanner {
   const matcher = literalMatcher(literal);
   return {
     isHere: true,
-    scan([first, ...others], withinMs) {
+    scan(jobs, withinMs) {
+      const [first] = jobs;
       if (first === undefined) return [];
       const one = scanOne(first, matcher, withinMs);
-      return others.length === 0 && !(one instanceof Promise) ? [one] : scanAll(one, others, { matcher, withinMs });
+      if (jobs.length === 1 && !isPending(one)) return [one];
+      return scanAll(one, jobs.slice(1), { matcher, withinMs });
     },
     close: () => {},
   };

@@ -29,11 +29,15 @@ export interface LineMatcher {
  * that others can have a turn.
  */
 export function scanLines(job: ScanJob, matcher: LineMatcher): Scan | Generator<undefined, Scan> {
-  const bytes = Buffer.from(job.bytes.buffer, job.bytes.byteOffset, job.bytes.byteLength);
-  if (bytes.subarray(0, NUL_WINDOW).includes(0) || !isUtf8(bytes)) return "binary";
+  const bytes = bufferOf(job.bytes);
+  const head = bytes.length > NUL_WINDOW ? bytes.subarray(0, NUL_WINDOW) : bytes;
+  if (head.includes(0) || !isUtf8(bytes)) return "binary";
   if (matcher.excludes?.(bytes) === true) return NONE;
   return new LineScan(bytes.toString("utf8"), job, matcher).run();
 }
+
+const bufferOf = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const NONE: Scan = { count: 0, lines: [] };
 
