@@ -6,7 +6,6 @@ import type { KeyPath } from "./key-path.js";
  * that a config never silently does nothing. Whoever implements a key moves it from here to `schemas/config.json`.
  */
 const LATER_KEYS: readonly (readonly string[])[] = [
-  "file.roots.*.grep",
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
 ].map((key) => key.split("."));
 

@@ -30,6 +30,7 @@ interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly temp?: true;
   readonly prefix?: string;
   readonly dlfs?: string;
+  readonly grep?: string;
 }
 
 /** The file adapter's part after the schema; complete only when there was no problem. */
@@ -88,7 +89,8 @@ function parseRoot(place: Place, root: unknown): CheckedRoot {
 }
 
 function completeRoot(name: string, root: CheckedRoot): RootConfig {
-  const { path, temp, prefix, dlfs, durability, ...common } = root;
+  // There is one way to search, whichever is named.
+  const { path, temp, prefix, dlfs, durability, grep, ...common } = root;
   if (dlfs !== undefined) return completeDrive(dlfs, root);
   return path === undefined
     ? {

@@ -192,7 +192,10 @@ export interface VenueConfig {
   readonly warnings: readonly string[];
 }
 
-type RootOptionsInput = Partial<RootOptions>;
+interface RootOptionsInput extends Partial<RootOptions> {
+  /** Both mean the same. */
+  readonly grep?: "auto" | "re2js";
+}
 
 /** A host directory as an embedder or a config file writes it. */
 export interface HostRootInput extends RootOptionsInput {
@@ -215,6 +218,8 @@ export interface DriveRootInput {
   readonly maxReadBytes?: number;
   readonly deny?: readonly string[];
   readonly encoding?: string;
+  /** Both mean the same. */
+  readonly grep?: "auto" | "re2js";
 }
 
 export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;

@@ -90,6 +90,7 @@ describe("a wrong root is refused", () => {
     [{ path: "a", temp: true }, oneOf],
     [{ path: "" }, "'roots.docs.path' must be a path that is not empty"],
     [{ path: 5 }, "'roots.docs.path' must be a path that is not empty, not 5"],
+    [{ temp: true, grep: "rg" }, '\'roots.docs.grep\' must be "auto" or "re2js"'],
     [{ temp: true, encoding: "" }, "'roots.docs.encoding' must be a string that is not empty"],
     [
       { temp: true, encoding: "utf-9" },
@@ -242,7 +243,7 @@ describe("the file adapter's part alone", () => {
     [null, "Config must be an object, not null"],
     [{ rootz: {} }, "Unknown config key 'rootz' - did you mean 'roots'?"],
     [{ roots: 5 }, "'roots' must be an object, not 5"],
-    [{ roots: { r: { temp: true, grep: "re2js" } } }, "not supported yet: 'roots.r.grep'"],
+    [{ roots: { r: { temp: true, trash: "auto" } } }, "not supported yet: 'roots.r.trash'"],
     [{ store: 5 }, "Unknown config key 'store'"],
     [{ port: 5 }, "Unknown config key 'port'"],
   ])("has key paths that start there: %j", (value, message) => {
