@@ -29,9 +29,16 @@ export type { Authentication } from "./core/caller.js";
 export type { Capability } from "./core/capability.js";
 export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors.js";
 export type { Log, LogFields } from "./core/log.js";
+export {
+  DEFAULT_SHELL,
+  type Sandbox,
+  type SandboxProbe,
+  type ShellConfig,
+} from "./core/sandbox.js";
 export { createProfile, type ToolProfile } from "./profiles/create-profile.js";
 export type { ProfileBinding, ProfileTool, SeedFile } from "./profiles/profile.js";
 export { RootsError } from "./roots/open.js";
+export { createSandbox, type SandboxParts } from "./sandbox/create.js";
 export type { FileInputs, FileOutputs } from "./schema/types.js";
 export type { Minted, MintProfile, MintRequest } from "./ucan/mint.js";
 export { MintError } from "./ucan/mint-error.js";

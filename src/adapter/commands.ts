@@ -18,15 +18,13 @@ export class Commands {
   /** @returns once it runs @throws FileAdapterError */
   run(request: ExecRequest, context: SurfaceContext): Promise<SandboxProcess> {
     return new Promise((resolve, reject) => {
-      const started = (process: SandboxProcess) => {
-        this.#follow(process);
-        resolve(process);
-      };
+      const started = (process: SandboxProcess) => resolve(this.#follow(process, call));
       const mounts = request.mounts.map(({ root, prefix }) => ({ root, ...(prefix === undefined ? {} : { prefix }) }));
       const filesOf = (mount: ExecMount) => this.#filesOf(mount, context);
       const transfer = { command: { request, started, filesOf } };
+      const call = this.#dispatcher.invoke(`${this.#adapterName}:exec`, { mounts }, { ...context, transfer });
       // Once it runs, what fails after it has been recorded, and the caller has its outcome.
-      this.#dispatcher.invoke(`${this.#adapterName}:exec`, { mounts }, { ...context, transfer }).catch(reject);
+      call.catch(reject);
     });
   }
 
@@ -36,11 +34,26 @@ export class Commands {
     await Promise.all([...this.#running].map((process) => process.kill()));
   }
 
-  #follow(process: SandboxProcess): void {
-    this.#running.add(process);
-    void process.exited.then(() => this.#running.delete(process));
+  /** For its caller a command is over when its changes are seen, and it is on record. */
+  #follow(process: SandboxProcess, call: Promise<unknown>): SandboxProcess {
+    const exited = call.then(
+      () => process.exited,
+      () => process.exited,
+    );
+    const followed: SandboxProcess = {
+      started: process.started,
+      exited,
+      output: () => process.output(),
+      async kill() {
+        await process.kill();
+        await exited;
+      },
+    };
+    this.#running.add(followed);
+    void exited.then(() => this.#running.delete(followed));
     // It was starting while the adapter was closed.
-    if (this.#isClosed) void process.kill();
+    if (this.#isClosed) void followed.kill();
+    return followed;
   }
 
   #filesOf({ root, prefix = "" }: ExecMount, context: SurfaceContext): SandboxFiles {

@@ -146,6 +146,7 @@ class Copying {
     this.#begun?.stage.release();
     this.#begun = undefined;
     const top = this.#open[0];
+    if (top !== undefined) yield* giveDirectoryToOwner(this.#change.jail, top.directory);
     if (top?.mode !== undefined) yield* quietly(this.#change.jail.sys.chmod(top.directory.path, top.mode));
   }
 

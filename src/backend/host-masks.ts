@@ -9,11 +9,11 @@ import { errnoOf } from "../jail/sys.js";
 import { isReservedName } from "../path/grammar.js";
 
 /** More denied entries than this cannot be hidden from commands. */
-const MOST_MASKS = 1_000;
+const MOST_DENIED = 1_000;
+/** Together with what is reserved, and the directories that must keep their names. */
+const MOST_MASKS = 5_000;
 /** Deeper than this no file operation gets, and no command either. */
 const MOST_LEVELS = 512;
-/** The directories above them that must keep their names. */
-const MOST_PINS = 4_000;
 
 interface Frame {
   readonly directory: Pinned;
@@ -59,7 +59,7 @@ class MaskSearch {
   readonly #jail: Jail;
   readonly #access: Access;
   readonly #pinned = new Set<string>();
-  #count = 0;
+  #denied = 0;
 
   constructor(jail: Jail, access: Access) {
     this.#jail = jail;
@@ -80,13 +80,13 @@ class MaskSearch {
   /** @returns a directory to look into */
   *look(frame: Frame, name: Name): Io<Pinned | undefined> {
     const isTop = frame.directory === this.#jail.top;
-    const isHidden =
-      isReservedName(name.name, isTop, this.#jail.foldsCase) ||
-      this.#access.policy?.denies(frame.below, name.name) === true;
+    const isDenied = this.#access.policy?.denies(frame.below, name.name) === true;
+    const isHidden = isDenied || isReservedName(name.name, isTop, this.#jail.foldsCase);
     const stat = name.type === undefined ? yield* examine(this.#jail.sys, frame.directory, name) : undefined;
     const type = name.type ?? (stat && typeOf(stat));
     if (type === undefined || type === "symlink") return undefined;
     if (isHidden) {
+      if (isDenied && ++this.#denied > MOST_DENIED) throw this.#refused();
       this.#mask(frame, name, type === "directory" ? "directory" : "file");
       return undefined;
     }
@@ -105,7 +105,7 @@ class MaskSearch {
   }
 
   #mask(frame: Frame, name: Name, kind: "file" | "directory"): void {
-    if (++this.#count > MOST_MASKS) throw this.#refused();
+    if (this.masks.length >= MOST_MASKS) throw this.#refused();
     for (const [index, byte] of frame.path.entries()) if (byte === 0x2f) this.#pin(frame.path.subarray(0, index));
     if (frame.path.length > 0) this.#pin(frame.path);
     this.masks.push({ path: pathOf(frame, name), kind });
@@ -115,7 +115,6 @@ class MaskSearch {
   #pin(path: Buffer): void {
     const key = path.toString("latin1");
     if (this.#pinned.has(key)) return;
-    if (this.#pinned.size >= MOST_PINS) throw this.#refused();
     this.#pinned.add(key);
     this.masks.push({ path, kind: "pin" });
   }

@@ -36,23 +36,17 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     checkArguments(request);
     if (!(await request.sandbox.probe()).available) throw noSandbox();
     const shown: Shown[] = [];
-    let exit: SandboxExit | undefined;
-    let end: (exit: SandboxExit) => void = () => {};
-    const exited = new Promise<SandboxExit>((resolve) => {
-      end = resolve;
-    });
     try {
       for (const place of places) shown.push(await show(place, call));
       const process = await start(shown, call);
       // From here on the outcome is that of the command.
       for (const { at } of places) at.access.scope.commit();
-      started(following(process, exited));
-      exit = await process.exited;
+      started(process);
+      const exit = await process.exited;
       for (const { mount, directory } of shown) if (mount.writable) await directory?.settle();
       return { exit, sent: process.output().combined.length };
     } finally {
       for (const { directory } of shown) await directory?.close();
-      if (exit !== undefined) end(exit);
     }
   },
   bytes: ({ sent }) => sent,
@@ -158,14 +152,3 @@ async function start(shown: readonly Shown[], call: PlacesCall): Promise<Sandbox
   }
   return process;
 }
-
-/** The process as its caller sees it: it is over when everything after it is done. */
-const following = (process: SandboxProcess, exited: Promise<SandboxExit>): SandboxProcess => ({
-  started: process.started,
-  exited,
-  output: () => process.output(),
-  async kill() {
-    await process.kill();
-    await exited;
-  },
-});

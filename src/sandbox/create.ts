@@ -1,8 +1,6 @@
 import { type Clock, systemClock } from "../core/clock.js";
 import type { Sandbox, ShellConfig } from "../core/sandbox.js";
-import { BwrapSandbox } from "./bwrap.js";
 import { createNone } from "./none.js";
-import { UnsafeSandbox } from "./unsafe.js";
 
 export interface SandboxParts {
   readonly clock?: Clock;
@@ -19,17 +17,25 @@ export async function createSandbox(config: ShellConfig, parts: SandboxParts = {
   const host = { clock, onFailure: (reason: string) => onWarning(`a command was not run: ${reason}`) };
   if (config.unsafe) {
     onWarning("shell.unsafe is set: commands are plain processes of this host, and can do whatever this process can");
+    const { UnsafeSandbox } = await import("./unsafe.js");
     return new UnsafeSandbox(config, host);
   }
   if (config.driver === "none") return createNone("shell.driver is none");
-  const sandbox = config.driver === "just-bash" ? await justBash(config, host) : new BwrapSandbox(config, host);
+  const sandbox = config.driver === "just-bash" ? await openJustBash(host) : await openBwrap(config, host);
   const { available, reason = "it does not work here" } = await sandbox.probe();
   if (available) return sandbox;
   onWarning(`there is no sandbox for commands: ${reason}`);
   return config.driver === "auto" ? createNone(reason) : sandbox;
 }
 
-async function justBash(config: ShellConfig, host: { clock: Clock; onFailure: (reason: string) => void }) {
+type Host = { readonly clock: Clock; readonly onFailure: (reason: string) => void };
+
+async function openBwrap(config: ShellConfig, host: Host): Promise<Sandbox> {
+  const { BwrapSandbox } = await import("./bwrap.js");
+  return new BwrapSandbox(config, host);
+}
+
+async function openJustBash(host: Host): Promise<Sandbox> {
   const { JustBashSandbox } = await import("./just-bash.js");
-  return new JustBashSandbox(config, host);
+  return new JustBashSandbox(host);
 }

@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
+import type { Sandbox, SandboxProbe, SandboxProcess } from "../core/sandbox.js";
 import { type ChildHost, unavailable } from "./child.js";
 
 /** A shell in JavaScript. */
@@ -7,7 +7,7 @@ export class JustBashSandbox implements Sandbox {
   readonly shows = "files";
   readonly #host: ChildHost;
 
-  constructor(_config: ShellConfig, host: ChildHost) {
+  constructor(host: ChildHost) {
     this.#host = host;
   }
 
