@@ -26,6 +26,7 @@ let agent: LocalAgent;
 
 const sandbox = (available = true): Sandbox => ({
   name: "none",
+  shows: "host",
   probe: async () => ({ available, network: false, realBinaries: false }),
   run: () => {
     throw new Error("not asked for");
