@@ -29,8 +29,11 @@ export interface ProfileInstance {
   call(name: string, args: unknown, context?: SurfaceContext): Promise<JsonObject>;
   /** What a model reads of a failure. */
   renderError(value: unknown): string;
-  /** Present where the profile has files of the host application. @throws FileAdapterError */
-  readonly seed?: (files: readonly SeedFile[]) => Promise<void>;
+  /**
+   * Present where the profile has files of the host application, which puts them there with the rights of `context`: of
+   * the operator, unless it names a caller, as a drive's owner. @throws FileAdapterError
+   */
+  readonly seed?: (files: readonly SeedFile[], context?: SurfaceContext) => Promise<void>;
 }
 
 export interface InstanceOptions {
@@ -94,7 +97,9 @@ export function openProfile(
       }
     },
     renderError: (value) => open.renderError?.(value) ?? JSON.stringify(value),
-    ...(open.seed === undefined ? {} : { seed: (files) => open.seed?.(files, bind("seed", {})) ?? Promise.resolve() }),
+    ...(open.seed === undefined
+      ? {}
+      : { seed: async (files, context = {}) => open.seed?.(files, bind("seed", context)) }),
   };
 }
 
