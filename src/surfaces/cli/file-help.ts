@@ -45,6 +45,39 @@ const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
     options: "  -n, --lines LINES       how many; default 10",
   },
   stat: { usage: "stat ROOT:PATH…", text: "Says what is there: type, size in bytes, time of the last change." },
+  grep: {
+    usage: "grep [-F] [-i] [-n] [-l | -c] [-A N] [-B N] [-C N] PATTERN ROOT:PATH…",
+    text: `Shows the lines that hold a match of an RE2 pattern, in files and in all that directories hold, but what .gitignore
+and .ignore leave out.`,
+    options: `  -F, --fixed-strings     the pattern is plain text
+  -i, --ignore-case       in any case
+  -n, --line-number       with numbers of lines
+  -l, --files-with-matches  only where there is any
+  -c, --count             how many lines of each file that has any
+  -A, --after-context N, -B, --before-context N, -C, --context N   with so many lines around, at most 20
+  -e, --regexp PATTERN    the pattern, where it begins with a dash
+  -r, --recursive         as always
+  --include GLOB, --exclude GLOB   only these files, not those: *.ts, src/**; may be repeated
+  --no-ignore             what is ignored too`,
+    status: "0 found, 1 nothing found, 2 an operation failed",
+  },
+  find: {
+    usage: "find ROOT:PATH… [-name GLOB] [-path GLOB] [-type f|d] [-maxdepth N]",
+    text: "Names what is below directories, but for what stands in .git.",
+    options: `  -name GLOB              whose own name matches; of several, any
+  -path GLOB              whose path from there matches, as *.ts or src/**
+  -type f|d               files only, or directories only
+  -maxdepth N             at most that deep, up to 20`,
+  },
+  du: {
+    usage: "du [-a] [-b] [-s] [-d DEPTH] ROOT:PATH…",
+    text: "Sums up what files take, in bytes as long as they say they are; for people on a terminal.",
+    options: `  -a, --all               files too, not directories only
+  -b, --bytes             in bytes, on a terminal too
+  --human-readable        for people, in a pipe too
+  -s, --summarize         the sum only
+  -d, --max-depth DEPTH   with sums of what is at most that deep; default 1, at most 10`,
+  },
   edit: {
     usage: "edit ROOT:PATH (--old TEXT --new TEXT [--expect N] | --edits FILE) [-n]",
     text: "Replaces exact text, all edits or none, and shows the difference.",

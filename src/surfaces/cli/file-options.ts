@@ -23,6 +23,18 @@ export const FILE_COMMANDS = {
   head: { lines: { ...VALUE, short: "n" } },
   tail: { lines: { ...VALUE, short: "n" } },
   stat: {},
+  grep: {
+    ...{ "ignore-case": { ...FLAG, short: "i" }, "fixed-strings": { ...FLAG, short: "F" } },
+    ...{ "line-number": { ...FLAG, short: "n" }, "files-with-matches": { ...FLAG, short: "l" } },
+    ...{ count: { ...FLAG, short: "c" }, recursive: { ...FLAG, short: "r" }, "no-ignore": FLAG },
+    ...{ "after-context": { ...VALUE, short: "A" }, "before-context": { ...VALUE, short: "B" } },
+    ...{ context: { ...VALUE, short: "C" }, include: MANY, exclude: MANY, regexp: { ...VALUE, short: "e" } },
+  },
+  find: { name: MANY, path: MANY, type: VALUE, maxdepth: VALUE },
+  du: {
+    ...{ all: { ...FLAG, short: "a" }, bytes: { ...FLAG, short: "b" }, summarize: { ...FLAG, short: "s" } },
+    ...{ "max-depth": { ...VALUE, short: "d" }, "human-readable": FLAG },
+  },
   edit: {
     ...{ old: VALUE, new: VALUE, expect: VALUE, edits: VALUE },
     ...{ encoding: VALUE, "if-match": VALUE, "dry-run": { ...FLAG, short: "n" } },
@@ -59,7 +71,7 @@ export const isFileCommand = (name: string | undefined): name is FileCommandName
 export function readFileCommand(name: FileCommandName, argv: readonly string[]): FileCommand | "help" {
   const options: Options = { ...COMMON, ...FILE_COMMANDS[name] };
   const { tokens, positionals } = parseArgs({
-    args: [...argv],
+    args: name === "find" ? argv.map(asLongOption) : [...argv],
     ...{ options, allowPositionals: true, strict: false, tokens: true },
   });
   const given = tokens.filter((token) => token.kind === "option");
@@ -85,8 +97,12 @@ export function readFileCommand(name: FileCommandName, argv: readonly string[]):
   return { name, flags, values, lists, words, json: flags.has("json") };
 }
 
-/** Texts of an edit are content, and may be anything. */
-const MAY_BE_ANYTHING: ReadonlySet<string> = new Set(["old", "new"]);
+/** `find` has always had words behind one dash. */
+const asLongOption = (word: string): string =>
+  word.startsWith("-") && Object.hasOwn(FILE_COMMANDS.find, word.slice(1)) ? `-${word}` : word;
+
+/** Texts of an edit are content, and may be anything; so may what is looked for. */
+const MAY_BE_ANYTHING: ReadonlySet<string> = new Set(["old", "new", "regexp"]);
 
 interface OptionToken {
   readonly rawName: string;

@@ -1,66 +1,21 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PassThrough, Readable } from "node:stream";
-import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { CommandContext } from "../../../src/cli/context.js";
-import { file } from "../../../src/cli/file.js";
-import { ConfigError } from "../../../src/config/errors.js";
-import { parseCommandLine } from "../../../src/surfaces/cli/arguments.js";
-import { UsageError } from "../../../src/surfaces/cli/options.js";
-import { cleanUp, makeFolder, run } from "./process.js";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { useFileCommands } from "./file-stage.js";
+import { run } from "./process.js";
 
+const { on, ok, inFolder } = useFileCommands({
+  "docs/a.txt": "one\ntwo\nthree\n",
+  "docs/.dot": "",
+  "docs/sub/b.txt": "b",
+  "caps.json5": "[]",
+});
 let folder: string;
 beforeEach(() => {
-  folder = makeFolder({
-    "docs/a.txt": "one\ntwo\nthree\n",
-    "docs/.dot": "",
-    "docs/sub/b.txt": "b",
-    "caps.json5": "[]",
-  });
+  folder = inFolder("");
 });
-afterAll(cleanUp);
 
-/** What a command of ours gets of a process, with what it has said. */
-function stage(
-  more: { readonly env?: Readonly<Record<string, string>>; readonly input?: string; readonly tty?: boolean } = {},
-) {
-  const { env = {}, input = "", tty = false } = more;
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const said = [stdout, stderr].map((stream) => {
-    const chunks: Buffer[] = [];
-    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    return () => Buffer.concat(chunks).toString();
-  });
-  const context = {
-    ...{ env, cwd: folder, stdin: Readable.from([Buffer.from(input)]), stderr },
-    stdout: tty ? Object.assign(stdout, { isTTY: true, columns: 20 }) : stdout,
-    untilStopped: () => new Promise<void>(() => {}),
-    onReload: () => {},
-  };
-  const [out = () => "", err = () => ""] = said;
-  return { context: context as unknown as CommandContext, out, err };
-}
-
-/** Runs a command on the root `d`, as the process does. */
-async function on(args: readonly string[], more?: Parameters<typeof stage>[0]) {
-  const { context, out, err } = stage(more);
-  const command = parseCommandLine([...args, "--root", "d=docs"]);
-  if (command.name !== "file") throw new Error(`It is '${command.name}'`);
-  const status = await file(command, context).catch((error: unknown) => {
-    if (error instanceof UsageError) return 64;
-    if (!(error instanceof ConfigError)) throw error;
-    context.stderr.write(`${error.message}\n`);
-    return error.exitStatus;
-  });
-  return { status, stdout: out(), stderr: err() };
-}
-
-const ok = async (...args: readonly string[]): Promise<string> => {
-  const { status, stdout, stderr } = await on(args);
-  expect([stderr, status]).toEqual(["", 0]);
-  return stdout;
-};
 const inRoot = (path: string): string => readFileSync(join(folder, "docs", path), "utf8");
 
 describe("looking", () => {
