@@ -10,6 +10,8 @@ import { checkListener } from "./config/loopback.js";
 import type { DidGrant, FileConfigInput, UcanConfig, VenueConfig, VenueConfigInput } from "./config/types.js";
 import type { Capability } from "./core/capability.js";
 import { type Log, silentLog } from "./core/log.js";
+import { createToolProfile, type ToolProfile } from "./profiles/library.js";
+import type { ProfileBinding } from "./profiles/profile.js";
 import type { PlugIn } from "./venue/plug-in.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter.js";
@@ -35,7 +37,7 @@ export {
   type SandboxProbe,
   type ShellConfig,
 } from "./core/sandbox.js";
-export { createProfile, type ToolProfile } from "./profiles/create-profile.js";
+export type { ToolProfile } from "./profiles/library.js";
 export type { ProfileBinding, ProfileTool, SeedFile } from "./profiles/profile.js";
 export { RootsError } from "./roots/open.js";
 export { createSandbox, type SandboxParts } from "./sandbox/create.js";
@@ -97,6 +99,24 @@ export async function createFileAdapter(config: FileAdapterConfig = {}): Promise
     capabilities,
     ...(sink === undefined ? {} : { audit: sink }),
   });
+}
+
+/**
+ * Puts the tools of another system on one root of an adapter.
+ *
+ * @param adapter of {@link createFileAdapter}; whoever made it closes it
+ * @returns `{ tools, call(name, args, ctx), ready, seed? }`; with `shell` in the binding, `tools` is whole once `ready` has
+ *   resolved
+ * @throws ConfigError for a root or a profile that does not exist
+ * @example
+ * const files = await createFileAdapter({ roots: { scratch: { temp: true } } });
+ * const jettson = createProfile(files, { profile: "jettson", root: "scratch" });
+ * await jettson.call("jettson_files_write", { path: "notes.md", content: "# Notes" });
+ */
+export function createProfile(adapter: FileAdapter, binding: ProfileBinding): ToolProfile {
+  return createToolProfile(adapter, binding, async (config) =>
+    (await import("./sandbox/create.js")).createSandbox(config),
+  );
 }
 
 /** @throws ConfigError for capabilities that grant nothing */

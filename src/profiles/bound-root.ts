@@ -1,6 +1,7 @@
 import type { SurfaceContext } from "../core/adapter.js";
 import { adapterError, FileAdapterError } from "../core/errors.js";
 import type { PathRules } from "../core/path-rules.js";
+import type { ExecRequest, SandboxProcess } from "../core/sandbox.js";
 import { parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { Profile, ProfileHost } from "./profile.js";
@@ -31,10 +32,17 @@ export interface BoundRoot {
     input: Omit<FileInputs[Name], "root">,
     wishes?: BoundWishes,
   ): Promise<FileOutputs[Name]>;
+  /** Runs a command that sees this place, and no other, at `/workspace`. @throws FileAdapterError */
+  exec(request: Omit<ExecRequest, "mounts">): Promise<SandboxProcess>;
+  /** The caller has given up. */
+  readonly isCancelled: boolean;
 }
 
 /** What a tool wants of one operation beside its input. Paths that `terms` are told are those of the root, with the prefix. */
 export type BoundWishes = Pick<PathRules, "removesFilesOnly"> & Pick<SurfaceContext, "terms">;
+
+/** Where commands see it. */
+const WORKSPACE = "/workspace";
 
 /** Where a profile is bound. */
 export interface Bound {
@@ -71,6 +79,14 @@ export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContex
     root,
     get calls() {
       return calls;
+    },
+    get isCancelled() {
+      return context.cancellation?.aborted ?? context.signal?.aborted ?? false;
+    },
+    exec(request) {
+      calls++;
+      const mount = { root, at: WORKSPACE, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
+      return host.exec({ ...request, mounts: [mount] }, common);
     },
     get readOnly() {
       return host.roots.some(({ name, readOnly }) => name === root && readOnly);

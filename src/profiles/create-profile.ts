@@ -1,6 +1,5 @@
-import type { FileAdapter } from "../adapter.js";
 import { ConfigError } from "../config/errors.js";
-import type { InvokeContext, JsonObject, SurfaceContext } from "../core/adapter.js";
+import type { JsonObject, SurfaceContext } from "../core/adapter.js";
 import { errorOutput } from "../core/error-output.js";
 import { type ErrorCode, FileAdapterError } from "../core/errors.js";
 import { isPending } from "../core/io.js";
@@ -12,6 +11,7 @@ import {
   type Profile,
   type ProfileBinding,
   type ProfileHost,
+  type ProfileShell,
   type ProfileTool,
   type SeedFile,
   ToolError,
@@ -29,6 +29,8 @@ export interface ProfileInstance {
   call(name: string, args: unknown, context?: SurfaceContext): Promise<JsonObject>;
   /** What a model reads of a failure. */
   renderError(value: unknown): string;
+  /** Once it is known which tools there are; never rejects. */
+  readonly ready: Promise<void>;
   /**
    * Present where the profile has files of the host application, which puts them there with the rights of `context`: of
    * the operator, unless it names a caller, as a drive's owner. @throws FileAdapterError
@@ -41,6 +43,8 @@ export interface InstanceOptions {
   readonly name?: string;
   /** Told of failures that nobody foresaw. */
   readonly onInternalError?: (error: unknown, id: string) => void;
+  /** Absent: no tool runs commands, whatever the binding says. */
+  readonly shell?: ProfileShell;
 }
 
 /** Puts a profile on its root. @throws ConfigError for a root or a profile that does not exist, and for a wrong prefix */
@@ -49,13 +53,13 @@ export function openProfile(
   binding: ProfileBinding,
   options: InstanceOptions = {},
 ): ProfileInstance {
-  const { name = binding.profile, onInternalError = () => {} } = options;
+  const { name = binding.profile, onInternalError = () => {}, shell } = options;
   const profile = PROFILES.get(binding.profile);
   if (profile === undefined) throw mistake(`Profile '${escapeText(binding.profile)}' does not exist`);
   if (!host.roots.some((root) => root.name === binding.root)) {
     throw mistake(`Root '${escapeText(binding.root)}' of profile '${name}' does not exist`);
   }
-  const open = profile.open(binding, host);
+  const open = profile.open(binding, { host, ...(shell === undefined ? {} : { shell }) });
   const bound: Bound = { root: binding.root, prefix: prefixOf(binding), links: profile.links };
   const known = new Map(open.tools.map((tool) => [tool.name, tool]));
   const validator = new InputValidator();
@@ -72,6 +76,7 @@ export function openProfile(
   };
 
   const run = async (tool: ProfileTool, args: unknown, root: ReturnType<typeof bind>): Promise<JsonObject> => {
+    if (tool.ready !== undefined) await tool.ready();
     const reason = tool.unavailable?.();
     if (reason !== undefined) throw new ToolError("NOT_SUPPORTED", reason);
     const checking = validator.check(tool.name, tool.input, args);
@@ -96,6 +101,7 @@ export function openProfile(
         return errorOutput(open.errorValue(text, toolName), code);
       }
     },
+    ready: Promise.all(open.tools.map((tool) => tool.ready?.())).then(() => {}),
     renderError: (value) => open.renderError?.(value) ?? JSON.stringify(value),
     ...(open.seed === undefined
       ? {}
@@ -105,32 +111,6 @@ export function openProfile(
 
 /** The schema of a tool takes nothing else. */
 const parseArguments = (args: unknown): JsonObject => args as JsonObject;
-
-/** The tools of a profile for a host application. */
-export interface ToolProfile extends Pick<ProfileInstance, "tools" | "seed"> {
-  /** Runs a tool. Resolves for every failure of a tool, too: to its value. @throws UNKNOWN_OPERATION for a name that is no tool's */
-  call(name: string, args: unknown, context?: InvokeContext): Promise<JsonObject>;
-}
-
-/**
- * Puts the tools of another system on one root of an adapter, which it does not close.
- *
- * @param adapter of `createFileAdapter`
- * @throws ConfigError for a root or a profile that does not exist
- * @example
- * const files = await createFileAdapter({ roots: { scratch: { temp: true } } });
- * const jettson = createProfile(files, { profile: "jettson", root: "scratch" });
- * await jettson.call("jettson_files_write", { path: "notes.md", content: "# Notes" });
- */
-export function createProfile(adapter: FileAdapter, binding: ProfileBinding): ToolProfile {
-  return openProfile(parseHost(adapter), binding);
-}
-
-/** @throws TypeError for what is no adapter of ours */
-function parseHost(adapter: FileAdapter): ProfileHost {
-  if ("roots" in adapter && "refused" in adapter) return adapter as FileAdapter & ProfileHost;
-  throw new TypeError("A profile needs an adapter of createFileAdapter");
-}
 
 const mistake = (text: string): ConfigError => new ConfigError([text], 78);
 

@@ -2,6 +2,7 @@ import type { HostedFileAdapter } from "../adapter.js";
 import type { Annotations, JsonObject, Rendering } from "../core/adapter.js";
 import type { Ability } from "../core/capability.js";
 import type { ErrorCode, FileAdapterError } from "../core/errors.js";
+import type { Sandbox, SandboxProbe, ShellConfig } from "../core/sandbox.js";
 import type { BoundRoot } from "./bound-root.js";
 
 /** What a profile is put on; `root` and `prefix` are never the caller's to choose. */
@@ -15,6 +16,18 @@ export interface ProfileBinding {
   readonly alias?: string | null;
   readonly variant?: string;
   readonly onStale?: string;
+  /** What of it is not as usual. Absent: there is no tool that runs commands. */
+  readonly shell?: Partial<Omit<ShellConfig, "limits">> & { readonly limits?: Partial<ShellConfig["limits"]> };
+}
+
+/** What runs the commands of a binding that has a shell. */
+export interface ProfileShell {
+  /** Never rejects. */
+  readonly sandbox: Promise<Sandbox>;
+  /** `undefined`: not known yet. */
+  readonly probe: SandboxProbe | undefined;
+  /** Once that is known; never rejects. */
+  readonly ready: Promise<void>;
 }
 
 /** One tool of another system, as its agents know it. */
@@ -34,6 +47,8 @@ export interface ProfileTool {
   readonly hiddenOutput?: readonly string[];
   /** Why it cannot be used now: it is in no list, and a call by its name fails with this text. */
   readonly unavailable?: () => string | undefined;
+  /** Waited for before a call asks that. */
+  readonly ready?: () => Promise<void>;
   /** @param args what fits `input` @throws ToolError, and what the operations on `root` throw */
   run(args: JsonObject, root: BoundRoot): Promise<JsonObject>;
   /** Present when the result has a body or a long list. */
@@ -78,11 +93,11 @@ export interface Profile {
   /** What its tools do with links: follow those that stay inside, or take none in any path. */
   readonly links: "follow" | "refuse";
   /** @throws ConfigError for a binding that it cannot have */
-  open(binding: ProfileBinding, host: ProfileHost): OpenProfile;
+  open(binding: ProfileBinding, parts: { readonly host: ProfileHost; readonly shell?: ProfileShell }): OpenProfile;
 }
 
 /** What a profile works on. */
-export type ProfileHost = Pick<HostedFileAdapter, "invoke" | "roots" | "refused">;
+export type ProfileHost = Pick<HostedFileAdapter, "invoke" | "exec" | "roots" | "refused">;
 
 /** A failure whose text is the profile's own, as its callers know it. */
 export class ToolError extends Error {

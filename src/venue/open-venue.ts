@@ -221,7 +221,8 @@ class VenueOpener {
   }
 
   async #hostProfiles({ adapter: files, host }: OpenVenue): Promise<void> {
-    const parts = { files, profiles: this.#config.profiles, options: this.#options, logInternal: this.#logInternal };
+    const [options, { profiles }] = [this.#options, this.#config];
+    const parts = { files, profiles, options, log: options.log, logInternal: this.#logInternal };
     for (const adapter of await openProfiles(parts)) host.catalogue.add(this.#keep(adapter));
   }
 

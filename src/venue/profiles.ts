@@ -1,6 +1,9 @@
 import type { HostedFileAdapter } from "../adapter.js";
 import type { ProfileConfig } from "../config/types.js";
 import type { Adapter } from "../core/adapter.js";
+import type { Log } from "../core/log.js";
+import type { ShellConfig } from "../core/sandbox.js";
+import type { ProfileShell } from "../profiles/profile.js";
 
 /** Which profiles are opened, and on what. */
 export interface ProfileParts {
@@ -13,6 +16,7 @@ export interface ProfileParts {
     /** …but none where only file operations will be called. */
     readonly filesOnly?: boolean;
   };
+  readonly log: Log;
   readonly logInternal: (error: unknown, id: string) => void;
 }
 
@@ -24,7 +28,18 @@ export async function openProfiles(parts: ProfileParts): Promise<readonly Adapte
   if (wanted.length === 0) return [];
   const { openProfile } = await import("../profiles/create-profile.js");
   const { profileAdapter } = await import("../profiles/profile-adapter.js");
-  return wanted.map(([name, config]) =>
-    profileAdapter(name, openProfile(files, config, { name, onInternalError: logInternal })),
-  );
+  const opening = wanted.map(async ([name, config]) => {
+    const shell = config.shell && (await shellOf(name, config.shell, parts));
+    const shown = shell === undefined ? {} : { shell };
+    return profileAdapter(name, openProfile(files, config, { name, onInternalError: logInternal, ...shown }));
+  });
+  return Promise.all(opening);
+}
+
+async function shellOf(name: string, config: ShellConfig, { log }: ProfileParts): Promise<ProfileShell> {
+  const { createSandbox } = await import("../sandbox/create.js");
+  const { openShell } = await import("../profiles/shell.js");
+  const shell = openShell(() => createSandbox(config, { onWarning: (text) => log.warn({ profile: name }, text) }));
+  await shell.ready;
+  return shell;
 }

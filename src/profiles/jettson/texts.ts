@@ -2,6 +2,10 @@ import type { FileAdapterError } from "../../core/errors.js";
 import { escapeText } from "../../core/texts.js";
 import type { FailedCall } from "../profile.js";
 import { ESCAPES } from "./path.js";
+import { INVALID_TIMEOUT, NO_SANDBOX, SHELL_TOOL } from "./shell.js";
+
+/** The field, as a pointer. */
+const TIMEOUT = "/timeout_seconds";
 
 /** Core codes whose text is the same for every tool. `p`: the path as the caller knows it. */
 const TEXTS: Readonly<Record<string, (p: string) => string>> = {
@@ -34,7 +38,8 @@ export function textOf(error: FileAdapterError, { tool }: FailedCall): string {
   const { code, data, message } = error;
   const p = shown(data["path"]);
   if (code === "CAPABILITY_DENIED") return denial(data["required"]);
-  if (code === "INVALID_INPUT") return `invalid argument: ${message}`;
+  if (code === "INVALID_INPUT") return data["pointer"] === TIMEOUT ? INVALID_TIMEOUT : `invalid argument: ${message}`;
+  if (code === "NOT_SUPPORTED" && tool === SHELL_TOOL) return NO_SANDBOX;
   if (code === "IS_A_DIRECTORY") {
     return tool.endsWith("_delete")
       ? `${p} is a directory — use Jettson Shell with rmdir for that.`

@@ -1,0 +1,84 @@
+import { type ShellWord, simpleCommands } from "./shell-words.js";
+
+/** Commands that run another one, with those of their flags that take a value. */
+const WRAPPERS: Readonly<Record<string, RegExp>> = {
+  sudo: /^(?:-[A-Za-z]*[ughpCrtUDRT]|--(?:user|group|host|prompt|close-from|role|type|other-user|chdir|chroot))$/,
+  env: /^(?:-[A-Za-z]*[uC]|--(?:unset|chdir))$/,
+  nohup: /^$/,
+};
+const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*\+?=/;
+/** Where the programs of the system are; the same names elsewhere are somebody's own. */
+const SYSTEM = /^\/(?:usr\/(?:local\/)?)?s?bin\//;
+const STOPS: ReadonlySet<string> = new Set(["shutdown", "reboot", "halt", "poweroff"]);
+
+/** A function that pipes itself into itself in the background, and is then called. Bounded, so that no text takes long. */
+const FORK_BOMB =
+  /(?<![^\s;&|(){}])([^\s;&|(){}'"\\]{1,64})\s{0,64}\(\s{0,64}\)\s{0,64}\{\s{0,64}\1\s{0,64}\|\s{0,64}\1\s{0,64}&\s{0,64}\}\s{0,64}[;&]?\s{0,64}\1(?![^\s;&|(){}])/u;
+const FORK_BOMB_BY_WORD =
+  /(?<![^\s;&|(){}])function\s{1,64}([^\s;&|(){}'"\\]{1,64})\s{1,64}\{\s{0,64}\1\s{0,64}\|\s{0,64}\1\s{0,64}&\s{0,64}\}\s{0,64}[;&]?\s{0,64}\1(?![^\s;&|(){}])/u;
+
+/**
+ * Whether a command is on the list of obvious accidents. It looks at commands where they would be run, never at what is
+ * quoted, an argument or a name; the guard is the sandbox.
+ */
+export function isBlocked(command: string): boolean {
+  return isForkBomb(command) || simpleCommands(command).some(({ words, isPattern }) => !isPattern && isHarmful(words));
+}
+
+const isForkBomb = (command: string): boolean => {
+  if (!command.includes("|")) return false;
+  const bare = command.replace(/'[^']*'|"(?:\\.|[^"\\])*"/gs, "Q");
+  return FORK_BOMB.test(bare) || FORK_BOMB_BY_WORD.test(bare);
+};
+
+function isHarmful(words: readonly ShellWord[]): boolean {
+  const [name, ...args] = unwrapped(words);
+  if (name === undefined || name.isQuoted) return false;
+  const program = nameOf(name);
+  if (STOPS.has(program) || program === "mkfs" || program.startsWith("mkfs.")) return true;
+  if (program === "dd") return args.some(({ text, isQuoted }) => !isQuoted && text.startsWith("of=/dev/"));
+  return program === "rm" && removesAll(args);
+}
+
+const nameOf = ({ text }: ShellWord): string => text.replace(SYSTEM, "");
+
+/** The command itself, without assignments in front of it and what runs it. */
+function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
+  let rest = words;
+  for (;;) {
+    rest = rest.slice(countWhile(rest, ({ text }) => ASSIGNMENT.test(text)));
+    const [first] = rest;
+    const wrapper = first === undefined || first.isQuoted ? "" : nameOf(first);
+    const takesValue = Object.hasOwn(WRAPPERS, wrapper) ? WRAPPERS[wrapper] : undefined;
+    if (takesValue === undefined) return rest;
+    rest = behindFlags(rest.slice(1), takesValue);
+  }
+}
+
+function behindFlags(words: readonly ShellWord[], takesValue: RegExp): readonly ShellWord[] {
+  let at = 0;
+  for (let word = words[at]; word?.text.startsWith("-") === true; word = words[at]) {
+    if (word.text === "--") return words.slice(at + 1);
+    at += takesValue.test(word.text) ? 2 : 1;
+  }
+  return words.slice(at);
+}
+
+function countWhile<T>(items: readonly T[], holds: (item: T) => boolean): number {
+  const end = items.findIndex((item) => !holds(item));
+  return end < 0 ? items.length : end;
+}
+
+/** Whether the arguments of `rm` say: everything, and without asking. */
+function removesAll(args: readonly ShellWord[]): boolean {
+  const end = args.findIndex(({ text }) => text === "--");
+  const flags = (end < 0 ? args : args.slice(0, end)).filter(({ text }) => text.startsWith("-"));
+  const isRecursive = flags.some(({ text }) => /^-[A-Za-z]*[rR]/.test(text) || isLong(text, "--recursive"));
+  const isForced = flags.some(({ text }) => /^-[A-Za-z]*f/.test(text) || isLong(text, "--force"));
+  return isRecursive && isForced && args.some(({ text, isQuoted }) => !isQuoted && isTop(text));
+}
+
+/** Long options may be cut short. */
+const isLong = (text: string, option: string): boolean => text.length > 2 && option.startsWith(text);
+
+const isTop = (text: string): boolean => /^\/+(?:\.\/+)*[.*]?$/.test(text);

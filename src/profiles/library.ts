@@ -1,0 +1,33 @@
+import type { FileAdapter } from "../adapter.js";
+import type { InvokeContext, JsonObject } from "../core/adapter.js";
+import { DEFAULT_SHELL, type Sandbox, type ShellConfig } from "../core/sandbox.js";
+import { openProfile, type ProfileInstance } from "./create-profile.js";
+import type { ProfileBinding, ProfileHost } from "./profile.js";
+import { openShell } from "./shell.js";
+
+/** The tools of a profile for a host application. */
+export interface ToolProfile extends Pick<ProfileInstance, "tools" | "seed" | "ready"> {
+  /** Runs a tool. Resolves for every failure of a tool too, with what says so. @throws UNKNOWN_OPERATION for a name that is no tool's */
+  call(name: string, args: unknown, context?: InvokeContext): Promise<JsonObject>;
+}
+
+/** @param createSandbox makes what runs commands; never rejects */
+export function createToolProfile(
+  adapter: FileAdapter,
+  binding: ProfileBinding,
+  createSandbox: (config: ShellConfig) => Promise<Sandbox>,
+): ToolProfile {
+  const { shell } = binding;
+  const config = shell && { ...DEFAULT_SHELL, ...shell, limits: { ...DEFAULT_SHELL.limits, ...shell.limits } };
+  return openProfile(
+    parseHost(adapter),
+    binding,
+    config === undefined ? {} : { shell: openShell(() => createSandbox(config)) },
+  );
+}
+
+/** @throws TypeError for what is no adapter of ours */
+function parseHost(adapter: FileAdapter): ProfileHost {
+  if ("roots" in adapter && "refused" in adapter) return adapter as FileAdapter & ProfileHost;
+  throw new TypeError("A profile needs an adapter of createFileAdapter");
+}
