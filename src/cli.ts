@@ -28,6 +28,8 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return (await import("./cli/mcp.js")).mcp(command, context);
     case "call":
       return (await import("./cli/call.js")).call(command, context);
+    case "acp":
+      return (await import("./cli/acp.js")).acp(command, context);
     case "key new":
       return (await import("./cli/key.js")).keyNew(command, context);
     case "key show":

@@ -1,5 +1,4 @@
-import type { SurfaceContext } from "../../core/adapter.js";
-import type { Authentication } from "../../core/caller.js";
+import type { InvokeContext, SurfaceContext } from "../../core/adapter.js";
 import type { Ability } from "../../core/capability.js";
 import type { Clock } from "../../core/clock.js";
 import type { Log } from "../../core/log.js";
@@ -46,12 +45,8 @@ export interface AcpTerminals {
   readonly sandbox: Sandbox;
 }
 
-/** Who the agents act for, where that is not the operator. */
-export interface AcpCaller {
-  readonly callerDID: string;
-  readonly authentication?: Authentication;
-  readonly ucans?: unknown;
-}
+/** Who the agents act for; without `callerDID` it is the operator. */
+export type AcpCaller = Pick<InvokeContext, "callerDID" | "authentication" | "ucans">;
 
 /** What `AcpClientFs` takes. */
 export interface AcpOptions {

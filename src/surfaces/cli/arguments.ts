@@ -39,6 +39,17 @@ export interface OwnCalls {
   readonly caller: CallerSource | undefined;
 }
 
+/** `acp`: an agent on the roots, watched. */
+export interface AcpCommand extends OwnCalls {
+  readonly name: "acp";
+  /** Program and arguments. */
+  readonly agent: readonly string[];
+  /** `undefined`: prompts are lines of standard input. */
+  readonly prompt: string | undefined;
+  /** What is answered where the agent wants to change something. */
+  readonly answer: "ask" | "allow" | "reject";
+}
+
 /** `grant`, understood as far as that goes without looking at keys and tokens. */
 export interface GrantCommand {
   readonly name: "grant";
@@ -67,6 +78,7 @@ export type Command =
       /** JSON text; `-`: standard input. */
       readonly input: string;
     } & OwnCalls)
+  | AcpCommand
   | { readonly name: "key new"; readonly key: string; readonly config: string | undefined }
   | { readonly name: "key show"; readonly key: string | undefined; readonly config: string | undefined }
   | GrantCommand
@@ -141,6 +153,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     return { name: "mcp", ...ownCalls(line), ...toolChoice(line.values) };
   },
   call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
+  acp,
   "key new": (line) => {
     const key = oneArgument(line, "key new", "a name or a path for the key, for example: venue-files key new alice");
     return { name: "key new", key, config: single(line.values, "config") };
@@ -187,6 +200,15 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   "drive export-key": drive("drive export-key"),
   "drive import-key": drive("drive import-key"),
 };
+
+function acp(line: Line): AcpCommand {
+  const { rest, values } = line;
+  if (rest.length === 0) throw new UsageError("'acp' needs an agent, for example: venue-files acp -- node agent.mjs");
+  if (values.has("yes") && values.has("deny-writes"))
+    throw new UsageError("Only one of --yes and --deny-writes may be given");
+  const answer = values.has("yes") ? "allow" : values.has("deny-writes") ? "reject" : "ask";
+  return { name: "acp", ...ownCalls(line), agent: rest, prompt: single(values, "prompt"), answer };
+}
 
 function grant(line: Line): GrantCommand {
   const { values } = line;

@@ -22,6 +22,7 @@ Usage
   venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
   venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME] [--tools full] [--caps FILE] [--key KEY …]
   venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY …]
+  venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]… … -- <agent command…>
   venue-files key new NAME
   venue-files key show [KEY]
   venue-files grant --to DID (--with RESOURCE --can ABILITY)… [--for 1h] [--key KEY] [--config FILE] …
@@ -45,6 +46,7 @@ Commands
   check           say what serve would run, and who may do what; nothing is started
   mcp             serve MCP on standard input and output
   call            run one operation and print its output as JSON
+  acp             start an agent of the Agent Client Protocol on the roots, and see what it does
   key new         make a key, which is an identity, and print its DID
   key show        print the DID of a key, or of all keys that have a name
   grant           sign a token that gives somebody some of your rights for some time
@@ -60,7 +62,7 @@ ${PORT_OPTION}
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
-  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json: see help on what takes them
+  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json, --prompt, --yes: see help on what takes them
 
 Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
 Keys and tokens are never given as arguments, which others on this machine can see, but in files or the environment.
@@ -131,6 +133,27 @@ Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root 
 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
 ever), 64 usage, 66 file not readable, 78 invalid configuration
+`,
+  acp: `venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]…
+                [--caps FILE] [--key KEY [--proof FILE]…] -- <agent command…>
+
+Starts an agent of the Agent Client Protocol, opens a session on the roots, and serves what it asks for: files, and
+commands where there is a sandbox for them. Every request is shown; before a change or a command you are asked. At the
+end come all modified files and the audit. The agent itself is a process of yours, which nothing confines.
+
+  --prompt TEXT           what the agent is to do; else each line of standard input is a prompt
+  --yes                   allow everything, for scripts
+  --deny-writes           allow no change and no command, for scripts
+${ROOT_OPTIONS}
+${CAPS_OPTION}
+${KEY_OPTION}
+${PROOF_OPTION}
+
+Where nobody can be asked, and neither --yes nor --deny-writes is given, nothing is allowed to change.
+Example: venue-files acp --root docs=. --prompt "Fix the typos in README.md" -- npx some-agent --acp
+
+Exit status: 0 done, 1 the agent failed, 64 usage, 66 file not readable, 69 the agent cannot be started,
+78 invalid configuration
 `,
   "key new": `venue-files key new NAME [--config FILE]
 
