@@ -8,7 +8,7 @@ import type { AcpConnection } from "../surfaces/acp/connection.js";
 import { rootsOf } from "../surfaces/acp/files.js";
 import { placeMounts } from "../surfaces/acp/mounts.js";
 import { auditLine, auditView, modifiedView, safeLines } from "../surfaces/cli/acp-view.js";
-import type { AcpCommand } from "../surfaces/cli/arguments.js";
+import type { AcpCommand } from "../surfaces/cli/acp-arguments.js";
 import { coloured, plain } from "../surfaces/cli/paint.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
 import { type OpenVenue, openVenue } from "../venue/open-venue.js";

@@ -11,6 +11,7 @@ import { findPlace, type Mount, placeMounts } from "./mounts.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
 import { type Host, keyOf } from "./session.js";
 import { type SessionDirectories, Sessions } from "./sessions.js";
+import { canRun } from "./trial.js";
 import { Turns } from "./turns.js";
 import { unifiedDiff } from "./unified.js";
 import { takeBack } from "./write-text.js";
@@ -193,15 +194,8 @@ export class AcpClientFs {
     const { adapter, mounts: wanted, terminals } = this.#options;
     const { base } = this.#host;
     const mounts = placeMounts(wanted, await rootsOf(adapter, base));
-    const terminal = terminals !== undefined && this.#mayRun(mounts) && (await terminals.sandbox.probe()).available;
+    const terminal = terminals !== undefined && (await canRun(this.#host, terminals, mounts));
     return { mounts, offer: { readTextFile: true, writeTextFile: mounts.some(({ readOnly }) => !readOnly), terminal } };
-  }
-
-  #mayRun(mounts: readonly Mount[]): boolean {
-    const { adapter, base } = this.#host;
-    if (adapter.exec === undefined) return false;
-    const rights = adapter.rights?.("file:exec", base);
-    return rights === undefined || mounts.some(({ root }) => rights.allows([root], "exec/run"));
   }
 
   async #place(path: string): Promise<ShownPlace> {

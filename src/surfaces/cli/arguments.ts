@@ -1,5 +1,6 @@
 import type { Capability } from "../../core/capability.js";
 import { escapeText } from "../../core/texts.js";
+import { type AcpCommand, parseAcp } from "./acp-arguments.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drive-arguments.js";
 import { parseDuration } from "./duration.js";
@@ -37,17 +38,6 @@ export interface OwnCalls {
   readonly capsFile: string | undefined;
   /** `undefined`: the operator. */
   readonly caller: CallerSource | undefined;
-}
-
-/** `acp`: an agent on the roots, watched. */
-export interface AcpCommand extends OwnCalls {
-  readonly name: "acp";
-  /** Program and arguments. */
-  readonly agent: readonly string[];
-  /** `undefined`: prompts are lines of standard input. */
-  readonly prompt: string | undefined;
-  /** What is answered where the agent wants to change something. */
-  readonly answer: "ask" | "allow" | "reject";
 }
 
 /** `grant`, understood as far as that goes without looking at keys and tokens. */
@@ -153,7 +143,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     return { name: "mcp", ...ownCalls(line), ...toolChoice(line.values) };
   },
   call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
-  acp,
+  acp: (line) => parseAcp(line.rest, line.values, ownCalls(line)),
   "key new": (line) => {
     const key = oneArgument(line, "key new", "a name or a path for the key, for example: venue-files key new alice");
     return { name: "key new", key, config: single(line.values, "config") };
@@ -200,15 +190,6 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   "drive export-key": drive("drive export-key"),
   "drive import-key": drive("drive import-key"),
 };
-
-function acp(line: Line): AcpCommand {
-  const { rest, values } = line;
-  if (rest.length === 0) throw new UsageError("'acp' needs an agent, for example: venue-files acp -- node agent.mjs");
-  if (values.has("yes") && values.has("deny-writes"))
-    throw new UsageError("Only one of --yes and --deny-writes may be given");
-  const answer = values.has("yes") ? "allow" : values.has("deny-writes") ? "reject" : "ask";
-  return { name: "acp", ...ownCalls(line), agent: rest, prompt: single(values, "prompt"), answer };
-}
 
 function grant(line: Line): GrantCommand {
   const { values } = line;

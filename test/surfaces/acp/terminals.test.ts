@@ -21,6 +21,8 @@ interface FakeRun {
 
 let runs: FakeRun[];
 let refuse: (() => never) | undefined;
+/** How the trial ends. */
+let tried: number;
 let acp: AcpClientFs;
 let agent: LocalAgent;
 
@@ -46,7 +48,9 @@ const exec: AcpAdapter["exec"] = async (request, { signal }): Promise<SandboxPro
     kills: 0,
     exit: (status) => end({ exitCode: 0, signal: null, timedOut: false, truncated: false, ...status }),
   };
-  runs.push(run);
+  // Whether commands run at all is tried once.
+  if (request.argv[0] === "true") run.exit({ exitCode: tried });
+  else runs.push(run);
   return {
     started: Promise.resolve(),
     exited,
@@ -73,6 +77,7 @@ const newFs = (options: Partial<AcpOptions> = {}, parts: Partial<AcpAdapter> = {
 beforeEach(async () => {
   runs = [];
   refuse = undefined;
+  tried = 0;
   acp = newFs();
   agent = await localAgent(acp, "s", { cwd: at("work"), additionalDirectories: ["/other"] });
 });
@@ -216,6 +221,7 @@ describe("a terminal", () => {
   });
 
   test("is not made where exec refuses", async () => {
+    await create();
     refuse = () => {
       throw new FileAdapterError("CAPABILITY_DENIED", "text", {
         required: { with: "file://r/", can: "exec/run" },
@@ -261,6 +267,9 @@ describe("terminals are offered", () => {
     expect(await terminal(newFs())).toBe(true);
     expect(await terminal(newFs({ terminals: { sandbox: sandbox(false) } }))).toBe(false);
     expect(await terminal(newFs({}, {}))).toBe(false);
+    tried = 1;
+    expect(await terminal(newFs())).toBe(false);
+    tried = 0;
     const rights = (holds: boolean) => () => ({ allows: () => holds });
     expect(await terminal(newFs({}, { exec, rights: rights(false) }))).toBe(false);
     expect(await terminal(newFs({}, { exec, rights: rights(true) }))).toBe(true);
