@@ -58,12 +58,18 @@ export class Commands {
 
   #filesOf({ root, prefix = "" }: ExecMount, context: SurfaceContext): SandboxFiles {
     const below = (path: unknown): string => [prefix, String(path ?? "")].filter((part) => part !== "").join("/");
+    // A link in the directory leads nowhere else, as it does where the directory alone is mounted.
+    const within = [[root, ...prefix.split("/").filter((segment) => segment !== "" && segment !== ".")]];
     return {
       invoke: (operation, input) => {
         if (this.#isClosed) throw aborted();
         const to = "to" in input ? { to: below(input["to"]) } : {};
         const name = `${this.#adapterName}:${operation}`;
-        return this.#dispatcher.invoke(name, { ...input, root, path: below(input["path"]), ...to }, context);
+        return this.#dispatcher.invoke(
+          name,
+          { ...input, root, path: below(input["path"]), ...to },
+          { ...context, within },
+        );
       },
     };
   }

@@ -1,8 +1,8 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { escapeText } from "../core/texts.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../surfaces/acp/approval.js";
-import { requestView } from "../surfaces/cli/acp-view.js";
 import type { AcpCommand } from "../surfaces/cli/acp-arguments.js";
+import { requestView } from "../surfaces/cli/acp-view.js";
 import { coloured, plain } from "../surfaces/cli/paint.js";
 import type { CommandContext } from "./context.js";
 import type { LineAsker } from "./line-asker.js";
