@@ -22,7 +22,7 @@ Usage
   venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
   venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME] [--tools full] [--caps FILE] [--key KEY …]
   venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY …]
-  venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]… … -- <agent command…>
+  venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]… -- <agent…>
   venue-files key new NAME
   venue-files key show [KEY]
   venue-files grant --to DID (--with RESOURCE --can ABILITY)… [--for 1h] [--key KEY] [--config FILE] …
@@ -150,7 +150,7 @@ ${KEY_OPTION}
 ${PROOF_OPTION}
 
 Where nobody can be asked, and neither --yes nor --deny-writes is given, nothing is allowed to change.
-Example: venue-files acp --root docs=. --prompt "Fix the typos in README.md" -- npx some-agent --acp
+Example: venue-files acp --root docs=. --prompt "Fix the typos in README.md" -- npx some-agent
 
 Exit status: 0 done, 1 the agent failed, 64 usage, 66 file not readable, 69 the agent cannot be started,
 78 invalid configuration

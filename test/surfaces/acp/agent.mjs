@@ -42,7 +42,7 @@ async function onPrompt({ sessionId, prompt: [{ text }] }, request) {
   const cancelling = new AbortController();
   running.set(sessionId, cancelling);
   try {
-    const result = await request(method, params, { cancellationSignal: cancelling.signal });
+    const result = await request(method, { sessionId, ...params }, { cancellationSignal: cancelling.signal });
     return { stopReason: "end_turn", _meta: { result } };
   } catch ({ code, message, data }) {
     return { stopReason: "end_turn", _meta: { error: { code, message, data } } };

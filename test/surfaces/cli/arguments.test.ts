@@ -5,7 +5,7 @@ import { FILE_COMMANDS } from "../../../src/surfaces/cli/file-options.js";
 import { helpText } from "../../../src/surfaces/cli/help.js";
 import { COMMANDS, type HelpTopic, OPTIONS, UsageError } from "../../../src/surfaces/cli/options.js";
 
-const ALL = ["serve, check, mcp, call, key, grant, token, revoke, drive, help", ...Object.keys(FILE_COMMANDS)].join(
+const ALL = ["serve, check, mcp, call, acp, key, grant, token, revoke, drive, help", ...Object.keys(FILE_COMMANDS)].join(
   ", ",
 );
 
@@ -53,6 +53,12 @@ describe("a command line is understood:", () => {
         input: "{}",
       },
     ],
+    [
+      "acp -- node agent.mjs --yes",
+      { name: "acp", source: none, agent: ["node", "agent.mjs", "--yes"], prompt: undefined, answer: "ask" },
+    ],
+    ["acp --root a=. --yes agent", { source: { file: undefined, roots: ["a=."] }, agent: ["agent"], answer: "allow" }],
+    ["acp --deny-writes --caps c --prompt p -- agent", { capsFile: "c", prompt: "p", answer: "reject" }],
     ["mcp --key ./k.seed", { name: "mcp", source: none, caller: { key: "./k.seed", proofs: [] } }],
     ["key new alice", { name: "key new", key: "alice" }],
     ["key new --config c alice", { name: "key new", key: "alice", config: "c" }],
@@ -191,6 +197,10 @@ describe("a command line is refused:", () => {
     ["token identity --to d", "'token identity' needs --key, for example --key alice"],
     ["revoke --config c", "'revoke' needs the id of a token, a DID, or --token FILE. See: token inspect"],
     ["revoke did:key:z", "'revoke' needs --config, for example --config venue.json5"],
+    ["acp", "'acp' needs an agent, for example: venue-files acp -- node agent.mjs"],
+    ["acp --", "'acp' needs an agent, for example: venue-files acp -- node agent.mjs"],
+    ["acp --yes --deny-writes -- agent", "Only one of --yes and --deny-writes may be given"],
+    ["acp --prompt", `--prompt needs a value, for example --prompt "Fix the typos in README.md"`],
     ["call", "'call' needs an operation, for example: venue-files call file:roots"],
     ["call file:stat {} {}", "'call' takes an operation and one JSON object. Quote the JSON"],
     ['call file:stat {"root": "a"}', "'call' takes an operation and one JSON object. Quote the JSON"],
