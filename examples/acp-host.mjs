@@ -1,27 +1,27 @@
 // A host that is the file system of an agent: unsaved text of an editor, approval, and what has changed in the end.
 // node examples/acp-host.mjs
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { methods, ndJsonStream } from "@agentclientprotocol/sdk";
-import { createFileAdapter } from "venue-files";
+import { createFileAdapter, createSandbox, DEFAULT_SHELL } from "venue-files";
 import { AcpClientFs } from "venue-files/acp";
 
-const docs = await mkdtemp(join(tmpdir(), "venue-files-example-"));
-const path = join(docs, "notes.txt");
-await writeFile(path, "As it is on disk.\n");
+const adapter = await createFileAdapter({ roots: { docs: { temp: true } } });
+const notes = { root: "docs", path: "notes.txt" };
+const onDisk = async () => JSON.stringify((await adapter.invoke("file:read", notes)).content);
+await adapter.invoke("file:write", { ...notes, content: "As it is on disk.\n" });
+// Agents see the root where it is on this machine.
+const [{ path: docs = "" } = {}] = (await adapter.invoke("file:roots", {})).roots;
 
-const adapter = await createFileAdapter({ roots: { docs: { path: docs } } });
 const acp = new AcpClientFs({
   adapter,
-  // Where agents see the root.
-  mounts: [{ root: "docs", prefix: docs }],
+  mounts: [{ root: "docs" }],
+  terminals: { sandbox: await createSandbox(DEFAULT_SHELL) },
   // A program would ask its user.
-  approve: ({ kind, diff }) => {
-    if (kind === "write") console.log(`Allowed:\n${diff}`);
+  approve: (request) => {
+    console.log(request.kind === "write" ? `Allowed:\n${request.diff}` : `Allowed: ${request.command}`);
     return "allow";
   },
 });
@@ -39,16 +39,15 @@ const { agent, newSession, close } = acp.connect(stream, (app) =>
 );
 
 const sessionId = await newSession({ cwd: docs });
-await acp.openBuffer(sessionId, path, "As it is in the editor.\n");
+await acp.openBuffer(sessionId, join(docs, "notes.txt"), "As it is in the editor.\n");
 const prompt = [{ type: "text", text: "notes.txt" }];
 const { stopReason } = await agent.request(methods.agent.session.prompt, { sessionId, prompt });
 console.log(`The agent has stopped: ${stopReason}`);
 console.log(`Modified: ${JSON.stringify(acp.modified(sessionId))}`);
-console.log(`On disk: ${JSON.stringify(await readFile(path, "utf8"))}`);
+console.log(`On disk: ${await onDisk()}`);
 await acp.undo(sessionId);
-console.log(`After undo: ${JSON.stringify(await readFile(path, "utf8"))}`);
+console.log(`After undo: ${await onDisk()}`);
 
 await close();
 child.kill();
 await adapter.close();
-await rm(docs, { recursive: true });

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type ClientApp, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
 import { DEFAULT_SHELL } from "../core/sandbox.js";
 import { escapeText } from "../core/texts.js";
@@ -128,6 +129,8 @@ async function prompts(run: Run, connection: AcpConnection, sessionId: string): 
     });
     const ended = await unlessOver(turn, run, connection);
     if (ended === undefined) return;
+    // What the agent said last is on its way through its handler.
+    await setImmediate();
     context.stdout.write(`\nThe agent has stopped: ${escapeText(ended.stopReason)}\n`);
     if (once !== undefined) return;
   }

@@ -62,7 +62,8 @@ ${PORT_OPTION}
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
-  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json, --prompt, --yes: see help on what takes them
+  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json, --prompt, --yes: see help on what
+                          takes them
 
 Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
 Keys and tokens are never given as arguments, which others on this machine can see, but in files or the environment.

@@ -34,7 +34,17 @@ describe("venue-files acp", () => {
 
   test("with --deny-writes changes nothing, and says how the agent took it", async () => {
     const docs = makeFolder({ "notes.txt": "one\n" });
-    const args = ["acp", "--deny-writes", "--root", `docs=${docs}`, "--prompt", "notes.txt", "--", process.execPath, EXAMPLE];
+    const args = [
+      "acp",
+      "--deny-writes",
+      "--root",
+      `docs=${docs}`,
+      "--prompt",
+      "notes.txt",
+      "--",
+      process.execPath,
+      EXAMPLE,
+    ];
     const ended = await run(args);
     expect(ended.status).toBe(1);
     expect(ended.stdout).toContain("Not allowed.\n");

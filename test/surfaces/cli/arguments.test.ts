@@ -5,9 +5,10 @@ import { FILE_COMMANDS } from "../../../src/surfaces/cli/file-options.js";
 import { helpText } from "../../../src/surfaces/cli/help.js";
 import { COMMANDS, type HelpTopic, OPTIONS, UsageError } from "../../../src/surfaces/cli/options.js";
 
-const ALL = ["serve, check, mcp, call, acp, key, grant, token, revoke, drive, help", ...Object.keys(FILE_COMMANDS)].join(
-  ", ",
-);
+const ALL = [
+  "serve, check, mcp, call, acp, key, grant, token, revoke, drive, help",
+  ...Object.keys(FILE_COMMANDS),
+].join(", ");
 
 const none = { file: undefined, roots: [] };
 const read = { with: "file://docs/", can: "crud/read" };
@@ -22,6 +23,8 @@ const granted = {
 } as const;
 const DASHED = `-${"a".repeat(42)}`;
 const inspected = { name: "token inspect", token: "t", json: false } as const;
+
+const watched = { name: "acp", source: none, agent: ["agent"], answer: "ask" } as const;
 
 describe("a command line is understood:", () => {
   test.each<[string, Partial<Command>]>([
@@ -53,12 +56,9 @@ describe("a command line is understood:", () => {
         input: "{}",
       },
     ],
-    [
-      "acp -- node agent.mjs --yes",
-      { name: "acp", source: none, agent: ["node", "agent.mjs", "--yes"], prompt: undefined, answer: "ask" },
-    ],
-    ["acp --root a=. --yes agent", { source: { file: undefined, roots: ["a=."] }, agent: ["agent"], answer: "allow" }],
-    ["acp --deny-writes --caps c --prompt p -- agent", { capsFile: "c", prompt: "p", answer: "reject" }],
+    ["acp -- node agent.mjs --yes", { ...watched, agent: ["node", "agent.mjs", "--yes"] }],
+    ["acp --root a=. --yes agent", { ...watched, source: { file: undefined, roots: ["a=."] }, answer: "allow" }],
+    ["acp --deny-writes --caps c --prompt p -- agent", { ...watched, capsFile: "c", prompt: "p", answer: "reject" }],
     ["mcp --key ./k.seed", { name: "mcp", source: none, caller: { key: "./k.seed", proofs: [] } }],
     ["key new alice", { name: "key new", key: "alice" }],
     ["key new --config c alice", { name: "key new", key: "alice", config: "c" }],
