@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { agent, methods, ndJsonStream } from "@agentclientprotocol/sdk";
 
-const { fs, session: sessions, terminal: terminals } = methods.client;
+const { fs, session: sessions } = methods.client;
 const sessionDirectories = new Map();
 let offered = {};
 

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { type ClientApp, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
 import { DEFAULT_SHELL } from "../core/sandbox.js";
 import { escapeText } from "../core/texts.js";
@@ -20,6 +20,9 @@ import { createLineAsker, type LineAsker } from "./line-asker.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { ownCaller } from "./own-caller.js";
 import { warn } from "./warn.js";
+
+/** How long an agent that has closed its side may take to end. */
+const ENDING_MS = 1000;
 
 /** What one run of `acp` works with. */
 interface Run {
@@ -160,13 +163,11 @@ async function summary(fs: AcpClientFs, sessionId: string, { context }: Run): Pr
   context.stdout.write(modifiedView(modified, diffs, context.stdout.isTTY === true ? coloured : plain));
 }
 
+/** An agent that has ended fails in many ways, of which that is the first. */
 async function failureOf(error: unknown, ended: Promise<number | null>): Promise<string> {
   if (error instanceof RequestError) return `The agent answered: ${escapeText(error.message)} (${error.code})`;
-  if (!(error instanceof AgentGone))
-    return `The agent failed: ${error instanceof Error ? escapeText(error.message) : "?"}`;
-  const code = await Promise.race([
-    ended,
-    new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 1000)),
-  ]);
-  return code === undefined ? "The agent has closed the connection" : `The agent has ended with status ${code ?? "?"}`;
+  const code = await Promise.race([ended, setTimeout(ENDING_MS, undefined)]);
+  if (code !== undefined) return `The agent has ended with status ${code ?? "?"}`;
+  if (error instanceof AgentGone) return "The agent has closed the connection";
+  return `The agent failed: ${error instanceof Error ? escapeText(error.message) : "?"}`;
 }

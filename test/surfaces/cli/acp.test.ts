@@ -77,7 +77,7 @@ describe("venue-files acp", () => {
     await running.until(/The agent has stopped: end_turn/);
     const [, pid] = await running.until(/Session 2-(\d+)-1 in/);
     const ended = await running.stop();
-    expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/Modified \(1\)[^]*Audit \(1\)/) });
+    expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/Modified \(1\)[\s\S]*Audit \(1\)/) });
     expect(() => process.kill(Number(pid), 0)).toThrow();
   });
 
