@@ -32,8 +32,8 @@ export interface BoundRoot {
     input: Omit<FileInputs[Name], "root">,
     wishes?: BoundWishes,
   ): Promise<FileOutputs[Name]>;
-  /** Runs a command that sees this place, and no other, at `/workspace`. @throws FileAdapterError */
-  exec(request: Omit<ExecRequest, "mounts">): Promise<SandboxProcess>;
+  /** Runs a command that sees this place, and no other. @param at where: by default at `/workspace` @throws FileAdapterError */
+  exec(request: Omit<ExecRequest, "mounts">, at?: string): Promise<SandboxProcess>;
   /** The caller has given up. */
   readonly isCancelled: boolean;
 }
@@ -83,9 +83,9 @@ export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContex
     get isCancelled() {
       return context.cancellation?.aborted ?? context.signal?.aborted ?? false;
     },
-    exec(request) {
+    exec(request, at = WORKSPACE) {
       calls++;
-      const mount = { root, at: WORKSPACE, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
+      const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
       return host.exec({ ...request, mounts: [mount] }, common);
     },
     get readOnly() {

@@ -1,6 +1,7 @@
 import { ConfigError } from "../../config/errors.js";
 import { systemClock } from "../../core/clock.js";
 import type { Profile, ProfileBinding } from "../profile.js";
+import { bashTool } from "./bash.js";
 import { ReadonlyFiles } from "./readonly-files.js";
 import { seedFiles } from "./seed.js";
 import { type SessionPaths, sessionPaths } from "./session-path.js";
@@ -9,20 +10,23 @@ import { fileTools } from "./tools.js";
 
 const ALIAS = "/workspace";
 
-/** Session files of Everruns (`session_file_system`): seven tools on a workspace, in their strict variant. */
+/** Session files of Everruns (`session_file_system`): seven tools on a workspace, in their strict variant, and a shell. */
 export const everruns: Profile = {
   name: "everruns",
   description: "Everruns session files: read, write, edit, list, search, delete and stat.",
   instructions:
     "Files of the session. read_file and write_file give a content_hash; edit_file needs the current one as expected_hash.",
   links: "refuse",
-  open(binding) {
+  open(binding, { shell }) {
     const paths = pathsOf(binding);
     requireStrict(binding);
     const names = (binding.prefix ?? "").split("/").filter((name) => name !== "" && name !== ".");
     const files = new ReadonlyFiles(names.length);
     return {
-      tools: fileTools({ paths, files, monotonicMs: systemClock.monotonicMs }),
+      tools: [
+        ...fileTools({ paths, files, monotonicMs: systemClock.monotonicMs }),
+        ...(shell === undefined ? [] : [bashTool({ paths, shell })]),
+      ],
       errorText: (error, call) => textOf(error, call, paths),
       errorValue: (text) => ({ error: text }),
       renderError: ({ error }) => String(error),

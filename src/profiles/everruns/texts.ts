@@ -1,6 +1,7 @@
 import type { FileAdapterError } from "../../core/errors.js";
 import { escapeText } from "../../core/texts.js";
 import type { FailedCall } from "../profile.js";
+import { BASH, NO_SANDBOX } from "./bash.js";
 import { patternFault } from "./path-pattern.js";
 import type { SessionPaths } from "./session-path.js";
 import { isTold } from "./tool-fault.js";
@@ -32,6 +33,7 @@ const TEXTS: Readonly<Record<string, Text>> = {
   DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
   QUOTA_EXCEEDED: () => "Session storage quota exceeded",
   NAME_CLASH: (p) => `Invalid parameter path: ${p} clashes with another name`,
+  NOT_SUPPORTED: (_p, { tool }) => (tool === BASH ? NO_SANDBOX : "internal error"),
   DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
   ABORTED: () => "cancelled",
 };
@@ -70,7 +72,8 @@ export function textOf(error: FileAdapterError, failed: FailedCall, paths: Sessi
 const shown = (path: unknown, failed: FailedCall, paths: SessionPaths): string =>
   typeof path === "string" ? escapeText(paths.show(path === "" ? "/" : `/${path}`)) : asked(failed);
 
-const asked = (failed: FailedCall): string => escapeText(argument(failed, "path").slice(0, 200));
+const asked = (failed: FailedCall): string =>
+  escapeText(argument(failed, failed.tool === BASH ? "working_dir" : "path").slice(0, 200));
 
 function argument({ args }: FailedCall, name: string): string {
   const { [name]: value }: { [name: string]: unknown } = typeof args === "object" && args !== null ? { ...args } : {};
