@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import picomatch from "picomatch";
 import type { DenyPolicy } from "../core/deny-policy.js";
 
 /** Short for what usually holds keys and passwords; those with a directory are meant at any depth. */
@@ -45,8 +45,6 @@ function expressionOf(glob: string, pattern: string): RegExp {
     throw new Error("it cannot hold '//', '.' or '..' as a part");
   }
   const options = { dot: true, posix: true, nonegate: true, windows: false, strictBrackets: true, debug: true };
-  // Loaded where there are patterns: most starts have none.
-  const picomatch: typeof import("picomatch") = createRequire(import.meta.url)("picomatch");
   try {
     // Any character can stand in a name, line separators too.
     return picomatch.makeRe(glob, { ...options, flags: "s" });

@@ -48,11 +48,14 @@ describe("the library, built, under plain Node", () => {
       [
         ...[
           "ConfigError",
+          "DEFAULT_SHELL",
           "ERROR_CODES",
           "FileAdapterError",
           "MintError",
           "RootsError",
           "createFileAdapter",
+          "createProfile",
+          "createSandbox",
           "createVenue",
         ],
         ...["mintIdentity", "mintUcan", "newSeed", "signingKeyFromSeed"],
