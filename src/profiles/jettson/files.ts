@@ -1,6 +1,7 @@
 import type { JsonObject, Rendering } from "../../core/adapter.js";
 import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors.js";
 import { LOOKS } from "../../core/operation.js";
+import { invalidInput } from "../../core/texts.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import type { BoundRoot } from "../bound-root.js";
 import type { ProfileTool } from "../profile.js";
@@ -60,6 +61,7 @@ async function read(path: string, root: BoundRoot): Promise<JsonObject> {
 }
 
 async function write(path: string, content: string, root: BoundRoot): Promise<JsonObject> {
+  if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
   if (Buffer.byteLength(content) > MOST_WRITTEN_BYTES) throw failed("TOO_LARGE", path);
   const { written } = await root.invoke("file:write", { path, content, parents: true });
   return { path, bytes_written: written };
