@@ -11,7 +11,9 @@ export interface AcpAuditRecord {
   readonly root?: string;
   /** In the root; where there is none, as it was sent. */
   readonly path?: string;
-  /** Of content, read or written. */
+  /** What was to be run: program and arguments, 200 characters at most. */
+  readonly command?: string;
+  /** Of content, read or written, or of output. */
   readonly bytes: number;
   /** `sha256:` and 64 hex digits of the file; `null`: there was none. Absent: not known. */
   readonly hashBefore?: string | null;
@@ -26,6 +28,7 @@ export interface Trace {
   sessionId: string;
   root?: string;
   path?: string;
+  command?: string;
   bytes: number;
   hashBefore?: string | null;
   hashAfter?: string | null;

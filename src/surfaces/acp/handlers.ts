@@ -15,6 +15,9 @@ import type { FileSession, Host } from "./session.js";
 import type { Terminals } from "./terminals.js";
 import { writeText } from "./write-text.js";
 
+/** Characters of a command in the audit. */
+const SHOWN_COMMAND = 200;
+
 /** What an agent may ask for. */
 export interface Offer {
   readonly readTextFile: boolean;
@@ -61,7 +64,7 @@ const HANDLERS: Readonly<Record<string, { readonly offer: keyof Offer; readonly 
   "fs/read_text_file": { offer: "readTextFile", handle: read },
   "fs/write_text_file": { offer: "writeTextFile", handle: write },
   "terminal/create": { offer: "terminal", handle: createTerminal },
-  "terminal/output": { offer: "terminal", handle: onTerminal((terminals, id) => terminals.output(id)) },
+  "terminal/output": { offer: "terminal", handle: output },
   "terminal/wait_for_exit": {
     offer: "terminal",
     handle: onTerminal((terminals, id, signal) => terminals.exit(id, signal)),
@@ -171,15 +174,24 @@ async function write(request: Request): Promise<unknown> {
 async function createTerminal(request: Request): Promise<unknown> {
   const params = parseCreateTerminalParams(request.params);
   const { session, signal } = request;
+  request.trace.command = [params.command, ...params.args].join(" ").slice(0, SHOWN_COMMAND);
   const cwd = placeIn(request, params.cwd ?? session.cwd);
   const terminalId = await session.terminals.create(params, { cwd, signal });
   return { terminalId };
 }
 
+async function output(request: Request): Promise<unknown> {
+  const answer = await request.session.terminals.output(terminalOf(request));
+  request.trace.bytes = Buffer.byteLength(answer.output);
+  return answer;
+}
+
 function onTerminal(act: (terminals: Terminals, id: string, signal: AbortSignal) => Promise<unknown>): Handler {
-  return ({ params, session, signal, asked }) => {
-    const { terminalId } = parseTerminalParams(params);
-    asked.terminalId = terminalId;
-    return act(session.terminals, terminalId, signal);
-  };
+  return (request) => act(request.session.terminals, terminalOf(request), request.signal);
+}
+
+function terminalOf({ params, asked }: Request): string {
+  const { terminalId } = parseTerminalParams(params);
+  asked.terminalId = terminalId;
+  return terminalId;
 }

@@ -27,7 +27,7 @@ const MAX_TRIES = 5;
  * @throws Rejected; CONFLICT where others keep writing; FileAdapterError
  */
 export function writeText(session: FileSession, request: WriteRequest): Promise<Written> {
-  return session.host.turns.run(keyOf(request.place), async () => {
+  const write = async (): Promise<Written> => {
     for (let tries = 1; ; tries++) {
       try {
         return await writeOnce(session, request);
@@ -35,7 +35,8 @@ export function writeText(session: FileSession, request: WriteRequest): Promise<
         if (codeOf(error) !== "CONFLICT" || tries === MAX_TRIES) throw error;
       }
     }
-  });
+  };
+  return session.host.turns.run(keyOf(request.place), write, request.signal);
 }
 
 async function writeOnce(session: FileSession, request: WriteRequest): Promise<Written> {

@@ -41,9 +41,10 @@ const quoted = (word: string): string =>
   /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${escapeText(word).replaceAll("'", "'\\''")}'`;
 
 /** A request that has been answered, as it happens. */
-export function auditLine({ method, root, path, outcome, bytes, ms }: AcpAuditRecord): string {
+export function auditLine({ method, root, path, command, outcome, bytes, ms }: AcpAuditRecord): string {
   const size = bytes === 0 ? "" : `, ${bytes} bytes`;
-  return `[${escapeText(method)}] ${placeOf(root, path)} ${outcome}${size} (${ms.toFixed(0)} ms)\n`;
+  const what = command === undefined ? "" : ` ${escapeText(command)}`;
+  return `[${escapeText(method)}] ${placeOf(root, path)}${what} ${outcome}${size} (${ms.toFixed(0)} ms)\n`;
 }
 
 const placeOf = (root: string | undefined, path = ""): string =>
@@ -52,15 +53,21 @@ const placeOf = (root: string | undefined, path = ""): string =>
 /** Everything that was asked for, at the end. */
 export function auditView(records: readonly AcpAuditRecord[]): string {
   if (records.length === 0) return "\nThe agent asked for nothing.\n";
-  const rows = records.map(({ time, method, root, path, outcome, bytes, hashBefore, hashAfter }) => [
-    new Date(time).toISOString().slice(11, 23),
-    escapeText(method),
-    placeOf(root, path),
-    outcome,
-    `${bytes}`,
-    hashBefore === undefined && hashAfter === undefined ? "" : `${shortHash(hashBefore)} → ${shortHash(hashAfter)}`,
+  const rows = records.map((record) => [
+    new Date(record.time).toISOString().slice(11, 23),
+    escapeText(record.method),
+    placeOf(record.root, record.path),
+    record.outcome,
+    `${record.bytes}`,
+    detailOf(record),
   ]);
-  return `\nAudit (${records.length})\n${table([["TIME", "METHOD", "FILE", "OUTCOME", "BYTES", "SHA-256"], ...rows])}\n`;
+  return `\nAudit (${records.length})\n${table([["TIME", "METHOD", "FILE", "OUTCOME", "BYTES", "SHA-256 OR COMMAND"], ...rows])}\n`;
+}
+
+function detailOf({ hashBefore, hashAfter, command }: AcpAuditRecord): string {
+  if (command !== undefined) return escapeText(command);
+  if (hashBefore === undefined && hashAfter === undefined) return "";
+  return `${shortHash(hashBefore)} → ${shortHash(hashAfter)}`;
 }
 
 const shortHash = (hash: string | null | undefined): string =>

@@ -213,6 +213,35 @@ describe.each(SDKS)("cancelling on SDK %s", (sdk) => {
   });
 });
 
+test("cancelling a write that waits for its turn answers at once, and those behind it go on", async () => {
+  let allow: (answer: ApprovalAnswer) => void = () => {};
+  const isAsked = new Promise<void>((asking) => {
+    answer = () => {
+      asking();
+      return new Promise((resolve) => {
+        allow = resolve;
+      });
+    };
+  });
+  const first = write(at("file"), "first");
+  await isAsked;
+  answer = () => "allow";
+  const cancelling = new AbortController();
+  const second = agent.ask(
+    "fs/write_text_file",
+    { path: at("file"), content: "second" },
+    { cancellationSignal: cancelling.signal },
+  );
+  const third = write(at("file"), "third");
+  cancelling.abort();
+  expect(await second).toEqual({ error: { code: -32800, message: "Request cancelled" } });
+  expect(ground.get("file").toString()).toBe("one\ntwo\n");
+  allow("allow");
+  expect([await first, await third]).toEqual([{ result: {} }, { result: {} }]);
+  expect(ground.get("file").toString()).toBe("third");
+  expect(acp.modified(SESSION)).toMatchObject([{ oldText: "one\ntwo\n", newText: "third" }]);
+});
+
 test("an agent that goes ends what waits for approval", async () => {
   const pending = new Promise<ApprovalRequest>((resolve) => {
     answer = (request) => {

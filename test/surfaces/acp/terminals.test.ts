@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { FileAdapterError } from "../../../src/core/errors.js";
 import type { ExecRequest, Sandbox, SandboxExit, SandboxProcess } from "../../../src/core/sandbox.js";
+import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter, AcpOptions } from "../../../src/surfaces/acp/options.js";
 import { useGround } from "../../ops/ground.js";
@@ -237,6 +238,27 @@ describe("a terminal", () => {
       },
     });
   });
+});
+
+test("the audit of a terminal names its command, and counts its output", async () => {
+  const audit: AcpAuditRecord[] = [];
+  acp = newFs({ onAudit: (record) => audit.push(record) });
+  agent = await localAgent(acp, "s", { cwd: at("work") });
+  const { id, run } = await started({ args: ["x".repeat(300)] });
+  run.output = "four";
+  await ask("output", id);
+  await ask("kill", id);
+  await ask("output", "none");
+  const common = { sessionId: "s", time: expect.any(Number), ms: expect.any(Number) };
+  expect(audit).toEqual([
+    {
+      ...{ ...common, method: "terminal/create", root: "r", path: "work", bytes: 0, outcome: "OK" },
+      command: `make ${"x".repeat(195)}`,
+    },
+    { ...common, method: "terminal/output", bytes: 4, outcome: "OK" },
+    { ...common, method: "terminal/kill", bytes: 0, outcome: "OK" },
+    { ...common, method: "terminal/output", bytes: 0, outcome: "UNKNOWN_TERMINAL" },
+  ]);
 });
 
 describe("approval of a command", () => {
