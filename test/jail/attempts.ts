@@ -36,6 +36,11 @@ export const ATTEMPTS = {
     run: (files, path) => files.invoke("tree", { path, info: "size", maxDepth: 10 }),
     plain: (path) => readdirSync(path, { recursive: true }),
   },
+  grep: {
+    changes: false,
+    run: (files, path) => files.invoke("grep", { path, pattern: "the", context: 1 }),
+    plain: (path) => (statSync(path).isDirectory() ? readdirSync(path) : readFileSync(path, "utf8")),
+  },
   read: {
     changes: false,
     run: (files, path) => files.invoke("read", { path }),

@@ -6,6 +6,7 @@ export type Answers = Readonly<Record<AttemptName, string>>;
 const every = (code: string): Answers => ({
   list: code,
   tree: code,
+  grep: code,
   read: code,
   stat: code,
   write: code,
@@ -33,6 +34,7 @@ export const nothingThere: Answers = {
   ...every("ok"),
   list: "NOT_FOUND",
   tree: "NOT_FOUND",
+  grep: "NOT_FOUND",
   read: "NOT_FOUND",
 };
 
@@ -49,6 +51,7 @@ export const belowFile: Answers = {
   ...every("NOT_A_DIRECTORY"),
   list: "NOT_FOUND",
   tree: "NOT_FOUND",
+  grep: "NOT_FOUND",
   read: "NOT_FOUND",
   stat: "ok",
   delete: "ok",
@@ -67,6 +70,7 @@ export const aFullDirectory: Answers = {
   ...every("IS_A_DIRECTORY"),
   list: "ok",
   tree: "ok",
+  grep: "ok",
   stat: "ok",
   mkdir: "ok",
   "mkdir, parents": "ok",

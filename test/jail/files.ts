@@ -12,6 +12,7 @@ import { Locks } from "../../src/jail/locks.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";
+import { ScanPool } from "../../src/search/scan-pool.js";
 import { authorityOf } from "../authz/fixture.js";
 
 /** Name of the root in every test of the jail. */
@@ -70,6 +71,7 @@ function openBy(engine: EngineName, path: string, options: FilesOptions): Files 
   if (jail.engine !== engine) throw new Error(`There is no ${engine} here, only ${jail.engine}`);
   const rules = { durable: durability === "flush", hardLinks, maxCopyBytes: limits.maxWriteBytes };
   const backend = new HostBackend(jail, rules);
+  const scanners = new ScanPool();
   const dispatcher = new Dispatcher({
     adapterName: "file",
     operations: new Map(
@@ -80,15 +82,17 @@ function openBy(engine: EngineName, path: string, options: FilesOptions): Files 
     ),
     roots: [{ name: ROOT, kind: "host", readOnly, hostPath: jail.realPath, backend }],
     validator: new InputValidator(),
-    limits,
-    clock: systemClock,
+    ...{ limits, scanners, clock: systemClock },
     discloseHostPaths: false,
     authorityOf: () => authorityOf(),
   });
   return {
     invoke: (operation, input, context = {}) =>
       dispatcher.invoke(`file:${operation}`, { root: ROOT, ...input }, context) as Promise<Output>,
-    close: async () => backend.close(),
+    close: async () => {
+      await scanners.close();
+      await backend.close();
+    },
   };
 }
 

@@ -31,6 +31,7 @@ const STATES: readonly ((path: string, arena: Arena) => void)[] = [
 const INPUT: Readonly<Record<AttemptName, readonly [string, Record<string, unknown>]>> = {
   list: ["list", {}],
   tree: ["tree", {}],
+  grep: ["grep", { pattern: "the" }],
   read: ["read", {}],
   stat: ["stat", {}],
   write: ["write", { content: "x" }],

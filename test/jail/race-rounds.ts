@@ -110,6 +110,32 @@ const DIRECTORY_ROUNDS: readonly Round[] = [
   },
   { name: "read", plant: directories, call: (f) => f.invoke("read", { path: "pivot/file" }), shows: showsCanary },
   {
+    name: "glob",
+    plant: directories,
+    call: (f) => f.invoke("glob", { path: "pivot", pattern: "**", type: "any" }),
+    shows: showsCanary,
+  },
+  {
+    name: "grep",
+    plant: directories,
+    call: (f) => f.invoke("grep", { path: "pivot", pattern: "of the", context: 1 }),
+    shows: showsCanary,
+  },
+  {
+    name: "grep from above",
+    plant: directories,
+    call: (f) => f.invoke("grep", { pattern: "of [a-z]+", ignore: "none" }),
+    shows: showsCanary,
+    neverRefused: true,
+  },
+  {
+    name: "glob from above",
+    plant: directories,
+    call: (f) => f.invoke("glob", { pattern: "**", type: "any", ignore: "none" }),
+    shows: showsCanary,
+    neverRefused: true,
+  },
+  {
     name: "stat",
     plant: directories,
     call: (f) => f.invoke("stat", { path: "pivot/file" }),
@@ -164,6 +190,20 @@ const DIRECTORY_ROUNDS: readonly Round[] = [
 ];
 
 const FILE_ROUNDS: readonly Round[] = [
+  {
+    name: "grep",
+    plant: plainFiles,
+    call: (f) => f.invoke("grep", { path: "pivot", pattern: "of the" }),
+    shows: showsCanary,
+  },
+  {
+    // From above, where the entry that was a file when its name was read is to be a link when it is opened.
+    name: "grep from above",
+    plant: plainFiles,
+    call: (f) => f.invoke("grep", { pattern: "of the", ignore: "none" }),
+    shows: showsCanary,
+    neverRefused: true,
+  },
   { name: "read", plant: plainFiles, call: (f) => f.invoke("read", { path: "pivot" }), shows: showsCanary },
   {
     name: "stat",
@@ -200,6 +240,12 @@ const FILE_ROUNDS: readonly Round[] = [
 
 const LINK_ROUNDS: readonly Round[] = [
   { name: "list", plant: links, call: (f) => f.invoke("list", { path: "near/sub" }), shows: showsCanary },
+  {
+    name: "grep",
+    plant: links,
+    call: (f) => f.invoke("grep", { path: "near/sub", pattern: "of the" }),
+    shows: showsCanary,
+  },
   { name: "read", plant: links, call: (f) => f.invoke("read", { path: "near/file" }), shows: showsCanary },
   { name: "write", plant: links, call: (f, n) => f.invoke("write", { path: `near/new${n}`, content: MARK }) },
   { name: "append", plant: links, call: (f) => f.invoke("append", { path: "near/file", content: "+" }) },

@@ -27,7 +27,7 @@ describe.each(Object.entries(ROUNDS))("while a %s is exchanged with a link to th
 });
 
 /** The others are changes, which are walked on every engine. */
-const LOOKS = ["list", "list below", "tree", "tree from above", "read", "stat"];
+const LOOKS = ["list", "list below", "tree", "tree from above", "read", "stat", "grep", "grep from above", "glob"];
 
 describe.each(Object.entries(ROUNDS))(
   "while a %s is exchanged with a link to the outside, by openat2",
@@ -45,7 +45,9 @@ describe.each(Object.entries(ROUNDS))(
 
 describe("while a directory is exchanged with a link to the outside, in the thread pool", () => {
   const { pivot, rounds } = ROUNDS.directory;
-  const some = rounds.filter(({ name }) => ["list", "read", "write", "mkdir, parents", "delete"].includes(name));
+  const some = rounds.filter(({ name }) =>
+    ["list", "read", "grep", "write", "mkdir, parents", "delete"].includes(name),
+  );
   test.each(some.map((round) => [round.name, round] as const))("%s stays inside", async (_name, round) => {
     const tally = await race(round, {
       engine: "handle walk in the thread pool",
