@@ -117,13 +117,13 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   };
   const scanners = new ScanPool();
   const shared = {
-    ...{ limits, clock, scanners, gate: new Gate(limits.maxConcurrent) },
+    ...{ limits, clock, gate: new Gate(limits.maxConcurrent) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   };
   const dispatcher = new Dispatcher({
-    ...shared,
+    ...{ ...shared, scanners },
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
     ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),

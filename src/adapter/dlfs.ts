@@ -91,5 +91,9 @@ const withRoot = (input: unknown): unknown => {
   return { ...rest, root: drive };
 };
 
-const onDrive = (rendering: Rendering): Rendering =>
-  rendering.kind === "blob" ? { ...rendering, uri: rendering.uri.replace(/^file:/, "dlfs:") } : rendering;
+function onDrive(rendering: Rendering): Rendering {
+  if (rendering.kind === "blob") return { ...rendering, uri: rendering.uri.replace(/^file:/, "dlfs:") };
+  const { note } = rendering;
+  // The next call that it names is one of the same adapter.
+  return note === undefined ? rendering : { ...rendering, note: note.replace(/\bfile_/g, "dlfs_") };
+}

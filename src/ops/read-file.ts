@@ -17,10 +17,10 @@ const MARGIN = 4;
 /** Most bytes by which the end of a window can cut a character short. */
 const TORN = 3;
 
-const OF_TEXT = "Use line/limit, tail, or file_grep";
 const OF_BYTES = "Use offset and length";
-const OF_EITHER = `${OF_TEXT}; for other bytes offset and length`;
-const OF_JSON = "Use mode: text with line/limit, or file_grep";
+/** With a search and without: a drive's own adapter has none. */
+const OF_TEXT = ["Use line/limit, tail, or file_grep", "Use line/limit or tail"] as const;
+const OF_JSON = ["Use mode: text with line/limit, or file_grep", "Use mode: text with line/limit"] as const;
 
 /** Reads a file, or a part of it, as an answer. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
 export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOutput> {
@@ -38,7 +38,12 @@ export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOu
 }
 
 /** The same on every surface: some look at the bytes before they refuse them, others do not. */
-const adviceFor = ({ mode }: Reading): string => (mode === "bytes" ? OF_BYTES : mode === "text" ? OF_TEXT : OF_EITHER);
+function adviceFor({ mode, call }: Reading): string {
+  if (mode === "bytes") return OF_BYTES;
+  const [searching, plain] = mode === "json" ? OF_JSON : OF_TEXT;
+  const advice = call.scanners === undefined ? plain : searching;
+  return mode === "auto" ? `${advice}; for other bytes offset and length` : advice;
+}
 
 /** Whether the file is wanted as it is, or not at all. */
 const isPlain = ({ request, call }: Reading): boolean =>
@@ -72,7 +77,7 @@ const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
   );
 
 const readJson = (reading: Reading): Awaitable<ReadOutput> =>
-  consumed(fetchWhole(reading, OF_JSON), ({ bytes, size, stamp }) => ({
+  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) => ({
     value: parseJson(bytes, reading),
     size,
     mime: mimeAt(reading, bytes, () => true),

@@ -70,6 +70,8 @@ describe("in a root that is a drive", () => {
       const failed = await ground.fail("dlfs:read", { drive: "notes", path: "large", mode }, ALICE);
       expect(failed.code).toBe("TOO_LARGE");
       expect(failed.message).not.toMatch(/file_|grep/);
+      const there = await ground.fail("file:read", { root: "mine", path: "large", mode }, ALICE);
+      expect([mode, /file_grep/.test(there.message)]).toEqual([mode, mode !== "bytes"]);
     }
   });
 });

@@ -194,7 +194,7 @@ describe("a file whose size is not what it says", () => {
     expect(await failureOf(claimingNothing("a".repeat(1000)).call("read"))).toMatchObject({
       code: "TOO_LARGE",
       message:
-        "File is too large to read in one call: 101 bytes, limit 100. Use line/limit, tail, or file_grep; for other bytes offset and length",
+        "File is too large to read in one call: 101 bytes, limit 100. Use line/limit or tail; for other bytes offset and length",
       data: { limit: 100 },
     });
   });
