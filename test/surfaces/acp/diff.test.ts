@@ -44,6 +44,6 @@ describe("a unified diff", () => {
   });
 
   test("names no terminal controls", () => {
-    expect(unifiedDiff("/f\u001b[2J", "a", "b")).toContain("--- /f\\u{1b}[2J\n");
+    expect(unifiedDiff("/f\u001b[2J", "a", "b")).toContain('--- "/f\\033[2J"\n');
   });
 });
