@@ -151,10 +151,15 @@ class Child implements SandboxProcess {
       this.#isAborted = true;
       this.#kill();
     };
-    const stopTimer = untilDeadline(clock, timeoutMs, () => {
-      this.#timedOut = true;
-      this.#kill();
-    });
+    // Setting up the sandbox is not the command's time, and has a limit of its own.
+    let stopTimer = () => {};
+    const whenStarted = () => {
+      stopTimer = untilDeadline(clock, timeoutMs, () => {
+        this.#timedOut = true;
+        this.#kill();
+      });
+    };
+    this.started.then(whenStarted, () => {});
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
     const end = await code;

@@ -1,21 +1,193 @@
-import type { Sandbox, SandboxProbe, SandboxProcess } from "../core/sandbox.js";
+import { Worker } from "node:worker_threads";
+import type { Sandbox, SandboxExit, SandboxJob, SandboxProbe, SandboxProcess } from "../core/sandbox.js";
+import { aborted } from "../core/texts.js";
 import { type ChildHost, unavailable } from "./child.js";
+import { untilDeadline } from "./deadline.js";
+import { answerCall } from "./just-bash-files.js";
+import type { FromThread, ShellTask, ToThread } from "./just-bash-messages.js";
+import { createOutput, type OutputBuffer } from "./output.js";
 
-/** A shell in JavaScript. */
+/** Memory of one shell in MB, without the buffers that it is handed. */
+const MEMORY_MB = 256;
+/** How long it may take until a shell is there, on a machine that is busy. */
+const START_MS = 10_000;
+/** What a shell that is to stop has for telling what it has written. */
+const LAST_WORDS_MS = 100;
+
+/** Run from the sources, there is no other place where the thread's code is compiled. */
+const CODE = new URL(
+  import.meta.url.endsWith(".ts") ? "../../dist/sandbox/just-bash-worker.js" : "./just-bash-worker.js",
+  import.meta.url,
+);
+
+/**
+ * A shell in JavaScript, in a thread of its own for each command. It has no programs of the host, and sees files only by
+ * operations of whoever runs the command.
+ */
 export class JustBashSandbox implements Sandbox {
   readonly name = "just-bash";
   readonly shows = "files";
   readonly #host: ChildHost;
+  #probe: Promise<SandboxProbe> | undefined;
 
   constructor(host: ChildHost) {
     this.#host = host;
   }
 
-  async probe(): Promise<SandboxProbe> {
-    return { available: false, reason: "the driver just-bash is not there yet", network: false, realBinaries: false };
+  probe(): Promise<SandboxProbe> {
+    this.#probe ??= look();
+    return this.#probe;
   }
 
-  run(): SandboxProcess {
-    throw unavailable(this.#host, "the driver just-bash is not there yet");
+  run(job: SandboxJob): SandboxProcess {
+    return new ShellThread(job, this.#host);
   }
+}
+
+async function look(): Promise<SandboxProbe> {
+  const found = { network: false, realBinaries: false };
+  const worker = start(undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const reason = await new Promise<string | undefined>((resolve) => {
+    timer = setTimeout(() => resolve("just-bash does not load in time"), START_MS);
+    worker.once("message", () => resolve(undefined));
+    worker.once("error", () => resolve("the package just-bash is not installed, or does not load"));
+  });
+  clearTimeout(timer);
+  await worker.terminate();
+  return { ...found, available: reason === undefined, ...(reason === undefined ? {} : { reason }) };
+}
+
+function start(task: ShellTask | undefined): Worker {
+  const worker = new Worker(CODE, {
+    ...{ workerData: task, env: {}, stdin: false, stdout: true, stderr: true, execArgv: [] },
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+  });
+  worker.stdout.resume();
+  worker.stderr.resume();
+  return worker;
+}
+
+class ShellThread implements SandboxProcess {
+  readonly started: Promise<void>;
+  readonly exited: Promise<SandboxExit>;
+  readonly #job: SandboxJob;
+  readonly #worker: Worker;
+  readonly #output: OutputBuffer;
+  readonly #calls = new Set<Promise<void>>();
+  #exitCode: number | undefined;
+  #isReady = false;
+  #isStopped = false;
+  #isOver = false;
+  #timedOut = false;
+  #lastWords: NodeJS.Timeout | undefined;
+
+  constructor(job: SandboxJob, host: ChildHost) {
+    this.#job = job;
+    this.#output = createOutput(job.keep, job.outputBytes);
+    this.#worker = start(taskOf(job));
+    const ended = new Promise<void>((resolve) => {
+      this.#worker.once("exit", () => resolve());
+    });
+    this.#worker.on("error", () => {});
+    this.started = this.#start(ended, host);
+    this.started.catch(() => {});
+    this.exited = this.#exit(ended, host);
+  }
+
+  output() {
+    return this.#output.output(this.#isOver);
+  }
+
+  async kill(): Promise<void> {
+    this.#stop();
+    await this.exited;
+  }
+
+  /** An endless loop does not hear that it is to stop: it is ended a moment later. */
+  #stop(): void {
+    if (this.#isStopped || this.#exitCode !== undefined) return;
+    this.#isStopped = true;
+    this.#tell({ stop: true });
+    this.#lastWords = setTimeout(() => void this.#worker.terminate(), LAST_WORDS_MS);
+  }
+
+  #tell(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  #start(ended: Promise<void>, host: ChildHost): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#worker.on("message", (message: FromThread) => {
+        if ("ready" in message) {
+          this.#isReady = true;
+          resolve();
+        } else this.#hear(message);
+      });
+      void ended.then(() => {
+        if (this.#isReady) return;
+        reject(this.#isStopped ? aborted() : unavailable(host, "just-bash does not load"));
+      });
+    });
+  }
+
+  #hear(message: Exclude<FromThread, { ready: true }>): void {
+    if ("id" in message) {
+      this.#serve(message);
+      return;
+    }
+    this.#output.add("stdout", Buffer.from(message.stdout));
+    this.#output.add("stderr", Buffer.from(message.stderr));
+    this.#exitCode = message.exitCode;
+    void this.#worker.terminate();
+  }
+
+  #serve({ id, call }: Extract<FromThread, { id: number }>): void {
+    const files = this.#job.mounts[call.mount]?.files;
+    if (files === undefined || this.#isStopped) return;
+    const work = answerCall(files, call).then((answer) => {
+      this.#calls.delete(work);
+      this.#tell({ id, answer });
+    });
+    this.#calls.add(work);
+  }
+
+  async #exit(ended: Promise<void>, { clock }: ChildHost): Promise<SandboxExit> {
+    const { signal, timeoutMs } = this.#job;
+    const onAbort = () => this.#stop();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
+    let stopTimer = untilDeadline(clock, START_MS, () => this.#stop());
+    const whenStarted = () => {
+      stopTimer();
+      stopTimer = untilDeadline(clock, timeoutMs, () => {
+        this.#timedOut = this.#exitCode === undefined;
+        this.#stop();
+      });
+    };
+    this.started.then(whenStarted, () => {});
+    await ended;
+    stopTimer();
+    clearTimeout(this.#lastWords);
+    signal?.removeEventListener("abort", onAbort);
+    // What it had asked for is done, or not, before it is over.
+    await Promise.all(this.#calls);
+    this.#isOver = true;
+    const isKilled = this.#isStopped || this.#exitCode === undefined;
+    return {
+      ...{ exitCode: isKilled ? null : (this.#exitCode ?? null), signal: isKilled ? "SIGKILL" : null },
+      ...{ timedOut: this.#timedOut, truncated: this.#output.output(true).truncated },
+    };
+  }
+}
+
+/** A shell that is asked for by its name is this one; anything else is a command for it. */
+function taskOf({ argv, cwd, env, mounts }: SandboxJob): ShellTask {
+  const common = { cwd, env, mounts: mounts.map(({ at }) => at) };
+  const [program = "", flag, script, ...rest] = argv;
+  if (/^(?:\/(?:usr\/)?bin\/)?(?:ba)?sh$/.test(program) && flag === "-c" && script !== undefined && rest.length === 0) {
+    // In a group, a redirection that is refused ends the script, and leaves what it has written until then.
+    return { ...common, script: `{ :\n${script}\n}`, args: [] };
+  }
+  return { ...common, script: `'${program.replaceAll("'", "'\\''")}'`, args: argv.slice(1) };
 }
