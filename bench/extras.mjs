@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { connectOfficial, connectRaw } from "./clients.mjs";
 import { expectEqual } from "./expect.mjs";
 import { median } from "./measure.mjs";
@@ -92,6 +92,32 @@ export async function measureMemory(rows, ports, { quick }) {
     await server.close();
   }
   return { peaks, work };
+}
+
+const SPARSE_BYTES = 10 * 2 ** 30;
+
+/** Peak memory of a fresh server before and after it has read lines and bytes of a file of 10 GB, in KB. */
+export async function measureSparse(ports, { at, deep }) {
+  const path = deep("sparse.log");
+  const head = "a line of the log\n".repeat(100_000);
+  writeFileSync(at(path), head);
+  truncateSync(at(path), SPARSE_BYTES);
+  appendFileSync(at(path), "\nthe last line\n");
+  const server = await connectRaw(ports.args("ours"));
+  try {
+    // What every call needs, such as modules that are loaded at the first one.
+    await server.tool("file_read", { root: "bench", path: deep("note-0.md"), line: 1, limit: 1 });
+    const before = peakRss(server.pid);
+    const text = { root: "bench", path, mode: "text" };
+    const lines = await server.tool("file_read", { ...text, line: 50_000, limit: 100 });
+    expectEqual(lines.content[0].text, head.slice(0, 1_800), "100 lines");
+    const last = await server.tool("file_read", { ...text, tail: 1 });
+    expectEqual(last.content[0].text, "the last line\n", "the last line");
+    return { before, after: peakRss(server.pid) };
+  } finally {
+    await server.close();
+    rmSync(at(path));
+  }
 }
 
 /** What happens to 5 MB of text in a client as it comes, with its limit of 10 MiB an answer. */

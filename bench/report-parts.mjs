@@ -2,7 +2,7 @@ import { median, percentile } from "./measure.mjs";
 import { SUBJECTS } from "./subjects.mjs";
 
 /** Columns of the two tables of times. */
-export const OFFICIAL = ["library", "mcp-ours", "mcp-theirs", "fs-sync", "fs-promises"];
+export const OFFICIAL = ["library", "mcp-ours", "mcp-theirs", "fs-sync", "fs-promises", "native"];
 export const RAW = ["raw-ours", "raw-theirs"];
 
 /** Microseconds as people read them. */
@@ -75,7 +75,7 @@ export function verdictTable({ verdicts }) {
 
 /** Everything that is no timed row, a line each. */
 export function extrasLines({ extras }) {
-  const { floor, start, tools, memory, buffer } = extras;
+  const { floor, start, tools, memory, buffer, sparse } = extras;
   const lines = [];
   if (floor !== undefined) {
     const each = Object.entries(floor).map(([key, { median: us }]) => `${key} ${time(us)}`);
@@ -94,6 +94,12 @@ export function extrasLines({ extras }) {
     const done = Object.entries(work).map(([id, times]) => `${times}x ${id}`);
     lines.push(
       `Peak memory after the same work (${done.join(", ")}): venue-files ${megabytes(peaks.ours)}, server-filesystem ${megabytes(peaks.theirs)}`,
+    );
+  }
+  if (sparse !== undefined) {
+    const { before, after } = sparse;
+    lines.push(
+      `Peak memory of venue-files for 100 lines and the last one of 10 GB: ${megabytes(after - before)} more than before`,
     );
   }
   if (tools !== undefined) {

@@ -6,6 +6,7 @@ import {
   measureDefaultBuffer,
   measureFloor,
   measureMemory,
+  measureSparse,
   measureStart,
   measureTools,
   measureWire,
@@ -31,6 +32,7 @@ const EXTRAS = [
   },
   { id: "tools", title: "tools/list", run: ({ ports }) => measureTools(ports) },
   { id: "start", title: "start", run: ({ ports, options }) => measureStart(ports, options) },
+  { id: "sparse", title: "100 lines of 10 GB", run: ({ ports, fixture }) => measureSparse(ports, fixture) },
   { id: "memory", title: "peak memory", run: ({ allRows, ports, options }) => measureMemory(allRows, ports, options) },
   {
     id: "buffer",
@@ -46,7 +48,7 @@ async function main() {
   cleanUpWhateverHappens();
   const startedMs = performance.now();
   const base = temporaryDirectory();
-  const bigTree = wanted(options, { id: "tree-100k", title: "" }) || wanted(options, { id: "wire", title: "" });
+  const bigTree = ["tree-100k", "du-100k", "wire"].some((id) => wanted(options, { id, title: "" }));
   if (!options.list) say("fixture …\n");
   const fixture = makeFixture(base, { bigTree });
   const allRows = timedRows(fixture, options);
@@ -66,7 +68,7 @@ async function main() {
   // Memory, start and the rest first: they want a quiet machine, and the rows leave warm servers behind.
   for (const extra of EXTRAS.filter((one) => wanted(options, one))) {
     say(`${extra.title} …\n`);
-    extras[extra.id] = await extra.run({ rows, allRows, ports, options });
+    extras[extra.id] = await extra.run({ rows, allRows, ports, options, fixture });
   }
   for (const row of rows) {
     const before = performance.now();

@@ -12,6 +12,7 @@ export const SUBJECTS = {
   "mcp-theirs": { label: "server-filesystem, MCP", form: "theirs", port: "officialTheirs" },
   "fs-sync": { label: "node:fs, sync", form: "sync" },
   "fs-promises": { label: "node:fs, promises", form: "promises" },
+  native: { label: "rg, du, cp", form: "native" },
   "raw-ours": { label: "venue-files, raw client", form: "ours", port: "rawOurs" },
   "raw-theirs": { label: "server-filesystem, raw client", form: "theirs", port: "rawTheirs" },
 };

@@ -24,6 +24,11 @@ const WIRE = [
   ["blob-5m", 1.36],
 ];
 
+/** Ratios of medians, the library to the program of the system. */
+const NATIVE = [["grep 13 MB for a text, library / `rg` and its start", "grep-13m", 1.2]];
+
+const MOST_GLOB_US = 40_000;
+const MOST_SPARSE_KB = 64 * 1024;
 const MOST_TOKENS = 2_500;
 
 /**
@@ -31,7 +36,13 @@ const MOST_TOKENS = 2_500;
  * @returns `{ what, value, most, pass, spread?, raw? }[]`; `raw` is the same ratio through the bare client
  */
 export function judge({ summaries, rows, extras }) {
-  return [...judgeLibrary(summaries), ...judgeLatency(summaries), ...judgeWire(rows, extras), ...judgeRest(extras)];
+  return [
+    ...judgeLibrary(summaries),
+    ...judgeLatency(summaries),
+    ...judgeSearch(summaries),
+    ...judgeWire(rows, extras),
+    ...judgeRest(extras),
+  ];
 }
 
 function verdict(what, value, most, more) {
@@ -63,6 +74,18 @@ function judgeLatency(summaries) {
   });
 }
 
+function judgeSearch(summaries) {
+  const glob = summaries["glob-5k"];
+  const verdicts = NATIVE.flatMap(([what, id, most]) => {
+    const row = summaries[id];
+    if (row === undefined) return [];
+    const { library, native } = row;
+    return [verdict(what, library.median / native.median, most, { spread: spread(library, native) })];
+  });
+  if (glob !== undefined) verdicts.push(verdict("glob of 5,000, library, in µs", glob.library.median, MOST_GLOB_US));
+  return verdicts;
+}
+
 function judgeWire(rows, { wire }) {
   if (wire === undefined) return [];
   return WIRE.flatMap(([id, most]) => {
@@ -72,8 +95,12 @@ function judgeWire(rows, { wire }) {
   });
 }
 
-function judgeRest({ start, tools }) {
+function judgeRest({ start, tools, sparse }) {
   const verdicts = [];
+  if (sparse !== undefined) {
+    const more = sparse.after - sparse.before;
+    verdicts.push(verdict("memory for 100 lines of 10 GB, in KB", more, MOST_SPARSE_KB));
+  }
   if (start !== undefined) {
     const { ours, theirs } = start.times;
     const ratios = spread({ roundMedians: ours }, { roundMedians: theirs });

@@ -1,6 +1,7 @@
 import { changeRows } from "./change.mjs";
 import { enumerationRows } from "./enumerate.mjs";
 import { readRows } from "./read.mjs";
+import { searchRows } from "./search.mjs";
 
 /** How often each kind of row is called: rounds, timed calls of each subject a round, warm-up calls. */
 const SCALES = {
@@ -10,6 +11,7 @@ const SCALES = {
   list: { rounds: 12, calls: 8, checks: 1, warmup: 20 },
   tree: { rounds: 12, calls: 2, checks: 1, warmup: 3 },
   bigTree: { rounds: 4, calls: 1, checks: 0, warmup: 0 },
+  search: { rounds: 15, calls: 3, checks: 1, warmup: 5 },
   append: { rounds: 20, calls: 10, warmup: 300 },
   flush: { rounds: 10, calls: 10, warmup: 10 },
   throughput: { rounds: 15, calls: 400, warmup: 1_600 },
@@ -21,6 +23,7 @@ const QUICK_SCALES = {
   list: { rounds: 5, calls: 3, checks: 1, warmup: 3 },
   tree: { rounds: 4, calls: 1, checks: 0, warmup: 1 },
   bigTree: { rounds: 1, calls: 1, checks: 0, warmup: 0 },
+  search: { rounds: 5, calls: 2, checks: 1, warmup: 2 },
   append: { rounds: 8, calls: 4, checks: 1, warmup: 20 },
   flush: { rounds: 4, calls: 3, warmup: 2 },
   throughput: { rounds: 5, calls: 160, warmup: 160 },
@@ -29,9 +32,10 @@ const QUICK_SCALES = {
 /** All rows that are timed call by call. */
 export function timedRows(fixture, { quick }) {
   const scales = quick ? QUICK_SCALES : SCALES;
-  return [...readRows(fixture), ...enumerationRows(fixture), ...changeRows(fixture)].map((row) => ({
-    unit: "µs",
-    ...row,
-    ...scales[row.scale],
-  }));
+  return [
+    ...readRows(fixture),
+    ...enumerationRows(fixture),
+    ...searchRows(fixture, { quick }),
+    ...changeRows(fixture),
+  ].map((row) => ({ unit: "µs", ...row, ...scales[row.scale] }));
 }
