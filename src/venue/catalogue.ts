@@ -37,6 +37,8 @@ export interface Catalogue {
   named(name: string): HostedOperation | undefined;
   /** Those that are offered, in the order of registration. */
   list(): readonly HostedOperation[];
+  /** Also those that are known by name only. */
+  all(): readonly HostedOperation[];
 }
 
 export interface CatalogueOptions {
@@ -89,6 +91,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       return operation === undefined ? byAsset(reference) : { operation };
     },
     named: (name) => byName.get(name),
+    all: () => [...byName.values()],
     list: () => [...byName.values()].filter(({ metadata }) => metadata.unavailable?.() === undefined),
   };
 }

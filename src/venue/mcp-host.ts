@@ -97,7 +97,7 @@ function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
   const isExtra = (name: string) => UNLESS_NAMED.has(name) || Object.hasOwn(config.profiles, name);
   const isIncluded = (name: string) => includeAdapters?.includes(name) ?? !isExtra(name);
   return host.catalogue
-    .list()
+    .all()
     .filter(
       ({ path, adapter, metadata }) =>
         isIncluded(adapter.name) &&

@@ -109,7 +109,7 @@ class VenueOpener {
       jobs: host.jobs,
       assets,
       roots: () => adapter.roots,
-      operations: () => host.catalogue.list(),
+      operations: () => host.catalogue.all(),
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
     const venue = this.#venue({ access, assets, adapter, host, sink, tickets });
