@@ -6,8 +6,8 @@ import { openBuffer, saveBuffer } from "./buffer-files.js";
 import type { Modified, ShownPlace } from "./changes.js";
 import { type AcpConnection, createConnection } from "./connection.js";
 import { rootsOf } from "./files.js";
-import { type Offer, type Peer, registerHandlers } from "./handlers.js";
-import { findPlace, type Mount, placeMounts } from "./mounts.js";
+import { type Peer, type Ready, registerHandlers } from "./handlers.js";
+import { findPlace, placeMounts } from "./mounts.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
 import { type Host, keyOf } from "./session.js";
 import { type SessionDirectories, Sessions } from "./sessions.js";
@@ -23,11 +23,6 @@ const LIMITS = {
   terminals: 8,
   terminalTimeoutMs: 3_600_000,
 } satisfies AcpLimits;
-
-interface Ready {
-  readonly mounts: readonly Mount[];
-  readonly offer: Offer;
-}
 
 /** What agents are told that they may ask for. */
 export interface AcpCapabilities {
@@ -50,6 +45,7 @@ export class AcpClientFs {
   readonly #peers = new WeakMap<ClientApp, Peer>();
   readonly #connections = new Set<AcpConnection>();
   #ready: Promise<Ready> | undefined;
+  #known: Ready | undefined;
 
   /** @throws Error where there is nothing to mount */
   constructor(options: AcpOptions) {
@@ -172,6 +168,7 @@ export class AcpClientFs {
       opening: 0,
       host: this.#host,
       onAudit: this.#options.onAudit,
+      known: () => this.#known,
       ready: () => this.#whenReady(),
       session: (id) => sessions.of(peer, id),
     };
@@ -195,7 +192,9 @@ export class AcpClientFs {
     const { base } = this.#host;
     const mounts = placeMounts(wanted, await rootsOf(adapter, base));
     const terminal = terminals !== undefined && (await canRun(this.#host, terminals, mounts));
-    return { mounts, offer: { readTextFile: true, writeTextFile: mounts.some(({ readOnly }) => !readOnly), terminal } };
+    const writeTextFile = mounts.some(({ readOnly }) => !readOnly);
+    this.#known = { mounts, offer: { readTextFile: true, writeTextFile, terminal } };
+    return this.#known;
   }
 
   async #place(path: string): Promise<ShownPlace> {

@@ -37,13 +37,13 @@ export interface FileCalls {
   context(signal?: AbortSignal): SurfaceContext;
 }
 
-export async function readRange(
+export const readRange = (
   { adapter, context }: FileCalls,
   input: ReadInput,
   signal: AbortSignal,
-): Promise<ReadOutput> {
-  return parseRead(await adapter.invoke("file:read", input, context(signal)));
-}
+): Promise<ReadOutput> => parseAnswer<ReadOutput>(adapter.invoke("file:read", input, context(signal)));
+
+const parseAnswer = <T>(answer: Promise<unknown>): Promise<T> => answer as Promise<T>;
 
 const parseRead = (output: unknown): ReadOutput => output as ReadOutput;
 

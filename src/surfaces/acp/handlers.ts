@@ -25,6 +25,12 @@ export interface Offer {
   readonly terminal: boolean;
 }
 
+/** What all sessions of a host have in common, once it is known. */
+export interface Ready {
+  readonly mounts: readonly Mount[];
+  readonly offer: Offer;
+}
+
 /** A session, and what of the protocol belongs to it. */
 export interface AcpSession {
   readonly files: FileSession;
@@ -40,7 +46,9 @@ export interface Peer {
   agent: string | undefined;
   readonly host: Host;
   readonly onAudit: ((record: AcpAuditRecord) => void) | undefined;
-  ready(): Promise<{ readonly mounts: readonly Mount[]; readonly offer: Offer }>;
+  /** What is found out before the first request, once it is. */
+  known(): Ready | undefined;
+  ready(): Promise<Ready>;
   /** Sessions that the agent has been asked for, and not answered yet. */
   opening: number;
   session(id: string): AcpSession | undefined;
@@ -90,14 +98,14 @@ async function serve(
   peer: Peer,
   { method, params, signal }: { method: string; params: unknown; signal: AbortSignal },
 ): Promise<unknown> {
-  const { clock, log } = peer.host;
-  const startedMs = clock.monotonicMs();
   const sessionId = sessionIdOf(params);
   const asked: Request["asked"] = { method, sessionId };
   const trace: Trace = { sessionId, bytes: 0 };
+  // Looking at the clock takes longer than most of what happens here.
+  const startedMs = peer.onAudit === undefined ? 0 : peer.host.clock.monotonicMs();
   let outcome = "OK";
   try {
-    const { mounts, offer } = await peer.ready();
+    const { mounts, offer } = peer.known() ?? (await peer.ready());
     const handler = HANDLERS[method];
     if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
     const session = peer.session(sessionId) ?? (await newSession(peer, sessionId));
@@ -105,12 +113,10 @@ async function serve(
   } catch (error) {
     const answered = answerFor(error, asked);
     outcome = answered.outcome;
-    if (answered.cause !== undefined) log.error({ err: answered.cause, method }, "internal error");
+    if (answered.cause !== undefined) peer.host.log.error({ err: answered.cause, method }, "internal error");
     throw answered.error;
   } finally {
-    const { agent } = peer;
-    const ended = { time: clock.nowMs(), outcome, ms: clock.monotonicMs() - startedMs };
-    record(peer, { ...ended, method, ...(agent === undefined ? {} : { agent }), ...trace });
+    if (peer.onAudit !== undefined) audit(peer, { method, outcome, startedMs, trace });
   }
 }
 
@@ -122,12 +128,17 @@ async function newSession(peer: Peer, id: string): Promise<AcpSession> {
   return session;
 }
 
-function record({ onAudit, host }: Peer, one: AcpAuditRecord): void {
+function audit(
+  { host, agent, onAudit }: Peer,
+  { method, outcome, startedMs, trace }: { method: string; outcome: string; startedMs: number; trace: Trace },
+): void {
+  const { clock, log } = host;
+  const ended = { time: clock.nowMs(), outcome, ms: clock.monotonicMs() - startedMs };
   try {
-    onAudit?.(one);
+    onAudit?.({ ...ended, method, ...(agent === undefined ? {} : { agent }), ...trace });
   } catch (err) {
     // What was asked for is done: a hook that fails must not turn it into a failure.
-    host.log.error({ err }, "the audit of a request failed");
+    log.error({ err }, "the audit of a request failed");
   }
 }
 

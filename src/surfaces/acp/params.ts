@@ -42,7 +42,12 @@ export interface TerminalParams {
 export function parseReadParams(params: unknown): ReadParams {
   const fields = parseFields(params);
   const line = uint(fields, "line", MAX_UINT32);
-  return { ...ofFile(fields), line: line === 0 ? undefined : line, limit: uint(fields, "limit", MAX_UINT32) };
+  return {
+    sessionId: text(fields, "sessionId"),
+    path: text(fields, "path"),
+    line: line === 0 ? undefined : line,
+    limit: uint(fields, "limit", MAX_UINT32),
+  };
 }
 
 /** @throws InvalidParams */
@@ -50,7 +55,7 @@ export function parseWriteParams(params: unknown): WriteParams {
   const fields = parseFields(params);
   const content = text(fields, "content");
   if (!content.isWellFormed()) throw new InvalidParams("'content' is not well-formed Unicode");
-  return { ...ofFile(fields), content };
+  return { sessionId: text(fields, "sessionId"), path: text(fields, "path"), content };
 }
 
 /** @throws InvalidParams */
@@ -80,8 +85,6 @@ export function sessionIdOf(params: unknown): string {
   if (typeof params !== "object" || params === null || !("sessionId" in params)) return "";
   return typeof params.sessionId === "string" ? params.sessionId : "";
 }
-
-const ofFile = (fields: Fields) => ({ sessionId: text(fields, "sessionId"), path: text(fields, "path") });
 
 function parseFields(params: unknown): Fields {
   if (typeof params !== "object" || params === null || Array.isArray(params))

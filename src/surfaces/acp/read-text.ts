@@ -22,19 +22,19 @@ export interface ReadRequest {
 }
 
 /** The text of a file as its user sees it: an open buffer, else the disk. Without a byte order mark. @throws FileAdapterError, InvalidParams */
-export async function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
-  const buffered = await readBuffer(session, request);
-  return buffered ?? readDisk(session, request);
+export function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
+  return session.buffers.get(keyOf(request.place)) === undefined
+    ? readDisk(session, request)
+    : readBuffer(session, request);
 }
 
-async function readBuffer(session: FileSession, { place, range, signal }: ReadRequest): Promise<TextRead | undefined> {
+async function readBuffer(session: FileSession, request: ReadRequest): Promise<TextRead> {
   const { buffers, calls, host } = session;
-  const key = keyOf(place);
-  if (buffers.get(key) === undefined) return undefined;
+  const { place, range, signal } = request;
   // Also asked for a file that is not there yet: it decides whether the session may read here at all.
   const hash = (await hashAt(calls, place, signal)) ?? null;
-  const shown = buffers.shown(key, hash);
-  if (shown === undefined) return undefined;
+  const shown = buffers.shown(keyOf(place), hash);
+  if (shown === undefined) return readDisk(session, request);
   const text = withoutMark(shown.text);
   const content = range === undefined ? text : cutLines(text, range);
   const size = Buffer.byteLength(content);
@@ -43,23 +43,30 @@ async function readBuffer(session: FileSession, { place, range, signal }: ReadRe
   return { content, conflict: shown.conflict, hash };
 }
 
-async function readDisk(
-  { calls, host }: FileSession,
-  { place, range, hashes, signal }: ReadRequest,
-): Promise<TextRead> {
+async function readDisk({ calls, host }: FileSession, request: ReadRequest): Promise<TextRead> {
+  const { range, place, hashes, signal } = request;
   const { maxReadBytes } = host;
-  const input: ReadInput = {
-    ...place,
-    ...{ mode: "text", encoding: "utf-8" },
-    ...(maxReadBytes === undefined ? {} : { maxBytes: maxReadBytes }),
-    ...(range === undefined ? {} : { line: range.line }),
-    ...(range?.limit === undefined ? {} : { limit: range.limit }),
-  };
-  const { content = "", complete, size, totalLines } = await readRange(calls, input, signal);
+  const input = inputFor(place, range, maxReadBytes);
+  let output = await readRange(calls, input, signal);
+  // UTF-16, or what the option of the root names: it is text only if it is UTF-8 as well.
+  if (output.encoding !== "utf-8") output = await readRange(calls, { ...input, encoding: "utf-8" }, signal);
+  const { content = "", complete, size, totalLines } = output;
   // Less than was asked for would look like all of it.
   if (complete === false) throw tooLargeToRead(place, size, maxReadBytes ?? Buffer.byteLength(content), "");
   if (range !== undefined && totalLines !== undefined && range.line > totalLines + 1) throw lineOutOfRange(totalLines);
-  const isWhole = range === undefined;
   const text = range === undefined || range.line === 1 ? withoutMark(content) : content;
-  return { content: text, conflict: false, ...(hashes && isWhole ? { hash: hashOfText(content) } : {}) };
+  return hashes && range === undefined
+    ? { content: text, conflict: false, hash: hashOfText(content) }
+    : { content: text, conflict: false };
+}
+
+/** Written out, since most reads are of the first kind: a spread makes an object of the slow kind. */
+function inputFor({ root, path }: FilePlace, range: LineRange | undefined, maxBytes: number | undefined): ReadInput {
+  if (range === undefined && maxBytes === undefined) return { root, path, mode: "text" };
+  return {
+    ...{ root, path, mode: "text" },
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+    ...(range === undefined ? {} : { line: range.line }),
+    ...(range?.limit === undefined ? {} : { limit: range.limit }),
+  };
 }

@@ -64,8 +64,12 @@ export function reachOf(mounts: readonly Mount[], directories: readonly (readonl
 /** @param within as `SurfaceContext` has it */
 export function createFileSession(id: string, host: Host, within: readonly (readonly string[])[]): FileSession {
   const { adapter, base } = host;
-  const context = (signal?: AbortSignal): SurfaceContext =>
-    signal === undefined ? { ...base, within } : { ...base, within, signal };
+  const isOperator = Object.keys(base).length === 0;
+  const context = (signal?: AbortSignal): SurfaceContext => {
+    if (signal === undefined) return { ...base, within };
+    // Nearly every call; a spread makes an object of the slow kind.
+    return isOperator ? { within, signal } : { ...base, within, signal };
+  };
   return {
     id,
     host,

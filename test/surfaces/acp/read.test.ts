@@ -4,7 +4,7 @@ import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import { useGround } from "../../ops/ground.js";
 import { connectAgent, SDKS, type TestAgent } from "./stage.js";
 
-const ground = useGround();
+const ground = useGround({ roots: { western: { temp: true, encoding: "latin1" } } });
 
 describe.each(SDKS)("an agent on SDK %s reads", (sdk) => {
   let acp: AcpClientFs;
@@ -12,9 +12,10 @@ describe.each(SDKS)("an agent on SDK %s reads", (sdk) => {
   let session: string;
 
   beforeAll(async () => {
-    acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
+    const mounts = [{ root: "r" }, { root: "western", prefix: "/western" }];
+    acp = new AcpClientFs({ adapter: ground.adapter, mounts });
     agent = connectAgent(acp, sdk);
-    session = await agent.newSession({ cwd: ground.dir });
+    session = await agent.newSession({ cwd: ground.dir, additionalDirectories: ["/western"] });
   });
   afterAll(() => agent.stop());
 
@@ -55,6 +56,21 @@ describe.each(SDKS)("an agent on SDK %s reads", (sdk) => {
   ];
   test.each(ranges)("%s %j", async (path, range, content) => {
     expect(await read(path, range)).toEqual({ result: { content } });
+  });
+
+  test("UTF-8 and nothing else, whatever is known of the file", async () => {
+    ground.put("wide", Buffer.from("\ufeffone\n", "utf16le"));
+    const { error } = await read("wide");
+    expect(error).toMatchObject({ code: -32602, data: { reason: "not_text" } });
+    const path = "/western/file";
+    const put = (bytes: Buffer) =>
+      ground.adapter.invoke("file:write", { root: "western", path: "file", bytes: bytes.toString("base64") });
+    await put(Buffer.from("für"));
+    expect(await agent.ask(session, "fs/read_text_file", { path })).toEqual({ result: { content: "für" } });
+    await put(Buffer.from("für", "latin1"));
+    expect((await agent.ask(session, "fs/read_text_file", { path })).error).toMatchObject({
+      data: { reason: "not_text" },
+    });
   });
 
   test.each([

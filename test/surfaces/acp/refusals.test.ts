@@ -142,6 +142,54 @@ describe.each(SDKS)("an agent on SDK %s is refused", (sdk) => {
   });
 });
 
+describe("the host path of a root that agents know under another name", () => {
+  test("is in no message, whatever they ask", async () => {
+    const acp = new AcpClientFs({
+      adapter: ground.adapter,
+      mounts: [{ root: "r", prefix: "/w" }],
+      onAudit: () => {
+        throw new Error(ground.dir);
+      },
+    });
+    const agent = connectAgent(acp, "2");
+    try {
+      ground.put("file", "text");
+      ground.put("bytes", Buffer.from([0xff]));
+      ground.put("large", "x".repeat(1001));
+      symlinkSync(join(ground.dir, "file"), join(ground.dir, "absolute"));
+      symlinkSync(ground.outside, join(ground.dir, "out"));
+      const session = await agent.newSession({ cwd: "/w" });
+      const paths = [
+        "file",
+        "bytes",
+        "large",
+        "absolute",
+        "out/x",
+        "none",
+        "none/x",
+        "file/x",
+        "secret",
+        "",
+        "a\\b",
+        "..",
+      ];
+      for (const path of paths) {
+        await agent.ask(session, "fs/read_text_file", { path: `/w/${path}` });
+        await agent.ask(session, "fs/write_text_file", { path: `/w/${path}`, content: "x" });
+      }
+      await agent.ask(session, "terminal/create", { command: "x" });
+      expect(await agent.ask(session, "fs/read_text_file", { path: "/w/absolute" })).toEqual({
+        result: { content: "x" },
+      });
+      const received = agent.received.join("");
+      expect(received).toContain("/w/none");
+      expect(received).not.toContain(ground.dir.split("/").at(-2));
+    } finally {
+      await agent.stop();
+    }
+  });
+});
+
 /** Adapters that fail as they should never: what they say must not reach an agent. */
 describe("nothing that an agent did not send leaks", () => {
   const SECRET = "/host/path/of/the/root";

@@ -147,6 +147,12 @@ describe("a session", () => {
   });
 });
 
+test("a directory that is itself a link reaches nothing", async () => {
+  symlinkSync("two", at("linked"));
+  const agent = await localAgent(newFs(), "s", { cwd: at("linked") });
+  expect((await agent.ask(READ, { path: at("linked/file") })).error).toMatchObject(outside);
+});
+
 describe("mounts", () => {
   const found = async (mounts: readonly AcpMount[], cwd: string, path: string) => {
     const agent = await localAgent(newFs(mounts), "s", { cwd });
