@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { describe, expect } from "@jest/globals";
+import { mintUcan, newSeed, signingKeyFromSeed } from "../../src/index.js";
 import { needs } from "../needs.js";
 import { bwrapHere, useShell } from "./ground.js";
 
 const { possible, reason } = await bwrapHere();
 const test = needs(possible, reason);
+const [owner, bearer] = [signingKeyFromSeed(newSeed()), signingKeyFromSeed(newSeed())];
 const ground = useShell({
-  roots: { fixed: { temp: true, readOnly: true } },
+  roots: { fixed: { temp: true, readOnly: true }, owned: { temp: true, owner: owner.did } },
   capabilities: { operator: "did:example:operator" },
 });
 
@@ -66,6 +68,28 @@ describe("a command", () => {
         command: { sha256: createHash("sha256").update(command).digest("hex"), start: command.slice(0, 200) },
       },
     ]);
+  });
+
+  test("is run by a UCAN of the root's owner that says so, and by no other", async () => {
+    const mounts = [{ root: "owned", at: "/workspace" }];
+    const outcomes: unknown[] = [];
+    for (const [resource, can] of [
+      ["file://owned/", "exec/run"],
+      ["file://owned/", "crud"],
+      ["file://owned/sub", "*"],
+    ] as const) {
+      const { token } = await mintUcan({ key: owner, audience: bearer.did, capabilities: [{ with: resource, can }] });
+      const context = { callerDID: bearer.did, ucans: [token] };
+      outcomes.push(
+        await ground.sh("touch a || echo ran", { mounts, context }).then(
+          ({ stdout }) => stdout,
+          ({ code }) => code,
+        ),
+      );
+    }
+    // It runs, and can change nothing: the token says no more.
+    expect(outcomes).toEqual(["ran\n", "CAPABILITY_DENIED", "CAPABILITY_DENIED"]);
+    expect(ground.audit[0]).toMatchObject({ caller: bearer.did, chain: [{ issuer: owner.did }] });
   });
 
   test("is one of nothing where the root is unknown", async () => {

@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { DEFAULT_SHELL, type ShellConfig } from "../../src/core/sandbox.js";
+import { createSandbox } from "../../src/sandbox/create.js";
+import { useShell } from "./ground.js";
+
+const ground = useShell({ shell: { unsafe: true }, roots: { denied: { temp: true, deny: ["x"] } } });
+
+const open = async (config: Partial<ShellConfig>) => {
+  const warnings: string[] = [];
+  const sandbox = await createSandbox(
+    { ...DEFAULT_SHELL, ...config },
+    { onWarning: (text) => void warnings.push(text) },
+  );
+  return { sandbox, warnings };
+};
+
+describe("no sandbox", () => {
+  test("runs nothing, whoever asks", async () => {
+    const { sandbox, warnings } = await open({ driver: "none" });
+    expect([sandbox.name, warnings]).toEqual(["none", []]);
+    expect(await sandbox.probe()).toMatchObject({ available: false });
+    const failure = ground.sh("touch made", { sandbox });
+    await expect(failure).rejects.toMatchObject({
+      code: "NOT_SUPPORTED",
+      message: "Not supported by this venue: no sandbox available",
+    });
+    expect(existsSync(join(ground.dir, "made"))).toBe(false);
+  });
+
+  test("is what there is where the driver does not work, and the operator is told why", async () => {
+    const limits = { ...DEFAULT_SHELL.limits, nproc: 0 };
+    const broken = { limits, uid: 54_321, gid: 54_321 };
+    for (const driver of ["auto", "bwrap"] as const) {
+      const { sandbox, warnings } = await open({ ...broken, driver });
+      expect((await sandbox.probe()).available).toBe(false);
+      expect(sandbox.name).toBe(driver === "auto" ? "none" : "bwrap");
+      expect(warnings).toEqual([expect.stringMatching(/^there is no sandbox for commands: ./)]);
+    }
+  });
+});
+
+describe("plain processes of the host", () => {
+  test("are run only where the operator says so, and are warned of", async () => {
+    const { sandbox, warnings } = await open({ unsafe: true });
+    expect([sandbox.name, warnings]).toEqual(["unsafe", [expect.stringContaining("shell.unsafe is set")]]);
+  });
+
+  test("work in the directory that is mounted", async () => {
+    ground.put("a/b", "content");
+    const ran = await ground.sh("cat a/b; pwd; echo $HOME; echo made > a/c; kill -9 $$");
+    expect(ran).toMatchObject({ stdout: `content${ground.dir}\n${ground.dir}\n`, exitCode: null, signal: "SIGKILL" });
+    expect(await ground.adapter.invoke("file:read", { root: "r", path: "a/c" })).toMatchObject({ content: "made\n" });
+  });
+
+  test("are ended with their time", async () => {
+    const ran = await ground.sh("echo on; sleep 60 & sleep 60", { timeoutMs: 100 });
+    expect(ran).toMatchObject({ stdout: "on\n", timedOut: true, signal: "SIGKILL" });
+  });
+
+  test("are not run where something would have to be kept from them", async () => {
+    const context = { caps: [{ with: "file://r/", can: "exec/run" }] };
+    await expect(ground.sh("true", { context })).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+    await ground.sh("touch x", { mounts: [{ root: "denied", at: "/workspace" }] });
+    const denied = ground.sh("true", { mounts: [{ root: "denied", at: "/workspace" }] });
+    await expect(denied).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+    expect(ground.warnings.join()).toContain("without a sandbox nothing");
+  });
+});
