@@ -188,7 +188,7 @@ what it says, and the id by which it can be revoked; the token goes to standard 
 
   --to DID                who gets it; for what somebody sends to a venue in their own name, the DID of the venue
   --with RESOURCE         file://<root>/<path>: that and everything below; each with its own --can behind it
-  --can ABILITY           crud/read, crud/write, crud/delete or crud, which is all three
+  --can ABILITY           crud/read, crud/write, crud/delete, crud (all three) or exec/run
   --for 1h                how long: a whole number and s, m, h or d; default one hour, or as long as its proofs
 ${SIGNER_OPTION}
   --config FILE           the venue it is for: without --key its own key signs; warns of what gives nothing there
@@ -209,7 +209,7 @@ FILE may hold several tokens, one a line; env:NAME and - for standard input do, 
   --config FILE           the venue that judges: its roots, owners, limits and revocations
   --key KEY               whether the holder of this key can use it: a name, a path or env:NAME
   --with RESOURCE         whether it allows this, with --can: file://<root>/<path>
-  --can ABILITY           crud/read, crud/write, crud/delete or crud
+  --can ABILITY           crud/read, crud/write, crud/delete, crud or exec/run
   --json                  one line of JSON for each token, with whole DIDs
 
 Example: venue-files token inspect bob.ucan --config venue.json5 --with file://docs/reports/q3.md --can crud/read
