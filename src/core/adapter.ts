@@ -54,11 +54,11 @@ export interface SurfaceContext extends InvokeContext {
   /** What goes in or out beside input and output, for the operations that need it and for no other. */
   readonly transfer?: Transfer;
   /** Limits of a surface whose answers are read by a model. */
-  readonly budget?: ReadBudget;
+  readonly budget?: ReadBudget | undefined;
   /** `refuse`: a link anywhere in a path ends the call with SYMLINK_ESCAPE, wherever it leads. */
-  readonly links?: "refuse";
+  readonly links?: "refuse" | undefined;
   /** What a profile wants to be different. */
-  readonly terms?: CallTerms;
+  readonly terms?: CallTerms | undefined;
   /** What a facade asks of every path of the call. */
   readonly pathRules?: PathRules;
   /** Tool of a profile that calls, `jettson:jettson_files_read`, for the audit. */

@@ -41,6 +41,8 @@ export interface BoundRoot {
 /** What a tool wants of one operation beside its input. Paths that `terms` are told are those of the root, with the prefix. */
 export type BoundWishes = Pick<PathRules, "removesFilesOnly"> & Pick<SurfaceContext, "terms">;
 
+const NO_WISHES: BoundWishes = {};
+
 /** Where commands see it. */
 const WORKSPACE = "/workspace";
 
@@ -68,52 +70,75 @@ const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
 };
 
 /** @param tool by which the operations are called, for the audit */
-export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContext & { tool: string }): CountedRoot {
-  const { root, prefix, links } = bound;
-  // A profile has limits of its own.
-  const { budget: _, ...own } = context;
-  const pathRules: PathRules = { floor: prefix.length };
-  const common: SurfaceContext = { ...own, pathRules, ...(links === "refuse" ? { links } : {}) };
-  let calls = 0;
-  return {
-    root,
-    get calls() {
-      return calls;
-    },
-    get isCancelled() {
-      return context.cancellation?.aborted ?? context.signal?.aborted ?? false;
-    },
-    exec(request, at = WORKSPACE) {
-      calls++;
-      const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
-      return host.exec({ ...request, mounts: [mount] }, common);
-    },
-    get readOnly() {
-      return host.roots.some(({ name, readOnly }) => name === root && readOnly);
-    },
-    async invoke(operation, input, wishes) {
-      const path = place(bound, input.path ?? "");
-      calls++;
-      try {
-        const given = wishes === undefined ? common : contextOf(common, pathRules, wishes);
-        const output = parseOutput(operation, await host.invoke(operation, { ...input, root, path }, given));
-        return prefix.length === 0 ? output : here(output, { bound, path });
-      } catch (error) {
-        if (prefix.length === 0 || !(error instanceof FileAdapterError)) throw error;
-        const isMissing = error.code === "NOT_FOUND" && path === prefix.join("/");
-        if (isMissing && operation in EMPTY) return parseOutput(operation, EMPTY[operation]);
-        throw withoutPrefix(error, bound);
-      }
-    },
-  };
+export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContext, tool: string): CountedRoot {
+  return new BoundCall({ host, bound, context, tool });
 }
 
-function contextOf(
-  common: SurfaceContext,
-  pathRules: PathRules,
-  { terms, removesFilesOnly = false }: BoundWishes,
-): SurfaceContext {
-  return { ...common, pathRules: { ...pathRules, removesFilesOnly }, ...(terms === undefined ? {} : { terms }) };
+interface CallParts {
+  readonly host: ProfileHost;
+  readonly bound: Bound;
+  readonly context: SurfaceContext;
+  readonly tool: string;
+}
+
+class BoundCall implements CountedRoot {
+  calls = 0;
+  readonly #parts: CallParts;
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+  }
+
+  get root(): string {
+    return this.#parts.bound.root;
+  }
+
+  get isCancelled(): boolean {
+    const { cancellation, signal } = this.#parts.context;
+    return cancellation?.aborted ?? signal?.aborted ?? false;
+  }
+
+  get readOnly(): boolean {
+    return this.#parts.host.roots.some(({ name, readOnly }) => name === this.root && readOnly);
+  }
+
+  exec(request: Omit<ExecRequest, "mounts">, at = WORKSPACE): Promise<SandboxProcess> {
+    const { host, bound } = this.#parts;
+    const { root, prefix } = bound;
+    this.calls++;
+    const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
+    return host.exec({ ...request, mounts: [mount] }, this.#contextOf({}));
+  }
+
+  async invoke<Name extends BoundOperation>(
+    operation: Name,
+    input: Omit<FileInputs[Name], "root">,
+    wishes: BoundWishes = NO_WISHES,
+  ): Promise<FileOutputs[Name]> {
+    const { host, bound } = this.#parts;
+    const { root, prefix } = bound;
+    const path = place(bound, input.path ?? "");
+    this.calls++;
+    try {
+      const context = this.#contextOf(wishes);
+      const output = parseOutput(operation, await host.invoke(operation, { ...input, root, path }, context));
+      return prefix.length === 0 ? output : here(output, { bound, path });
+    } catch (error) {
+      if (prefix.length === 0 || !(error instanceof FileAdapterError)) throw error;
+      const isMissing = error.code === "NOT_FOUND" && path === prefix.join("/");
+      if (isMissing && operation in EMPTY) return parseOutput(operation, EMPTY[operation]);
+      throw withoutPrefix(error, bound);
+    }
+  }
+
+  /** A profile has limits of its own. One spread, and that first: others take longer than the rest of a small call. */
+  #contextOf({ terms, removesFilesOnly }: BoundWishes): SurfaceContext {
+    const { bound, context, tool } = this.#parts;
+    const floor = bound.prefix.length;
+    const pathRules: PathRules = removesFilesOnly === undefined ? { floor } : { floor, removesFilesOnly };
+    const links = bound.links === "refuse" ? bound.links : undefined;
+    return { ...context, tool, budget: undefined, pathRules, links, terms };
+  }
 }
 
 /** A path of the tool as one of the root. The text is resolved first, so that nothing in it reaches above the prefix. */

@@ -63,8 +63,7 @@ export function openProfile(
   const bound: Bound = { root: binding.root, prefix: prefixOf(binding), links: profile.links };
   const known = new Map(open.tools.map((tool) => [tool.name, tool]));
   const validator = new InputValidator();
-  const bind = (tool: string, context: SurfaceContext) =>
-    bindCall(host, bound, { ...context, tool: `${name}:${tool}` });
+  const bind = (tool: string, context: SurfaceContext) => bindCall(host, bound, context, `${name}:${tool}`);
 
   /** @returns code and text of a failure */
   const faultOf = (error: unknown, tool: string, args: unknown): { code: ErrorCode; text: string } => {

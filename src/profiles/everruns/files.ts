@@ -22,11 +22,10 @@ export interface SessionCall extends Session {
 const PAGE = 10_000;
 const MOST_PAGES = 10;
 
-/** Terms of an operation that changes something. */
-export const changing = ({ files }: Session): { readonly terms: CallTerms } => ({
-  terms: { details: true, ...files.terms },
-});
 export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
+/** Terms of an operation that changes something. */
+export const changing = ({ files }: Session): { readonly terms: CallTerms } =>
+  files.isEmpty ? LOOKING : { terms: { details: true, ...files.terms } };
 
 /** The hash of the content that an answer is about; `undefined`: its caller may not know. */
 export const hashIn = (output: object): string | undefined => {
@@ -38,8 +37,6 @@ const createdIn = (output: object): number | undefined => {
   const { created }: { created?: unknown } = output;
   return typeof created === "number" ? created : undefined;
 };
-
-const isReadonly = (path: string, { root, files }: SessionCall): boolean => root.readOnly || files.has(path);
 
 export async function writeFile(
   path: string,
@@ -61,7 +58,8 @@ interface Listed {
 
 /** Links are left out, and so is what no path can name. */
 export async function listDirectory(path: string, call: SessionCall): Promise<JsonObject> {
-  const entries = new Map<string, Listed>();
+  const entries: Listed[] = [];
+  const { readOnly } = call.root;
   let isCut = true;
   for (let page = 0; page < MOST_PAGES && isCut; page++) {
     const found = await call.root.invoke("file:list", { path, offset: page * PAGE, limit: PAGE });
@@ -69,17 +67,20 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
     for (const { name, type, size, unreachable } of found.entries) {
       if (type === "symlink" || unreachable === true) continue;
       const own = path === "/" ? `/${name}` : `${path}/${name}`;
-      entries.set(name, {
-        ...{ name, path: call.paths.show(own), is_directory: type === "directory" },
-        ...{ size_bytes: type === "file" ? size : 0, is_readonly: isReadonly(own, call) },
+      entries.push({
+        name,
+        path: call.paths.show(own),
+        is_directory: type === "directory",
+        size_bytes: type === "file" ? size : 0,
+        is_readonly: readOnly || call.files.has(own),
       });
     }
   }
-  const sorted = [...entries.values()].sort((left, right) => (left.path < right.path ? -1 : 1));
-  return {
-    ...{ path: call.paths.show(path), entries: sorted, count: sorted.length },
-    ...(isCut ? { truncated: true } : {}),
-  };
+  entries.sort((left, right) => (left.path < right.path ? -1 : 1));
+  // The pages of a directory that changes meanwhile may name something twice.
+  const sorted = entries.filter((entry, at) => entry.path !== entries[at - 1]?.path);
+  const answer = { path: call.paths.show(path), entries: sorted, count: sorted.length };
+  return isCut ? { ...answer, truncated: true } : answer;
 }
 
 export async function deleteFile(path: string, recursive: boolean, call: SessionCall): Promise<JsonObject> {
@@ -95,9 +96,14 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
   if (!found.exists) return { path: shown, exists: false };
   const { type, size = 0, modified = 0 } = found;
   const isDirectory = type === "directory";
+  // Written out, here and above: spreads would take longer than the rest of a small call.
   return {
-    ...{ path: shown, name: path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1), exists: true },
-    ...{ type: isDirectory ? "directory" : "file", is_directory: isDirectory, is_readonly: isReadonly(path, call) },
+    path: shown,
+    name: path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1),
+    exists: true,
+    type: isDirectory ? "directory" : "file",
+    is_directory: isDirectory,
+    is_readonly: call.root.readOnly || call.files.has(path),
     size_bytes: isDirectory ? 0 : size,
     created_at: new Date(createdIn(found) ?? modified).toISOString(),
     updated_at: new Date(modified).toISOString(),

@@ -14,12 +14,14 @@ const IMAGES: Readonly<Record<string, string>> = {
 export async function readFile(path: string, { root, paths }: SessionCall): Promise<JsonObject> {
   const found = await root.invoke("file:read", { path, encoding: "utf-8" }, LOOKING);
   const { content = "", encoding, size } = found;
-  const about = { size_bytes: size, content_hash: hashIn(found) };
-  if (encoding !== "base64") return { path: paths.show(path), content, encoding: "text", ...about };
-  const mediaType = IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""];
-  if (mediaType === undefined) return { path: paths.show(path), content, encoding, ...about };
+  const hash = hashIn(found);
+  const mediaType = encoding === "base64" ? IMAGES[/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""] : undefined;
+  if (mediaType === undefined) {
+    const shown = encoding === "base64" ? encoding : "text";
+    return { path: paths.show(path), content, encoding: shown, size_bytes: size, content_hash: hash };
+  }
   const image = { base64: content, media_type: mediaType };
-  return { path: paths.show(path), media_type: mediaType, ...about, image };
+  return { path: paths.show(path), media_type: mediaType, size_bytes: size, content_hash: hash, image };
 }
 
 /** A picture as a picture; its base64 would be nothing that a model could read. */

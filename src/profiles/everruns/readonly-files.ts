@@ -16,13 +16,16 @@ export class ReadonlyFiles {
     else this.#paths.delete(path);
   }
 
+  get isEmpty(): boolean {
+    return this.#paths.size === 0;
+  }
+
   has(path: string): boolean {
     return this.#paths.has(path);
   }
 
   /** What keeps an operation from them, and from a directory that holds one. */
   get terms(): Pick<CallTerms, "isProtected"> {
-    if (this.#paths.size === 0) return {};
     return { isProtected: (segments, operation) => this.#keeps(segments, operation === "delete") };
   }
 

@@ -1,9 +1,10 @@
 import type { JsonObject, Rendering } from "../../core/adapter.js";
 import { LOOKS } from "../../core/operation.js";
+import type { BoundRoot } from "../bound-root.js";
 import type { ProfileTool } from "../profile.js";
 import { described } from "./described.js";
 import { editFile } from "./edit-file.js";
-import { deleteFile, listDirectory, type Session, statFile, writeFile } from "./files.js";
+import { deleteFile, listDirectory, type Session, type SessionCall, statFile, writeFile } from "./files.js";
 import { grepFiles } from "./grep-files.js";
 import { asRead, readFile } from "./read-file.js";
 
@@ -14,24 +15,24 @@ export const fileTools = (session: Session): readonly ProfileTool[] => [
   {
     ...described("read_file", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asRead },
-    run: (args, root) => readFile(pathIn(args, session), { ...session, root }),
+    run: (args, root) => readFile(pathIn(args, session), on(root, session)),
   },
   {
     ...described("write_file", session.paths),
     annotations: { ...CHANGES, idempotentHint: true },
     ...{ ability: "crud/write", changes: true, hidden: ["content"] },
-    run: (args, root) => writeFile(pathIn(args, session), contentIn(args), { ...session, root }),
+    run: (args, root) => writeFile(pathIn(args, session), contentIn(args), on(root, session)),
   },
   {
     ...described("edit_file", session.paths),
     ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: asJson },
     hidden: ["old_text", "new_text", "edits"],
-    run: (args, root) => editFile(args, pathIn(args, session), { ...session, root }),
+    run: (args, root) => editFile(args, pathIn(args, session), on(root, session)),
   },
   {
     ...described("list_directory", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: asJson },
-    run: (args, root) => listDirectory(pathIn(args, session), { ...session, root }),
+    run: (args, root) => listDirectory(pathIn(args, session), on(root, session)),
   },
   {
     ...described("grep_files", session.paths),
@@ -40,23 +41,27 @@ export const fileTools = (session: Session): readonly ProfileTool[] => [
       grepFiles(
         pathIn(args, session),
         { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
-        {
-          ...session,
-          root,
-        },
+        on(root, session),
       ),
   },
   {
     ...described("delete_file", session.paths),
     ...{ annotations: CHANGES, ability: "crud/delete", changes: true },
-    run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, { ...session, root }),
+    run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, on(root, session)),
   },
   {
     ...described("stat_file", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false },
-    run: (args, root) => statFile(pathIn(args, session), { ...session, root }),
+    run: (args, root) => statFile(pathIn(args, session), on(root, session)),
   },
 ];
+
+const on = (root: BoundRoot, { paths, files, monotonicMs }: Session): SessionCall => ({
+  paths,
+  files,
+  monotonicMs,
+  root,
+});
 
 /** The whole result is the body. */
 const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });

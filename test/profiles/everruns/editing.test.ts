@@ -122,7 +122,7 @@ describe("a writer that comes between the look and the change", () => {
   /** The adapter, with something done each time an edit has been planned. */
   function between(adapter: FileAdapter, done: () => void): FileAdapter {
     const invoke = (name: string, input: unknown, context?: Parameters<FileAdapter["invoke"]>[2]) => {
-      const { terms }: { terms?: { edits?: { plan(file: unknown): Promise<unknown> } } } = context ?? {};
+      const { terms }: { terms?: { edits?: { plan(file: unknown): Promise<unknown> } } | undefined } = Object(context);
       const edits = terms?.edits;
       const planned = edits && {
         plan: async (file: unknown) => {
