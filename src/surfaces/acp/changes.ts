@@ -47,6 +47,9 @@ const hashOf = (content: Held): string | null => (content.kind === "missing" ? n
 const sizeOfChange = ({ before, after }: Change): number => sizeOf(before) + sizeOf(after);
 const textOf = (content: Held): string | null => (content.kind === "text" ? content.text : null);
 
+/** Files that are told of: the oldest go. */
+const MAX_FILES = 10_000;
+
 /** What one session has changed: first and latest texts of every file, and the steps between for undo and redo. */
 export class Changes {
   readonly #limits: HistoryLimits;
@@ -117,6 +120,16 @@ export class Changes {
         : { ...known, latest: known.omitted ? { kind: "text", text: "", hash: "", size: 0 } : latest };
     this.#fileBytes += sizeOfTracked(next) - (known === undefined ? 0 : sizeOfTracked(known));
     this.#files.set(key, next);
+    this.#bound();
+  }
+
+  #bound(): void {
+    const [eldest] = this.#files.keys();
+    if (this.#files.size > MAX_FILES && eldest !== undefined) {
+      const gone = this.#files.get(eldest);
+      this.#fileBytes -= gone === undefined ? 0 : sizeOfTracked(gone);
+      this.#files.delete(eldest);
+    }
     for (const [old, tracked] of this.#files) {
       if (this.#fileBytes <= this.#limits.bytes) break;
       this.#fileBytes -= sizeOfTracked(tracked);

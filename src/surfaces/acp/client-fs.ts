@@ -143,6 +143,7 @@ export class AcpClientFs {
   async diff(sessionId: string, path: string): Promise<string> {
     const { changes } = this.#sessions.get(sessionId).files;
     const found = changes.of(keyOf(await this.#place(path)));
+    if (found?.omitted === true) return `--- ${found.path}\n+++ ${found.path}\n... too large to show ...\n`;
     return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText);
   }
 

@@ -12,6 +12,8 @@ import type { Mount } from "./mounts.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
 
 const PROTOCOL_VERSION = 1;
+/** Characters of the name of an agent. */
+const MAX_NAME = 200;
 
 /** What `session/new` is asked for. */
 export interface NewSession extends SessionDirectories {
@@ -53,7 +55,7 @@ export function createConnection(connection: ClientConnection, parts: Connection
       const mounts = await parts.mounts();
       const directories = { cwd, additionalDirectories };
       directoriesOf(directories, mounts);
-      greeted ??= greet(agent, parts);
+      greeted ??= greet(connection, parts);
       const { takesDirectories } = await greeted;
       peer.opening++;
       try {
@@ -78,14 +80,18 @@ export function createConnection(connection: ClientConnection, parts: Connection
 }
 
 /** @throws RequestError; Error where the agent speaks another version */
-async function greet(agent: ClientContext, { peer, clientInfo, capabilities }: ConnectionParts) {
+async function greet(connection: ClientConnection, { peer, clientInfo, capabilities }: ConnectionParts) {
   const clientCapabilities = await capabilities();
   const request: InitializeRequest = { protocolVersion: PROTOCOL_VERSION, clientCapabilities, clientInfo };
-  const { protocolVersion, agentInfo, agentCapabilities } = await agent.request(methods.agent.initialize, request);
+  const { protocolVersion, agentInfo, agentCapabilities } = await connection.agent.request(
+    methods.agent.initialize,
+    request,
+  );
   if (protocolVersion !== PROTOCOL_VERSION) {
+    connection.close();
     throw new Error(`The agent speaks version ${protocolVersion} of the protocol, not ${PROTOCOL_VERSION}`);
   }
-  peer.agent = agentInfo?.name;
+  peer.agent = agentInfo?.name.slice(0, MAX_NAME);
   // An agent that does not say that it takes them is not sent any: it may reach them all the same.
   return { takesDirectories: (agentCapabilities?.sessionCapabilities?.additionalDirectories ?? null) !== null };
 }

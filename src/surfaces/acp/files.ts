@@ -58,6 +58,21 @@ export async function hashAt(
   return hash ?? parseHash(await adapter.invoke("file:hash", { root, path }, context(signal))).hash;
 }
 
+/** What kind of thing is there; `unseen`: the caller may not know. @throws FileAdapterError, also where a link leads out */
+export async function typeAt(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    const { exists, type = "other" } = parseStat(await adapter.invoke("file:stat", { root, path }, context(signal)));
+    return exists ? type : "missing";
+  } catch (error) {
+    if (codeOf(error) === "CAPABILITY_DENIED" && !isByPath(error)) return "unseen";
+    throw error;
+  }
+}
+
 const parseStat = (output: unknown): StatOutput => output as StatOutput;
 const parseHash = (output: unknown): HashOutput => output as HashOutput;
 

@@ -4,6 +4,7 @@ import type { AcpAuditRecord, Trace } from "./audit.js";
 import { answerFor, NotOffered, UnknownSession } from "./errors.js";
 import { type AcpPlace, below, findPlace, type Mount, OutsideRoots } from "./mounts.js";
 import {
+  InvalidParams,
   parseCreateTerminalParams,
   parseReadParams,
   parseTerminalParams,
@@ -15,8 +16,9 @@ import type { FileSession, Host } from "./session.js";
 import type { Terminals } from "./terminals.js";
 import { writeText } from "./write-text.js";
 
-/** Characters of a command in the audit. */
+/** Characters of a command, and of what an agent made up, in the audit. */
 const SHOWN_COMMAND = 200;
+const MAX_SHOWN = 4096;
 
 /** What an agent may ask for. */
 export interface Offer {
@@ -98,9 +100,10 @@ async function serve(
   peer: Peer,
   { method, params, signal }: { method: string; params: unknown; signal: AbortSignal },
 ): Promise<unknown> {
-  const sessionId = sessionIdOf(params);
+  const named = sessionIdOf(params);
+  const sessionId = named ?? "";
   const asked: Request["asked"] = { method, sessionId };
-  const trace: Trace = { sessionId, bytes: 0 };
+  const trace: Trace = { sessionId: sessionId.slice(0, MAX_SHOWN), bytes: 0 };
   // Looking at the clock takes longer than most of what happens here.
   const startedMs = peer.onAudit === undefined ? 0 : peer.host.clock.monotonicMs();
   let outcome = "OK";
@@ -108,6 +111,7 @@ async function serve(
     const { mounts, offer } = peer.known() ?? (await peer.ready());
     const handler = HANDLERS[method];
     if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
+    if (named === undefined) throw new InvalidParams("'sessionId' must be a string");
     const session = peer.session(sessionId) ?? (await newSession(peer, sessionId));
     return await handler.handle({ params, signal, session, mounts, peer, trace, asked });
   } catch (error) {
@@ -145,7 +149,7 @@ function audit(
 /** @throws OutsideRoots for what is not below a directory of the session */
 function placeIn({ session, mounts, trace, asked }: Request, sent: string): AcpPlace {
   asked.path = sent;
-  trace.path = sent;
+  trace.path = sent.slice(0, MAX_SHOWN);
   const place = findPlace(mounts, sent);
   if (place === undefined) throw new OutsideRoots();
   trace.root = place.root;

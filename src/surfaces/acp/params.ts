@@ -80,10 +80,10 @@ export function parseTerminalParams(params: unknown): TerminalParams {
   return { sessionId: text(fields, "sessionId"), terminalId: text(fields, "terminalId") };
 }
 
-/** The session that a request names, whatever else is wrong with it; `""`: none. */
-export function sessionIdOf(params: unknown): string {
-  if (typeof params !== "object" || params === null || !("sessionId" in params)) return "";
-  return typeof params.sessionId === "string" ? params.sessionId : "";
+/** The session that a request names, whatever else is wrong with it; `undefined`: none. */
+export function sessionIdOf(params: unknown): string | undefined {
+  if (typeof params !== "object" || params === null || !("sessionId" in params)) return undefined;
+  return typeof params.sessionId === "string" ? params.sessionId : undefined;
 }
 
 function parseFields(params: unknown): Fields {

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { type SandboxExit, type SandboxProcess, SHELL_PATH } from "../../core/sandbox.js";
-import { aborted } from "../../core/texts.js";
+import { aborted, notADirectory, notFound } from "../../core/texts.js";
 import { requireApproval, unlessAborted } from "./approval.js";
 import { UnknownTerminal } from "./errors.js";
+import { typeAt } from "./files.js";
 import type { AcpPlace } from "./mounts.js";
 import type { AcpTerminals } from "./options.js";
 import { type CreateTerminalParams, InvalidParams } from "./params.js";
@@ -50,6 +51,7 @@ export class Terminals {
     if (this.#running() >= this.#rules.most) throw new InvalidParams(`at most ${this.#rules.most} terminals at a time`);
     this.#starting++;
     try {
+      await this.#checkDirectory(cwd, signal);
       await this.#approve(params, { env, cwd, signal });
       return await this.#keep(await this.#start(params, { env, cwd, signal }), signal);
     } finally {
@@ -97,6 +99,17 @@ export class Terminals {
 
   #running(): number {
     return this.#starting + [...this.#open.values()].filter(({ exit }) => exit === undefined).length;
+  }
+
+  /**
+   * Tells of a directory that is not there: the sandbox only fails. Of a directory of the session itself there is always one.
+   * @throws NOT_FOUND, NOT_A_DIRECTORY, and what the session may not reach
+   */
+  async #checkDirectory({ root, path, absolute: sought }: AcpPlace, signal: AbortSignal): Promise<void> {
+    if (this.#rules.reach.some(({ at }) => absolute(at) === absolute(sought))) return;
+    const type = await typeAt(this.#session.calls, { root, path }, signal);
+    if (type === "missing") throw notFound({ root, path });
+    if (type !== "directory" && type !== "unseen") throw notADirectory({ root, path });
   }
 
   #approve(

@@ -70,6 +70,7 @@ describe("the modified set", () => {
       { path: at("large"), oldText: null, newText: "", omitted: true },
       { path: at("small"), oldText: null, newText: "y" },
     ]);
+    expect(await acp.diff(SESSION, at("large"))).toContain("too large to show");
   });
 });
 

@@ -134,11 +134,10 @@ describe.each(SDKS)("an agent on SDK %s is refused", (sdk) => {
   });
 
   test("a message of whatever shape", async () => {
-    for (const params of [{ sessionId: 1 }, { path: 1 }, { path: null }, { sessionId: session }]) {
-      expect((await agent.ask(session, "fs/read_text_file", params)).error?.code).toBe(
-        params.sessionId === 1 ? -32002 : -32602,
-      );
+    for (const params of [{ sessionId: 1 }, { sessionId: null }, { path: 1 }, { path: null }, { sessionId: session }]) {
+      expect((await agent.ask(session, "fs/read_text_file", params)).error?.code).toBe(-32602);
     }
+    expect(audit.map(({ outcome }) => outcome)).toEqual(Array(5).fill("INVALID_PARAMS"));
   });
 });
 

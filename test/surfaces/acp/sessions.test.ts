@@ -2,8 +2,11 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { agent as agentApp } from "@agentclientprotocol/sdk";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { InvokeContext } from "../../../src/core/adapter.js";
+import { createFileAdapter } from "../../../src/index.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpMount } from "../../../src/surfaces/acp/options.js";
+import { ALICE, BOB } from "../../drives/ground.js";
 import { useGround } from "../../ops/ground.js";
 import { localAgent } from "./local.js";
 import { connectAgent, SDKS, type TestAgent } from "./stage.js";
@@ -143,8 +146,22 @@ describe("a session", () => {
     peer.connect({ readable: toAgent, writable: fromAgent });
     const connection = acp.connect({ readable: toHost, writable: fromHost });
     await expect(connection.newSession({ cwd: at("one") })).rejects.toThrow("version 2");
-    await connection.close();
+    await connection.closed;
   });
+});
+
+test("drives are each caller's own", async () => {
+  const files = await createFileAdapter({ roots: { notes: { dlfs: "notes" } } });
+  const sessionOf = async (caller: InvokeContext) => {
+    const acp = new AcpClientFs({ adapter: files, mounts: [{ root: "notes" }], caller });
+    return localAgent(acp, "s", { cwd: "/venue-roots/notes" });
+  };
+  const [alice, bob] = [await sessionOf(ALICE), await sessionOf(BOB)];
+  const path = "/venue-roots/notes/a/b.txt";
+  expect(await alice.ask(WRITE, { path, content: "of alice" })).toEqual({ result: {} });
+  expect(await alice.ask(READ, { path })).toEqual({ result: { content: "of alice" } });
+  expect((await bob.ask(READ, { path })).error).toMatchObject({ code: -32002 });
+  await files.close();
 });
 
 test("a directory that is itself a link reaches nothing", async () => {

@@ -1,3 +1,4 @@
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { FileAdapterError } from "../../../src/core/errors.js";
@@ -81,6 +82,11 @@ beforeEach(async () => {
   tried = 0;
   acp = newFs();
   agent = await localAgent(acp, "s", { cwd: at("work"), additionalDirectories: ["/other"] });
+});
+
+beforeEach(() => {
+  ground.mkdir("work/sub");
+  ground.put("work/file", "");
 });
 
 const create = (params: object = {}) => agent.ask("terminal/create", { command: "make", ...params });
@@ -172,6 +178,15 @@ describe("a terminal", () => {
     [{ cwd: `${"/x".repeat(3)}/../..` }],
   ])("is not made with %j", async (params) => {
     expect(await create(params)).toEqual({ error: expect.objectContaining({ code: -32602 }) });
+    expect(runs).toHaveLength(0);
+  });
+
+  test("is not made in a directory that is not there", async () => {
+    const cwd = at("work/none");
+    expect((await create({ cwd })).error).toMatchObject({ code: -32002, data: { uri: cwd } });
+    expect((await create({ cwd: at("work/file") })).error).toMatchObject({ data: { reason: "not_a_directory" } });
+    symlinkSync("..", at("work/up"));
+    expect((await create({ cwd: at("work/up") })).error).toMatchObject({ data: { reason: "outside_roots" } });
     expect(runs).toHaveLength(0);
   });
 
