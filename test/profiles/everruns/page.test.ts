@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { hashOf, KINDS, useBed } from "./bed.js";
 
@@ -32,5 +33,19 @@ describe.each(KINDS)("the example of the page on a %s root", (kind) => {
     expect(await call("edit_file", edit)).toEqual({
       error: `File '/workspace/app.py' changed since the last read. Expected ${content_hash}, found ${hashOf(edited)}. Read the file again before editing.`,
     });
+  });
+});
+
+describe("the page about it", () => {
+  const page = readFileSync(new URL("../../../docs/profile-everruns.md", import.meta.url), "utf8");
+
+  test("names tests that there are", () => {
+    const rows = [...page.matchAll(/\| `([\w-]+\.test\.ts)`: (.+) \|$/gm)];
+    expect(rows.length).toBeGreaterThan(15);
+    const unknown = rows.filter(([, file = "", title = ""]) => {
+      const source = readFileSync(new URL(file, import.meta.url), "utf8");
+      return !source.includes(`"${title}"`);
+    });
+    expect(unknown.map(([row]) => row)).toEqual([]);
   });
 });
