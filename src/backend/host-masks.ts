@@ -2,7 +2,7 @@ import type { Access } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { Mask } from "../core/sandbox.js";
 import { deniedByPolicy } from "../core/texts.js";
-import { examine, type Name, nameOf, typeOf } from "../jail/directory.js";
+import { eachPiece, examine, type Name, nameOf, typeOf } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { errnoOf } from "../jail/sys.js";
@@ -68,8 +68,14 @@ class MaskSearch {
 
   /** What cannot be looked into may hold what is denied: whoever owns it could open it for all. */
   *names(directory: Pinned): Io<Name[]> {
+    const names: Name[] = [];
+    const { scope } = this.#access;
     try {
-      return (yield* this.#jail.sys.names(directory.path)).map(nameOf);
+      yield* eachPiece(this.#jail.sys, directory, function* (entries) {
+        yield* scope.breathe();
+        for (const entry of entries) names.push(nameOf(entry));
+      });
+      return names;
     } catch (error) {
       if (errnoOf(error) === undefined || errnoOf(error) === "ENOENT") throw error;
       if (this.#access.policy === undefined) return [];

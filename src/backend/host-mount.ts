@@ -164,6 +164,8 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
   });
 }
 
+const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 type Work = (directory: Pinned, name: string | Buffer, stat: Stats) => Io<void>;
 
 /** Looks at everything below a directory, whatever its name; what cannot be reached is left out. */
@@ -178,7 +180,7 @@ function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<void> {
         if (frame.directory !== top) release(frame.directory);
         continue;
       }
-      if (++steps % 256 === 0) yield new Promise((resolve) => setImmediate(resolve));
+      if (++steps % 256 === 0) yield breath();
       const stat = yield* examine(jail.sys, frame.directory, { name: "", raw: name, type: undefined });
       if (stat === undefined) continue;
       yield* work(frame.directory, name, stat);
@@ -207,6 +209,7 @@ function* namesIn(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
 function* collect(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
   const names: (string | Buffer)[] = [];
   yield* eachPiece(jail.sys, directory, function* (entries) {
+    if (names.length > 0) yield breath();
     for (const entry of entries) names.push(rawName(entry));
   });
   return names;

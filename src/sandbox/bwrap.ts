@@ -1,11 +1,13 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
+import { invalidInput } from "../core/texts.js";
 import { ARGS, createView, EMPTY_FILE, FIRST_DIRECTORY, PRLIMIT, READY, type View } from "./bwrap-view.js";
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
 import { type Identity, identityFor } from "./identity.js";
 
 const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 const PROBE_MS = 5_000;
+const NO_DIRECTORY = /^bwrap: Can't chdir to /;
 const CLOSE_ON_EXEC = 0o2000000;
 /** Says that the command runs, closes what it said it by, and becomes the command. What bubblewrap adds to the environment goes too. */
 const ANNOUNCE = `unset PWD OLDPWD SHLVL; printf ${READY.text} >&${READY.descriptor}; exec ${READY.descriptor}>&-; exec "$@"`;
@@ -109,6 +111,8 @@ export class BwrapSandbox implements Sandbox {
         [ARGS.inner, view.inner],
       ]),
       readyAt: READY.descriptor,
+      refusal: (said) =>
+        NO_DIRECTORY.test(said) ? invalidInput("'cwd' is no directory", "/cwd", "a directory") : undefined,
       signalCodes: true,
     };
   }

@@ -24,6 +24,10 @@ export interface ChildPlan {
   readonly feeds: ReadonlyMap<number, Uint8Array>;
   /** Pipe on which it says that the command runs. Absent: it runs as soon as there is a process. */
   readonly readyAt?: number;
+  /** What the caller is to blame for, by what was said on standard error. */
+  readonly refusal?: (said: string) => FileAdapterError | undefined;
+  /** Nothing but this ends what it leaves behind. */
+  readonly endsGroup?: true;
   /** Exit codes above 128 are signals by which the command was ended: who started it could not say so otherwise. */
   readonly signalCodes: boolean;
 }
@@ -70,7 +74,7 @@ class Child implements SandboxProcess {
     this.#listen("stdout", this.#child.stdout);
     this.#listen("stderr", this.#child.stderr);
     for (const [number, bytes] of plan.feeds) feed(this.#child.stdio[number], bytes);
-    const code = this.#code();
+    const code = this.#code(plan.endsGroup === true);
     this.started = this.#start(plan, code, host);
     // Whoever is not interested in it is told by `exited`.
     this.started.catch(() => {});
@@ -90,11 +94,7 @@ class Child implements SandboxProcess {
     const { pid } = this.#child;
     if (this.#isOver || pid === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     this.#wasKilled = true;
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      // It has just ended.
-    }
+    killGroup(pid);
   }
 
   #listen(name: StreamName, stream: Readable | null): void {
@@ -103,7 +103,7 @@ class Child implements SandboxProcess {
   }
 
   /** Settles when everything that held its output is gone, or soon after the process itself. */
-  #code(): Promise<{ code: number | null; signal: string | null }> {
+  #code(endsGroup: boolean): Promise<{ code: number | null; signal: string | null }> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const end = (code: number | null, signal: string | null) => {
@@ -116,6 +116,7 @@ class Child implements SandboxProcess {
         if (this.#child.pid === undefined) end(null, null);
       });
       this.#child.once("exit", (code, signal) => {
+        if (endsGroup) killGroup(this.#child.pid);
         timer = setTimeout(() => end(code, signal), DRAIN_MS);
       });
       this.#child.once("close", end);
@@ -139,6 +140,8 @@ class Child implements SandboxProcess {
     if (isReady) return;
     if (this.#isAborted) throw aborted();
     const said = Buffer.from(this.#output.output(true).stderr.subarray(0, COMPLAINT_BYTES)).toString("utf8").trim();
+    const refused = plan.refusal?.(said);
+    if (refused !== undefined) throw refused;
     throw unavailable(host, this.#failure || said || "it ended before the command ran");
   }
 
@@ -174,6 +177,15 @@ class Child implements SandboxProcess {
       timedOut: this.#timedOut && this.#wasKilled,
       truncated: this.#output.output(true).truncated,
     };
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has just ended.
   }
 }
 

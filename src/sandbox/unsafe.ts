@@ -40,7 +40,7 @@ export class UnsafeSandbox implements Sandbox {
         args,
         options: { ...options, ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }) },
         feeds: new Map(),
-        signalCodes: false,
+        ...{ signalCodes: false, endsGroup: true },
       },
       job,
       this.#host,

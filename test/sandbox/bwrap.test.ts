@@ -31,9 +31,15 @@ describe("a command in bubblewrap", () => {
   });
 
   test("is given nothing but its output to hold", async () => {
-    const { stdout } = await ground.sh("for fd in /proc/$$/fd/*; do readlink $fd; done | grep -v '^socket:'");
-    // In the place of what whoever started this process left open there is nothing.
-    expect(new Set(stdout.trim().split("\n"))).toEqual(new Set(["/dev/null"]));
+    ground.put("a/.venue-files-hidden");
+    for (const prefix of ["", "a"]) {
+      const mounts = [{ root: "r", prefix, at: "/workspace" }];
+      const { stdout } = await ground.sh("for fd in /proc/$$/fd/*; do readlink $fd; done", { mounts });
+      const held = stdout.trim().split("\n");
+      // In the place of what whoever started this process left open there is nothing.
+      expect(new Set(held.filter((target) => !target.startsWith("socket:")))).toEqual(new Set(["/dev/null"]));
+      expect(held.filter((target) => target.startsWith("socket:"))).toHaveLength(2);
+    }
   });
 
   test("has no input", async () => {
@@ -155,6 +161,11 @@ describe("a command in bubblewrap", () => {
     await ground
       .sh("chmod 755 d; chmod 755 d/e; ls -l a d/b d/e/c | grep -c '^-rwxr-xr-x'")
       .then(({ stdout }) => expect(stdout).toBe("3\n"));
+  });
+
+  test("is refused where it cannot begin", async () => {
+    await expect(ground.sh("true", { cwd: "/workspace/none" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(ground.warnings).toEqual([]);
   });
 
   test("is refused when its text cannot be an argument", async () => {

@@ -59,6 +59,11 @@ describe("plain processes of the host", () => {
     expect(ran).toMatchObject({ stdout: "on\n", timedOut: true, signal: "SIGKILL" });
   });
 
+  test("take with them what they left in the background", async () => {
+    const ran = await ground.sh("sleep 60 & echo on");
+    expect(ran).toMatchObject({ stdout: "on\n", exitCode: 0, timedOut: false });
+  });
+
   test("are not run where something would have to be kept from them", async () => {
     const context = { caps: [{ with: "file://r/", can: "exec/run" }] };
     await expect(ground.sh("true", { context })).rejects.toMatchObject({ code: "NOT_SUPPORTED" });

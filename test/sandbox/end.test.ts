@@ -1,25 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "@jest/globals";
 import { DEFAULT_SHELL } from "../../src/core/sandbox.js";
 import { createSandbox } from "../../src/sandbox/create.js";
 import { needs } from "../needs.js";
-import { bwrapHere, useShell } from "./ground.js";
+import { bwrapHere, processesWith, useShell } from "./ground.js";
 
 const { possible, reason } = await bwrapHere();
 const test = needs(possible, reason);
 const ground = useShell({ shell: { limits: { ...DEFAULT_SHELL.limits, nproc: 64 } } });
-
-/** Processes of this machine with a text among their arguments. */
-function processesWith(text: string): string[] {
-  return readdirSync("/proc").filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text);
-    } catch {
-      return false;
-    }
-  });
-}
 
 /** Waits for what the system does in a moment: within a second, as is promised. */
 async function gone(text: string): Promise<string[]> {

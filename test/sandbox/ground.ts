@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -160,4 +161,15 @@ function empty(path: string): void {
   for (const name of readdirSync(path)) {
     if (name !== ".venue-files") rmSync(join(path, name), { recursive: true, force: true });
   }
+}
+
+/** Processes of this machine with a text among their arguments. */
+export function processesWith(text: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text);
+    } catch {
+      return false;
+    }
+  });
 }

@@ -13,9 +13,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
 import { needs } from "../needs.js";
-import { bwrapHere, isRoot, OWNER } from "./ground.js";
+import { bwrapHere, isRoot, OWNER, processesWith } from "./ground.js";
 
 const { possible, reason } = await bwrapHere();
 const test = needs(possible, reason);
@@ -90,6 +91,26 @@ describe("a service", () => {
     mkdirSync(join(home, "of-root"));
     const outcome = await serve({ command: "echo ran", root: { path: join(home, "of-root") } });
     expect(outcome).toEqual(["NOT_SUPPORTED", ""]);
+  });
+
+  test("that is killed takes its commands with it", async () => {
+    const text = `
+      import { createFileAdapter, createSandbox, DEFAULT_SHELL } from ${JSON.stringify(LIBRARY)};
+      const adapter = await createFileAdapter({ roots: { r: { path: ${JSON.stringify(join(home, "root"))} } } });
+      await adapter.exec({
+        sandbox: await createSandbox({ ...DEFAULT_SHELL, driver: "bwrap" }), mounts: [{ root: "r", at: "/workspace" }],
+        argv: ["setsid", "-w", "sleep", "78.25"], cwd: "/", env: { PATH: "/usr/bin:/bin" }, outputBytes: 1, keep: "head",
+      });
+      console.log("on");
+    `;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", text], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    if (child.stdout !== null) await once(child.stdout, "data");
+    expect(processesWith("78.25")).not.toEqual([]);
+    child.kill("SIGKILL");
+    for (let look = 0; look < 50 && processesWith("78.25").length > 0; look++) await sleep(20);
+    expect(processesWith("78.25")).toEqual([]);
   });
 
   test("gives on nothing that it was given itself", async () => {
