@@ -26,7 +26,7 @@ export async function canRun(
     const run = await adapter.exec(trial, base);
     return (await run.exited).exitCode === 0;
   } catch (err) {
-    log.warn({ err }, "no command can be run in the roots");
+    log.debug({ err }, "no command can be run in the roots");
     return false;
   }
 }

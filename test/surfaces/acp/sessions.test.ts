@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { agent as agentApp } from "@agentclientprotocol/sdk";
+import { type AnyMessage, agent as agentApp } from "@agentclientprotocol/sdk";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { InvokeContext } from "../../../src/core/adapter.js";
 import { createFileAdapter } from "../../../src/index.js";
@@ -136,6 +136,39 @@ describe("a session", () => {
     expect(ground.names("one")).toEqual(["file"]);
     await acp.closeSession("s");
     expect(() => acp.modified("s")).toThrow("no such session");
+  });
+
+  test("is known to a request that came together with the answer that named it", async () => {
+    let send: (message: AnyMessage) => void = () => {};
+    const readable = new ReadableStream<AnyMessage>({
+      start(controller) {
+        send = (message) => controller.enqueue(message);
+      },
+    });
+    const read = (id: string): AnyMessage => ({
+      ...{ jsonrpc: "2.0", id, method: READ, params: { sessionId: "s", path: at("one/file") } },
+    });
+    const answers: Record<string, unknown> = {};
+    const answered = new Promise<void>((resolve) => {
+      const writable = new WritableStream<AnyMessage>({
+        write(message) {
+          if (!("id" in message)) return;
+          const { jsonrpc, id } = message;
+          if (!("method" in message)) answers[String(id)] = "result" in message ? message.result : message.error.code;
+          else if (message.method === "initialize") send({ jsonrpc, id, result: { protocolVersion: 1 } });
+          else {
+            send({ jsonrpc, id, result: { sessionId: "s" } });
+            send(read("behind"));
+          }
+          if ("behind" in answers) resolve();
+        },
+      });
+      void newFs()
+        .connect({ readable, writable })
+        .newSession({ cwd: at("one") });
+    });
+    await answered;
+    expect(answers["behind"]).toEqual({ content: "of one" });
   });
 
   test("is not opened with an agent that speaks another version", async () => {
