@@ -82,7 +82,7 @@ export class AcpClientFs {
     return connection;
   }
 
-  /** A client app with all handlers, for hosts that connect it themselves; they add its sessions by {@link addSession}. */
+  /** A client app with all handlers, for hosts that connect it themselves, once; they add its sessions by {@link addSession}. */
   app(): ClientApp {
     return this.#newApp().app;
   }
@@ -160,6 +160,7 @@ export class AcpClientFs {
   /** Closes all connections, and ends all commands. */
   async close(): Promise<void> {
     await Promise.all([...this.#connections].map((connection) => connection.close()));
+    await this.#sessions.release();
   }
 
   #newApp(): { app: ClientApp; peer: Peer } {

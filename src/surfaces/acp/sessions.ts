@@ -59,9 +59,9 @@ export class Sessions {
     await terminals.close();
   }
 
-  /** Ends the commands of all sessions of an agent that is gone; what they changed stays known. */
-  async release(peer: Peer): Promise<void> {
-    const own = [...this.#open.values()].filter((one) => one.peer === peer);
+  /** Ends the commands of all sessions of an agent that is gone, or of all; what they changed stays known. */
+  async release(peer?: Peer): Promise<void> {
+    const own = [...this.#open.values()].filter((one) => peer === undefined || one.peer === peer);
     await Promise.all(own.map(({ session }) => session.terminals.close()));
   }
 }

@@ -236,6 +236,14 @@ describe("a terminal", () => {
     expect(run.kills).toBe(1);
   });
 
+  test("goes when all is closed, and none is made after that", async () => {
+    const { run } = await started();
+    await acp.close();
+    expect(run.kills).toBe(1);
+    expect((await create()).error).toMatchObject({ code: -32800 });
+    expect(runs.at(-1)?.kills).toBe(1);
+  });
+
   test("is not made where exec refuses", async () => {
     await create();
     refuse = () => {
