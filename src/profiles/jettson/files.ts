@@ -52,8 +52,8 @@ const textIn = (args: JsonObject, field: string): string => String(args[field]);
 async function read(path: string, root: BoundRoot): Promise<JsonObject> {
   const range = { offset: 0, length: MOST_READ_BYTES };
   const found = await root.invoke("file:read", { path, encoding: "utf-8", ...range });
-  const { content = "", encoding, size, complete } = found;
-  const isCut = Buffer.byteLength(content) < size;
+  const { content = "", encoding, size, complete, length = 0 } = found;
+  const isCut = length < size;
   // A file that ends within a character is no text either; only where more follows may what was read end so.
   const isTorn = isCut && size <= MOST_READ_BYTES && complete !== false;
   if (encoding !== "utf-8" || isTorn) throw failed("NOT_TEXT", path);
