@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
 import { invalidInput } from "../core/texts.js";
 import { ARGS, createView, EMPTY_FILE, FIRST_DIRECTORY, PRLIMIT, READY, type View } from "./bwrap-view.js";
@@ -59,9 +59,13 @@ export class BwrapSandbox implements Sandbox {
   /** Runs nothing, with all that a run is made of. @returns why that is not possible */
   async #try(): Promise<string | undefined> {
     const reasons: string[] = [];
+    // Mounting by descriptor is what older ones cannot do.
+    const descriptor = openSync("/usr", constants.O_RDONLY | constants.O_DIRECTORY);
+    const host = { descriptor, path: "/usr", uid: 0, gid: 0, masks: [] };
+    const files = { invoke: () => Promise.reject(new Error("There are none")) };
     const job: SandboxJob = {
-      ...{ mounts: [], argv: ["true"], cwd: "/tmp", env: {}, timeoutMs: PROBE_MS },
-      ...{ outputBytes: 1024, keep: "head" },
+      ...{ mounts: [{ root: "", at: "/workspace", writable: false, host, files }], argv: ["true"], cwd: "/workspace" },
+      ...{ env: {}, timeoutMs: PROBE_MS, outputBytes: 1024, keep: "head" },
     };
     try {
       const identity = identityFor({ uid: 65534, gid: 65534, ...this.#config }, []);
@@ -75,6 +79,8 @@ export class BwrapSandbox implements Sandbox {
       return exitCode === 0 ? undefined : "a sandbox can be made, but nothing runs in it";
     } catch {
       return reasons.join("; ") || "a sandbox cannot be made";
+    } finally {
+      closeSync(descriptor);
     }
   }
 
