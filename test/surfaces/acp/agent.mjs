@@ -19,7 +19,7 @@ function onInitialize(params) {
 function onNewSession(params, request) {
   greeting.session = params;
   sessions += 1;
-  const sessionId = `${process.argv[3] ?? `${process.argv[2]}-${process.pid}`}-${sessions}`;
+  const sessionId = `${process.argv[2]}-${process.pid}-${sessions}`;
   // What comes right behind the answer must find the session.
   if (params.cwd.endsWith("/at-once")) {
     setImmediate(() => {

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { InvokeContext } from "../../../src/core/adapter.js";
 import { createFileAdapter } from "../../../src/index.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import type { AcpConnection } from "../../../src/surfaces/acp/connection.js";
 import type { AcpMount } from "../../../src/surfaces/acp/options.js";
 import { ALICE, BOB } from "../../drives/ground.js";
 import { useGround } from "../../ops/ground.js";
@@ -26,6 +27,17 @@ async function withAgent(acp: AcpClientFs, sdk: "1" | "2", use: (agent: TestAgen
   } finally {
     await agent.stop();
   }
+}
+
+/** An agent in this process, all of whose sessions have one id. */
+function connectLocally(acp: AcpClientFs, protocolVersion = 1): AcpConnection {
+  const { readable: toAgent, writable: fromHost } = new TransformStream();
+  const { readable: toHost, writable: fromAgent } = new TransformStream();
+  agentApp({ name: "local" })
+    .onRequest("initialize", () => ({ protocolVersion }))
+    .onRequest("session/new", () => ({ sessionId: "same" }))
+    .connect({ readable: toAgent, writable: fromAgent });
+  return acp.connect({ readable: toHost, writable: fromHost });
 }
 
 const outside = { code: -32602, data: { reason: "outside_roots" } };
@@ -111,8 +123,7 @@ describe("a session", () => {
 
   test("of an id that is taken is refused, whichever agent names it", async () => {
     const acp = newFs();
-    const first = connectAgent(acp, "2", "same");
-    const second = connectAgent(acp, "2", "same");
+    const [first, second] = [connectLocally(acp), connectLocally(acp)];
     try {
       await first.newSession({ cwd: at("one") });
       await expect(second.newSession({ cwd: at("two") })).rejects.toThrow("of this id already");
@@ -121,8 +132,7 @@ describe("a session", () => {
       await expect(acp.addSession(app, "mine", { cwd: at("one") })).rejects.toThrow("of this id already");
       await expect(newFs().addSession(app, "x", { cwd: at("one") })).rejects.toThrow("not made here");
     } finally {
-      await first.stop();
-      await second.stop();
+      await acp.close();
     }
   });
 
@@ -173,11 +183,7 @@ describe("a session", () => {
 
   test("is not opened with an agent that speaks another version", async () => {
     const acp = newFs();
-    const peer = agentApp({ name: "later" }).onRequest("initialize", () => ({ protocolVersion: 2 }));
-    const { readable: toAgent, writable: fromHost } = new TransformStream();
-    const { readable: toHost, writable: fromAgent } = new TransformStream();
-    peer.connect({ readable: toAgent, writable: fromAgent });
-    const connection = acp.connect({ readable: toHost, writable: fromHost });
+    const connection = connectLocally(acp, 2);
     await expect(connection.newSession({ cwd: at("one") })).rejects.toThrow("version 2");
     await connection.closed;
   });

@@ -32,9 +32,9 @@ export interface TestAgent {
   stop(): Promise<void>;
 }
 
-/** A process whose messages can be connected. @param idPrefix of its sessions */
-export function startAgent(sdk: Sdk, idPrefix?: string): { child: ChildProcess; stream: Stream; received: string[] } {
-  const child = spawn(process.execPath, [AGENT, sdk, ...(idPrefix === undefined ? [] : [idPrefix])], {
+/** A process whose messages can be connected. */
+function startAgent(sdk: Sdk): { child: ChildProcess; stream: Stream; received: string[] } {
+  const child = spawn(process.execPath, [AGENT, sdk], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const received: string[] = [];
@@ -51,8 +51,8 @@ export function startAgent(sdk: Sdk, idPrefix?: string): { child: ChildProcess; 
   return { child, received, stream: ndJsonStream(tee.writable, output as never) };
 }
 
-export function connectAgent(acp: AcpClientFs, sdk: Sdk, idPrefix?: string): TestAgent {
-  const { child, stream, received } = startAgent(sdk, idPrefix);
+export function connectAgent(acp: AcpClientFs, sdk: Sdk): TestAgent {
+  const { child, stream, received } = startAgent(sdk);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const connection = acp.connect(stream, (app) => app.onNotification("session/update", () => {}));
   const prompt = async (sessionId: string, command: object): Promise<Answer> => {
