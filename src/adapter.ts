@@ -42,6 +42,13 @@ export interface FileAdapter extends Adapter {
     context?: InvokeContext,
   ): Promise<FileOutputs[Name]>;
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
+  /**
+   * Runs a command on whole roots, or directories of them: needs `exec/run` on each root. Its view of a root is read-only
+   * unless the caller also holds `crud/write` and `crud/delete` there. Its audit record is written at its end.
+   *
+   * @returns once it runs @throws FileAdapterError when it does not: NOT_SUPPORTED where there is no sandbox
+   */
+  exec(request: ExecRequest, context?: SurfaceContext): Promise<SandboxProcess>;
 }
 
 /** The same as a venue hosts it. */
@@ -53,13 +60,6 @@ export interface HostedFileAdapter extends FileAdapter {
   readonly transfers: FileTransfers;
   /** Puts a call on record that ended before any operation began. @param call.operation the tool that was called */
   refused(call: RefusedCall): void;
-  /**
-   * Runs a command on whole roots, or directories of them: needs `exec/run` on each root. Its view of a root is read-only
-   * unless the caller also holds `crud/write` and `crud/delete` there. Its audit record is written at its end.
-   *
-   * @returns once it runs @throws FileAdapterError when it does not: NOT_SUPPORTED where there is no sandbox
-   */
-  exec(request: ExecRequest, context?: SurfaceContext): Promise<SandboxProcess>;
   /** What a caller holds. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**

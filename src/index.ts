@@ -33,8 +33,14 @@ export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors.js"
 export type { Log, LogFields } from "./core/log.js";
 export {
   DEFAULT_SHELL,
+  type ExecMount,
+  type ExecRequest,
   type Sandbox,
+  type SandboxExit,
+  type SandboxOutput,
   type SandboxProbe,
+  type SandboxProcess,
+  SHELL_PATH,
   type ShellConfig,
 } from "./core/sandbox.js";
 export type { ToolProfile } from "./profiles/library.js";

@@ -53,6 +53,7 @@ describe("the library, built, under plain Node", () => {
           "FileAdapterError",
           "MintError",
           "RootsError",
+          "SHELL_PATH",
           "createFileAdapter",
           "createProfile",
           "createSandbox",
