@@ -22,7 +22,7 @@ export interface ProfileBinding {
 
 /** What runs the commands of a binding that has a shell. */
 export interface ProfileShell {
-  /** Never rejects. */
+  /** Rejects where none could be made: then `probe` says that there is none. */
   readonly sandbox: Promise<Sandbox>;
   /** `undefined`: not known yet. */
   readonly probe: SandboxProbe | undefined;
