@@ -12,6 +12,7 @@ import { describeMachine } from "./machine.mjs";
 
 const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
 const [ROUNDS, CALLS] = values.quick ? [11, 50] : [61, 100];
+const WARMUP = 20;
 const TARGET = 1.3;
 const SIZES = [
   ["1 KB", 1024],
@@ -45,7 +46,8 @@ async function timed(call) {
 
 async function measure(subjects) {
   const rounds = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
-  for (const call of Object.values(subjects)) await timed(call);
+  // Until what is called often has been compiled.
+  for (let round = 0; round < WARMUP; round++) for (const call of Object.values(subjects)) await timed(call);
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, call] of Object.entries(subjects)) rounds[name].push(await timed(call));
   }
