@@ -38,11 +38,14 @@ export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
   // Without a boot id, here or there, an earlier boot cannot be told from another container of today.
   if (other.boot !== own.boot) return other.boot !== NO_BOOT_ID && own.boot !== NO_BOOT_ID;
   if (other.namespace !== own.namespace) return false;
-  if (!isRunning(other.pid)) return true;
+  if (isOver(other.pid)) return true;
   const found = statusOf(other.pid);
   if (found === undefined) return false;
-  return found.isOver || (other.start !== 0 && found.start !== other.start);
+  return other.start !== 0 && found.start !== other.start;
 }
+
+/** Whether a process has ended, asked after or not. */
+export const isOver = (pid: number): boolean => !isRunning(pid) || statusOf(pid)?.isOver === true;
 
 function isRunning(pid: number): boolean {
   try {

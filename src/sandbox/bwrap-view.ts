@@ -27,6 +27,8 @@ export const READY = { descriptor: 9, text: "+" } as const;
 /** Descriptors for what bubblewrap is told, and from which on the directories that it shows are. */
 export const ARGS = { outer: 3, inner: 4 } as const;
 export const EMPTY_FILE = 5;
+/** On this it tells of the first process of the namespace. */
+export const INFO = 6;
 export const FIRST_DIRECTORY = 10;
 
 type Arg = string | Uint8Array;

@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
 import { invalidInput } from "../core/texts.js";
-import { ARGS, createView, EMPTY_FILE, FIRST_DIRECTORY, PRLIMIT, READY, type View } from "./bwrap-view.js";
+import { ARGS, createView, EMPTY_FILE, FIRST_DIRECTORY, INFO, PRLIMIT, READY, type View } from "./bwrap-view.js";
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
 import { type Identity, identityFor } from "./identity.js";
 
@@ -99,13 +99,15 @@ export class BwrapSandbox implements Sandbox {
     { view, identity, nothing }: { view: View; identity: Identity | undefined; nothing: number },
   ): ChildPlan {
     const { nproc, fsize, data, nofile, core } = this.#config.limits;
-    const layer = (descriptor: number) => [this.#program, "--args", String(descriptor), "--"];
+    const layers = view.outer === undefined ? [ARGS.inner] : [ARGS.outer, ARGS.inner];
+    const layer = (descriptor: number, more: readonly string[]) => [
+      ...[this.#program, ...more, "--args", String(descriptor), "--"],
+    ];
     return {
       file: PRLIMIT,
       args: [
         ...[`--nproc=${nproc}`, `--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
-        ...(view.outer === undefined ? [] : layer(ARGS.outer)),
-        ...layer(ARGS.inner),
+        ...layers.flatMap((descriptor, at) => layer(descriptor, at === 0 ? ["--info-fd", String(INFO)] : [])),
         ...["/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
       ],
       options: {
@@ -117,6 +119,7 @@ export class BwrapSandbox implements Sandbox {
         [ARGS.inner, view.inner],
       ]),
       readyAt: READY.descriptor,
+      leaderAt: INFO,
       refusal: (said) =>
         NO_DIRECTORY.test(said) ? invalidInput("'cwd' is no directory", "/cwd", "a directory") : undefined,
       signalCodes: true,
@@ -128,6 +131,7 @@ export class BwrapSandbox implements Sandbox {
       [1, "pipe"],
       [2, "pipe"],
       [ARGS.inner, "pipe"],
+      [INFO, "pipe"],
       [READY.descriptor, "pipe"],
     ]);
     if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);

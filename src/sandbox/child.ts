@@ -1,10 +1,12 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../core/clock.js";
 import type { FileAdapterError } from "../core/errors.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/sandbox.js";
 import { aborted, notSupportedHere } from "../core/texts.js";
+import { isOver } from "../jail/process-identity.js";
 import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
 
@@ -12,6 +14,8 @@ import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
 const START_MS = 10_000;
 /** How long after its end a run may keep others waiting because something still holds its output open. */
 const DRAIN_MS = 1_000;
+/** How long what is left of a run is waited for once it has ended: it has been killed. */
+const LEFT_MS = 1_000;
 /** Bytes kept of what a sandbox says that could not be set up. */
 const COMPLAINT_BYTES = 2_000;
 
@@ -24,6 +28,8 @@ export interface ChildPlan {
   readonly feeds: ReadonlyMap<number, Uint8Array>;
   /** Pipe on which it says that the command runs. Absent: it runs as soon as there is a process. */
   readonly readyAt?: number;
+  /** Pipe on which it names, as `"child-pid"`, the process with whose end all others have ended. */
+  readonly leaderAt?: number;
   /** What the caller is to blame for, by what was said on standard error. */
   readonly refusal?: (said: string) => FileAdapterError | undefined;
   /** Nothing but this ends what it leaves behind. */
@@ -63,6 +69,7 @@ class Child implements SandboxProcess {
   readonly #child: ChildProcess;
   readonly #output: OutputBuffer;
   #failure = "";
+  #leader = "";
   #isOver = false;
   #timedOut = false;
   #isAborted = false;
@@ -74,6 +81,12 @@ class Child implements SandboxProcess {
     this.#listen("stdout", this.#child.stdout);
     this.#listen("stderr", this.#child.stderr);
     for (const [number, bytes] of plan.feeds) feed(this.#child.stdio[number], bytes);
+    if (plan.leaderAt !== undefined) {
+      const told = (chunk: Buffer) => {
+        this.#leader += chunk.toString("latin1");
+      };
+      this.#child.stdio[plan.leaderAt]?.on("data", told).on("error", () => {});
+    }
     const code = this.#code(plan.endsGroup === true);
     this.started = this.#start(plan, code, host);
     // Whoever is not interested in it is told by `exited`.
@@ -123,6 +136,13 @@ class Child implements SandboxProcess {
     });
   }
 
+  /** Waits for what it has left in the background, which ends behind the process that was started. */
+  async #left(): Promise<void> {
+    const [, pid] = /"child-pid": *(\d+)/.exec(this.#leader) ?? [];
+    const end = performance.now() + LEFT_MS;
+    while (pid !== undefined && !isOver(Number(pid)) && performance.now() < end) await sleep(1);
+  }
+
   async #start(plan: ChildPlan, ended: Promise<unknown>, host: ChildHost): Promise<void> {
     const { readyAt } = plan;
     let isReady = false;
@@ -166,6 +186,7 @@ class Child implements SandboxProcess {
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
     const end = await code;
+    await this.#left();
     this.#isOver = true;
     stopTimer();
     signal?.removeEventListener("abort", onAbort);

@@ -23,7 +23,7 @@ describe("when a command ends", () => {
     const before = mounts();
     const command = "(sleep 71.25 &) ; setsid sleep 71.25 & setsid -f sleep 71.25; echo done";
     expect(await ground.sh(command)).toMatchObject({ stdout: "done\n", exitCode: 0, timedOut: false });
-    expect(await gone("71.25")).toEqual([]);
+    expect(processesWith("71.25")).toEqual([]);
     expect(mounts()).toBe(before);
   });
 

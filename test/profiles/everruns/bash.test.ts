@@ -120,3 +120,24 @@ describe("without a sandbox", () => {
     await adapter.close();
   });
 });
+
+describe("bash by just-bash on a drive", () => {
+  const OWNER = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+  const context = { callerDID: OWNER, authentication: "identity" } as const;
+
+  always("works on the caller's own files", async () => {
+    const adapter = await createFileAdapter({ roots: { r: { dlfs: "notes" } } });
+    try {
+      const profile = createProfile(adapter, { profile: "everruns", root: "r", shell: { driver: "just-bash" } });
+      await profile.ready;
+      await profile.call("write_file", { path: "src/a.txt", content: "one\n" }, context);
+      const command = "cat a.txt; echo two >> a.txt; pwd; echo oops >&2; exit 3";
+      expect(await profile.call("bash", { command, working_dir: "src" }, context)).toEqual({
+        ...{ stdout: "one\n/workspace/src\n", stderr: "oops\n", exit_code: 3 },
+      });
+      expect(await profile.call("read_file", { path: "src/a.txt" }, context)).toMatchObject({ content: "one\ntwo\n" });
+    } finally {
+      await adapter.close();
+    }
+  });
+});
