@@ -24,6 +24,7 @@ const DEADLINE_MS = 2000;
 const ANSWERS: Readonly<Record<string, string>> = {
   list: "NOT_A_DIRECTORY",
   tree: "NOT_A_DIRECTORY",
+  grep: "NOT_A_DIRECTORY",
   read: "NOT_A_FILE",
   stat: "ok",
   write: "NOT_A_FILE",
