@@ -13,7 +13,7 @@ export async function measureStreaming(folder, { bytes }) {
     maxContentSize: bytes,
     assets: { maxTotalBytes: bytes + (1 << 20) },
     storage: { content: "file", path: join(folder, "assets") },
-    file: { roots: { tmp: { temp: true } }, limits: { timeoutMs: 300_000 } },
+    file: { roots: { tmp: { temp: true, quota: {} } }, limits: { timeoutMs: 300_000 } },
   });
   const chunks = bytes / CHUNK.length;
   const hash = createHash("sha256");
