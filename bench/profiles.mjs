@@ -26,6 +26,17 @@ try {
   const call = (tool, args) => jettson.call(`jettson_files_${tool}`, args);
   const core = (name, input) => files.invoke(`file:${name}`, { root: "r", ...input });
   const range = { encoding: "utf-8", offset: 0, length: 1_048_576 };
+  const everruns = createProfile(files, { profile: "everruns", root: "r", prefix: "ws" });
+  const session = (tool, args) => everruns.call(tool, args);
+  /** One way, and back, for each file. */
+  const replacements = () => {
+    let turns = 0;
+    return () => (turns++ % 2 === 0 ? ["one", "two"] : ["two", "one"]);
+  };
+  const [ofTool, ofOperation] = [replacements(), replacements()];
+  writeFileSync(join(base, "ws/edited"), `one\n${content}`);
+  writeFileSync(join(base, "ws/edited-2"), `one\n${content}`);
+  let seen = await session("read_file", { path: "edited" });
   const rows = [
     ["read 4 KB", 1000, () => call("read", { path: "small" }), () => core("read", { path: "ws/small", ...range })],
     ["read 64 KB", 500, () => call("read", { path: "medium" }), () => core("read", { path: "ws/medium", ...range })],
@@ -51,6 +62,40 @@ try {
       async () => {
         await core("write", { path: "ws/e", content, parents: true });
         await core("delete", { path: "ws/e" });
+      },
+    ],
+    [
+      "everruns: read 4 KB",
+      1000,
+      () => session("read_file", { path: "small" }),
+      () => core("read", { path: "ws/small" }),
+    ],
+    ["everruns: stat", 1000, () => session("stat_file", { path: "small" }), () => core("stat", { path: "ws/small" })],
+    [
+      "everruns: list 20 entries",
+      500,
+      () => session("list_directory", { path: "dir" }),
+      () => core("list", { path: "ws/dir" }),
+    ],
+    [
+      "everruns: write 4 KB",
+      200,
+      () => session("write_file", { path: "w", content }),
+      () => core("write", { path: "ws/v", content, parents: true }),
+    ],
+    [
+      "everruns: edit 4 KB",
+      200,
+      async () => {
+        const [old_text, new_text] = ofTool();
+        seen = await session("edit_file", {
+          ...{ path: "edited", expected_hash: seen.content_hash, old_text, new_text },
+        });
+        if (seen.error !== undefined) throw new Error(seen.error);
+      },
+      () => {
+        const [oldText, newText] = ofOperation();
+        return core("edit", { path: "ws/edited-2", oldText, newText });
       },
     ],
   ];
