@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import type { DriveEngine } from "../../../../src/drive/engine/engine.js";
-import { ALICE, clockAt, openEngine } from "../../engine/engines.js";
-import { type FakeS3, startFakeS3 } from "./fake-s3.js";
-import { type Stores, storesOn } from "./stores.js";
+import type { DriveEngine } from "../../src/drive/engine/engine.js";
+import { ALICE, clockAt, openEngine } from "../drive/engine/engines.js";
+import { type FakeS3, startFakeS3 } from "../drive/store/s3/fake-s3.js";
+import { type Stores, storesOn } from "../drive/store/s3/stores.js";
 
 /** 100 MiB are hashed. */
 jest.setTimeout(120_000);
