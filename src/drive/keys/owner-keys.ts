@@ -74,14 +74,14 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
     const signer = signers.get(key) ?? signers.add(key, openSeed(key));
     return { publicKey: key.publicKey, sign: signer };
   };
-  const add = async (did: string, seed: Uint8Array): Promise<string> => {
+  const add = async (did: string, seed: Uint8Array, options?: { readonly onlyFirst: boolean }): Promise<string> => {
     const publicKey = publicKeyOf(seed);
     const present = await sorted(did);
     if (present.some((key) => key.publicKey === publicKey)) return publicKey;
     if (present.length >= MAX_KEYS) throw driveError("LIMIT", `An owner has at most ${MAX_KEYS} keys`);
     const about = { did, publicKey };
     const key: SealedKey = { ...about, createdAt: clock.nowMs(), ...sealer.seal(seed, about) };
-    await records.put(did, { publicKey, bytes: encodeRecord(key) });
+    await records.put(did, { publicKey, bytes: encodeRecord(key) }, options);
     return publicKey;
   };
 
@@ -93,11 +93,12 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
       if (present !== undefined) return present;
       const seed = randomBytes(SEED_BYTES);
       try {
-        await add(did, seed);
+        // With two, the first changes of two processes would stand beside each other and be merged, in place of one being made again.
+        await add(did, seed, { onlyFirst: true });
       } finally {
         seed.fill(0);
       }
-      // Maybe another process has made one at the same time; all find the same to be active.
+      // Maybe another process has made one at the same time.
       const made = await active(did);
       if (made === undefined) throw adapterError("STORE_UNAVAILABLE", "Drive store does not keep the key of the owner");
       return made;

@@ -101,8 +101,13 @@ export interface CollectReport {
 export interface KeyRecords {
   /** By public key. */
   list(did: string): Promise<readonly KeyRecord[]>;
-  /** Durable when resolved. Replaces the record of the same public key. */
-  put(did: string, record: KeyRecord): Promise<void>;
+  /**
+   * Durable when resolved. Replaces the record of the same public key.
+   *
+   * @param options `onlyFirst`: does nothing where the user has a key, decided in one step where processes share the store in
+   * transactions. On object storage two may find none at the same time, and both put theirs.
+   */
+  put(did: string, record: KeyRecord, options?: { readonly onlyFirst: boolean }): Promise<void>;
   /** Each once, in no order. */
   dids(): AsyncIterable<string>;
 }

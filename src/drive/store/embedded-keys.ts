@@ -21,14 +21,17 @@ export function createEmbeddedKeys({ env, keys }: Tables, commit: Commit): KeyRe
         ({ key, value }): KeyRecord => ({ publicKey: key.toString("hex", HASH_BYTES), ...partsOf(value) }),
       );
     },
-    async put(did, { publicKey, bytes }) {
+    async put(did, { publicKey, bytes }, options) {
       checkKeyRecord(did, publicKey, bytes);
-      const key = Buffer.concat([didHash(did), Buffer.from(publicKey, "hex")]);
+      const start = didHash(did);
+      const key = Buffer.concat([start, Buffer.from(publicKey, "hex")]);
       const name = Buffer.from(did);
       const length = Buffer.alloc(LENGTH_BYTES);
       length.writeUInt16BE(name.length);
       const row = Buffer.concat([length, name, bytes]);
-      await commit(() => void keys.putSync(key, row));
+      const end = Buffer.concat([start, AFTER_ALL_KEYS]);
+      const hasOne = () => options?.onlyFirst === true && [...keys.getKeys({ start, end, limit: 1 })].length > 0;
+      await commit(() => void (hasOne() || keys.putSync(key, row)));
     },
     async *dids() {
       let before: string | undefined;

@@ -197,8 +197,9 @@ function createMemoryKeys(all: Memory["keys"]): KeyRecords {
       const records = [...(all.get(did) ?? [])].map(([publicKey, bytes]): KeyRecord => ({ publicKey, bytes }));
       return records.sort((one, other) => (one.publicKey < other.publicKey ? -1 : 1));
     },
-    async put(did, { publicKey, bytes }) {
+    async put(did, { publicKey, bytes }, options) {
       checkKeyRecord(did, publicKey, bytes);
+      if (options?.onlyFirst === true && all.has(did)) return;
       all.set(did, (all.get(did) ?? new Map<string, Uint8Array>()).set(publicKey, new Uint8Array(bytes)));
     },
     async *dids() {

@@ -263,7 +263,8 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
         await store.keys.put("did:key:zA", record("b", "second"));
         await store.keys.put("did:key:zA", record("a", "old"));
         await store.keys.put("did:key:zA", record("a", "first"));
-        await store.keys.put("did:web:b", record("a", "other"));
+        await store.keys.put("did:web:b", record("a", "other"), { onlyFirst: true });
+        await store.keys.put("did:web:b", record("c", "too late"), { onlyFirst: true });
         const again = await reopened();
         const texts = async (did: string) =>
           (await again.keys.list(did)).map(({ publicKey, bytes }) => [publicKey[0], Buffer.from(bytes).toString()]);

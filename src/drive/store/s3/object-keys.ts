@@ -37,6 +37,11 @@ export function createObjectKeys(client: S3Client): KeyRecords {
     }
     return record;
   };
+  const hasOne = async (did: string): Promise<boolean> => {
+    const folder = folderOf(did);
+    for await (const { key } of client.objects(folder)) if (PUBLIC_KEY.test(key.slice(folder.length))) return true;
+    return false;
+  };
   return {
     async list(did) {
       const folder = folderOf(did);
@@ -52,8 +57,9 @@ export function createObjectKeys(client: S3Client): KeyRecords {
       });
       return found.flat();
     },
-    async put(did, { publicKey, bytes }) {
+    async put(did, { publicKey, bytes }, options) {
       checkKeyRecord(did, publicKey, bytes);
+      if (options?.onlyFirst === true && (await hasOne(did))) return;
       const name = Buffer.from(did);
       const length = Buffer.alloc(LENGTH_BYTES);
       length.writeUInt16BE(name.length);
