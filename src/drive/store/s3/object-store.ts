@@ -76,7 +76,7 @@ export class ObjectStore implements CellStore {
     const open = (): void => checkOpen(this.#isOpen);
     this.keys = {
       list: (did) => this.#run(() => keys.list(did)),
-      put: (did, record) => this.#run(() => keys.put(did, record)),
+      put: (did, record, options) => this.#run(() => keys.put(did, record, options)),
       async *dids() {
         open();
         yield* keys.dids();
