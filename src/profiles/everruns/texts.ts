@@ -1,7 +1,8 @@
 import type { FileAdapterError } from "../../core/errors.js";
 import { escapeText } from "../../core/texts.js";
+import { NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
-import { BASH, NO_SANDBOX } from "./bash.js";
+import { BASH } from "./bash.js";
 import { patternFault } from "./path-pattern.js";
 import type { SessionPaths } from "./session-path.js";
 import { isTold } from "./tool-fault.js";

@@ -1,8 +1,9 @@
 import type { FileAdapterError } from "../../core/errors.js";
 import { escapeText } from "../../core/texts.js";
+import { NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
 import { ESCAPES } from "./path.js";
-import { INVALID_TIMEOUT, NO_SANDBOX, SHELL_TOOL } from "./shell.js";
+import { INVALID_TIMEOUT, SHELL_TOOL } from "./shell.js";
 
 /** The field, as a pointer. */
 const TIMEOUT = "/timeout_seconds";

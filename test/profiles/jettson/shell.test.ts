@@ -8,7 +8,7 @@ import { DEFAULT_SHELL, type ShellConfig } from "../../../src/core/sandbox.js";
 import { openProfile, type ProfileInstance } from "../../../src/profiles/create-profile.js";
 import { openShell } from "../../../src/profiles/shell.js";
 import { createSandbox } from "../../../src/sandbox/create.js";
-import { needs } from "../../needs.js";
+import { describeWhere, needs } from "../../needs.js";
 import { bwrapHere, type ShellGroundOptions, useShell } from "../../sandbox/ground.js";
 
 const { possible, reason } = await bwrapHere();
@@ -41,9 +41,9 @@ const ran = (stdout: string, more: object = {}) => ({
   ...more,
 });
 
-if (!possible) test.skip(reason, () => {});
+const withBwrap = describeWhere(possible, reason);
 
-(possible ? describe : describe.skip)("jettson_shell_run", () => {
+withBwrap("jettson_shell_run", () => {
   const { ground, tools, sh, files } = useJettson({ prefix: "ws" });
 
   test("runs in a shell, with pipes, redirects and chains, in /workspace, and says how it ended", async () => {
@@ -178,7 +178,7 @@ if (!possible) test.skip(reason, () => {});
   });
 });
 
-(possible ? describe : describe.skip)("the shell of a read-only root", () => {
+withBwrap("the shell of a read-only root", () => {
   const { ground, sh } = useJettson({ root: { readOnly: true } });
   test("runs, and changes nothing", async () => {
     ground.put("f", "x");
@@ -188,7 +188,7 @@ if (!possible) test.skip(reason, () => {});
 });
 
 /** As on Jettson's page; without a network its first step is a file that is there. */
-(possible ? describe : describe.skip)("Jettson's data-processing sample", () => {
+withBwrap("Jettson's data-processing sample", () => {
   const csv = ["id,name,email", ...Array.from({ length: 200 }, (_, id) => `${id},n${id},n${id}@acme.io`)].join("\n");
 
   describe("without a network", () => {
