@@ -17,12 +17,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { etagOf } from "../../src/core/version.js";
 import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/process-identity.js";
+import { needs } from "../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "./arena.js";
 import { ENGINES, type Files, type FilesOptions, outcomeOf, ROOT, withFiles } from "./files.js";
 import { isRoot, NOBODY, startChild, withChild } from "./start-child.js";
 
-const asRoot = isRoot ? test : test.skip;
-const needsRoot = isRoot ? "" : " (only root can hand a process other rights)";
+const asRoot = needs(isRoot, "only root can hand a process other rights");
 
 const etag = (text: string): string => etagOf(createHash("sha256").update(text).digest("hex"));
 const textOf = (change: Partial<ProcessIdentity> = {}): string =>
@@ -262,7 +262,7 @@ test("a lock of a process that has ended, and that nobody has asked how, is take
 });
 
 describe("where the staging directory cannot be used", () => {
-  asRoot(`the lock stands beside the target${needsRoot}`, async () => {
+  asRoot("the lock stands beside the target", async () => {
     await inArena(async ({ root }) => {
       chmodSync(root, 0o755);
       const sub = join(root, "dir");

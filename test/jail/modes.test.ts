@@ -11,12 +11,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { needs } from "../needs.js";
 import { type Arena, INSIDE, inArena } from "./arena.js";
 import { codeOf, ENGINES, ROOT, withFiles } from "./files.js";
 import { isRoot, NOBODY, withChild } from "./start-child.js";
 
-const asRoot = isRoot ? test : test.skip;
-const needsRoot = isRoot ? "" : " (only root can hand a process other rights)";
+const asRoot = needs(isRoot, "only root can hand a process other rights");
 
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
 const ownerOf = (path: string): string => `${statSync(path).uid}:${statSync(path).gid}`;
@@ -63,7 +63,7 @@ describe.each(ENGINES)("a file that is replaced, by %s", (engine) => {
     });
   });
 
-  asRoot(`keeps its owner and group, as root${needsRoot}`, async () => {
+  asRoot("keeps its owner and group, as root", async () => {
     await inArena(async ({ root }) => {
       const path = join(root, "file.txt");
       chownSync(path, 1234, 5678);
@@ -76,7 +76,7 @@ describe.each(ENGINES)("a file that is replaced, by %s", (engine) => {
 });
 
 describe("without rights of root", () => {
-  asRoot(`a file that may not be written is refused, and stays${needsRoot}`, async () => {
+  asRoot("a file that may not be written is refused, and stays", async () => {
     await inArena(async (arena) => {
       const { root } = arena;
       giveAway(arena);
@@ -96,7 +96,7 @@ describe("without rights of root", () => {
     });
   });
 
-  asRoot(`what is closed to the process is said to be so, in our words${needsRoot}`, async () => {
+  asRoot("what is closed to the process is said to be so, in our words", async () => {
     await inArena(async (arena) => {
       const { root } = arena;
       giveAway(arena);
@@ -117,7 +117,7 @@ describe("without rights of root", () => {
     });
   });
 
-  asRoot(`a group that cannot be kept takes no rights over to another${needsRoot}`, async () => {
+  asRoot("a group that cannot be kept takes no rights over to another", async () => {
     await inArena(async (arena) => {
       giveAway(arena);
       const path = join(arena.root, "file.txt");
@@ -132,7 +132,7 @@ describe("without rights of root", () => {
     });
   });
 
-  asRoot(`read-only directories in a tree do not keep it from being removed${needsRoot}`, async () => {
+  asRoot("read-only directories in a tree do not keep it from being removed", async () => {
     await inArena(async (arena) => {
       const { root } = arena;
       mkdirSync(join(root, "modules/a/b/c"), { recursive: true });
@@ -149,7 +149,7 @@ describe("without rights of root", () => {
     });
   });
 
-  asRoot(`a tree of somebody else that may not be emptied stays in sight${needsRoot}`, async () => {
+  asRoot("a tree of somebody else that may not be emptied stays in sight", async () => {
     await inArena(async (arena) => {
       giveAway(arena);
       mkdirSync(join(arena.root, "foreign"));
@@ -164,7 +164,7 @@ describe("without rights of root", () => {
   });
 });
 
-asRoot(`a set-group-id directory hands its group on${needsRoot}`, async () => {
+asRoot("a set-group-id directory hands its group on", async () => {
   await inArena(async ({ root }) => {
     const shared = join(root, "shared");
     mkdirSync(shared);

@@ -16,12 +16,12 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { ownIdentity, type ProcessIdentity } from "../../src/jail/process-identity.js";
+import { needs } from "../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "./arena.js";
 import { ENGINES, type Files, outcomeOf, ROOT, withFiles } from "./files.js";
 import { isRoot, NOBODY, withChild } from "./start-child.js";
 
-const asRoot = isRoot ? test : test.skip;
-const needsRoot = isRoot ? "" : " (only root can hand a process other rights)";
+const asRoot = needs(isRoot, "only root can hand a process other rights");
 const STAGING = ".venue-files";
 
 let serial = 0;
@@ -145,7 +145,7 @@ describe.each(ENGINES)("the staging directory, by %s", (engine) => {
     });
   });
 
-  asRoot(`is done without when a directory of somebody else has its place${needsRoot}`, async () => {
+  asRoot("is done without when a directory of somebody else has its place", async () => {
     await inArena(async (arena) => {
       const path = join(arena.root, STAGING);
       mkdirSync(path);
@@ -202,7 +202,7 @@ describe("a start", () => {
     });
   });
 
-  asRoot(`is not kept from serving by a staging directory that cannot be read${needsRoot}`, async () => {
+  asRoot("is not kept from serving by a staging directory that cannot be read", async () => {
     await inArena(async (arena) => {
       openTo(arena);
       const path = join(arena.root, STAGING);
@@ -218,7 +218,7 @@ describe("a start", () => {
 });
 
 describe("where the top of the root may not be written", () => {
-  asRoot(`everything is prepared beside its target, and nothing stays there${needsRoot}`, async () => {
+  asRoot("everything is prepared beside its target, and nothing stays there", async () => {
     await inArena(async (arena) => {
       openTo(arena);
       chownSync(arena.root, 0, 0);
@@ -234,7 +234,7 @@ describe("where the top of the root may not be written", () => {
     });
   });
 
-  asRoot(`a file that is replaced is as private while it is prepared as it was${needsRoot}`, async () => {
+  asRoot("a file that is replaced is as private while it is prepared as it was", async () => {
     await inArena(async (arena) => {
       openTo(arena);
       chownSync(arena.root, 0, 0);

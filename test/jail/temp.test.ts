@@ -18,11 +18,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { ownIdentity, type ProcessIdentity } from "../../src/jail/process-identity.js";
+import { needs } from "../needs.js";
 import { ROOT } from "./files.js";
 import { type Child, type ChildOptions, isRoot, NOBODY, startChild, withChild } from "./start-child.js";
 
-const asRoot = isRoot ? test : test.skip;
-const needsRoot = isRoot ? "" : " (only root can hand a process other rights)";
+const asRoot = needs(isRoot, "only root can hand a process other rights");
 const HOME = `venue-files-${process.geteuid?.() ?? "user"}`;
 
 /** The system's temp directory, as the processes of these tests see it. */
@@ -212,7 +212,7 @@ describe("the directory of all our temp roots", () => {
     await expect(startChild(options())).rejects.toThrow(new RegExp(refusal));
   });
 
-  asRoot(`is not taken when it belongs to somebody else${needsRoot}`, async () => {
+  asRoot("is not taken when it belongs to somebody else", async () => {
     mkdirSync(join(temp, HOME), { mode: 0o700 });
     chownSync(join(temp, HOME), NOBODY.uid, NOBODY.gid);
     await expect(startChild(options())).rejects.toThrow(new RegExp(refusal));
