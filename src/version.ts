@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
+import { packageFile } from "./core/package-files.js";
 
 /** Version of this package. */
 export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  const { version } = JSON.parse(readFileSync(packageFile("package.json"), "utf8")) as {
     version: string;
   };
   return version;

@@ -94,6 +94,9 @@ function* textViolations(file: string, source: string): Generator<string> {
     yield `${file} imports a module of Node without node:`;
   }
   if (/\bprocess\.(env|on|once)\b/.test(source) && file !== "cli.ts") yield `${file} uses the process`;
+  if (/\bnew URL\([^)]*import\.meta\.url/s.test(source) && file !== "core/package-files.ts") {
+    yield `${file} locates a file of the package by itself: core/package-files.ts does`;
+  }
   const lines = source.split("\n").length - 1;
   if (lines > MAX_LINES && file !== GENERATED) yield `${file} has ${lines} lines`;
 }
@@ -158,6 +161,11 @@ describe("the checker", () => {
     ["jail/x.ts", 'import { join } from "path";', "jail/x.ts imports a module of Node without node:"],
     ["venue/x.ts", "const home = process.env;", "venue/x.ts uses the process"],
     ["venue/x.ts", 'process.once("SIGINT", stop);', "venue/x.ts uses the process"],
+    [
+      "venue/x.ts",
+      'const x = new URL("../../schemas/x.json", import.meta.url);',
+      "venue/x.ts locates a file of the package by itself: core/package-files.ts does",
+    ],
     ["core/x.ts", "\n".repeat(301), "core/x.ts has 301 lines"],
   ];
   test.each(wrong)("finds what is wrong in %s: %s", (file, source, violation) => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, resolve } from "node:path";
 import type { FileConfig } from "../core/file-config.js";
+import { packageFile } from "../core/package-files.js";
 import { escapeText } from "../core/texts.js";
 import { ConfigError } from "./errors.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
@@ -59,7 +60,7 @@ export function parseFileConfig(value: unknown, options: FileParseOptions): File
 
 /** `schemas/config.json`, which states types, ranges, names and defaults of all keys. */
 export function readConfigSchema(): JsonSchema {
-  return JSON.parse(readFileSync(new URL("../../schemas/config.json", import.meta.url), "utf8"));
+  return JSON.parse(readFileSync(packageFile("schemas/config.json"), "utf8"));
 }
 
 const READ_FAILURES: Readonly<Record<string, string>> = {

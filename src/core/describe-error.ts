@@ -14,6 +14,8 @@ export interface DescribedError {
   readonly errors?: readonly DescribedError[];
 }
 
+import { packageFile } from "./package-files.js";
+
 const MOST_INPUT_CHARS = 4096;
 const MOST_MESSAGE_CHARS = 500;
 const MOST_WORD_CHARS = 80;
@@ -25,7 +27,7 @@ const PATH = "<path>";
 const TOKEN = "<token>";
 
 /** The folder of this package, as it stands in stack frames and as the system writes it. */
-const PACKAGE_URL = new URL("../../", import.meta.url).href;
+const PACKAGE_URL = packageFile("").href;
 const PACKAGE_PATH = decodeURIComponent(new URL(PACKAGE_URL).pathname);
 
 /**

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { compiledFile } from "../core/package-files.js";
 import type { Sandbox, SandboxExit, SandboxJob, SandboxProbe, SandboxProcess } from "../core/sandbox.js";
 import { aborted } from "../core/texts.js";
 import { type ChildHost, unavailable } from "./child.js";
@@ -14,11 +15,7 @@ const START_MS = 10_000;
 /** What a shell that is to stop has for telling what it has written. */
 const LAST_WORDS_MS = 100;
 
-/** Run from the sources, there is no other place where the thread's code is compiled. */
-const CODE = new URL(
-  import.meta.url.endsWith(".ts") ? "../../dist/sandbox/just-bash-worker.js" : "./just-bash-worker.js",
-  import.meta.url,
-);
+const CODE = compiledFile("sandbox/just-bash-worker");
 
 /**
  * A shell in JavaScript, in a thread of its own for each command. It has no programs of the host, and sees files only by

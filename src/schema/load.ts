@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../core/adapter.js";
+import { packageFile } from "../core/package-files.js";
 
 /** What `schemas/<adapter>/<operation>.json` says of one operation. */
 export interface OperationSchema {
@@ -11,9 +12,7 @@ export interface OperationSchema {
 
 /** Reads the schema of an operation. @param name without the adapter's name: `read` */
 export function loadOperationSchema(name: string, adapter = "file"): OperationSchema {
-  return parseOperationSchema(
-    JSON.parse(readFileSync(new URL(`../../schemas/${adapter}/${name}.json`, import.meta.url), "utf8")),
-  );
+  return parseOperationSchema(JSON.parse(readFileSync(packageFile(`schemas/${adapter}/${name}.json`), "utf8")));
 }
 
 function parseOperationSchema(value: unknown): OperationSchema {

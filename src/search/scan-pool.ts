@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { FileAdapterError } from "../core/errors.js";
+import { compiledFile } from "../core/package-files.js";
 import type { LineQuery, LineScanner, Scan, ScanJob, Scanners } from "../core/scan.js";
 import { aborted, invalidPattern, timedOut } from "../core/texts.js";
 import type { PatternFault } from "./scan-expression.js";
@@ -15,11 +16,7 @@ const MEMORY_MB = 256;
 /** An expression that is nothing but a text. Punctuation behind a backslash is itself. */
 const PLAIN_TEXT = /^(?:[^\\^$.|?*+()[\]{}]|\\[!-/:-@[-^`{-~])+$/;
 
-/** Run from the sources, there is no other place where the thread's code is compiled. */
-const CODE = new URL(
-  import.meta.url.endsWith(".ts") ? "../../dist/search/scan-worker.js" : "./scan-worker.js",
-  import.meta.url,
-);
+const CODE = compiledFile("search/scan-worker");
 
 interface Waiting {
   admit(worker: Worker): void;
