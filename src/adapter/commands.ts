@@ -59,7 +59,11 @@ export class Commands {
   #filesOf({ root, prefix = "" }: ExecMount, context: SurfaceContext): SandboxFiles {
     const below = (path: unknown): string => [prefix, String(path ?? "")].filter((part) => part !== "").join("/");
     // A link in the directory leads nowhere else, as it does where the directory alone is mounted.
-    const within = [[root, ...prefix.split("/").filter((segment) => segment !== "" && segment !== ".")]];
+    const segments = prefix.split("/").filter((segment) => segment !== "" && segment !== ".");
+    const within = [[root, ...segments]];
+    // Where several directories are shown, each has a floor of its own.
+    const { pathRules } = context;
+    const rules = pathRules === undefined ? {} : { pathRules: { ...pathRules, floor: segments.length } };
     return {
       invoke: (operation, input) => {
         if (this.#isClosed) throw aborted();
@@ -68,7 +72,7 @@ export class Commands {
         return this.#dispatcher.invoke(
           name,
           { ...input, root, path: below(input["path"]), ...to },
-          { ...context, within },
+          { ...context, within, ...rules },
         );
       },
     };

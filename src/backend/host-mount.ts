@@ -49,7 +49,8 @@ export async function mountDirectory(mounting: Mounting, options: MountOptions):
 function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory> {
   const { jail, rules, path, access } = mounting;
   access.scope.checkpoint();
-  const walk = jail.walk(path, { place: access.place, followLast: true, onlyTarget: true });
+  const { place, links, rules: pathRules } = access;
+  const walk = jail.walk(path, { place, followLast: true, onlyTarget: true, links, rules: pathRules });
   let stage: StagedFile | undefined;
   try {
     const found = yield* arrive(walk, path, access);

@@ -102,12 +102,16 @@ class BoundCall implements CountedRoot {
     return this.#parts.host.roots.some(({ name, readOnly }) => name === this.root && readOnly);
   }
 
-  exec(request: Omit<ExecRequest, "mounts">, at = WORKSPACE): Promise<SandboxProcess> {
+  async exec(request: Omit<ExecRequest, "mounts">, at = WORKSPACE): Promise<SandboxProcess> {
     const { host, bound } = this.#parts;
     const { root, prefix } = bound;
     this.calls++;
     const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
-    return host.exec({ ...request, mounts: [mount] }, this.#contextOf({}));
+    try {
+      return await host.exec({ ...request, mounts: [mount] }, this.#contextOf({}));
+    } catch (error) {
+      throw error instanceof FileAdapterError ? withoutPrefix(error, bound) : error;
+    }
   }
 
   async invoke<Name extends BoundOperation>(
@@ -186,8 +190,26 @@ function shortened(
   };
 }
 
-/** Its text may still hold the prefix: profiles have texts of their own. */
-function withoutPrefix({ code, message, data }: FileAdapterError, bound: Bound): FileAdapterError {
-  const { path } = data;
-  return adapterError(code, message, typeof path === "string" ? { ...data, path: shorten(bound, path) } : data);
+/** Its text may still hold the prefix: profiles make their own of the code and the data. */
+function withoutPrefix(error: FileAdapterError, bound: Bound): FileAdapterError {
+  if (bound.prefix.length === 0) return error;
+  const { code, message, data } = error;
+  const { path, required } = data;
+  return adapterError(code, message, {
+    ...data,
+    ...(typeof path === "string" ? { path: shorten(bound, path) } : {}),
+    ...(isRequired(required) ? { required: { ...required, with: elide(bound, required.with) } } : {}),
+  });
+}
+
+const isRequired = (value: unknown): value is { readonly with: string } =>
+  typeof value === "object" && value !== null && "with" in value && typeof value.with === "string";
+
+/** A resource with the prefix left out, and a mark where it stood: without one it would name another. */
+function elide({ root, prefix }: Bound, resource: string): string {
+  const top = `file://${root}`;
+  const hidden = `${top}/${prefix.join("/")}`;
+  return resource === hidden || resource.startsWith(`${hidden}/`)
+    ? `${top}/…${resource.slice(hidden.length)}`
+    : resource;
 }

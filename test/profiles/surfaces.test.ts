@@ -91,7 +91,7 @@ describe("over HTTP a profile", () => {
       { path: "x" },
       { caps: [] },
       "CAPABILITY_DENIED",
-      rejected("permission denied: requires crud/read on file://scratch/a/x"),
+      rejected("permission denied: requires crud/read on file://scratch/…/x"),
     ],
   ])(
     "completes with an error value, and the core's code on record, for %s",

@@ -146,8 +146,12 @@ export class Terminals {
         outputBytes: Math.min(outputByteLimit, MAX_OUTPUT_BYTES),
         keep: "tail",
       },
-      // Without the directories of the session: those are what is mounted.
-      { ...this.#session.host.base, signal },
+      // Without the directories of the session: those are what is mounted, each by its own names and through no link.
+      {
+        ...this.#session.host.base,
+        signal,
+        pathRules: { floor: Math.max(...reach.map(({ place }) => place.length - 1)) },
+      },
     );
   }
 

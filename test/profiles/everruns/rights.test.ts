@@ -26,7 +26,7 @@ describe.each(KINDS)("a caller on a %s root", (kind) => {
     const all = ["crud/read", "crud/write", "crud/delete"];
     for (const name of ["there", "not-there"]) {
       expect(await fail(tool, { path: name, ...args }, holding(...all.filter((one) => one !== can)))).toBe(
-        `permission denied: requires ${can} on file://r/s/${name}`,
+        `permission denied: requires ${can} on file://r/…/${name}`,
       );
     }
     const path = tool === "list_directory" || tool === "grep_files" ? "" : "there";

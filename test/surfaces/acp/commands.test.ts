@@ -1,3 +1,4 @@
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
@@ -53,6 +54,16 @@ describe.each(SDKS)("commands of an agent on SDK %s", (sdk) => {
     ground.put("other/file", "of another session");
     const script = `cat ${join(ground.dir, "other/file")} ../other/file 2>/dev/null; ls ${ground.dir}; ls ${ground.home}`;
     expect((await sh(script)).output).toBe("work\nroot\n");
+  });
+
+  test("are not run in a directory that reads are refused in, since it is a link", async () => {
+    ground.put("other/file", "of another session");
+    rmSync(join(ground.dir, "work"), { recursive: true, force: true });
+    symlinkSync("other", join(ground.dir, "work"));
+    const refused = { code: -32602, data: { path: expect.any(String), reason: "outside_roots" } };
+    const read = await agent.ask(session, "fs/read_text_file", { path: join(ground.dir, "work/file") });
+    expect(read.error).toMatchObject(refused);
+    expect(await sh("cat file")).toMatchObject({ output: refused });
   });
 
   test("are not run by a shell unless they are one", async () => {
