@@ -1,5 +1,5 @@
 import type { SurfaceContext } from "../core/adapter.js";
-import { faultOfUcans } from "../core/ucans.js";
+import { readUcans } from "../core/ucans.js";
 import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
 import { type Authority, type AuthorityFacts, CallerAuthority, everythingIn } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
@@ -69,8 +69,7 @@ export function createAuthorities(
   const ownDrives = (context: SurfaceContext): readonly Grant[] =>
     drives.size === 0 || driveOwner(context) === undefined ? NONE : [...drives].map(everythingIn);
   const broughtBy = (context: SurfaceContext) => {
-    const fault = faultOf(context);
-    const texts = fault === undefined ? textsOf(context) : NONE;
+    const { fault, texts } = textsOf(context);
     const tokens = texts.length === 0 ? NONE : verifier.read(texts);
     const self = selfOf(tokens.filter(({ text }) => context.identityTokens?.includes(text)));
     return { fault, tokens, self, bearsProofs: tokens.some(({ carriesCapabilities }) => carriesCapabilities) };
@@ -128,15 +127,15 @@ const isOfFiles = (grant: Grant): boolean => isOf("file", grant);
 /** Owner of drives that no call can reach; no DID is like it. */
 const NOBODY = "\u0000";
 
-function faultOf({ ambiguousCaller, ucans, identityTokens }: SurfaceContext): DenialReason | undefined {
-  if (ambiguousCaller === true) return "ambiguous_caller";
-  if (ucans === undefined || ucans === null) return undefined;
-  return faultOfUcans(Array.isArray(ucans) ? [...new Set([...(identityTokens ?? NONE), ...ucans])] : ucans);
-}
-
-/** The tokens of a request, known to be texts where there is no fault. */
-function textsOf({ ucans, identityTokens = NONE }: SurfaceContext): readonly string[] {
-  return Array.isArray(ucans) ? [...new Set([...identityTokens, ...ucans])] : identityTokens;
+/** The tokens of a request, none where the request is refused as a whole. */
+function textsOf({ ambiguousCaller, ucans, identityTokens = NONE }: SurfaceContext): {
+  readonly fault: DenialReason | undefined;
+  readonly texts: readonly string[];
+} {
+  if (ambiguousCaller === true) return { fault: "ambiguous_caller", texts: NONE };
+  if (ucans === undefined || ucans === null) return { fault: undefined, texts: identityTokens };
+  const texts = readUcans(ucans, identityTokens);
+  return "fault" in texts ? { fault: texts.fault, texts: NONE } : { fault: undefined, texts };
 }
 
 /** Most requests bring nothing. */

@@ -139,7 +139,8 @@ export class CallerAuthority implements Authority {
     const reasons = new Set<DenialReason>();
     let renew: string | undefined;
     const owner = this.ownerOf(need.segments[0], as) ?? "";
-    for (const token of this.#facts.tokens.filter(({ carriesCapabilities }) => carriesCapabilities)) {
+    // A token with an empty list is no proof and explains nothing; one that is no UCAN at all was meant to be one.
+    for (const token of this.#facts.tokens.filter((one) => one.carriesCapabilities || one.fault !== undefined)) {
       for (const { reason, id } of this.#faultsOf(token, need, owner)) {
         reasons.add(reason);
         if (reason === "expired" || reason === "not_yet_valid") renew ??= id;

@@ -1,6 +1,6 @@
 import type { Grant } from "../authz/grant.js";
 import type { Caller, NameCaller } from "../core/caller.js";
-import { faultOfUcans } from "../core/ucans.js";
+import { readUcans } from "../core/ucans.js";
 import { readEntries } from "../ucan/capability-entries.js";
 import { checkInvocation, type InvocationRules } from "../ucan/identity-token.js";
 import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
@@ -22,17 +22,16 @@ export interface NamingRules extends InvocationRules {
 export function createNameCaller(rules: NamingRules): NameCaller {
   const names = (token: UcanToken<Grant>): boolean => !isRelayed(token) && checkInvocation(token, rules) === undefined;
   return (caller, ucans) => {
-    if (caller.authentication !== "public" || !areTexts(ucans)) return caller;
-    const naming = rules.verifier.read(ucans).filter(names);
+    if (caller.authentication !== "public") return caller;
+    const tokens = readUcans(ucans ?? []);
+    // Whoever judges the call refuses such a list.
+    if ("fault" in tokens || tokens.length === 0) return caller;
+    const naming = rules.verifier.read(tokens).filter(names);
     const [issuer, ...others] = new Set(naming.map(({ decoded }) => decoded?.issuer));
     if (issuer === undefined) return caller;
     return others.length > 0 ? "ambiguous" : rules.callerOf(issuer, naming);
   };
 }
-
-/** Whether they are so few and small that they can be looked at. */
-const areTexts = (ucans: unknown): ucans is readonly string[] =>
-  Array.isArray(ucans) && ucans.length > 0 && faultOfUcans(ucans) === undefined;
 
 const isRelayed = ({ decoded }: UcanToken<Grant>): boolean =>
   (readEntries(decoded?.payload ?? {}) ?? []).some((entry) => isJsonObject(entry) && entry["can"] === RELAY);

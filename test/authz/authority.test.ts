@@ -8,7 +8,7 @@ import { createRights } from "../../src/authz/rights.js";
 import type { SurfaceContext } from "../../src/core/adapter.js";
 import type { Ability } from "../../src/core/capability.js";
 import { FileAdapterError } from "../../src/core/errors.js";
-import { alice, bob, clock, delegation, NOW, signer, venue } from "../ucan/tokens.js";
+import { alice, bob, clock, delegation, identityToken, NOW, signer, venue } from "../ucan/tokens.js";
 
 const carol = signer(4);
 const EVERYTHING = { with: "file://", can: "*" };
@@ -141,6 +141,38 @@ describe("proofs", () => {
       denied_by: ["proofs"],
     });
     expect(ask(known(bob.did, give(venue, bob, [])), "docs/a", rules)).toBeUndefined();
+  });
+
+  test("that are no UCANs at all are malformed, and take nothing away", () => {
+    const identity = identityToken({ by: bob });
+    const rules = { publicCaps: [READ_ALL] };
+    for (const context of [known(bob.did, identity), { ...anonymous, ucans: [identity] }]) {
+      expect(ask(context, "docs/a", rules)).toBeUndefined();
+      expect(ask(context, "docs/a", rules, "crud/write")).toMatchObject({
+        denied_by: ["authority"],
+        reasons: ["malformed"],
+        have: [READ_ALL],
+      });
+    }
+    const proof = give(venue, bob);
+    expect(ask(known(bob.did, proof, identity), "docs/a")).toBeUndefined();
+    expect(ask(known(bob.did, proof, identity), "more/a")).toMatchObject({ reasons: ["not_covered", "malformed"] });
+    expect(ask(known(bob.did, give(venue, bob, [])), "docs/a")).toMatchObject({ reasons: ["not_covered"] });
+  });
+
+  test("count each, copies too, whoever calls; only not those that the caller is known by", () => {
+    const token = give(venue, bob);
+    const self = give(bob, venue, [READ]);
+    const callers = [known(bob.did), { ...known(bob.did), identityTokens: [self] }];
+    for (const context of [...callers, anonymous]) {
+      const denial = ask({ ...context, ucans: Array(9).fill(token) }, "docs/a", { publicCaps: [READ_ALL] });
+      expect(denial).toMatchObject({ reasons: ["too_large"] });
+    }
+    const [byIdentity, byUcan] = callers;
+    expect(ask({ ...byIdentity, ucans: Array(8).fill(token) }, "docs/a")).toBeUndefined();
+    expect(ask({ ...byUcan, ucans: Array(8).fill(token) }, "docs/a")).toMatchObject({ reasons: ["too_large"] });
+    expect(ask({ ...byUcan, ucans: Array(7).fill(token) }, "docs/a")).toBeUndefined();
+    expect(ask({ ...byUcan, ucans: [...Array(7).fill(token), self] }, "docs/a")).toBeUndefined();
   });
 
   const notFor: readonly [string, SurfaceContext][] = [
