@@ -15,7 +15,7 @@ import { openRevocations, revocationPlace } from "../venue/revocations.js";
 import { NO_CREDENTIALS, s3Access } from "../venue/s3-access.js";
 import { checkSecretsOutside } from "../venue/secrets.js";
 import { defaultStateDir } from "../venue/state-dir.js";
-import { resolveStaticTokens, type StaticToken } from "../venue/static-tokens.js";
+import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../venue/static-tokens.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadConfigs } from "./load.js";
@@ -50,8 +50,8 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
   const attempt = <T>(step: () => T): T | undefined => attempting(step, problems);
   attempt(() => checkSecretsOutside(config, env));
   const identity = attempt(() => existingIdentity(config, log));
-  const tokens = attempt(() => tokensOf(config, identity, env));
-  const revocations = attempt(() => revocationsOf(config, { env, log }));
+  const tokens = attempt(() => tokensOf(config, namesOf(config, identity), env));
+  const revocations = attempt(() => revocationsOf(config, { names: namesOf(config, identity), env, log }));
   const localTokenIn = attempt(() => localTokenDirectory(config, env));
   const opened = attempt(() => openRoots(config.file));
   try {
@@ -105,11 +105,24 @@ function existingIdentity({ seed, seedFile, did }: VenueConfig, log: Log): Ident
   return exists ? openIdentity({ seed, seedFile, did, log }) : undefined;
 }
 
-function revocationsOf(config: VenueConfig, { env, log }: { env: Look["env"]; log: Log }): RevocationFacts {
+interface RevocationSources {
+  readonly names: Pick<Identity, "did" | "keyDid">;
+  readonly env: Look["env"];
+  readonly log: Log;
+}
+
+function revocationsOf(config: VenueConfig, { names, env, log }: RevocationSources): RevocationFacts {
   const place = revocationPlace(config, env);
   const list = openRevocations(place, { log });
   const entries = existsSync(place.path) ? list.size : undefined;
-  return { path: place.path, entries, has: (did) => list.has(did) };
+  const has = (did: string) => list.has(did);
+  return { path: place.path, entries, has, hasToken: (name, did) => [did, ...staticTokenDids(names, name)].some(has) };
+}
+
+/** The names of the venue, as far as they are known before there is a key. */
+function namesOf(config: VenueConfig, identity: Identity | undefined): Pick<Identity, "did" | "keyDid"> {
+  const did = identity?.did ?? config.did ?? "<venueDID>";
+  return { did, keyDid: identity?.keyDid ?? did };
 }
 
 function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | undefined {
@@ -137,14 +150,12 @@ function rootsOf({ file }: VenueConfig, opened: OpenRoots, canonical: (did: stri
 
 function tokensOf(
   config: VenueConfig,
-  identity: Pick<Identity, "did" | "keyDid"> | undefined,
+  names: Pick<Identity, "did" | "keyDid">,
   env: CommandContext["env"],
 ): readonly StaticToken[] {
-  const did = identity?.did ?? config.did ?? "<venueDID>";
   return resolveStaticTokens(config.auth.tokens, env, {
-    did,
-    keyDid: identity?.keyDid ?? did,
-    operatorDid: config.operator ?? did,
+    ...names,
+    operatorDid: config.operator ?? names.did,
     roots: config.file.roots,
   });
 }

@@ -1,4 +1,4 @@
-import type { Authentication } from "./caller.js";
+import type { Authentication, Credential } from "./caller.js";
 import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
 import type { PathRules } from "./path-rules.js";
@@ -43,6 +43,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly within?: readonly (readonly string[])[];
   /** What the caller's static token gives beyond what its DID has. */
   readonly tokenCaps?: readonly Capability[];
+  /** The bearer token by which the caller is known; see `Caller`. */
+  readonly credential?: Credential;
   /** The UCANs by which the caller is known; see `Caller`. */
   readonly identityTokens?: readonly string[];
   /** The tokens sent with the call name several callers: it is refused. */

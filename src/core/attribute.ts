@@ -3,7 +3,7 @@ import type { Caller, NameCaller } from "./caller.js";
 
 type CallerContext = Pick<
   SurfaceContext,
-  "callerDID" | "authentication" | "tokenCaps" | "identityTokens" | "ambiguousCaller"
+  "callerDID" | "authentication" | "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller"
 >;
 
 /** Whose a call is, and what its adapter is told of them. */
@@ -22,10 +22,11 @@ export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller
   return { did: sender.did, context: { ...contextOf(sender), ambiguousCaller: true } };
 }
 
-function contextOf({ did, authentication, tokenCaps, identityTokens }: Caller): CallerContext {
+function contextOf({ did, authentication, credential, tokenCaps, identityTokens }: Caller): CallerContext {
   return {
     callerDID: did,
     authentication,
+    ...(credential === undefined ? {} : { credential }),
     ...(tokenCaps === undefined ? {} : { tokenCaps }),
     ...(identityTokens === undefined ? {} : { identityTokens }),
   };

@@ -6,6 +6,14 @@ import type { Capability } from "./capability.js";
  */
 export type Authentication = "public" | "local-token" | "static-token" | "identity" | "ucan" | "key";
 
+/**
+ * The bearer token that a caller was known by, for what outlives the request and has to ask again whether the token still
+ * counts. Never the token itself: the SHA-256 of an agreed one (hex), or the id of a signed one.
+ */
+export type Credential =
+  | { readonly kind: "static-token"; readonly sha256: string }
+  | { readonly kind: "identity"; readonly id: string };
+
 /** Who makes a request, as authentication found it. */
 export interface Caller {
   /** The DID; of a caller without credentials `<venueDID>:public`. */
@@ -13,6 +21,8 @@ export interface Caller {
   readonly authentication: Authentication;
   /** Whether this is the operator of the venue. */
   readonly isOperator: boolean;
+  /** Absent for the local token, which ends only with the process, for UCANs, and without a bearer token. */
+  readonly credential?: Credential;
   /** What its static token gives beyond what its DID has. */
   readonly tokenCaps?: readonly Capability[];
   /** The UCANs by which it is known: their lists bound what it may do by itself, and they may carry proofs. */

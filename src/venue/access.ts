@@ -4,6 +4,7 @@ import type { JsonObject } from "../core/adapter.js";
 import type { Authenticate, NameCaller } from "../core/caller.js";
 import type { UcanVerifier } from "../ucan/proof.js";
 import type { SigningKey } from "../ucan/signing-key.js";
+import type { Authenticator } from "./authenticate.js";
 import type { Identity } from "./identity.js";
 import type { RevocationList } from "./revocations.js";
 import type { StaticToken } from "./static-tokens.js";
@@ -23,6 +24,7 @@ export interface Access {
   /** Follows changes of the tokens and of the rules for them, as all that follows does. */
   readonly authenticate: Authenticate;
   readonly nameCaller: NameCaller;
+  readonly judgeAgain: Authenticator["judgeAgain"];
   readonly verifier: UcanVerifier<Grant>;
   readonly revocations: RevocationList;
   didDocument(baseUrl: string): JsonObject;
@@ -54,6 +56,7 @@ export const closedAccess: Access = {
   staticTokens: [],
   authenticate: () => ({ refused: "invalid_token" }),
   nameCaller: (caller) => caller,
+  judgeAgain: (context) => context,
   verifier: { read: () => [], issuersOf: () => undefined },
   revocations: {
     size: 0,

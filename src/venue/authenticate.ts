@@ -1,14 +1,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { covers, EVERYTHING, type Grant } from "../authz/grant.js";
+import type { SurfaceContext } from "../core/adapter.js";
 import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../core/caller.js";
 import type { Clock } from "../core/clock.js";
 import { type Log, silentLog } from "../core/log.js";
 import { type IdentityRules, verifyIdentityToken } from "../ucan/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../ucan/proof.js";
 import type { PublicKeys } from "../ucan/public-keys.js";
+import { tokenId } from "../ucan/token-id.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { createNameCaller } from "./name-caller.js";
-import type { StaticToken } from "./static-tokens.js";
+import { type StaticToken, staticTokenDids } from "./static-tokens.js";
 
 const BEARER = /^bearer(?:\s|$)/i;
 /** The scheme, and exactly one token (RFC 9110 §11.4). */
@@ -41,12 +43,19 @@ export interface AuthenticatorOptions {
 export interface Authenticator {
   readonly authenticate: Authenticate;
   readonly nameCaller: NameCaller;
+  /**
+   * Who called before, as they stand now: what made them who they are has not been revoked, and a static token gives what
+   * the configuration says today. `undefined`: they would be refused.
+   */
+  readonly judgeAgain: (context: SurfaceContext) => SurfaceContext | undefined;
 }
 
 /** A token that needs only to be recognised. */
 interface KnownToken {
   readonly sha256: Buffer;
   readonly caller: Caller;
+  /** DIDs of which one being revoked revokes it. */
+  readonly revocableBy: readonly string[];
 }
 
 /**
@@ -57,6 +66,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { identity, log = silentLog } = options;
   const operatorDid = canonicalDid(identity, options.operatorDid);
   const known = knownTokens(options, operatorDid);
+  const { revocations, verifier } = options;
+  const isRevoked = (names: readonly string[]): boolean => names.some((name) => revocations.has(name));
   const rules = identityRules(options);
 
   const callerOf = (issuer: string, tokens: readonly UcanToken<Grant>[]): Caller => {
@@ -75,7 +86,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if ("did" in verdict) {
       if (verdict.ucan !== undefined) return { caller: callerOf(verdict.did, [verdict.ucan]) };
       const did = canonicalDid(identity, verdict.did);
-      return { caller: { did, authentication: "identity", isOperator: did === operatorDid } };
+      const credential = { kind: "identity", id: tokenId(token.slice(0, token.lastIndexOf("."))) } as const;
+      return { caller: { did, authentication: "identity", isOperator: did === operatorDid, credential } };
     }
     const { refused, delegatedTo } = verdict;
     log.debug({ reason: refused }, "Bearer token refused");
@@ -88,30 +100,49 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (!BEARER.test(authorization)) return { refused: "unsupported_scheme" };
     const [, token] = CREDENTIALS.exec(authorization) ?? [];
     if (token === undefined) return { refused: "invalid_token" };
-    const caller = recognise(token, known);
-    return caller === undefined ? judge(token) : { caller };
+    const found = recognise(token, known);
+    if (found === undefined) return judge(token);
+    if (!isRevoked(found.revocableBy)) return { caller: found.caller };
+    log.debug({ reason: "revoked" }, "Bearer token refused");
+    return { refused: "invalid_token" };
   };
-  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }) };
+
+  const judgeAgain: Authenticator["judgeAgain"] = (context) => {
+    const { callerDID, credential, identityTokens = [] } = context;
+    if (verifier.read(identityTokens).some((token) => token.check() === "revoked")) return undefined;
+    if (credential === undefined) return context;
+    if (credential.kind === "identity") {
+      return isRevoked([credential.id, ...(callerDID === undefined ? [] : [callerDID])]) ? undefined : context;
+    }
+    const found = known.find(({ sha256 }) => sha256.toString("hex") === credential.sha256);
+    if (found === undefined || found.caller.did !== callerDID || isRevoked(found.revocableBy)) return undefined;
+    const { tokenCaps } = found.caller;
+    return tokenCaps === undefined ? context : { ...context, tokenCaps };
+  };
+  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), judgeAgain };
 }
 
-function knownTokens({ localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {
-  const known = staticTokens.map(
-    ({ sha256, did, caps }): KnownToken => ({
+function knownTokens({ identity, localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {
+  const known = staticTokens.map(({ name, sha256, did, caps }): KnownToken => {
+    const credential = { kind: "static-token", sha256: sha256.toString("hex") } as const;
+    return {
       sha256,
-      caller: { did, authentication: "static-token", isOperator: false, tokenCaps: caps },
-    }),
-  );
+      caller: { did, authentication: "static-token", isOperator: false, credential, tokenCaps: caps },
+      revocableBy: [did, ...staticTokenDids(identity, name)],
+    };
+  });
   if (localToken === undefined) return known;
+  // Revoking the operator's DID does not touch it: it is a secret of this machine, signed by nobody.
   const caller: Caller = { did: operatorDid, authentication: "local-token", isOperator: true };
-  return [{ sha256: sha256Of(localToken), caller }, ...known];
+  return [{ sha256: sha256Of(localToken), caller, revocableBy: [] }, ...known];
 }
 
 /** Compares with all of them, so that the time tells nothing of which was near. */
-function recognise(token: string, known: readonly KnownToken[]): Caller | undefined {
+function recognise(token: string, known: readonly KnownToken[]): KnownToken | undefined {
   const hash = sha256Of(token);
-  let caller: Caller | undefined;
-  for (const candidate of known) if (timingSafeEqual(candidate.sha256, hash)) caller ??= candidate.caller;
-  return caller;
+  let found: KnownToken | undefined;
+  for (const candidate of known) if (timingSafeEqual(candidate.sha256, hash)) found ??= candidate;
+  return found;
 }
 
 const sha256Of = (token: string): Buffer => createHash("sha256").update(token).digest();

@@ -47,6 +47,7 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     },
     authenticate: (authorization) => current.authenticate(authorization),
     nameCaller: (caller, ucans) => current.nameCaller(caller, ucans),
+    judgeAgain: (context) => current.judgeAgain(context),
     verifier: judge.verifier,
     revocations: judge.revocations,
     didDocument: (baseUrl) => didDocument(identity, baseUrl),

@@ -78,11 +78,11 @@ function asConfigError(error: unknown, key: string, path: string): unknown {
 
 /** Tickets of a venue that listens. @param url where it can be reached; `undefined`: it does not listen yet */
 export async function openTickets(
-  { key }: Access,
+  { key, judgeAgain }: Access,
   { listens }: { readonly listens: boolean },
   url: () => string | undefined,
 ): Promise<VenueTickets | undefined> {
   if (!listens || key === undefined) return undefined;
   const { createTickets } = await import("./tickets.js");
-  return createTickets({ key, clock: systemClock, url });
+  return createTickets({ key, clock: systemClock, url, judgeAgain });
 }

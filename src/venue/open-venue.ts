@@ -112,7 +112,7 @@ class VenueOpener {
       operations: () => host.catalogue.all(),
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
-    const venue = this.#venue({ access, assets, adapter, host, sink, tickets });
+    const venue = this.#venue({ access, assets, adapter, host, sink });
     await this.#hostOwnOperations(venue, sink);
     await this.#hostProfiles(venue);
     return venue;
@@ -232,9 +232,8 @@ class VenueOpener {
     adapter: HostedFileAdapter;
     host: VenueHost;
     sink: AuditSink | undefined;
-    tickets: VenueTickets | undefined;
   }): OpenVenue {
-    const { access, adapter, host, sink, tickets } = parts;
+    const { access, adapter, host, sink } = parts;
     const opened = this.#opened;
     let config = this.#config;
     let closing: Promise<void> | undefined;
@@ -266,7 +265,6 @@ class VenueOpener {
         return {
           async commit() {
             setTokens();
-            tickets?.endThoseByToken();
             config = merged;
             await change.commit();
             return unappliedKeys(merged, next);

@@ -29,6 +29,11 @@ export interface TokenVenue extends Pick<Identity, "did" | "keyDid"> {
   readonly roots?: Readonly<Record<string, { readonly owner?: string }>>;
 }
 
+/** What a static token can be revoked by, whatever its own `did` is: its name below either DID of the venue. */
+export const staticTokenDids = ({ did, keyDid }: Pick<Identity, "did" | "keyDid">, name: string): readonly string[] => [
+  ...new Set([did, keyDid].map((venue) => `${venue}:token:${name}`)),
+];
+
 interface Problem {
   readonly text: string;
   readonly exitStatus: ConfigExitStatus;

@@ -21,13 +21,13 @@ export interface TicketOptions {
   readonly clock: Clock;
   /** Where the venue can be reached; `undefined`: it does not listen. */
   url(): string | undefined;
+  /** Who asked for a ticket, as they stand when it is used; `undefined`: they would be refused. */
+  judgeAgain(context: SurfaceContext): SurfaceContext | undefined;
 }
 
 /** Tickets of a venue. They end with its process. */
 export interface VenueTickets extends TicketOffice, Pick<HttpFiles, "redeem"> {
   readonly size: number;
-  /** Ends those of callers who had rights by a static token, which may be gone. */
-  endThoseByToken(): void;
 }
 
 interface Issued {
@@ -39,7 +39,7 @@ interface Issued {
 }
 
 /** Signed by the venue, so that none can be made up; who asked, and with what, stays here and never goes into a URL. */
-export function createTickets({ key, clock, url }: TicketOptions): VenueTickets {
+export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): VenueTickets {
   const issued = new Map<string, Issued>();
   let chars = 0;
   const publicKey = createPublicKey(key.privateKey);
@@ -86,9 +86,9 @@ export function createTickets({ key, clock, url }: TicketOptions): VenueTickets 
       if (one === undefined || one.expires <= clock.nowMs()) return undefined;
       // Over what is asked for, not what was: so another use has no right signature.
       const text = signedText(id, use, one.expires);
-      return verify(null, text, publicKey, Buffer.from(signature, "base64url")) ? one.context : undefined;
+      if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
+      return judgeAgain(one.context) ?? "taken back";
     },
-    endThoseByToken: () => endWhere(({ context }) => context.tokenCaps !== undefined),
   };
 }
 

@@ -1,13 +1,25 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../src/config/load.js";
-import type { VenueConfigInput } from "../../src/config/types.js";
+import type { VenueConfig, VenueConfigInput } from "../../src/config/types.js";
 import { silentLog } from "../../src/core/log.js";
 import { createFileAdapter } from "../../src/index.js";
+import { tokenId } from "../../src/ucan/token-id.js";
 import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
+import { alice, signed } from "../ucan/tokens.js";
 
 const TOKEN = "t".repeat(32);
 const OPTIONS = { env: {}, log: silentLog };
@@ -28,6 +40,7 @@ const config = (caps: readonly object[], more: VenueConfigInput = {}) =>
     { baseDir: base },
   );
 const ALL = [{ with: "file://", can: "crud" }];
+const CRUD = { with: "file://docs/", can: "crud" };
 
 beforeEach(async () => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-transfer-")));
@@ -51,18 +64,24 @@ interface Outcome {
   readonly errorCode?: string;
 }
 
-async function issue(input: object, more: object = {}): Promise<Outcome> {
+async function issue(input: object, more: object = {}, bearer: string | undefined = TOKEN): Promise<Outcome> {
+  const credentials = "ucans" in more ? {} : { authorization: `Bearer ${bearer}` };
   const response = await fetch(`${url}/api/v1/invoke`, {
     method: "POST",
-    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    headers: { ...credentials, "content-type": "application/json" },
     body: JSON.stringify({ operation: "file:transfer", input: { root: "docs", ...input }, wait: true, ...more }),
   });
   return (await response.json()) as Outcome;
 }
 
-async function ticket(input: object, more: object = {}): Promise<string> {
-  return (await issue(input, more)).output?.href ?? "";
+async function ticket(input: object, more: object = {}, bearer?: string): Promise<string> {
+  return (await issue(input, more, bearer)).output?.href ?? "";
 }
+
+const TAKEN_BACK = [
+  401,
+  '{"error":"The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another"}',
+];
 
 const DOWN = { path: "a b.txt", direction: "download" };
 const UP = { path: "new.txt", direction: "upload" };
@@ -131,12 +150,73 @@ describe("a ticket", () => {
     expect(await statusOf(await ticket(DOWN))).toEqual([200, "alpha"]);
   });
 
-  test("ends with a reload that may have taken its holder's rights, and with those of the root", async () => {
+  test("gives what the static token of who asked gives when it is used, and is refused when that is gone", async () => {
     await serve();
-    const href = await ticket(DOWN);
-    const change = venue.prepareReload(config([{ with: "file://docs/sub/", can: "crud" }]));
-    await change.commit();
+    const [href, up] = [await ticket(DOWN), await ticket(UP)];
+    const reload = async (next: VenueConfig) => void (await venue.prepareReload(next).commit());
+    await reload(config([{ with: "file://docs/sub/", can: "crud" }]));
     expect((await statusOf(href))[0]).toBe(403);
+    await reload(config([{ with: "file://docs/", can: "crud/read" }]));
+    expect(await statusOf(href)).toEqual([200, "alpha"]);
+    expect((await statusOf(up, { method: "PUT", body: "x" }))[0]).toBe(403);
+    await reload(config([], { auth: { public: { enabled: false } } }));
+    expect(await statusOf(href)).toEqual(TAKEN_BACK);
+    expect(await statusOf(up, { method: "PUT", body: "x" })).toEqual(TAKEN_BACK);
+    expect(existsSync(join(base, "docs/new.txt"))).toBe(false);
+  });
+
+  describe("is refused once what made it was revoked", () => {
+    const revoke = (entry: string) => appendFileSync(join(base, "revoked"), `${entry}\n`);
+    const serveRevoking = async () => {
+      writeFileSync(join(base, "revoked"), "");
+      const tokens = [{ name: "alice", token: { file: "token" }, did: alice.did, caps: ALL }];
+      const grants = [{ did: alice.did, ...CRUD }];
+      const auth = { public: { enabled: true, caps: [] }, tokens, grants, ucan: { revocations: "revoked" } };
+      venue = await openVenue(config(ALL, { auth }), { listens: true, ...OPTIONS });
+      ({ url } = await venue.host.listen());
+    };
+    const signedBy = (claims: object) => {
+      const { did } = venue.access;
+      const now = Math.floor(Date.now() / 1000);
+      const payload = { iss: alice.did, aud: did, iat: now, exp: now + 300, ...claims };
+      return signed({ header: { alg: "EdDSA", typ: "JWT", kid: alice.multikey }, payload });
+    };
+    const identity = () => signedBy({ sub: alice.did });
+    const ucan = () => signedBy({ ucv: "0.10.0", att: [CRUD], prf: [] });
+    const idOf = (token: string) => tokenId(token.slice(0, token.lastIndexOf(".")));
+
+    const made: readonly [string, () => { bearer: string | undefined; ucans?: readonly string[]; names: string[] }][] =
+      [
+        ["a static token", () => ({ bearer: TOKEN, names: [alice.did, `${venue.access.did}:token:alice`] })],
+        ["an identity", () => bearerOf(identity())],
+        ["a UCAN as bearer", () => bearerOf(ucan())],
+        ["a UCAN that named its caller", () => ({ ...bearerOf(ucan(), "ucans") })],
+      ];
+    const bearerOf = (token: string, sentIn: "bearer" | "ucans" = "bearer") => ({
+      names: [idOf(token), alice.did],
+      ...(sentIn === "bearer" ? { bearer: token } : { bearer: undefined, ucans: [token] }),
+    });
+
+    test.each(made)("by the id or DID of %s", async (_what, make) => {
+      await serveRevoking();
+      for (const at of [0, 1]) {
+        writeFileSync(join(base, "revoked"), "");
+        const { bearer, ucans, names } = make();
+        const [href, up] = [DOWN, UP].map((use) => ticket(use, ucans === undefined ? {} : { ucans }, bearer));
+        expect(await statusOf((await href) ?? "")).toEqual([200, "alpha"]);
+        revoke("did:web:other");
+        expect(await statusOf((await href) ?? "")).toEqual([200, "alpha"]);
+        revoke(names[at] ?? "");
+        expect(await statusOf((await href) ?? "")).toEqual(TAKEN_BACK);
+        const forged = (await href)?.replace(
+          /\.(.)([^.]*)$/,
+          (_, first, rest) => `.${first === "A" ? "B" : "A"}${rest}`,
+        );
+        expect(await statusOf(forged ?? "")).toEqual([403, expect.any(String)]);
+        expect(await statusOf((await up) ?? "", { method: "PUT", body: "x" })).toEqual(TAKEN_BACK);
+        expect(existsSync(join(base, "docs/new.txt"))).toBe(false);
+      }
+    });
   });
 
   test.each<[object, string]>([

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
+import type { SurfaceContext } from "../../src/core/adapter.js";
+import { attribute } from "../../src/core/attribute.js";
 import type { Caller } from "../../src/core/caller.js";
 import { type Log, silentLog } from "../../src/core/log.js";
 import { createPublicKeys } from "../../src/ucan/public-keys.js";
@@ -45,9 +47,14 @@ const invocation = ({ claims, ...changes }: Changes = {}): string =>
 
 const OPERATOR = { caller: { did: venue.did, authentication: "local-token", isOperator: true } };
 const CI = {
-  caller: { did: `${venue.did}:token:ci`, authentication: "static-token", isOperator: false, tokenCaps: caps },
+  caller: {
+    ...{ did: `${venue.did}:token:ci`, authentication: "static-token", isOperator: false, tokenCaps: caps },
+    credential: { kind: "static-token", sha256: hash(STATIC).toString("hex") },
+  },
 };
-const ALICE = { caller: { did: alice.did, authentication: "identity", isOperator: false } };
+/** By which an identity token is known; which one it is, a test of its own says. */
+const credential = { kind: "identity", id: expect.any(String) };
+const ALICE = { caller: { did: alice.did, authentication: "identity", isOperator: false, credential } };
 const INVALID = { refused: "invalid_token" };
 const UNSUPPORTED = { refused: "unsupported_scheme" };
 
@@ -63,6 +70,8 @@ describe("a bearer", () => {
 
   test("of an identity token is its issuer", () => {
     expect(authenticate(`Bearer ${identityToken()}`)).toEqual(ALICE);
+    const { caller } = { caller: undefined, ...authenticate(`Bearer ${identityToken()}`) };
+    expect(caller?.credential).toEqual({ kind: "identity", id: idOf(identityToken()) });
   });
 
   test("of a UCAN for the venue is its issuer, known by that token", () => {
@@ -169,7 +178,7 @@ describe("the operator", () => {
   test.each(["did:web:example.org", venue.did])("is the venue under both its DIDs, configured as %s", (operatorDid) => {
     const did = "did:web:example.org";
     const byVenue = byKey({ identity, operatorDid }, venue);
-    expect(byVenue).toEqual({ caller: { did, authentication: "identity", isOperator: true } });
+    expect(byVenue).toEqual({ caller: { did, authentication: "identity", isOperator: true, credential } });
     expect(authenticate(`Bearer ${LOCAL}`, { identity, operatorDid })).toEqual({ caller: { ...OPERATOR.caller, did } });
   });
 
@@ -207,8 +216,72 @@ describe("what was revoked is refused", () => {
     expect(authenticate(`Bearer ${token}`, whenRevoked(bob.did))).toMatchObject({ caller: { did: alice.did } });
   });
 
-  test("but agreed tokens are not signed by anybody", () => {
+  test("but the local token is signed by nobody", () => {
     expect(authenticate(`Bearer ${LOCAL}`, whenRevoked(venue.did))).toEqual(OPERATOR);
+  });
+
+  test("a static token, by its DID and by its name below the venue", () => {
+    const byName = `${venue.did}:token:`;
+    for (const [token, name, did] of [
+      [STATIC, "ci", undefined],
+      [`${STATIC}=`, "bob", bob.did],
+    ] as const) {
+      for (const revoked of [`${byName}${name}`, ...(did === undefined ? [] : [did])]) {
+        expect(authenticate(`Bearer ${token}`, whenRevoked(revoked))).toEqual(INVALID);
+      }
+      const others = whenRevoked(`${byName}other`, `${byName}${name}x`, `did:web:x:token:${name}`, alice.did);
+      expect(authenticate(`Bearer ${token}`, others)).toHaveProperty("caller.authentication", "static-token");
+    }
+  });
+
+  test("a static token of a venue with two names, under either", () => {
+    const identity = { did: "did:web:example.org", keyDid: venue.did };
+    for (const name of [identity.did, identity.keyDid]) {
+      const changes = { identity, ...whenRevoked(`${name}:token:bob`) };
+      expect(authenticate(`Bearer ${STATIC}=`, changes)).toEqual(INVALID);
+      expect(authenticate(`Bearer ${STATIC}`, changes)).toEqual(CI);
+    }
+  });
+});
+
+describe("who is judged again", () => {
+  const again = (context: SurfaceContext, changes: Partial<AuthenticatorOptions> = {}) =>
+    createAuthenticator({ ...options, ...changes }).judgeAgain(context);
+  const contextOf = (header: string, changes: Partial<AuthenticatorOptions> = {}): SurfaceContext => {
+    const { caller } = { caller: undefined, ...authenticate(`Bearer ${header}`, changes) };
+    if (caller === undefined) throw new Error("Refused");
+    return attribute(caller, undefined, (one) => one).context;
+  };
+
+  test("stays who they were as long as nothing was revoked", () => {
+    for (const token of [LOCAL, STATIC, `${STATIC}=`, identityToken(), invocation()]) {
+      expect(again(contextOf(token))).toEqual(contextOf(token));
+    }
+    const anybody = { callerDID: `${venue.did}:public`, authentication: "public" } as const;
+    expect(again(anybody)).toBe(anybody);
+  });
+
+  const gone: readonly [string, string, readonly string[]][] = [
+    ["an identity token", identityToken(), [idOf(identityToken()), alice.did]],
+    ["a UCAN", invocation(), [idOf(invocation()), alice.did]],
+    ["a static token", STATIC, [`${venue.did}:token:ci`]],
+    ["a static token with a DID", `${STATIC}=`, [`${venue.did}:token:bob`, bob.did]],
+  ];
+  test.each(gone)("is nobody once %s was revoked, or its DID", (_what, token, names) => {
+    const context = contextOf(token);
+    for (const name of names) expect(again(context, whenRevoked(name))).toBeUndefined();
+    expect(again(context, whenRevoked("did:web:other"))).toEqual(context);
+  });
+
+  test("has what their static token gives now, and nothing once it is gone, changed, or somebody else's", () => {
+    const context = contextOf(STATIC);
+    const [ci] = options.staticTokens;
+    if (ci === undefined) throw new Error("There is one");
+    const less = [{ with: "file://docs/less/", can: "crud/read" }];
+    expect(again(context, { staticTokens: [{ ...ci, caps: less }] })).toEqual({ ...context, tokenCaps: less });
+    expect(again(context, { staticTokens: [] })).toBeUndefined();
+    expect(again(context, { staticTokens: [{ ...ci, sha256: hash("another") }] })).toBeUndefined();
+    expect(again(context, { staticTokens: [{ ...ci, did: bob.did }] })).toBeUndefined();
   });
 });
 
@@ -222,7 +295,7 @@ describe("a caller without credentials", () => {
     const token = invocation();
     const alices = { did: alice.did, authentication: "ucan", isOperator: false, identityTokens: [token] };
     expect(name([token])).toEqual(alices);
-    expect(name([token, token])).toEqual(alices);
+    for (const copies of [2, 8]) expect(name(Array(copies).fill(token))).toEqual(alices);
     expect(name([token], anybody, { operatorDid: alice.did })).toMatchObject({ did: alice.did, isOperator: false });
   });
 
@@ -247,7 +320,8 @@ describe("a caller without credentials", () => {
     ["no list", invocation()],
     ["an empty list", []],
     ["what is no text", [invocation(), 1]],
-    ["too many", Array(9).fill(invocation())],
+    ["too many", Array.from({ length: 9 }, (_, index) => invocation({ claims: { nnc: `${index}` } }))],
+    ["too many copies of one", Array(9).fill(invocation())],
     ["much in all", [invocation(), ...Array.from({ length: 4 }, (_, index) => `${index}${"x".repeat(8191)}`)]],
     ["one that is too large", [`${invocation()}${"A".repeat(8192)}`]],
     ["what is no token", ["a.b.c"]],

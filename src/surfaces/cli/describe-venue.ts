@@ -42,6 +42,8 @@ export interface RevocationFacts {
   readonly path: string;
   readonly entries: number | undefined;
   has(did: string): boolean;
+  /** Whether it has a static token, by the DID it stands for or by its name below the venue. */
+  hasToken(name: string, did: string): boolean;
 }
 
 export interface RootFacts {
@@ -130,13 +132,14 @@ function revocationList({ path, entries }: RevocationFacts): string {
 const isOwned = ({ owner }: RootFacts): boolean => owner !== undefined;
 
 function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
-  const { config, localTokenIn, roots } = facts;
+  const { config, localTokenIn, roots, revocations } = facts;
   const operator = config.operator ?? "the venue itself";
   const by = localTokenIn === undefined ? "" : `, or whoever has the local token in ${localTokenIn}`;
   yield ["operator", `${operator}${by}`, "everything in every root"];
   yield* holders(facts);
   for (const { name, did, caps } of facts.tokens) {
-    yield [`token ${name}`, did, inRoots(roots, [...grantsOf(caps), ...givenTo(did, facts)])];
+    const rights = () => inRoots(roots, [...grantsOf(caps), ...givenTo(did, facts)]);
+    yield [`token ${name}`, did, revocations.hasToken(name, did) ? REVOKED : rights()];
   }
   yield ["anonymous", "", facts.publicAccess ? anonymous(facts) : "refused"];
 }
@@ -148,9 +151,7 @@ function* holders(facts: VenueFacts): Generator<readonly string[]> {
   for (const did of new Set([...owners, ...grants.map((grant) => grant.did)])) {
     if (did === operatorDid) continue;
     const owned = roots.filter(({ owner }) => owner === did).map(({ name }) => ({ ...EVERYTHING, segments: [name] }));
-    // Another DID comes with a static token, which the list does not touch.
-    const isRevoked = did.startsWith("did:key:") && revocations.has(did);
-    const rights = isRevoked ? "nothing, it is revoked" : inRoots(roots, [...owned, ...givenTo(did, facts)]);
+    const rights = revocations.has(did) ? REVOKED : inRoots(roots, [...owned, ...givenTo(did, facts)]);
     yield [owners.has(did) ? "owner" : "granted", did, rights];
   }
 }
@@ -171,6 +172,7 @@ const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
   caps.map(({ with: resource, can }) => parseGrant({ with: resource, can })).filter((grant) => grant !== undefined);
 
 const NOTHING = "nothing";
+const REVOKED = "nothing, it is revoked";
 
 function inRoots(roots: readonly RootFacts[], grants: readonly Grant[]): string {
   const parts = roots.flatMap((root) => {

@@ -5,7 +5,7 @@ import { ERROR_CODES, FileAdapterError } from "../../core/errors.js";
 import type { Direction, DownloadInput } from "../../core/transfer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpFiles, HttpHost } from "./host.js";
-import { badRequest, HttpError, malformedTarget } from "./http-error.js";
+import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "./http-error.js";
 
 /** Segments before the name of the root: `/api/v1/files/`. */
 const FIXED_SEGMENTS = 4;
@@ -29,6 +29,7 @@ export function fileRequest(
   if (ticket === undefined) return { place, context: attribute(caller, undefined, host.nameCaller).context };
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
+  if (context === "taken back") throw ticketTakenBack();
   return { place, context };
 }
 

@@ -67,9 +67,10 @@ export type RateLimit = (sender: Sender) => Promise<number>;
 export interface HttpFiles extends FileTransfers {
   /**
    * What whoever holds a ticket may be taken for, in this one use. @throws FileAdapterError for a path that can be none
-   * @returns `undefined`: it is no ticket, not one for this use, or none any more
+   * @returns `undefined`: it is no ticket, not one for this use, or none any more; `taken back`: it is one, but what made it
+   * has been revoked
    */
-  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | undefined;
+  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | "taken back" | undefined;
 }
 
 /** What only some may see: numbers for a monitoring system. */

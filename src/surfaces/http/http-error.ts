@@ -47,6 +47,11 @@ export const invalidToken = (delegatedTo?: string): HttpError => {
   return new HttpError(401, text, { "www-authenticate": 'Bearer error="invalid_token"' });
 };
 
+export const ticketTakenBack = (): HttpError =>
+  new HttpError(401, "The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another", {
+    "www-authenticate": "Bearer",
+  });
+
 export const unsupportedScheme = (): HttpError =>
   new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
 

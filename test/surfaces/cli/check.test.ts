@@ -159,8 +159,9 @@ describe("check", () => {
     expect(stdout).not.toContain("AAAA");
   });
 
-  test("shows whom it names as having nothing, unless a token says who they are", async () => {
+  test("shows whom it names as having nothing, also whom a static token stands for", async () => {
     const config = `{
+      did: "did:web:files.example",
       auth: {
         ucan: { revocations: "revoked.txt" },
         grants: [
@@ -179,9 +180,11 @@ describe("check", () => {
     expect(named).toEqual([
       expect.stringMatching(`^owner +${ANNE} +nothing, it is revoked$`),
       expect.stringMatching(`^granted +${BOB} +docs: read, write, delete$`),
-      expect.stringMatching(/^granted +did:web:ci\.example +docs: read$/),
-      expect.stringMatching(/^token ci +did:web:ci\.example +docs: read$/),
+      expect.stringMatching(/^granted +did:web:ci\.example +nothing, it is revoked$/),
+      expect.stringMatching(/^token ci +did:web:ci\.example +nothing, it is revoked$/),
     ]);
+    const byName = await of("did:web:files.example:token:ci\n");
+    expect(byName).toContainEqual(expect.stringMatching(/^token ci +did:web:ci\.example +nothing, it is revoked$/));
     expect((await of(`${BOB}\n`))[1]).toMatch(/nothing, it is revoked$/);
   });
 
