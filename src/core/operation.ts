@@ -221,6 +221,8 @@ export type DriveOperation<Input, Output> = OperationBase<Input, Output> & {
   readonly also?: readonly Ability[];
   /** Whether a call is on all drives of the caller, also where it names one. */
   isOnAll?(input: Input): boolean;
+  /** The drive that a checked input names, where that is not `drive` alone. */
+  driveOf?(input: Input): string;
   run(input: Input, call: DrivesCall): Promise<Output>;
 };
 

@@ -261,7 +261,8 @@ export class Dispatcher {
     const { given, authoriser, progress, scope } = state;
     const { drives } = this.#options;
     if (drives === undefined) throw unknownOperation(operation.name);
-    const drive = given["drive"] === undefined ? undefined : String(given["drive"]);
+    const named = operation.driveOf?.(given) ?? given["drive"];
+    const drive = named === undefined ? undefined : String(named);
     const isOnAll = operation.isOnAll?.(given) ?? false;
     progress.resource = drive === undefined || isOnAll ? [] : [drive];
     const name = drive === undefined ? "dlfs" : drives.root(drive).drive;

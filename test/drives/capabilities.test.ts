@@ -54,6 +54,8 @@ describe("caps of the operations on drives", () => {
     ["dlfs:delete", { drive: "notes", path: "a" }, "crud/delete", "dlfs://notes/a"],
     ["dlfs:create-drive", { drive: "notes" }, "crud/write", "dlfs://notes/"],
     ["dlfs:delete-drive", { drive: "notes" }, "crud/delete", "dlfs://notes/"],
+    ["dlfs:create-drive", { name: "notes" }, "crud/write", "dlfs://notes/"],
+    ["dlfs:delete-drive", { name: "notes" }, "crud/delete", "dlfs://notes/"],
     ["dlfs:list-drives", {}, "crud/read", "dlfs://"],
   ];
   test.each(deeds)("%s: %j needs %s on %s", async (operation, input, can, resource) => {

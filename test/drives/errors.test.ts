@@ -65,6 +65,34 @@ describe("what a drive refuses", () => {
   );
 });
 
+describe("a drive to make or to delete", () => {
+  const ground = useDrives();
+
+  test("is named by 'drive', by 'name', or by both alike, and answered by both", async () => {
+    const made = await ground.call("dlfs:create-drive", { name: "notes" });
+    expect(made).toEqual({ name: "notes", drive: "notes", created: true });
+    const again = await ground.call("dlfs:create-drive", { drive: "notes", name: "notes" });
+    expect(again).toEqual({ name: "notes", drive: "notes", created: false });
+    expect(await ground.call("dlfs:list-drives", {})).toEqual({ drives: ["notes"] });
+    const gone = await ground.call("dlfs:delete-drive", { name: "notes" });
+    expect(gone).toEqual({ name: "notes", drive: "notes", deleted: true, existed: true });
+  });
+
+  test.each(["dlfs:create-drive", "dlfs:delete-drive"])("is one drive: %s", async (operation) => {
+    expect(await ground.fail(operation, { drive: "a", name: "b" })).toMatchObject({
+      code: "INVALID_INPUT",
+      data: { pointer: "/name" },
+    });
+    expect(await ground.fail(operation, {})).toMatchObject({
+      code: "INVALID_INPUT",
+      message: "'drive' is required",
+      data: { pointer: "/drive" },
+    });
+    expect(await ground.fail(operation, { name: "a/b" })).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await ground.call("dlfs:list-drives", {})).toEqual({ drives: [] });
+  });
+});
+
 describe("a store that fails", () => {
   let failure: Error | undefined;
   const failing = (): CellStore => {

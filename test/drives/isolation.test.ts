@@ -10,8 +10,8 @@ const MINE = "h7jqkqx6";
 /** Every operation on a drive, and what a caller whose drives are empty is answered. */
 const DLFS: readonly [string, object, unknown][] = [
   ["dlfs:list-drives", {}, { drives: [] }],
-  ["dlfs:create-drive", { drive: "notes" }, { created: true }],
-  ["dlfs:delete-drive", { drive: "notes" }, { deleted: false, existed: false }],
+  ["dlfs:create-drive", { drive: "notes" }, { name: "notes", drive: "notes", created: true }],
+  ["dlfs:delete-drive", { drive: "notes" }, { name: "notes", drive: "notes", deleted: false, existed: false }],
   ["dlfs:list", { drive: "notes" }, { entries: [], total: 0, truncated: false, complete: true }],
   [
     "dlfs:tree",

@@ -10,7 +10,7 @@ import {
   HttpError,
   invalidToken,
   tooManyRequests,
-  unsupportedMediaType,
+  unsupportedEncoding,
   unsupportedScheme,
 } from "./http-error.js";
 import type { InFlight } from "./in-flight.js";
@@ -115,8 +115,8 @@ export class Admission {
       throw authenticationRequired();
     }
     if (!isKnown) throw unmapped(request);
-    const encoding = request.headers["content-encoding"];
-    if (encoding !== undefined && encoding.toLowerCase() !== "identity") throw unsupportedMediaType();
+    const coding = codingOf(request.headers);
+    if (coding !== undefined) throw unsupportedEncoding(coding);
     const bytes = this.#bodyBytes(request);
     if (!this.#inFlight.admits(bytes)) throw tooManyRequests(BUSY_RETRY_MS);
     if (bytes >= SMALL_BYTES) this.#hold(reply, bytes);
@@ -135,6 +135,12 @@ export class Admission {
   #hold(reply: FastifyReply, bytes: number): void {
     reply.raw.once("close", this.#inFlight.hold(bytes));
   }
+}
+
+/** The codings of `Content-Encoding`, unless none of them changes the body. */
+function codingOf({ "content-encoding": coding }: IncomingMessage["headers"]): string | undefined {
+  if (coding === undefined) return undefined;
+  return coding.split(",").every((one) => /^\s*(?:identity)?\s*$/i.test(one)) ? undefined : coding;
 }
 
 function count(rawHeaders: readonly string[], name: string): number {

@@ -31,7 +31,7 @@ export async function putContent(host: HttpHost, exchange: Exchange): Promise<Fa
   }
 }
 
-/** `GET /api/v1/assets/<ref>/content`: streams stored content, or the one range of it that is asked for. */
+/** `GET`, `HEAD /api/v1/assets/<ref>/content`: streams stored content, or the one range of it that is asked for. */
 export async function getContent(
   host: HttpHost,
   { request, reply, target }: Exchange,
@@ -40,6 +40,8 @@ export async function getContent(
   const content = await askAssets(target, () => host.assets.content(target));
   if (isKnown(request.headers, etagOf(content))) return reply.code(304).headers(cachingHeaders(content)).send();
   const { size } = content;
+  const headers = { ...contentHeaders(content, asksInline(request.query)), ...cachingHeaders(content) };
+  if (request.method === "HEAD") return reply.code(200).headers(headers).header("content-length", `${size}`).send();
   const range = rangeOf(request.headers, { size, etag: etagOf(content) });
   if (range === "unsatisfiable") {
     throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
@@ -50,7 +52,7 @@ export async function getContent(
   reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
   return reply
     .code(range === undefined ? 200 : 206)
-    .headers({ ...contentHeaders(content, asksInline(request.query)), ...cachingHeaders(content) })
+    .headers(headers)
     .headers(range === undefined ? {} : { "content-range": `bytes ${start}-${end - 1}/${size}` })
     .header("content-length", `${end - start}`)
     .send(Readable.from(body));

@@ -71,6 +71,13 @@ export const bodyTooLarge = (limit: number): HttpError =>
 
 export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
 
+/** Bodies are taken as they are, so that no small one can become a large one. @param coding what was sent */
+export const unsupportedEncoding = (coding: string): HttpError => {
+  const text = `Content-Encoding '${echo(coding)}' is not supported. Send the body without Content-Encoding`;
+  // RFC 9110 §15.5.16: what would have been accepted.
+  return new HttpError(415, text, { "accept-encoding": "identity" });
+};
+
 /** Sent only before any effect, so that the same call can be made again. */
 export const tooManyRequests = (retryAfterMs: number): HttpError => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));

@@ -12,10 +12,11 @@ export function listJobs(host: HttpHost, { request, reply, caller }: Exchange): 
   return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
 }
 
-/** `GET /api/v1/jobs/<id>`: the record. */
-export function getJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
+/** `GET /api/v1/jobs/<id>`: the record. `HEAD` delivers none, so it makes no private job forgotten. */
+export function getJob(host: HttpHost, { request, reply, caller, target }: Exchange): FastifyReply {
   const id = parseJobId(target);
-  const { found } = ownJob(host.jobs.get(id, caller), id);
+  const { jobs } = host;
+  const { found } = ownJob(request.method === "HEAD" ? jobs.find(id, caller) : jobs.get(id, caller), id);
   return sendRecord(host, reply, found);
 }
 

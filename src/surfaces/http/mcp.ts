@@ -1,15 +1,24 @@
 import type { FastifyReply } from "fastify";
-import { COMMON_HEADERS, headersOf } from "./answer.js";
+import { COMMON_HEADERS, headersOf, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost, McpHandler } from "./host.js";
+import { HttpError } from "./http-error.js";
 import { parseJson } from "./json-body.js";
 import { sendWebResponse, toWebRequest } from "./web-bridge.js";
+
+const PARSE_ERROR = -32700;
 
 /** `/mcp`: hands the request to the MCP endpoint, and cancels it when the client hangs up. */
 export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, caller } = exchange;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-  const parsed = request.method === "POST" ? { parsedBody: await parseJson(body, { json5: false }) } : {};
+  let parsed: { readonly parsedBody?: unknown } = {};
+  try {
+    if (request.method === "POST") parsed = { parsedBody: await parseJson(body, { json5: false }) };
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    return sendJson(reply, error.status, parseError(error.message));
+  }
   const { signal } = watchForHangUp(reply);
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
@@ -27,6 +36,10 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
   });
   return reply;
 }
+
+/** What JSON-RPC answers to a body that is no JSON. Of its id nothing is known. */
+const parseError = (message: string): string =>
+  JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } });
 
 function watchForHangUp(reply: FastifyReply): AbortController {
   const hangUp = new AbortController();

@@ -11,7 +11,7 @@ import { invoke, run } from "./invoke.js";
 import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./jobs.js";
 import { serveMcp } from "./mcp.js";
 import { openApi } from "./openapi.js";
-import { streamJob } from "./sse.js";
+import { getEvents } from "./sse.js";
 import { countValues, listValues, readValues, sliceValues } from "./values.js";
 
 /** The generation of the wire protocol; clients switch features on by it. */
@@ -24,6 +24,7 @@ const STATUS_PATH = "/api/v1/status";
 const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
 
 type Endpoint = (host: HttpHost, exchange: Exchange) => ReturnType<Handler>;
+/** `HEAD` is answered wherever `GET` is. */
 type Methods = Readonly<Record<string, Endpoint>>;
 
 interface Route {
@@ -53,7 +54,7 @@ const ROUTES: readonly Route[] = [
     url: "/api/v1/jobs/*",
     methods: { GET: getJob, POST: messageJob },
     suffixes: {
-      sse: { GET: streamJob },
+      sse: { GET: getEvents },
       cancel: { PUT: cancelJob },
       pause: { PUT: pauseJob },
       resume: { PUT: pauseJob },
@@ -77,9 +78,7 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Nothing in these paths is a suffix: files may have any name. */
-const FILE_ROUTES: readonly Route[] = [
-  { url: FILES_URL, methods: { GET: getFile, HEAD: getFile, PUT: putFile }, streams: true },
-];
+const FILE_ROUTES: readonly Route[] = [{ url: FILES_URL, methods: { GET: getFile, PUT: putFile }, streams: true }];
 
 const METRICS_ROUTES: readonly Route[] = [
   { url: "/healthz", methods: { GET: health } },
@@ -147,9 +146,8 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
     const whole = targetOf(request);
     const { target, methods } = suffixed(route, whole);
     if (methods === undefined || (target === "" && route.url.endsWith("*"))) throw unmapped(request);
-    const endpoint = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-    if (endpoint === undefined)
-      throw methodNotAllowed(request.method, echo(pathOf(request)), Object.keys(methods).join(", "));
+    const endpoint = endpointFor(methods, request.method);
+    if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowed(methods));
     return { endpoint, target };
   };
   app.route({
@@ -165,6 +163,17 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
       return endpoint(host, { request, reply, target, caller: request.getDecorator<Caller>("caller") });
     },
   });
+}
+
+function endpointFor(methods: Methods, method: string): Endpoint | undefined {
+  const served = method === "HEAD" ? "GET" : method;
+  return Object.hasOwn(methods, served) ? methods[served] : undefined;
+}
+
+/** The value of `Allow`. */
+function allowed(methods: Methods): string {
+  const names = Object.keys(methods).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return names.join(", ");
 }
 
 /** Takes a known suffix from the right end of a target. No methods: there is no such endpoint. */

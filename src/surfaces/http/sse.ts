@@ -12,6 +12,15 @@ const HEARTBEAT_MS = 14_000;
 /** A proxy that gathers an answer before it passes it on would hold events back. */
 const HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
 
+/** `GET`, `HEAD /api/v1/jobs/<id>/sse`: {@link streamJob}, or whether there would be a stream. */
+export function getEvents(host: HttpHost, exchange: Exchange): FastifyReply {
+  const { request, reply, caller, target } = exchange;
+  if (request.method !== "HEAD") return streamJob(host, exchange);
+  const id = parseJobId(target);
+  ownJob(host.jobs.find(id, caller), id);
+  return reply.code(200).headers(HEADERS).send();
+}
+
 /**
  * `GET /api/v1/jobs/<id>/sse`: the state of a job now and whenever it changes, each the whole record, until it has ended
  * or the venue closes.

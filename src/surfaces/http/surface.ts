@@ -107,6 +107,7 @@ class FastifySurface implements HttpSurface {
     const { host } = this.#options;
     const admission = this.#admission;
     const app = fastify({
+      routerOptions: { ignoreTrailingSlash: true },
       bodyLimit: host.limits.maxRequestBytes,
       exposeHeadRoutes: false,
       trustProxy: host.trustProxy,

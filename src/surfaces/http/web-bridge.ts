@@ -33,7 +33,8 @@ export function toWebRequest(
     if (!HOP_BY_HOP.has(name.toLowerCase())) headers.append(name, raw.rawHeaders[i + 1] ?? "");
   }
   const { base, body, signal } = options;
-  const method = raw.method ?? "GET";
+  // The answer to HEAD is that to GET; its body is not sent.
+  const method = raw.method === undefined || raw.method === "HEAD" ? "GET" : raw.method;
   return new Request(new URL(raw.url ?? "/", base), {
     method,
     headers,
@@ -58,8 +59,9 @@ export async function sendWebResponse(
     return;
   }
   raw.writeHead(response.status, { ...nodeHeaders(response.headers), ...headers });
-  if (body === null) {
+  if (body === null || raw.req.method === "HEAD") {
     raw.end();
+    await body?.cancel();
     return;
   }
   // An event stream may stay silent for long, and its client waits for the headers.

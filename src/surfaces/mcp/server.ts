@@ -1,15 +1,16 @@
-import { ProtocolError, ProtocolErrorCode, Server, type Tool } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, type Server, type Tool } from "@modelcontextprotocol/server";
 import type { OperationMetadata } from "../../core/adapter.js";
 import { FileAdapterError } from "../../core/errors.js";
 import type { StartedJob } from "../../core/job.js";
 import { Overloaded } from "../../core/overload.js";
 import { escapeText, internalError, timedOut } from "../../core/texts.js";
 import { answer, failure } from "./answer.js";
+import { CheckedServer } from "./checked-server.js";
 import type { McpHost, ToolCall } from "./host.js";
 
 /** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
 export function createMcpServer(host: McpHost): Server {
-  const server = new Server(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
+  const server = new CheckedServer(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
   server.setRequestHandler("tools/list", () => ({
     tools: host.tools.filter((tool) => tool.unavailable?.() === undefined).map(advertise),

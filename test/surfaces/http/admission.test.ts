@@ -165,10 +165,11 @@ describe("without public access", () => {
     "GET /api/v1/invoke",
     "GET /api/v1/%69nvoke",
     "GET /api/v1/nope",
-    "GET /api/v1/status/",
+    "GET /api/v1/jobs/",
     "POST /mcp",
     "GET /mcp",
     "GET /mc%70",
+    "GET /mcp/",
   ])("%s needs a caller", async (line) => {
     const answer = await sendRaw(closed.port, rawRequest(line));
     expect([answer.status, answer.body]).toEqual([401, '{"error":"Authentication required"}']);

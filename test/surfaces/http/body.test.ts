@@ -53,9 +53,24 @@ describe("a request body", () => {
     expect((await raw("POST /api/v1/invoke", {}, body)).status).toBe(415);
   });
 
-  test("that is encoded is 415", async () => {
-    const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
-    expect((await raw("POST /api/v1/invoke", headers, body)).status).toBe(415);
+  test.each(["gzip", "br", "identity, gzip", "GZIP", "a\tb"])(
+    "coded as %j is 415, named, and not read",
+    async (coding) => {
+      const headers = { "Content-Type": "application/json", "Content-Encoding": coding, "Content-Length": "1000" };
+      for (const line of ["POST /api/v1/invoke", "POST /mcp", "PUT /api/v1/assets/00/content"]) {
+        const answer = await raw(line, headers);
+        expect(answer.status).toBe(415);
+        expect(JSON.parse(answer.body)).toEqual({
+          error: `Content-Encoding '${coding.replace("\t", "\\u{9}")}' is not supported. Send the body without Content-Encoding`,
+        });
+        expect(answer.headers.get("accept-encoding")).toBe("identity");
+      }
+    },
+  );
+
+  test.each(["identity", "Identity", "identity, identity"])("coded as %j is read", async (coding) => {
+    const headers = { "Content-Type": "application/json", "Content-Encoding": coding };
+    expect((await raw("POST /api/v1/invoke", headers, body)).status).toBe(201);
   });
 
   test.each([
@@ -98,7 +113,18 @@ describe("a request body", () => {
   test("of /mcp is strict JSON only", async () => {
     expect(await outcome(postText(served, "/mcp", '{"a":1}'))).toEqual({ status: 200, body: { a: 1 } });
     const answer = await outcome(postText(served, "/mcp", "{a:1}"));
-    expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^Invalid JSON: /) } });
+    expect(answer).toEqual({
+      status: 400,
+      body: {
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32700, message: expect.stringMatching(/^Invalid JSON: \S/) },
+      },
+    });
+    expect(await outcome(postText(served, "/mcp", ""))).toMatchObject({
+      status: 400,
+      body: { error: { code: -32700 } },
+    });
   });
 
   test("of exactly the limit is read, and one byte more is 413", async () => {

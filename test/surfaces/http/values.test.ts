@@ -80,6 +80,6 @@ describe("values", () => {
 
   test("are only read", async () => {
     const answer = await sendRaw(served.port, rawRequest("PUT /api/v1/values/read"));
-    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET"]);
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 });
