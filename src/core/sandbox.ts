@@ -4,7 +4,7 @@ export type DriverName = "bwrap" | "just-bash" | "none" | "unsafe";
 
 /** Limits of all processes of one run together or of each, as `prlimit` names them. Sizes are bytes. */
 export interface ShellLimits {
-  /** Processes of the user that runs them. */
+  /** Processes of one run; before Linux 5.14, of the user that runs it. */
   readonly nproc: number;
   /** Of one file. */
   readonly fsize: number;

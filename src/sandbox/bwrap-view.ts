@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import type { SandboxMount, ShellConfig } from "../core/sandbox.js";
 
 /** Where a program of the host is; never looked for by `PATH`, which others may set. */
@@ -29,7 +29,9 @@ export const ARGS = { outer: 3, inner: 4 } as const;
 export const EMPTY_FILE = 5;
 /** On this it tells of the first process of the namespace. */
 export const INFO = 6;
-export const FIRST_DIRECTORY = 10;
+/** The system call filter. */
+export const FILTER = 10;
+export const FIRST_DIRECTORY = 20;
 
 type Arg = string | Uint8Array;
 
@@ -96,11 +98,13 @@ function* stage(count: number, config: ShellConfig): Generator<Arg> {
 
 function* guard(config: ShellConfig): Generator<Arg> {
   const size = ["--size", String(config.scratchBytes)];
-  yield* ["--unshare-all", "--unshare-user", "--disable-userns"];
+  yield* ["--unshare-all", "--unshare-user", "--disable-userns", "--seccomp", String(FILTER)];
   if (config.network) yield "--share-net";
   yield* ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--new-session"];
   yield* system(config);
   yield* ["--proc", "/proc", "--dev", "/dev", ...size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
+  // These name keys of the host.
+  for (const path of ["/proc/keys", "/proc/key-users"]) if (existsSync(path)) yield* ["--dev-bind", "/dev/null", path];
   yield* [...size, "--perms", "1777", "--tmpfs", "/tmp"];
 }
 

@@ -1,9 +1,20 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
 import { invalidInput } from "../core/texts.js";
-import { ARGS, createView, EMPTY_FILE, FIRST_DIRECTORY, INFO, PRLIMIT, READY, type View } from "./bwrap-view.js";
+import {
+  ARGS,
+  createView,
+  EMPTY_FILE,
+  FILTER,
+  FIRST_DIRECTORY,
+  INFO,
+  PRLIMIT,
+  READY,
+  type View,
+} from "./bwrap-view.js";
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
 import { type Identity, identityFor } from "./identity.js";
+import { syscallFilter } from "./seccomp.js";
 
 const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 const PROBE_MS = 5_000;
@@ -20,14 +31,18 @@ export class BwrapSandbox implements Sandbox {
   readonly gid?: number;
   readonly #config: ShellConfig;
   readonly #host: ChildHost;
+  readonly #architecture: string;
   #probe: Promise<SandboxProbe> | undefined;
   #program = "";
+  #filter: Uint8Array = new Uint8Array();
   /** Descriptors that this process was given, and would give on. */
   #leaks: readonly number[] = [];
 
-  constructor(config: ShellConfig, host: ChildHost) {
+  /** @param architecture as in `process.arch` */
+  constructor(config: ShellConfig, host: ChildHost, architecture: string = process.arch) {
     this.#config = config;
     this.#host = host;
+    this.#architecture = architecture;
     if (config.uid !== undefined) this.uid = config.uid;
     if (config.gid !== undefined) this.gid = config.gid;
   }
@@ -48,6 +63,11 @@ export class BwrapSandbox implements Sandbox {
     const { network } = this.#config;
     const found = { network, realBinaries: true };
     if (process.platform !== "linux") return { ...found, available: false, reason: "bubblewrap is for Linux" };
+    const filter = syscallFilter(this.#architecture);
+    if (filter === undefined) {
+      return { ...found, available: false, reason: `there is no system call filter for ${this.#architecture}` };
+    }
+    this.#filter = filter;
     this.#program = PLACES.find((path) => existsSync(path)) ?? "";
     const missing = this.#program === "" ? "bubblewrap" : existsSync(PRLIMIT) ? undefined : "util-linux (prlimit)";
     if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
@@ -106,9 +126,10 @@ export class BwrapSandbox implements Sandbox {
     return {
       file: PRLIMIT,
       args: [
-        ...[`--nproc=${nproc}`, `--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
+        ...[`--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
         ...layers.flatMap((descriptor, at) => layer(descriptor, at === 0 ? ["--info-fd", String(INFO)] : [])),
-        ...["/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
+        // Set in the user namespace of the run, it counts (Linux 5.14) the processes of the run, not all those of the user.
+        ...[PRLIMIT, `--nproc=${nproc}`, "/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
       ],
       options: {
         ...{ cwd: "/", env: {}, stdio: this.#descriptors(view, nothing) },
@@ -117,6 +138,7 @@ export class BwrapSandbox implements Sandbox {
       feeds: new Map([
         ...(view.outer === undefined ? [] : ([[ARGS.outer, view.outer]] as const)),
         [ARGS.inner, view.inner],
+        [FILTER, this.#filter],
       ]),
       readyAt: READY.descriptor,
       leaderAt: INFO,
@@ -132,6 +154,7 @@ export class BwrapSandbox implements Sandbox {
       [2, "pipe"],
       [ARGS.inner, "pipe"],
       [INFO, "pipe"],
+      [FILTER, "pipe"],
       [READY.descriptor, "pipe"],
     ]);
     if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);

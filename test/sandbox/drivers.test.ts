@@ -30,7 +30,7 @@ describe("no sandbox", () => {
   });
 
   test("is what there is where the driver does not work, and the operator is told why", async () => {
-    const limits = { ...DEFAULT_SHELL.limits, nproc: 0 };
+    const limits = { ...DEFAULT_SHELL.limits, data: 4096 };
     const broken = { limits, uid: 54_321, gid: 54_321 };
     for (const driver of ["auto", "bwrap"] as const) {
       const { sandbox, warnings } = await open({ ...broken, driver });

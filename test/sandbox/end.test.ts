@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { release } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "@jest/globals";
 import { DEFAULT_SHELL } from "../../src/core/sandbox.js";
@@ -14,6 +15,11 @@ const ground = useShell({ shell: { limits: { ...DEFAULT_SHELL.limits, nproc: 64 
 async function gone(text: string): Promise<string[]> {
   for (let look = 0; look < 50 && processesWith(text).length > 0; look++) await sleep(20);
   return processesWith(text);
+}
+
+function countsByRun(): boolean {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
 }
 
 const mounts = (): string => readFileSync("/proc/self/mountinfo", "utf8");
@@ -58,6 +64,21 @@ describe("when a command ends", () => {
     expect(await gone("bomb_74_25")).toEqual([]);
     expect((await ground.sh("echo fine")).stdout).toBe("fine\n");
   });
+
+  needs(possible && countsByRun(), "before Linux 5.14 processes are counted by user, not by run")(
+    "in the middle of a fork bomb, others can still start theirs",
+    async () => {
+      const forks = "$| = 1; while (defined($pid = fork)) { if (!$pid) { sleep 60; exit } $n++ } print $n; sleep 60";
+      const bomb = await ground.adapter.exec(ground.request("", { argv: ["/usr/bin/perl", "-e", forks] }));
+      while (bomb.output().stdout.length === 0) await sleep(5);
+      const children = Number(Buffer.from(bomb.output().stdout));
+      const others = await Promise.all([1, 2, 3].map(() => ground.sh("echo a | cat | cat")));
+      await bomb.kill();
+      expect(children).toBeGreaterThan(32);
+      expect(children).toBeLessThan(64);
+      expect(others.map(({ stdout, stderr }) => [stdout, stderr])).toEqual(Array(3).fill(["a\n", ""]));
+    },
+  );
 
   test("by a signal of its caller, and does not begin after one", async () => {
     const running = new AbortController();
