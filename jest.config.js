@@ -1,5 +1,8 @@
 const transform = {
-  "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "es6" } }],
+  "^.+\\.ts$": [
+    "<rootDir>/test/transform.mjs",
+    { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "es6" } },
+  ],
 };
 
 /** @type {import("jest").Config} */
