@@ -170,6 +170,8 @@ export interface VenueConfig {
   readonly auth: AuthConfig;
   readonly corsOrigins: readonly string[] | "*";
   readonly maxRequestBytes: number;
+  /** Absent: 8 times `maxRequestBytes`, at least 256 MiB. */
+  readonly maxInFlightBytes?: number;
   readonly maxContentSize: number;
   /** Absent: `false` on a loopback listener, else 100 a second with bursts of 200. */
   readonly rateLimit?: false | RateLimitConfig;
@@ -256,6 +258,7 @@ export interface VenueConfigInput {
   readonly auth?: Partial<Omit<AuthConfig, "ucan">> & { readonly ucan?: Partial<UcanConfig> };
   readonly corsOrigins?: readonly string[] | "*";
   readonly maxRequestBytes?: number;
+  readonly maxInFlightBytes?: number;
   readonly maxContentSize?: number;
   readonly rateLimit?: false | Partial<RateLimitConfig>;
   readonly storage?: { readonly content?: "memory" } | { readonly content: "file"; readonly path: string };

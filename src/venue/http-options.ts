@@ -9,6 +9,7 @@ const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 /** How a configuration wants its venue served. */
 export async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions> {
   const { listen, hostname, port, baseUrl, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
+  const { maxInFlightBytes } = config;
   const rate = config.rateLimit ?? (isLoopbackListener(config) ? false : DEFAULT_RATE);
   return {
     listen: listen ?? { hostname: bareHost(hostname), port },
@@ -17,6 +18,7 @@ export async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions
     maxContentSize,
     corsOrigins,
     trustProxy,
+    ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
   };

@@ -31,6 +31,8 @@ export interface VenueHttpOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   /** Most bytes of request bodies and answers held in memory at once. */
   readonly maxInFlightBytes?: number;
+  /** Most connections at once. */
+  readonly maxConnections?: number;
 }
 
 export interface VenueHostOptions {
@@ -123,12 +125,13 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
       const { createHttpSurface } = await import("../surfaces/http/surface.js");
       if (surface !== undefined || closing !== undefined)
         throw new Error("Cannot listen: the venue listens already or was closed");
-      const { listen, timeouts, maxInFlightBytes } = options.http;
+      const { listen, timeouts, maxInFlightBytes, maxConnections } = options.http;
       const host = createHttpHost({ venue, jobs, clock, options });
       surface = createHttpSurface({
         ...{ host, listen },
         ...(timeouts === undefined ? {} : { timeouts }),
         ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
+        ...(maxConnections === undefined ? {} : { maxConnections }),
       });
       const begin = surface.listen.bind(surface);
       const address = await ("socket" in listen ? listenOnSocket(listen.socket, begin) : begin());

@@ -116,7 +116,7 @@ describe("schemas/config.json", () => {
     expect(documented).toEqual(
       [
         ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
-        ...["corsOrigins", "maxRequestBytes", "maxContentSize", "metrics", "file"],
+        ...["corsOrigins", "maxRequestBytes", "maxInFlightBytes", "maxContentSize", "metrics", "file"],
         ...under("drives", "store", "store.path", "staleMs", "verifyReads", "allowKeyExport"),
         ...under("drives.store.s3", "bucket", "prefix", "endpoint", "region"),
         ...under("drives.limits", "maxPathDepth", "maxFileBytes", "maxDriveBytes", "maxEntries"),

@@ -131,6 +131,7 @@ describe("a full config", () => {
       sessions: { profile: "everruns", root: "tmp", alias: null, variant: "strict", onStale: "reject" },
     },
     maxRequestBytes: 1,
+    maxInFlightBytes: 2,
     jobs: { inlineWaitMs: 0, maxWaitMs: 1, max: 2, maxBytes: 3, ttlMs: 4 },
     mcp: {
       defaultReadBytes: 10,
@@ -374,6 +375,7 @@ describe("a wrong value is named with its key and what was expected", () => {
     ["auth.public.caps", {}, "an array, not an object"],
     ["auth.public.caps", "*", "an array, not a string"],
     ["maxRequestBytes", 0, `${atLeast(1)}, not 0`],
+    ["maxInFlightBytes", 0, `${atLeast(1)}, not 0`],
     ["maxRequestBytes", Number.POSITIVE_INFINITY, `${atLeast(1)}, not Infinity`],
     ["jobs", null, "an object, not null"],
     ["jobs.inlineWaitMs", 5000, `${fromTo(0, 4999)}, not 5000`],

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/caller.js";
+import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../core/memory.js";
 import { refuse } from "./admission.js";
 import { COMMON_HEADERS } from "./answer.js";
 import { corsHeaders, isPreflight, preflightHeaders } from "./cors.js";
+import { awaitsContinue } from "./expect.js";
 import type { HttpHost } from "./host.js";
 import {
   authenticationRequired,
@@ -13,18 +15,13 @@ import {
   unsupportedEncoding,
   unsupportedScheme,
 } from "./http-error.js";
-import type { InFlight } from "./in-flight.js";
+import { linger } from "./linger.js";
 import { needsCaller, unmapped } from "./routes.js";
-
-/** What a client is told to wait when memory is short: calls end quickly. */
-const BUSY_RETRY_MS = 1000;
-/** Bodies and answers below this size are not worth counting; connections are bounded too. */
-const SMALL_BYTES = 16_384;
 
 /** Everything that is decided about a request before its endpoint sees it, and before its body is read. */
 export class Admission {
   readonly #host: HttpHost;
-  readonly #inFlight: InFlight;
+  readonly #memory: MemoryBudget;
   /** The last `Host` that was accepted. */
   #knownHost: string | undefined;
   /** Until it is known where the surface listens, the stricter rules hold. */
@@ -32,9 +29,9 @@ export class Admission {
   /** Requests that arrive on open connections are answered as ever, and the connection ends. */
   closing = false;
 
-  constructor(host: HttpHost, inFlight: InFlight) {
+  constructor(host: HttpHost, memory: MemoryBudget) {
     this.#host = host;
-    this.#inFlight = inFlight;
+    this.#memory = memory;
   }
 
   mount(app: FastifyInstance): void {
@@ -43,10 +40,12 @@ export class Admission {
       if (admitted === true) next();
       else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
     });
-    app.addHook("onSend", (_request, reply, payload, next) => {
-      if (this.closing) reply.header("connection", "close");
+    app.addHook("onSend", (request, reply, payload, next) => {
+      // A body that nobody has asked for may come or not: nothing on the connection could be told apart any more.
+      if (this.closing || awaitsContinue(request.raw)) reply.header("connection", "close");
+      linger(request.raw);
       const size = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
-      if (size >= SMALL_BYTES) this.#hold(reply, size);
+      if (size > UNCOUNTED_BYTES) leaseOf(request)?.holdMade(size);
       next(null, payload);
     });
     if (this.#host.log.debugs !== false)
@@ -77,6 +76,11 @@ export class Admission {
   /** @returns whether the request goes on; `false`: it has been answered. A promise only where there is something to wait for. */
   #admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | boolean {
     const host = this.#host;
+    if (!request.raw.socket.writable) {
+      // It came behind one whose answer was the last of its connection.
+      reply.hijack();
+      return false;
+    }
     reply.header("x-request-id", request.id);
     const cors = corsHeaders(request.raw, host.corsOrigins);
     if (cors !== undefined) reply.headers(cors);
@@ -117,23 +121,14 @@ export class Admission {
     if (!isKnown) throw unmapped(request);
     const coding = codingOf(request.headers);
     if (coding !== undefined) throw unsupportedEncoding(coding);
-    const bytes = this.#bodyBytes(request);
-    if (!this.#inFlight.admits(bytes)) throw tooManyRequests(BUSY_RETRY_MS);
-    if (bytes >= SMALL_BYTES) this.#hold(reply, bytes);
     request.setDecorator("caller", known);
+    const sender = known.authentication === "public" ? request.ip : known.did;
+    const lease: MemoryLease = this.#memory.lease(sender, () => {
+      if (reply.raw.closed) lease.release();
+      else reply.raw.once("close", () => lease.release());
+    });
+    request.setDecorator("lease", lease);
     return true;
-  }
-
-  /** Most bytes of the body that will be held in memory. Endpoints that read theirs as a stream hold none. */
-  #bodyBytes({ headers, method }: FastifyRequest): number {
-    if (method === "PUT") return 0;
-    const { maxRequestBytes } = this.#host.limits;
-    if (headers["transfer-encoding"] !== undefined) return maxRequestBytes;
-    return Math.min(Number(headers["content-length"] ?? 0), maxRequestBytes);
-  }
-
-  #hold(reply: FastifyReply, bytes: number): void {
-    reply.raw.once("close", this.#inFlight.hold(bytes));
   }
 }
 
@@ -142,6 +137,10 @@ function codingOf({ "content-encoding": coding }: IncomingMessage["headers"]): s
   if (coding === undefined) return undefined;
   return coding.split(",").every((one) => /^\s*(?:identity)?\s*$/i.test(one)) ? undefined : coding;
 }
+
+/** What a request and its answer take in memory. `undefined`: it has not been admitted. */
+const leaseOf = (request: FastifyRequest): MemoryLease | undefined =>
+  request.getDecorator<MemoryLease | null>("lease") ?? undefined;
 
 function count(rawHeaders: readonly string[], name: string): number {
   let found = 0;

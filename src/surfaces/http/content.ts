@@ -6,9 +6,10 @@ import { sendJson } from "./answer.js";
 import { askAssets } from "./asset-answer.js";
 import { cachingHeaders, contentHeaders, etagOf, isKnown, rangeOf } from "./content-headers.js";
 import type { Exchange } from "./exchange.js";
+import { sendContinue } from "./expect.js";
 import type { HttpHost } from "./host.js";
 import { HttpError } from "./http-error.js";
-import { isRead, refuseRest } from "./refuse-rest.js";
+import { isRead } from "./is-read.js";
 
 /** How long a client may take no bytes of a download. */
 const STALL_MS = 60_000;
@@ -24,10 +25,8 @@ export async function putContent(host: HttpHost, exchange: Exchange): Promise<Fa
     const sha256 = await askAssets(target, () => host.assets.putContent(target, body, caller));
     return sendJson(reply, 200, JSON.stringify(`0x${sha256}`));
   } catch (error) {
-    if (await isRead(request.raw)) throw error;
-    reply.header("connection", "close");
-    if (!(error instanceof HttpError)) throw error;
-    return refuseRest(error, exchange);
+    if (!(await isRead(request.raw))) reply.header("connection", "close");
+    throw error;
   }
 }
 
@@ -62,6 +61,7 @@ export async function getContent(
 async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint8Array> {
   // An announced length is judged before anything is read, but after everything else about the request.
   if (Number(raw.headers["content-length"]) > limit) throw new AssetError("too_large", { limit });
+  sendContinue(raw);
   yield* raw.iterator({ destroyOnReturn: false });
 }
 

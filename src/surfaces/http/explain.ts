@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Overloaded } from "../../core/overload.js";
 import type { HttpHost } from "./host.js";
-import { badRequest, bodyTooLarge, HttpError, internal, tooManyRequests, unsupportedMediaType } from "./http-error.js";
+import { badRequest, HttpError, internal, tooManyRequests, unsupportedMediaType } from "./http-error.js";
 
 /** The answer to a request that failed. What nobody foresaw is logged, and the caller is given only its id. */
 export function explain(
@@ -12,14 +12,7 @@ export function explain(
   if (error instanceof HttpError) return error;
   if (error instanceof Overloaded) return tooManyRequests(error.retryAfterMs);
   const { request, reply } = exchange;
-  switch (codeOf(error)) {
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return bodyTooLarge(host.limits.maxRequestBytes);
-    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return unsupportedMediaType();
-    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return badRequest("Request body size did not match Content-Length");
-  }
+  if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
   // The client broke off while sending; what it sent is not worth a word in the log.
   if (request.raw.errored !== null || reply.raw.destroyed) return badRequest("Request incomplete");
   host.logInternal(error, request.id);

@@ -5,12 +5,13 @@ import type { TakeDownload, Uploaded, UploadInput } from "../../core/transfer.js
 import { hashText } from "../../core/version.js";
 import { COMMON_HEADERS } from "./answer.js";
 import type { Exchange } from "./exchange.js";
+import { sendContinue } from "./expect.js";
 import { fileError, fileRequest, queryValue, ticketOf } from "./file-request.js";
 import { sendFile } from "./file-sending.js";
 import type { HttpFiles, HttpHost } from "./host.js";
-import { badRequest, HttpError } from "./http-error.js";
+import { badRequest } from "./http-error.js";
+import { isRead } from "./is-read.js";
 import { unlimitBody } from "./node-server.js";
-import { isRead, refuseRest } from "./refuse-rest.js";
 
 export { ticketOf };
 
@@ -54,10 +55,8 @@ export async function putFile(host: HttpHost, exchange: Exchange): Promise<Fasti
       .send();
   } catch (error) {
     const known = fileError(error);
-    if (await isRead(request.raw)) throw known;
-    reply.header("connection", "close");
-    if (!(known instanceof HttpError)) throw known;
-    return refuseRest(known, exchange);
+    if (!(await isRead(request.raw))) reply.header("connection", "close");
+    throw known;
   }
 }
 
@@ -107,6 +106,7 @@ function hangUpOf({ reply }: Exchange): AbortSignal {
 
 /** The body, without closing the connection when it is not read to the end: the answer still has to go through it. */
 async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Uint8Array> {
+  sendContinue(raw);
   try {
     yield* raw.iterator({ destroyOnReturn: false });
   } catch (error) {

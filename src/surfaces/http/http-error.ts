@@ -84,4 +84,7 @@ export const tooManyRequests = (retryAfterMs: number): HttpError => {
   return new HttpError(429, `Too many requests. Retry after ${seconds} s`, { "retry-after": `${seconds}` });
 };
 
+export const tooManyConnections = (): HttpError =>
+  new HttpError(503, "Too many connections. Retry after 1 s", { "retry-after": "1" });
+
 export const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);

@@ -1,8 +1,13 @@
 import type { IncomingMessage } from "node:http";
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { COMMON_HEADERS, errorJson } from "./answer.js";
+import { errorJson } from "./answer.js";
+import { type PaceRule, watchPace } from "./body-pace.js";
+import type { Connections } from "./connections.js";
+import { awaitContinue } from "./expect.js";
+import { answerSocket, finalHeaders } from "./final-answer.js";
 import { HttpError } from "./http-error.js";
+import { announcesBody, linger } from "./linger.js";
 
 /** How long clients may take, in milliseconds. */
 export interface HttpTimeouts {
@@ -10,6 +15,8 @@ export interface HttpTimeouts {
   readonly headersMs: number;
   /** For the body of a request, unless it is one of those that have {@link unlimitBody}. */
   readonly requestMs: number;
+  /** How slowly such a body may come. */
+  readonly pace: PaceRule;
   /** Without a byte in either direction. Above the longest wait for a job. */
   readonly idleMs: number;
   /** Between two requests on one connection. */
@@ -24,19 +31,17 @@ export interface HttpTimeouts {
 export const DEFAULT_TIMEOUTS: HttpTimeouts = {
   headersMs: 15_000,
   requestMs: 600_000,
+  pace: { graceMs: 5_000, windowMs: 15_000, bytesPerSecond: 1024 },
   idleMs: 180_000,
   keepAliveMs: 65_000,
   checkMs: 5_000,
   closeMs: 5_000,
 };
 
-/** Each connection takes a descriptor, of which the jail needs some too. */
-const MOST_CONNECTIONS = 1024;
-
 /** Creates a server of HTTP/1.1 without TLS. It has no `upgrade` listener, so offers such as `h2c` are ignored. */
 export function createNodeServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-  timeouts: HttpTimeouts,
+  { timeouts, connections }: { readonly timeouts: HttpTimeouts; readonly connections: Connections },
 ): Server {
   const server = createServer(
     {
@@ -49,34 +54,38 @@ export function createNodeServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      limitBody(request, timeouts.requestMs);
+      if (connections.refuse(request, response)) return;
+      limitBody(request, timeouts);
       handler(request, response);
     },
   );
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    if (connections.refuse(request, response)) return;
+    awaitContinue(request, response);
+    limitBody(request, timeouts);
+    handler(request, response);
+  });
   server.setTimeout(timeouts.idleMs);
-  server.maxConnections = MOST_CONNECTIONS;
-  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+  connections.watch(server);
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    linger(request);
     const body = errorJson(new HttpError(417, "Expectation not supported"));
     response.writeHead(417, finalHeaders(body)).end(body);
   });
   return server;
 }
 
-const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+const watches = new WeakMap<IncomingMessage, () => void>();
 
-function limitBody(request: IncomingMessage, ms: number): void {
-  const { headers } = request;
-  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0) return;
-  const timer = setTimeout(() => {
-    if (request.complete) return;
+function limitBody(request: IncomingMessage, { requestMs, pace }: HttpTimeouts): void {
+  if (!announcesBody(request)) return;
+  const onLate = () =>
     answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
-  }, ms).unref();
-  bodyTimers.set(request, timer);
-  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
+  watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
 }
 
 /** Lets a body take as long as it takes. Whoever reads it sees to it that something comes. */
-export const unlimitBody = (request: IncomingMessage): void => clearTimeout(bodyTimers.get(request));
+export const unlimitBody = (request: IncomingMessage): void => watches.get(request)?.();
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request timed out"],
@@ -91,13 +100,5 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     return;
   }
   const [status, text] = CLIENT_ERRORS[error.code ?? ""] ?? [400, "Malformed request"];
-  const body = errorJson(new HttpError(status, text));
-  const lines = Object.entries(finalHeaders(body)).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
-}
-
-/** Headers of an answer after which the connection ends. */
-function finalHeaders(body: string): Record<string, string> {
-  const length = `${Buffer.byteLength(body)}`;
-  return { ...COMMON_HEADERS, "content-type": "application/json", "content-length": length, connection: "close" };
+  answerSocket(socket, new HttpError(status, text));
 }

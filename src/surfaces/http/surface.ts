@@ -2,13 +2,15 @@ import { METHODS, type Server } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
+import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { Admission } from "./admit.js";
 import { sendError } from "./answer.js";
+import { Connections } from "./connections.js";
 import { explain } from "./explain.js";
 import type { HttpHost } from "./host.js";
 import { malformedTarget } from "./http-error.js";
-import { InFlight } from "./in-flight.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./node-server.js";
+import { readBody } from "./read-body.js";
 import { mountEndpoints, unmapped } from "./routes.js";
 
 /** Where a surface is to listen: at a port, where `0` is any free one, or at a Unix socket. */
@@ -21,6 +23,8 @@ export interface HttpSurfaceOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   /** Most bytes of request bodies and answers held in memory at once. Default: eight of the largest requests, at least 256 MiB. */
   readonly maxInFlightBytes?: number;
+  /** Most connections at once; one too many is answered 503. Default: 1024. */
+  readonly maxConnections?: number;
 }
 
 /** Where a surface listens. */
@@ -51,6 +55,7 @@ class FastifySurface implements HttpSurface {
   readonly #options: HttpSurfaceOptions;
   readonly #timeouts: HttpTimeouts;
   readonly #servers: Server[] = [];
+  readonly #connections: Connections;
   readonly #sockets = new Set<Socket>();
   readonly #admission: Admission;
   readonly #app: FastifyInstance;
@@ -63,8 +68,10 @@ class FastifySurface implements HttpSurface {
       idleMs: Math.max(DEFAULT_TIMEOUTS.idleMs, host.limits.maxWaitMs + DEFAULT_TIMEOUTS.keepAliveMs),
       ...options.timeouts,
     };
-    const defaultBytes = Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * host.limits.maxRequestBytes);
-    this.#admission = new Admission(host, new InFlight(options.maxInFlightBytes ?? defaultBytes));
+    this.#connections = new Connections(options.maxConnections);
+    const { maxRequestBytes } = host.limits;
+    const maxBytes = options.maxInFlightBytes ?? Math.max(LEAST_IN_FLIGHT_BYTES, IN_FLIGHT_REQUESTS * maxRequestBytes);
+    this.#admission = new Admission(host, new MemoryBudget(maxBytes));
     this.#app = this.#build();
   }
 
@@ -108,13 +115,12 @@ class FastifySurface implements HttpSurface {
     const admission = this.#admission;
     const app = fastify({
       routerOptions: { ignoreTrailingSlash: true },
-      bodyLimit: host.limits.maxRequestBytes,
       exposeHeadRoutes: false,
       trustProxy: host.trustProxy,
       genReqId: () => host.requestId(),
       return503OnClosing: false,
       serverFactory: (handler) => {
-        const server = createNodeServer(handler, this.#timeouts);
+        const server = createNodeServer(handler, { timeouts: this.#timeouts, connections: this.#connections });
         this.#watch(server);
         this.#servers.push(server);
         return server;
@@ -129,8 +135,12 @@ class FastifySurface implements HttpSurface {
     }
     // Bodies are taken as they are; the endpoints parse them, each by its own rules.
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+    const limit = host.limits.maxRequestBytes;
+    app.addContentTypeParser("application/json", (request: FastifyRequest) =>
+      readBody(request, { limit, lease: request.getDecorator<MemoryLease>("lease") }),
+    );
     app.decorateRequest("caller", null);
+    app.decorateRequest("lease", null);
     admission.mount(app);
     app.setNotFoundHandler((request, reply) => sendError(reply, unmapped(request)));
     app.setErrorHandler((error, request, reply: FastifyReply) =>
@@ -148,7 +158,9 @@ class FastifySurface implements HttpSurface {
   }
 
   async #listenOnIpv6(port: number): Promise<void> {
-    const server = createNodeServer((request, response) => this.#app.routing(request, response), this.#timeouts);
+    const server = createNodeServer((request, response) => this.#app.routing(request, response), {
+      ...{ timeouts: this.#timeouts, connections: this.#connections },
+    });
     server.on("clientError", answerClientError);
     this.#watch(server);
     try {

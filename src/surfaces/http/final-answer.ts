@@ -1,0 +1,19 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { COMMON_HEADERS, errorJson } from "./answer.js";
+import type { HttpError } from "./http-error.js";
+
+/** Headers of an answer after which the connection ends. */
+export function finalHeaders(body: string): Record<string, string> {
+  const length = `${Buffer.byteLength(body)}`;
+  return { ...COMMON_HEADERS, "content-type": "application/json", "content-length": length, connection: "close" };
+}
+
+/** Answers on a connection as it is, and ends it. */
+export function answerSocket(socket: Socket, error: HttpError): void {
+  const body = errorJson(error);
+  const headers = Object.entries({ ...finalHeaders(body), ...error.headers });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status } = error;
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
+}
