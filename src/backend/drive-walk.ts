@@ -1,5 +1,6 @@
 import type { Access, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
+import { isPending } from "../core/io.js";
 import { deniedByPolicy } from "../core/texts.js";
 import type { DriveSnapshot } from "../drive/engine/engine.js";
 import { isReachableName } from "../path/grammar.js";
@@ -49,7 +50,8 @@ async function visitBelow(tree: DriveSnapshot, spot: Spot, walk: Walk): Promise<
     const isDenied = spot.isDenied || access.policy?.denies(below, found.name) === true;
     const visit = isDenied ? walk.visitDenied : walk.visit;
     const entry = entryOf(found, { isTop: segments.length === 0, sizes, depth: below.length + 1 });
-    const answer = visit?.(entry) ?? "skip";
+    const deciding = visit?.(entry) ?? "skip";
+    const answer = isPending(deciding) ? await deciding : deciding;
     if (answer === "stop") return "stop";
     const path = [...segments, found.name];
     const after =

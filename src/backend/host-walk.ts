@@ -105,7 +105,7 @@ class EntryWalk {
     const entry = yield* this.#describe(directory, name, below.length + 1);
     // Vanished, or of a kind that nobody knows: left out.
     if (entry === undefined) return "skip";
-    const step = visit(entry);
+    const step = yield* wait(visit(entry));
     if (step !== "read") return step === "enter" && entry.type !== "directory" ? "skip" : step;
     const { content } = this.#options;
     if (content === undefined || entry.type !== "file") return "skip";

@@ -61,7 +61,7 @@ function* visitBelow(directory: DirectoryNode, spot: WalkSpot, walk: NodeWalk): 
     const isDenied = spot.isDenied || access.policy?.denies(spot.below, name) === true;
     const visit = isDenied ? walk.visitDenied : walk.visit;
     const entry = walkEntry(name, node, { depth: spot.below.length + 1, sizes });
-    const answer = visit?.(entry) ?? "skip";
+    const answer = yield* wait(visit?.(entry) ?? "skip");
     if (answer === "stop") return "stop";
     if (node.type === "directory") {
       const inside = { below: [...spot.below, name], isDenied };

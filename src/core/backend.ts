@@ -79,7 +79,9 @@ export interface WalkEntry {
 }
 
 /** `read`: the content of a file is wanted, by {@link WalkOptions.content}. */
-export type Visit = (entry: WalkEntry) => "enter" | "skip" | "stop" | "read";
+export type WalkStep = "enter" | "skip" | "stop" | "read";
+/** The walk waits for it. */
+export type Visit = (entry: WalkEntry) => Awaitable<WalkStep>;
 
 /** The bytes of a file that a walk has met, or why there are none. They are the walk's own: look at them before answering. */
 export type WalkContent = Buffer | "too large" | "unreadable";

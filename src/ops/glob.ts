@@ -1,6 +1,7 @@
 import type { Rendering } from "../core/adapter.js";
-import type { Visit, WalkEntry } from "../core/backend.js";
+import type { Visit, WalkEntry, WalkStep } from "../core/backend.js";
 import type { Incomplete } from "../core/completeness.js";
+import type { Io } from "../core/io.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
 import { escapeText } from "../core/texts.js";
@@ -8,6 +9,7 @@ import type { GlobInput, GlobOutput } from "../schema/types.js";
 import { type Binding, type Resume, readCursor, refusedCursor, writeCursor } from "../search/cursor.js";
 import { compileGlobs, type Globs } from "../search/globs.js";
 import { compareVisits } from "../search/order.js";
+import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
 import { baseIsGit, baseOf, hintOf, ignoreRules, namesGit, patienceMs } from "./search.js";
 
@@ -24,21 +26,22 @@ export const glob: Operation<GlobInput, GlobOutput> = {
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(input, call) {
     const base = baseOf(input, call);
-    const patterns = await compileGlobs(input.pattern, "pattern");
-    const exclude = input.exclude === undefined ? undefined : await compileGlobs(input.exclude, "exclude");
+    const patterns = compileGlobs(input.pattern, "pattern");
+    const exclude = input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude");
     const binding = bindingOf(input, base);
     const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
     if (resume !== undefined && input.sort === "modified") throw refusedCursor();
     const ignore = await ignoreRules(input, { base, call });
-    const search = new GlobSearch(input, { base, patterns, exclude, resume });
-    const sieve = new Sieve({
+    const search: GlobSearch = new GlobSearch(input, { base, patterns, exclude, resume, pace: () => sieve.pace });
+    const sieve: Sieve = new Sieve({
       base: base.path.segments,
       patience: new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits)),
-      ...{ ignore, resume },
+      ...{ ignore: ignore?.rules, resume, scope: base.access.scope },
       entersGit: namesGit(input.pattern) || baseIsGit(base.path.segments),
       concerns: (path, isDirectory) => search.concerns(path, isDirectory),
     });
     const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
+    for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     await base.root.backend.walk(base.path, options, base.access);
     if (resume?.isLost === true) throw refusedCursor();
     return search.answer(sieve, binding);
@@ -62,6 +65,7 @@ interface GlobSearchParts {
   readonly patterns: Globs;
   readonly exclude: Globs | undefined;
   readonly resume: Resume | undefined;
+  readonly pace: () => Pace;
 }
 
 class GlobSearch {
@@ -81,34 +85,38 @@ class GlobSearch {
   }
 
   /** Whether an entry matches, or may hold what does. */
-  concerns(path: readonly string[], isDirectory: boolean): boolean {
+  *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
     const below = path.slice(this.#depth);
-    if (this.#isExcluded(below, isDirectory)) return false;
+    if (yield* this.#isExcluded(below, isDirectory)) return false;
     const { patterns } = this.#parts;
     if (isDirectory && patterns.reaches(below)) return true;
-    return this.#wants(isDirectory ? "directory" : "file") && patterns.matches(below.join("/"), isDirectory);
+    if (!this.#wants(isDirectory ? "directory" : "file")) return false;
+    return yield* patterns.test(below.join("/"), isDirectory, this.#parts.pace());
   }
 
   visitor(sieve: Sieve): Visit {
-    return (entry) => {
-      const sifted = sieve.look(entry);
-      if (sifted.kind === "stop") return "stop";
-      if (sifted.kind === "out") return "skip";
-      const { path } = sifted;
-      const below = path.slice(this.#depth);
-      const isDirectory = entry.type === "directory";
-      if (this.#isExcluded(below, isDirectory)) return "skip";
-      const isNew = sifted.kind === "in" && !sifted.isLast;
-      if (isNew) this.#take(entry, path, sieve);
-      return isDirectory && this.#parts.patterns.reaches(below) ? "enter" : "skip";
-    };
+    return (entry) => sieve.decide(this.#visit(entry, sieve));
   }
 
-  #take(entry: WalkEntry, path: readonly string[], sieve: Sieve): void {
+  *#visit(entry: WalkEntry, sieve: Sieve): Io<WalkStep> {
+    const sifted = yield* sieve.look(entry);
+    if (sifted.kind === "stop") return "stop";
+    if (sifted.kind === "out") return "skip";
+    const { path } = sifted;
+    const below = path.slice(this.#depth);
+    const isDirectory = entry.type === "directory";
+    if (yield* this.#isExcluded(below, isDirectory)) return "skip";
+    const isNew = sifted.kind === "in" && !sifted.isLast;
+    if (isNew) yield* this.#take(entry, path, sieve);
+    return isDirectory && this.#parts.patterns.reaches(below) ? "enter" : "skip";
+  }
+
+  *#take(entry: WalkEntry, path: readonly string[], sieve: Sieve): Io<void> {
     const isDirectory = entry.type === "directory";
     const isWanted = this.#wants(entry.type);
     if (!isWanted && entry.type !== "symlink") return;
-    if (!this.#parts.patterns.matches(path.slice(this.#depth).join("/"), isDirectory)) return;
+    const below = path.slice(this.#depth).join("/");
+    if (!(yield* this.#parts.patterns.test(below, isDirectory, sieve.pace))) return;
     // What a link leads to is not told: it may be what was looked for.
     if (!isWanted) {
       sieve.hidden.add("symlinks");
@@ -126,8 +134,9 @@ class GlobSearch {
     return wanted === "any" || wanted === type;
   }
 
-  #isExcluded(below: readonly string[], isDirectory: boolean): boolean {
-    return this.#parts.exclude?.matches(below.join("/"), isDirectory) === true;
+  *#isExcluded(below: readonly string[], isDirectory: boolean): Io<boolean> {
+    const { exclude, pace } = this.#parts;
+    return exclude !== undefined && (yield* exclude.test(below.join("/"), isDirectory, pace()));
   }
 
   answer(sieve: Sieve, binding: Binding): GlobOutput {

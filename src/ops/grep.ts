@@ -1,5 +1,6 @@
-import type { ReadRange, Visit, WalkContent, WalkEntry } from "../core/backend.js";
+import type { ReadRange, Visit, WalkContent, WalkEntry, WalkStep } from "../core/backend.js";
 import { FileAdapterError } from "../core/errors.js";
+import type { Io } from "../core/io.js";
 import type { Operation, PathCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
 import type { LineScanner } from "../core/scan.js";
@@ -9,6 +10,7 @@ import { invalidPattern, notSupportedHere } from "../core/texts.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { type Binding, type Resume, readCursor, refusedCursor } from "../search/cursor.js";
 import { compileGlobs, type Globs } from "../search/globs.js";
+import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
 import { GrepAnswer } from "./grep-answer.js";
 import { FileScans } from "./grep-scans.js";
@@ -36,20 +38,22 @@ export const grep: Operation<GrepInput, GrepOutput> = {
     if (scanners === undefined) throw notSupportedHere("search");
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
     const terms = call.terms?.search;
-    const files = new WantedFiles(base, {
+    const files: WantedFiles = new WantedFiles(base, {
+      pace: () => sieve.pace,
       wants: terms?.wants,
-      glob: input.glob === undefined ? undefined : await compileGlobs(input.glob, "glob"),
-      exclude: input.exclude === undefined ? undefined : await compileGlobs(input.exclude, "exclude"),
+      glob: input.glob === undefined ? undefined : compileGlobs(input.glob, "glob"),
+      exclude: input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude"),
     });
     const binding = bindingOf(input, base);
     const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
-    const sieve = new Sieve({
+    const ignore = await ignoreRules(input, { base, call });
+    const sieve: Sieve = new Sieve({
       base: base.path.segments,
-      ...{ patience, resume },
-      ignore: await ignoreRules(input, { base, call }),
+      ...{ patience, resume, scope: base.access.scope, ignore: ignore?.rules },
       entersGit: namesGit(input.glob) || baseIsGit(base.path.segments),
       concerns: (path, isDirectory) => files.concerns(path, isDirectory),
     });
+    for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     const { pattern, literal = false, ignoreCase = false } = input;
     const answer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
     const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
@@ -118,12 +122,12 @@ async function search(search: Search): Promise<void> {
   if (found?.type === "file") return searchFile(search);
   const maxBytes = input.maxFileBytes ?? USUAL_FILE_BYTES;
   let current = { path: path.segments, afterLine: 0 };
-  const visit: Visit = (entry) => {
-    const sifted = sieve.look(entry);
+  function* step(entry: WalkEntry): Io<WalkStep> {
+    const sifted = yield* sieve.look(entry);
     if (sifted.kind === "stop") return "stop";
     if (sifted.kind === "out") return "skip";
     const isLast = sifted.kind === "in" && sifted.isLast;
-    const step = files.stepFor(entry, sifted.path);
+    const step = yield* files.stepFor(entry, sifted.path);
     if (step === "link") {
       if (sifted.kind === "in" && !isLast) sieve.hidden.add("symlinks");
       return "skip";
@@ -134,7 +138,8 @@ async function search(search: Search): Promise<void> {
     if (sifted.kind === "done" || (isLast && afterLine === 0)) return "skip";
     current = { path: sifted.path, afterLine };
     return "read";
-  };
+  }
+  const visit: Visit = (entry) => sieve.decide(step(entry));
   const take = (_entry: WalkEntry, content: WalkContent) => scans.take(current, content);
   const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
   await root.backend.walk(path, options, access);
@@ -158,6 +163,7 @@ interface Wishes {
   readonly glob: Globs | undefined;
   readonly exclude: Globs | undefined;
   readonly wants: SearchTerms["wants"] | undefined;
+  readonly pace: () => Pace;
 }
 
 /** Which files are looked into. */
@@ -171,11 +177,12 @@ class WantedFiles {
   }
 
   /** Whether an entry is looked into, or what is in it may be. */
-  concerns(path: readonly string[], isDirectory: boolean): boolean {
-    const { glob, exclude } = this.#wishes;
+  *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
+    const { glob, exclude, pace } = this.#wishes;
     const below = path.slice(this.#depth);
-    if (exclude?.matches(below.join("/"), isDirectory) === true) return false;
-    return glob === undefined || (isDirectory ? glob.reaches(below) : glob.matches(below.join("/"), false));
+    if (exclude !== undefined && (yield* exclude.test(below.join("/"), isDirectory, pace()))) return false;
+    if (glob === undefined) return true;
+    return isDirectory ? glob.reaches(below) : yield* glob.test(below.join("/"), false, pace());
   }
 
   /** Whether a profile wants a file. @param path below the root */
@@ -183,8 +190,8 @@ class WantedFiles {
     return this.#wishes.wants?.(path) !== false;
   }
 
-  stepFor({ type }: WalkEntry, path: readonly string[]): "enter" | "skip" | "read" | "link" {
-    if (type === "other" || !this.concerns(path, type === "directory")) return "skip";
+  *stepFor({ type }: WalkEntry, path: readonly string[]): Io<"enter" | "skip" | "read" | "link"> {
+    if (type === "other" || !(yield* this.concerns(path, type === "directory"))) return "skip";
     if (type !== "file") return type === "directory" ? "enter" : "link";
     return this.takes(path) ? "read" : "skip";
   }

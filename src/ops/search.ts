@@ -1,8 +1,11 @@
+import type { WalkContent } from "../core/backend.js";
 import type { Completeness, Incomplete } from "../core/completeness.js";
+import { runIo } from "../core/io.js";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.js";
 import type { PathCall, PlacesCall } from "../core/operation.js";
-import { createIgnoreRules, type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../search/ignore-rules.js";
+import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../search/ignore-rules.js";
 import { isWithin } from "../search/order.js";
+import { Pace } from "../search/pace.js";
 
 /** Longest time a caller may ask for. */
 const MOST_PATIENCE_MS = 60_000;
@@ -19,33 +22,36 @@ export const baseOf = (input: { root: string; path?: string }, call: PlacesCall)
 
 /**
  * The rules of the directories above a search, as far as the caller may read them: what nobody may read must not be
- * told by what it hides. @returns `undefined` when nothing is to be ignored
+ * told by what it hides. @returns `undefined` when nothing is to be ignored; `unread`: files that are not read to their end
  */
 export async function ignoreRules(
   input: { root: string; ignore?: "gitignore" | "none" },
   { base, call }: { base: PathCall; call: PlacesCall },
-): Promise<IgnoreRules | undefined> {
+): Promise<{ rules: IgnoreRules; unread: number } | undefined> {
   if (input.ignore === "none") return undefined;
-  const rules = await createIgnoreRules();
+  const rules = new IgnoreRules();
+  let unread = 0;
   const { segments } = base.path;
   for (let depth = 0; depth < segments.length; depth++) {
     const directory = segments.slice(0, depth);
-    const contents: (Buffer | undefined)[] = [];
+    const contents: (WalkContent | undefined)[] = [];
     for (const name of RULE_FILES) contents.push(await readRules([...directory, name].join("/"), input.root, call));
-    rules.enter(directory, contents);
+    unread += rules.enter(directory, contents);
   }
-  rules.admit(segments);
-  return rules;
+  const { scope } = base.access;
+  await runIo(rules.admit(segments, new Pace(scope, () => false)), scope);
+  return { rules, unread };
 }
 
 /** `undefined`: there are none that count. */
-async function readRules(path: string, root: string, call: PlacesCall): Promise<Buffer | undefined> {
+async function readRules(path: string, root: string, call: PlacesCall): Promise<WalkContent | undefined> {
   try {
     const place = call.at({ root, path, abilities: ["crud/read"], changes: false });
     const { backend } = place.root;
     const found = await backend.stat(place.path, place.access);
     // As in the walk below: a link is no rule file.
-    if (found?.type !== "file" || found.symlink || found.size > MAX_RULE_BYTES) return undefined;
+    if (found?.type !== "file" || found.symlink) return undefined;
+    if (found.size > MAX_RULE_BYTES) return "too large";
     const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: MAX_RULE_BYTES }), place.access);
     return Buffer.from(bytes);
   } catch {
@@ -79,7 +85,7 @@ export function hintOf(
 const SHOWN: Readonly<Record<string, string>> = {
   policy: "denied by policy",
   symlinks: "links, which are not followed",
-  unreadable: "unreadable",
+  unreadable: "unreadable folders, or ignore files over their limits",
   tooLarge: "too large; pass maxFileBytes",
   binary: "binary",
 };

@@ -1,5 +1,6 @@
-import picomatch from "picomatch";
 import type { DenyPolicy } from "../core/deny-policy.js";
+import { compileGlob, type GlobMatcher } from "./glob-match.js";
+import { GlobFault, readGlobNodes } from "./glob-reader.js";
 
 /** Short for what usually holds keys and passwords; those with a directory are meant at any depth. */
 const SECRETS: readonly string[] = [
@@ -20,41 +21,58 @@ export interface DenyOptions {
  */
 export function compileDeny(patterns: readonly string[], { foldsCase }: DenyOptions): DenyPolicy {
   const fold = foldsCase ? foldName : (name: string) => name;
-  const names: RegExp[] = [];
-  const paths: RegExp[] = [];
+  const names: GlobMatcher[] = [];
+  const paths: GlobMatcher[] = [];
   for (const pattern of patterns.flatMap((one) => (one === "@secrets" ? SECRETS : [one]))) {
     // As in ignore files, a slash at the end only says that a directory is meant.
     const plain = pattern.replace(/\/+$/, "");
     const rooted = plain.replace(/^(?:\.?\/)+/, "");
-    (plain.includes("/") ? paths : names).push(expressionOf(fold(rooted), pattern));
+    (plain.includes("/") ? paths : names).push(matcherOf(fold(rooted), pattern));
   }
-  const isName = anyOf(names);
-  const isPath = anyOf(paths);
-  const deniesEntry = (directory: readonly string[], name: string): boolean =>
-    isName?.test(fold(name)) === true || isPath?.test(fold([...directory, name].join("/"))) === true;
+  const deniesName = (name: string): boolean => names.some((glob) => glob.matches(fold(name)));
   return {
-    deniesEntry,
-    denies: (segments) => segments.some((name, index) => deniesEntry(segments.slice(0, index), name)),
+    deniesEntry: (directory, name) => {
+      if (deniesName(name)) return true;
+      if (paths.length === 0) return false;
+      const path = fold([...directory, name].join("/"));
+      return paths.some((glob) => glob.matches(path));
+    },
+    denies: (segments) => {
+      if (segments.some(deniesName)) return true;
+      if (paths.length === 0 || segments.length === 0) return false;
+      const path = fold(segments.join("/"));
+      return paths.some((glob) => glob.covers(path));
+    },
   };
 }
 
-function expressionOf(glob: string, pattern: string): RegExp {
+function matcherOf(glob: string, pattern: string): GlobMatcher {
   if (pattern.startsWith("!")) throw new Error("it cannot begin with '!'");
   if (glob === "" || pattern.startsWith("@secrets")) throw new Error("nothing can have that name");
   if (glob.split("/").some((part) => part === "" || part === "." || part === "..")) {
     throw new Error("it cannot hold '//', '.' or '..' as a part");
   }
-  const options = { dot: true, posix: true, nonegate: true, windows: false, strictBrackets: true, debug: true };
+  if (isAmbiguous(glob)) {
+    throw new Error("put a backslash before '\"', before '+' behind a bracket, and before '|' outside of brackets");
+  }
   try {
-    // Any character can stand in a name, line separators too.
-    return picomatch.makeRe(glob, { ...options, flags: "s" });
-  } catch {
-    throw new Error("a bracket, brace or range in it does not fit");
+    return compileGlob(readGlobNodes(glob, { negation: true, groups: true }));
+  } catch (error) {
+    if (error instanceof GlobFault) throw new Error("a bracket, brace or range in it does not fit");
+    throw error;
   }
 }
 
-const anyOf = (expressions: readonly RegExp[]): RegExp | undefined =>
-  expressions.length === 0 ? undefined : new RegExp(expressions.map(({ source }) => `(?:${source})`).join("|"), "s");
+/** Some programs read these as parts of a regular expression: refused, lest a name be open that was meant to be denied. */
+function isAmbiguous(glob: string): boolean {
+  let bare = glob.replace(/\\./gs, "");
+  if (/"|[\])}]\+/.test(bare)) return true;
+  for (let before = ""; before !== bare; ) {
+    before = bare;
+    bare = bare.replace(/\([^()]*\)/g, "");
+  }
+  return bare.includes("|");
+}
 
 /** Folds at least as much as any file system: what it keeps apart, they do. */
 const foldName = (name: string): string => name.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");

@@ -1,5 +1,8 @@
+import type { Io } from "../core/io.js";
 import { invalidInput, invalidPattern } from "../core/texts.js";
+import { compileGlob, type GlobMatcher } from "../path/glob-match.js";
 import { type GlobPattern, readGlob } from "./glob-pattern.js";
+import type { Pace } from "./pace.js";
 
 const MOST_PATTERNS = 20;
 const MOST_CHARS = 1000;
@@ -7,9 +10,7 @@ const MOST_CHARS = 1000;
 /** By far the most common ones: the end of a name, wherever the file is. */
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
 
-interface Compiled extends GlobPattern {
-  test(path: string): boolean;
-}
+interface Compiled extends Omit<GlobPattern, "nodes">, Pick<GlobMatcher, "matches" | "weight"> {}
 
 /** What some globs together match. Time is linear in the path, whatever the patterns. */
 export class Globs {
@@ -21,7 +22,16 @@ export class Globs {
 
   /** @param path below the base, without a trailing slash */
   matches(path: string, isDirectory: boolean): boolean {
-    return this.#all.some((glob) => (isDirectory || !glob.onlyDirectories) && glob.test(path));
+    return this.#all.some((glob) => (isDirectory || !glob.onlyDirectories) && glob.matches(path));
+  }
+
+  /** As {@link matches}; what takes long lets others run. @throws TimeIsUp */
+  *test(path: string, isDirectory: boolean, pace: Pace): Io<boolean> {
+    for (const glob of this.#all) {
+      if (pace.takes(glob.weight * path.length)) yield* pace.rest();
+      if ((isDirectory || !glob.onlyDirectories) && glob.matches(path)) return true;
+    }
+    return false;
   }
 
   /** Whether something below the directory can match. @param segments below the base */
@@ -34,7 +44,7 @@ export class Globs {
 }
 
 /** @param field of the input, for errors @throws INVALID_PATTERN, INVALID_INPUT */
-export async function compileGlobs(patterns: string | readonly string[], field: string): Promise<Globs> {
+export function compileGlobs(patterns: string | readonly string[], field: string): Globs {
   const all = typeof patterns === "string" ? [patterns] : patterns;
   if (all.length === 0 || all.length > MOST_PATTERNS) {
     throw invalidInput(
@@ -43,21 +53,16 @@ export async function compileGlobs(patterns: string | readonly string[], field: 
       `1..${MOST_PATTERNS} patterns`,
     );
   }
-  const { RE2JS } = await import("re2js");
   return new Globs(
     all.map((pattern): Compiled => {
       if (pattern.length > MOST_CHARS) {
         throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
       }
-      const glob = readGlob(pattern);
+      const { nodes, ...glob } = readGlob(pattern);
       const ending = ENDING.exec(pattern)?.[1];
-      if (ending !== undefined) return { ...glob, test: (path) => path.endsWith(ending) };
-      try {
-        const re = RE2JS.compile(glob.expression, RE2JS.DOTALL);
-        return { ...glob, test: (path) => re.testExact(path) };
-      } catch {
-        throw invalidPattern(pattern, "a class or range in it is not valid");
-      }
+      if (ending !== undefined) return { ...glob, weight: 0, matches: (path) => path.endsWith(ending) };
+      const { weight, matches } = compileGlob(nodes);
+      return { ...glob, weight, matches };
     }),
   );
 }

@@ -1,8 +1,10 @@
-import type { WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
+import type { WalkEntry, WalkOptions, WalkStep } from "../core/backend.js";
 import type { HiddenKind, Incomplete } from "../core/completeness.js";
+import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { CallScope } from "../core/scope.js";
 import type { Resume } from "./cursor.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
+import { Pace, TimeIsUp } from "./pace.js";
 
 /** Most entries that one walk looks at. */
 export const MOST_VISITED = 200_000;
@@ -59,27 +61,34 @@ export interface SieveOptions {
   /** Segments of the start directory below the root. */
   readonly base: readonly string[];
   readonly patience: Patience;
+  readonly scope: CallScope;
   /** Absent: nothing is ignored. */
   readonly ignore: IgnoreRules | undefined;
   readonly entersGit: boolean;
   readonly resume: Resume | undefined;
   /** Whether an ignored or denied entry would have been an answer, or may hold one. */
-  readonly concerns: (path: readonly string[], isDirectory: boolean) => boolean;
+  readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;
 }
 
 /** Decides on every entry that a walk meets what all searches decide alike, and counts what they leave out. */
 export class Sieve {
   readonly hidden = new HiddenCount();
+  /** For all matching of names. */
+  readonly pace: Pace;
   readonly #options: SieveOptions;
   readonly #names: string[];
   #visited = 0;
   #stopped: Incomplete | undefined;
   /** The last entry that was looked at, and all before it. */
   #reached: readonly string[] = [];
+  /** As it was before the entry at hand. */
+  #reachedBefore: readonly string[] = [];
 
   constructor(options: SieveOptions) {
     this.#options = options;
     this.#names = [...options.base];
+    // Each call gets ahead by one entry at least.
+    this.pace = new Pace(options.scope, () => this.#visited > 1 && options.patience.isOver);
   }
 
   /** Why the walk was ended early. */
@@ -95,19 +104,35 @@ export class Sieve {
   rules(): Pick<WalkOptions, "rules" | "unreadable" | "visitDenied"> {
     const { ignore, base } = this.#options;
     const unreadable = () => this.hidden.add("unreadable");
-    const visitDenied = (entry: WalkEntry) => this.deny(entry);
+    const visitDenied = (entry: WalkEntry) => this.decide(this.#deny(entry));
     if (ignore === undefined) return { unreadable, visitDenied };
-    const found = (depth: number, contents: readonly (WalkContent | undefined)[]) =>
-      ignore.enter(
-        this.#names.slice(0, base.length + depth),
-        contents.map((content) => (Buffer.isBuffer(content) ? content : undefined)),
-      );
+    const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) => {
+      const unread = ignore.enter(this.#names.slice(0, base.length + depth), contents);
+      for (let count = 0; count < unread; count++) unreadable();
+    };
     return { unreadable, visitDenied, rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
   }
 
+  /** Runs what decides on an entry. When time is up in the middle of it, the entry has not been looked at. */
+  decide(deciding: Io<WalkStep>): Awaitable<WalkStep> {
+    return runIo(this.#inTime(deciding));
+  }
+
+  *#inTime(deciding: Io<WalkStep>): Io<WalkStep> {
+    try {
+      return yield* deciding;
+    } catch (error) {
+      if (!(error instanceof TimeIsUp)) throw error;
+      this.#reached = this.#reachedBefore;
+      this.stop("timeout");
+      return "stop";
+    }
+  }
+
   /** To be asked of each entry, in the order of the walk. */
-  look(entry: WalkEntry): Sifted {
+  *look(entry: WalkEntry): Io<Sifted> {
     const { patience, resume } = this.#options;
+    this.#reachedBefore = this.#reached;
     this.#trail(entry);
     // Each call gets ahead by one entry at least.
     if (this.#visited > 0 && patience.isOver) return this.stop("timeout");
@@ -119,12 +144,12 @@ export class Sieve {
       this.#visited++;
       this.#reached = path;
     }
-    if (this.#isOut(entry, path, standing === "after")) return OUT;
+    if (yield* this.#isOut(entry, path, standing === "after")) return OUT;
     return standing === "above" ? { kind: "done", path } : { kind: "in", path, isLast: standing === "last" };
   }
 
-  /** To be asked of each entry that the policy denies; what is below a denied directory is not looked at. */
-  deny(entry: WalkEntry): "skip" | "stop" {
+  /** Of each entry that the policy denies; what is below a denied directory is not looked at. */
+  *#deny(entry: WalkEntry): Io<"skip" | "stop"> {
     const { patience, resume, concerns } = this.#options;
     this.#trail(entry);
     if (this.#visited > 0 && patience.isOver) {
@@ -132,8 +157,9 @@ export class Sieve {
       return "stop";
     }
     const path = [...this.#names];
+    this.#reachedBefore = this.#reached;
     const isNew = (resume?.standing(path) ?? "after") === "after";
-    if (isNew && concerns(path, entry.type === "directory")) this.hidden.add("policy");
+    if (isNew && (yield* concerns(path, entry.type === "directory"))) this.hidden.add("policy");
     return "skip";
   }
 
@@ -147,14 +173,14 @@ export class Sieve {
     this.#names.push(name);
   }
 
-  #isOut(entry: WalkEntry, path: readonly string[], counts: boolean): boolean {
+  *#isOut(entry: WalkEntry, path: readonly string[], counts: boolean): Io<boolean> {
     const { ignore, entersGit, concerns } = this.#options;
     if (entry.name === ".git" && !entersGit) return true;
     const isDirectory = entry.type === "directory";
-    const isIgnored = ignore?.ignores(path, isDirectory) === true;
+    const isIgnored = ignore !== undefined && (yield* ignore.ignores(path, isDirectory, this.pace));
     const kind = isIgnored ? "gitignored" : entry.unreachable === true ? "unreadable" : undefined;
     if (kind === undefined) return false;
-    if (counts && concerns(path, isDirectory)) this.hidden.add(kind);
+    if (counts && (yield* concerns(path, isDirectory))) this.hidden.add(kind);
     return true;
   }
 }

@@ -165,7 +165,17 @@ describe("rules of what to ignore", () => {
     symlinkSync("../rules", join(ground.dir, "b/.gitignore"));
     ground.put("c/.gitignore", `y\n#${" ".repeat(300_000)}`);
     put("c/y");
-    expect(await pathsOf({ pattern: "**/{a.log,x,y}" })).toEqual(["a.log", "b/x", "c/y"]);
+    const found = await glob({ pattern: "**/{a.log,x,y}" });
+    expect(found.paths).toEqual(["a.log", "b/x", "c/y"]);
+    expect(found).toMatchObject({ complete: true, hidden: { unreadable: 1 } });
+    expect(found.hint).toBe("Left out: 1 unreadable folders, or ignore files over their limits");
+    expect((await glob({ pattern: "**/*", path: "c" })).hidden).toEqual({ unreadable: 1 });
+    ground.put("c/.gitignore", `${"x\n".repeat(10_000)}y`);
+    expect(await glob({ pattern: "**/y" })).toMatchObject({ paths: ["c/y"], hidden: { unreadable: 1 } });
+    expect(await glob({ pattern: "y", path: "c" })).toMatchObject({ paths: ["y"].map((name) => `c/${name}`) });
+    // Of a search below, what stands above is read by the same rules.
+    ground.mkdir("c/d");
+    expect((await glob({ pattern: "*", path: "c/d" })).hidden).toEqual({ unreadable: 1 });
   });
 
   test("above the path apply too, unless they ignore the path itself", async () => {
@@ -177,9 +187,32 @@ describe("rules of what to ignore", () => {
 
   test("cannot make a search slow", async () => {
     ground.put(".gitignore", `${"*a".repeat(60)}b\n*.log\n`);
-    put("a".repeat(200), "x.log");
+    put("a".repeat(200), `${"a".repeat(200)}b`, "x.log");
     expect(await pathsOf({ pattern: "a*" })).toEqual(["a".repeat(200)]);
     expect(await pathsOf({ pattern: "*.log" })).toEqual([]);
+  });
+
+  test("give way within one name, and end with the time of the search; the next page goes on at that name", async () => {
+    const lines = Array.from({ length: 8000 }, (_, index) => `${"a*".repeat(10)}${index}`);
+    ground.put(".gitignore", lines.join("\n"));
+    const names = Array.from({ length: 6 }, (_, index) => `${"a".repeat(240)}${index}.x`);
+    put(...names);
+    const run = { turns: 0, over: false };
+    const turn = (): void => {
+      run.turns++;
+      if (!run.over) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const pages: GlobOutput[] = [await glob({ pattern: "a*", timeoutMs: 1 })];
+    for (let cursor = pages[0]?.nextCursor; cursor !== undefined; cursor = pages.at(-1)?.nextCursor) {
+      pages.push(await glob({ pattern: "a*", timeoutMs: 1, cursor }));
+    }
+    run.over = true;
+    expect(pages.flatMap(({ paths }) => paths)).toEqual(names);
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.slice(0, -1).every(({ timedOut, reason }) => timedOut && reason === "timeout")).toBe(true);
+    // More often than once a name and page.
+    expect(run.turns).toBeGreaterThan(2 * names.length);
   });
 
   test("never show .git, unless it is asked for", async () => {

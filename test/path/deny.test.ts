@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import picomatch from "picomatch";
 import { compileDeny } from "../../src/path/deny.js";
 
 const denies = (patterns: string | readonly string[], path: string, foldsCase = false): boolean =>
@@ -88,6 +89,56 @@ describe("a deny pattern", () => {
     ["a\\", "a bracket, brace or range in it does not fit"],
   ])("%j is none: %s", (pattern, reason) => {
     expect(() => compileDeny([pattern], { foldsCase: false })).toThrow(reason);
+  });
+
+  test.each(['"a"', "[0-9]+", "(a)+", "a|b", "@(a|b)|c"])("%j could be read in two ways, so it is none", (pattern) => {
+    expect(() => compileDeny([pattern], { foldsCase: false })).toThrow("put a backslash before");
+  });
+
+  test.each([
+    ["a\\|b", "a|b"],
+    ["[0-9]\\+", "1+"],
+    ["@(a|@(b|c))", "c"],
+    ["docs/!(*.md)", "docs/key"],
+    ["+(ab|c)", "abcab"],
+    ["(app)", "app"],
+    ["{a..c}/{8..10}", "b/9"],
+    ["{a/b,c}/d", "a/b/d/e"],
+    ["**/{a,b/**}", "x/b/y"],
+  ])("%j denies %j", (pattern, path) => expect(denies(pattern, path)).toBe(true));
+
+  test.each([
+    ["docs/!(*.md)", "docs/a.md"],
+    ["+(ab|c)", "aab"],
+    ["{8..10}", "08"],
+    ["**/{a,b/**}", "x/c/y"],
+  ])("%j leaves %j alone", (pattern, path) => expect(denies(pattern, path)).toBe(false));
+
+  test("means what it means to picomatch", () => {
+    const unit = fc.constantFrom("a", "b", ".", "A");
+    const name = fc.string({ unit, minLength: 1, maxLength: 3 }).filter((text) => text !== "." && text !== "..");
+    const special = fc.constantFrom("*", "?", "a*", "*b", "**", "[ab]", "[^a]", "{a,b}", "*.{a,b}", "@(a|b)", "+(a|b)");
+    const pattern = fc.array(fc.oneof(name, special), { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+    fc.assert(
+      fc.property(pattern, fc.array(name, { minLength: 1, maxLength: 4 }), (glob, path) => {
+        // Only behind plain names does picomatch let `/**` at the end stand for nothing.
+        fc.pre(!(glob.endsWith("/**") && denies(glob.slice(0, -3), path.join("/"))));
+        const expression = picomatch.makeRe(glob, { dot: true, posix: true, windows: false });
+        const covers = path.some((one, at) => {
+          return expression.test(glob.includes("/") ? path.slice(0, at + 1).join("/") : one);
+        });
+        expect(denies(glob, path.join("/"))).toBe(covers);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test("takes linear time, however many stars it has", () => {
+    const stars = compileDeny([`${"*a".repeat(60)}b`, "*(a|aa|*(a*))c"], { foldsCase: false });
+    expect(stars.deniesEntry([], "a".repeat(250))).toBe(false);
+    const deep = compileDeny([`${"**/a/".repeat(40)}b`], { foldsCase: false });
+    expect(deep.denies(Array.from({ length: 500 }, () => "a"))).toBe(false);
+    expect(deep.denies([...Array.from({ length: 500 }, () => "a"), "b", "c"])).toBe(true);
   });
 
   test("covers everything below what it covers, however many patterns there are", () => {

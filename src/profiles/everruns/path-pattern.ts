@@ -20,7 +20,7 @@ export async function pathMatcher(pattern: string, prefix: string): Promise<Path
   const bare = inside.replace(/^\/+/, "");
   const glob = inside.includes("/") ? bare : `**/${bare}`;
   try {
-    const globs = await compileGlobs(glob, "path_pattern");
+    const globs = compileGlobs(glob, "path_pattern");
     return (path) => globs.matches(path, false);
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
