@@ -20,6 +20,9 @@ export interface AuditFile extends AuditSink {
   close(): Promise<void>;
 }
 
+/** So that no inode number is rounded. */
+const EXACT = { bigint: true } as const;
+
 const DEFAULTS = { maxBytes: 67_108_864, keep: 5, maxWaitingBytes: 16_777_216, retryMs: 1000 } as const;
 
 /** So much is handed to the system at once. */
@@ -205,8 +208,9 @@ class RotatingFile implements AuditFile {
 
   /** Whether the name stands for the file that is open; another process may have renamed that. */
   async #isStillNamed(): Promise<boolean> {
-    const [own, named] = await Promise.all([this.#handle.stat(), lstat(this.#settings.name).catch(() => undefined)]);
-    return named !== undefined && named.ino === own.ino && named.dev === own.dev;
+    const named = lstat(this.#settings.name, EXACT).catch(() => undefined);
+    const [own, now] = await Promise.all([this.#handle.stat(EXACT), named]);
+    return now !== undefined && now.ino === own.ino && now.dev === own.dev;
   }
 
   #drop(): void {

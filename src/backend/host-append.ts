@@ -137,8 +137,7 @@ function* takeBack(change: Change, fd: number, name: string): Io<void> {
   const now = yield* jail.handles.pin(walk.directory, name);
   if (now === undefined) return;
   try {
-    const same = now.stat.ino === made.ino && now.stat.dev === made.dev;
-    if (same && made.size === 0) yield* jail.sys.unlink(below(walk.directory, name));
+    if (identity(now) === made.identity && made.size === 0) yield* jail.sys.unlink(below(walk.directory, name));
   } finally {
     release(now);
   }

@@ -2,7 +2,7 @@ import type { Access } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { Mask } from "../core/sandbox.js";
 import { deniedByPolicy } from "../core/texts.js";
-import { eachPiece, examine, type Name, nameOf, typeOf } from "../jail/directory.js";
+import { eachPiece, examine, type Name, nameOf } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { errnoOf } from "../jail/sys.js";
@@ -89,7 +89,7 @@ class MaskSearch {
     const isDenied = this.#access.policy?.denies(frame.below, name.name) === true;
     const isHidden = isDenied || isReservedName(name.name, isTop, this.#jail.foldsCase);
     const stat = name.type === undefined ? yield* examine(this.#jail.sys, frame.directory, name) : undefined;
-    const type = name.type ?? (stat && typeOf(stat));
+    const type = name.type ?? stat?.type;
     if (type === undefined || type === "symlink") return undefined;
     if (isHidden) {
       if (isDenied && ++this.#denied > MOST_DENIED) throw this.#refused();
@@ -103,7 +103,7 @@ class MaskSearch {
     }
     const child = yield* this.#jail.handles.enter(frame.directory, name.raw);
     if (typeof child === "string") return undefined;
-    if (this.#jail.crossDevice || child.stat.dev === this.#jail.top.stat.dev) return child;
+    if (this.#jail.crossDevice || child.stat.device === this.#jail.top.stat.device) return child;
     release(child);
     // What no file operation enters, commands do not either.
     this.#mask(frame, name, "directory");

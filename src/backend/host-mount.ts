@@ -1,4 +1,3 @@
-import type { Stats } from "node:fs";
 import type { Access } from "../core/backend.js";
 import { type Io, isPending, runIo } from "../core/io.js";
 import type { MountedDirectory, MountOptions } from "../core/mount.js";
@@ -8,6 +7,7 @@ import { eachPiece, examine, rawName } from "../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import type { StagedFile } from "../jail/staging.js";
+import type { Stat } from "../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../jail/sys.js";
 import type { Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
@@ -152,7 +152,7 @@ function* lend({ jail, rules }: Mounting, { user }: MountOptions): Io<void> {
 /** Takes set-user-id and set-group-id off files that have changed since. */
 function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {
   const { sys, handles } = jail;
-  const isMeant = (stat: Stats): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.ctimeMs >= since;
+  const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
   yield* eachBelow(jail, top, function* (directory, name, stat) {
     if (!isMeant(stat)) return;
     const file = yield* handles.pin(directory, name);
@@ -167,7 +167,7 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
 
 const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-type Work = (directory: Pinned, name: string | Buffer, stat: Stats) => Io<void>;
+type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
 
 /** Looks at everything below a directory, whatever its name; what cannot be reached is left out. */
 function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<void> {
@@ -187,7 +187,7 @@ function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<void> {
       yield* work(frame.directory, name, stat);
       const child = stat.isDirectory() ? yield* quietly(jail.handles.enter(frame.directory, name)) : undefined;
       if (child === undefined || typeof child === "string") continue;
-      if (child.stat.dev !== top.stat.dev) release(child);
+      if (child.stat.device !== top.stat.device) release(child);
       else frames.push({ directory: child, names: yield* namesIn(jail, child) });
     }
   } finally {

@@ -42,7 +42,7 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   const named = isSame ? nameAsked(to, target.name) : target.name;
   if (isSame && named === target.name) return yield* stay(from, object, options);
   refuseInside(to, identity(object));
-  if (object.stat.dev !== to.walk.directory.stat.dev && object.stat.isDirectory()) return undefined;
+  if (object.stat.device !== to.walk.directory.stat.device && object.stat.isDirectory()) return undefined;
   if (!isSame) yield* checkTarget(to, target.old, { ...options, isFile: object.stat.isFile() });
   const move: Move = { from, to, name: real.at(-1) ?? "", target: { ...target, name: named }, options };
   let current = object;

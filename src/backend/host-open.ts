@@ -1,9 +1,8 @@
-import type { Stats } from "node:fs";
 import type { Access, OpenFile, Stamp } from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
-import { modifiedMs } from "../jail/directory.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
+import type { Stat } from "../jail/stat.js";
 import { closeNow } from "../jail/sys.js";
 import { named } from "./errno.js";
 
@@ -11,14 +10,12 @@ import { named } from "./errno.js";
 const SETTLED_MS = 2000;
 
 /** What names the content of a host file, unless it changed just now. @param nowMs of the system, as the file system's times are */
-export function stampOf(stat: Stats, nowMs: number): Stamp | undefined {
-  const { dev, ino, size, mtimeMs, ctimeMs } = stat;
-  if (Math.max(mtimeMs, ctimeMs) > nowMs - SETTLED_MS) return undefined;
-  return `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+export function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
+  return Math.max(stat.modifiedMs, stat.changedMs) > nowMs - SETTLED_MS ? undefined : stat.version;
 }
 
 /** The same as a part of an answer. */
-export function stamped(stat: Stats): { stamp?: Stamp } {
+export function stamped(stat: Stat): { stamp?: Stamp } {
   const stamp = stampOf(stat, Date.now());
   return stamp === undefined ? {} : { stamp };
 }
@@ -46,12 +43,12 @@ class HostFile implements OpenFile {
   readonly #access: Access;
   #fd: number;
 
-  constructor(jail: Jail, { fd, stat }: { fd: number; stat: Stats }, access: Access) {
+  constructor(jail: Jail, { fd, stat }: { fd: number; stat: Stat }, access: Access) {
     this.#jail = jail;
     this.#access = access;
     this.#fd = fd;
     this.size = stat.size;
-    this.modified = modifiedMs(stat);
+    this.modified = stat.modifiedMs;
     Object.assign(this, stamped(stat));
   }
 

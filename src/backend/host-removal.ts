@@ -120,7 +120,7 @@ function* removeDirectory(change: Change, directory: Pinned, path: string): Io<v
 /** One rename takes a tree out of everybody's sight. Answers nothing when it has been removed already. */
 function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | undefined> {
   const { jail, walk, access } = change;
-  if (!jail.crossDevice && directory.stat.dev !== jail.top.stat.dev) throw otherDevice(access.place);
+  if (!jail.crossDevice && directory.stat.device !== jail.top.stat.device) throw otherDevice(access.place);
   for (let attempt = 1; ; attempt++) {
     const stage = yield* jail.staging.open(walk.directory);
     try {

@@ -119,7 +119,7 @@ export class HostSource implements TreeSource {
   /** On another device, or where another root, which lies inside this one, prepares its files. */
   #isForeign({ stat }: Pinned, { name }: Name): boolean {
     const { crossDevice, top } = this.#parts.jail;
-    return name === RESERVED_NAME || (!crossDevice && stat.dev !== top.stat.dev);
+    return name === RESERVED_NAME || (!crossDevice && stat.device !== top.stat.device);
   }
 
   #entry(object: Pinned, below: readonly string[], raw?: string | Buffer): SourceEntry {
@@ -164,8 +164,7 @@ export class HostSource implements TreeSource {
   }
 
   #see(below: readonly string[], { stat }: Pinned): void {
-    const { ino, size, mtimeMs, ctimeMs } = stat;
-    this.#seen.update(JSON.stringify([below, ino, size, mtimeMs, ctimeMs]));
+    this.#seen.update(JSON.stringify([below, stat.version]));
   }
 
   #letGo(): void {

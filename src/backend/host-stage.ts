@@ -1,8 +1,8 @@
-import type { Stats } from "node:fs";
 import { type Io, runIo } from "../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import type { StagedFile } from "../jail/staging.js";
+import type { Stat } from "../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../jail/sys.js";
 import type { Guard } from "./host-guard.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "./host-target.js";
@@ -113,7 +113,7 @@ function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<vo
   else yield* keepRights(change, fd, old.stat);
 }
 
-function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stats): Io<void> {
+function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stat): Io<void> {
   const { sys } = change.jail;
   const sameGroup = yield* succeeds(sys.fchown(fd, process.geteuid?.() === 0 ? uid : -1, gid));
   // The members of another group were among the others of the old file; they get no more rights than those had.

@@ -32,7 +32,7 @@ export class FileTaker {
       if (file === undefined) return undefined;
       isThere = file.stat.isFile();
       // An overlay gives files numbers of their layers, so their directory decides.
-      if (!isThere || !(crossDevice || directory.stat.dev === top.stat.dev)) return undefined;
+      if (!isThere || !(crossDevice || directory.stat.device === top.stat.device)) return undefined;
       if (file.stat.size > maxBytes) return "too large";
       return yield* this.#read(file, maxBytes);
     } catch (error) {

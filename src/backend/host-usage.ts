@@ -1,8 +1,9 @@
-import type { Stats } from "node:fs";
+import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
 import { examine, type Name, nameOf } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
+import type { Stat } from "../jail/stat.js";
 import { quietly } from "../jail/sys.js";
 import { isReservedName } from "../path/grammar.js";
 import type { Change } from "./host-target.js";
@@ -13,7 +14,7 @@ const NOTHING_HELD: Held = { keep() {}, undo() {} };
 const BREATH_STEPS = 256;
 
 /** What removing one name of an entry frees: nothing while it has others. */
-export const freedBy = (stat: Stats | undefined): Amount =>
+export const freedBy = (stat: Stat | undefined): Amount =>
   stat?.isFile() === true && stat.nlink === 1 ? { bytes: stat.size, files: 1 } : NONE;
 
 /** Holds room for a change, if the root has a quota. @param old what goes with it @throws QUOTA_EXCEEDED */
@@ -68,21 +69,20 @@ interface Linked {
  */
 export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amount> {
   const counted = { bytes: 0, files: 0 };
-  const linked = new Map<string, Linked>();
+  const linked = new Map<Identity, Linked>();
   const add = (size: number): void => {
     counted.bytes += size;
     counted.files++;
   };
-  const meet = ({ dev, ino, nlink, size }: Stats): void => {
+  const meet = ({ identity, nlink, size }: Stat): void => {
     if (nlink === 1) {
       add(size);
       return;
     }
-    const key = `${dev}:${ino}`;
-    const known = linked.get(key) ?? { size, left: nlink };
+    const known = linked.get(identity) ?? { size, left: nlink };
     known.left--;
-    if (onlyWhole ? known.left === 0 : !linked.has(key)) add(size);
-    linked.set(key, known);
+    if (onlyWhole ? known.left === 0 : !linked.has(identity)) add(size);
+    linked.set(identity, known);
   };
   const frames: Frame[] = [{ directory: top, names: yield* namesIn(jail, top), next: 0 }];
   try {
@@ -101,7 +101,7 @@ export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amou
       const child = yield* quietly(jail.handles.enter(frame.directory, name.raw));
       if (child === undefined || typeof child === "string") continue;
       frames.push({ directory: child, names: [], next: 0 });
-      if (!jail.crossDevice && child.stat.dev !== jail.top.stat.dev) continue;
+      if (!jail.crossDevice && child.stat.device !== jail.top.stat.device) continue;
       frames.splice(-1, 1, { directory: child, names: yield* namesIn(jail, child), next: 0 });
     }
     return counted;

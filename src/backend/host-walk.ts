@@ -1,6 +1,6 @@
 import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
-import { examine, isReachable, modifiedMs, type Name, readNames, typeOf } from "../jail/directory.js";
+import { examine, isReachable, type Name, readNames } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { errnoOf } from "../jail/sys.js";
@@ -118,14 +118,14 @@ class EntryWalk {
     const { sizes } = this.#options;
     const isExamined = name.type === undefined || (sizes && name.type === "file");
     const stat = isExamined ? yield* examine(this.#jail.sys, directory, name) : undefined;
-    const type: EntryType | undefined = isExamined ? stat && typeOf(stat) : name.type;
+    const type: EntryType | undefined = isExamined ? stat?.type : name.type;
     if (type === undefined) return undefined;
     const isUnreachable = !isReachable(name, directory === this.#jail.top, this.#isWindows);
     const more = isUnreachable ? ({ unreachable: true } as const) : {};
     if (!sizes) return { name: name.name, type, depth, size: undefined, ...more };
     if (type !== "file" || stat === undefined) return { name: name.name, type, depth, size: 0, ...more };
-    const identity = stat.nlink > 1 ? { identity: `${stat.dev}:${stat.ino}` } : {};
-    return { name: name.name, type, depth, size: stat.size, modified: modifiedMs(stat), ...identity, ...more };
+    const identity = stat.nlink > 1 ? { identity: stat.identity } : {};
+    return { name: name.name, type, depth, size: stat.size, modified: stat.modifiedMs, ...identity, ...more };
   }
 
   /** `undefined` when it is gone, no directory any more, or on another device. */
@@ -133,7 +133,7 @@ class EntryWalk {
     const { handles, crossDevice, top } = this.#jail;
     const child = yield* handles.enter(parent, name.raw);
     if (typeof child === "string") return undefined;
-    if (crossDevice || child.stat.dev === top.stat.dev) return child;
+    if (crossDevice || child.stat.device === top.stat.device) return child;
     release(child);
     this.#options.unreadable?.();
     return undefined;

@@ -24,7 +24,7 @@ import type { MountedDirectory, MountOptions } from "../core/mount.js";
 import type { RelPath } from "../core/path.js";
 import { notAFile, notFound, rootDelete } from "../core/texts.js";
 import type { TreeSource } from "../core/tree-source.js";
-import { createdMs, modifiedMs, readEntries, readNames, typeOf } from "../jail/directory.js";
+import { readEntries, readNames } from "../jail/directory.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import { closeNow } from "../jail/sys.js";
@@ -240,14 +240,14 @@ export class HostBackend implements Backend {
   *#stat(walk: Walk, found: Reached): Io<FileStat | undefined> {
     if (found.state !== "found") return undefined;
     const { stat, path } = found.object;
-    const type = typeOf(stat) ?? "other";
+    const { type } = stat;
     return {
       type,
       size: type === "file" ? stat.size : 0,
-      modified: modifiedMs(stat),
+      modified: stat.modifiedMs,
       readOnly: !(yield* this.#jail.sys.mayWrite(path)),
       symlink: walk.lastIsLink,
-      created: createdMs(stat),
+      created: stat.createdMs,
       ...(type === "file" ? stamped(stat) : {}),
     };
   }

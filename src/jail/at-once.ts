@@ -15,7 +15,7 @@ export function findAtOnce(root: WalkRoot, names: readonly string[], takesLink: 
   let isFound = false;
   try {
     const { stat } = object;
-    isFound = (crossDevice || stat.dev === top.stat.dev) && (takesLink || !stat.isSymbolicLink());
+    isFound = (crossDevice || stat.device === top.stat.device) && (takesLink || !stat.isSymbolicLink());
   } finally {
     if (!isFound) release(object);
   }

@@ -1,7 +1,7 @@
-import fs from "node:fs";
 import { createRequire } from "node:module";
 import { isMainThread } from "node:worker_threads";
-import { NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "./handles.js";
+import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "./handles.js";
+import { statOfOpen } from "./stat.js";
 import { closeNow, type Sys } from "./sys.js";
 
 /** The same number on every processor that has a name here. */
@@ -77,8 +77,7 @@ function isTrustworthy(open: OpenBeneath, top: Pinned): boolean {
   const [above, self] = [open(top.fd, ".."), open(top.fd, ".")];
   try {
     if (above >= 0 || self < 0) return false;
-    const { dev, ino } = fs.fstatSync(self);
-    return dev === top.stat.dev && ino === top.stat.ino;
+    return statOfOpen(self).identity === identity(top);
   } finally {
     for (const fd of [above, self]) if (fd >= 0) closeNow(fd);
   }

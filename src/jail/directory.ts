@@ -1,10 +1,11 @@
-import type { Dirent, Stats } from "node:fs";
+import type { Dirent } from "node:fs";
 import type { Entry, EntryType } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { CallScope } from "../core/scope.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
-import { entryPath, type Pinned } from "./handles.js";
+import { entryPath, identity, type Pinned } from "./handles.js";
 import { sortPatiently } from "./patient-sort.js";
+import type { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
 
 /** A name found in a directory. */
@@ -66,12 +67,12 @@ export function* readEntries(
     yield* options.scope.breathe();
     const stat = yield* examine(sys, directory, name);
     if (stat === undefined) continue;
-    const type = typeOf(stat) ?? "other";
+    const { type } = stat;
     entries.push({
       name: name.name,
       type,
       size: type === "file" ? stat.size : 0,
-      modified: modifiedMs(stat),
+      modified: stat.modifiedMs,
       ...(isReachable(name, options.top) ? {} : { unreachable: true as const }),
     });
   }
@@ -83,7 +84,7 @@ export const isReachable = (name: Name, top: boolean, windows = false): boolean 
   typeof name.raw === "string" && isReachableName(name.name, top, windows);
 
 /** `undefined` when the entry vanished or cannot be examined. */
-export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stats | undefined> {
+export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | undefined> {
   try {
     return yield* sys.lstat(entryPath(directory, entry.raw));
   } catch (error) {
@@ -92,19 +93,13 @@ export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stats | u
   }
 }
 
-export function typeOf(entry: Stats | Dirent): EntryType | undefined {
+export function typeOf(entry: Dirent): EntryType | undefined {
   if (entry.isFile()) return "file";
   if (entry.isDirectory()) return "directory";
   if (entry.isSymbolicLink()) return "symlink";
   if (entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()) return "other";
   return undefined;
 }
-
-export const modifiedMs = (stat: Stats): number => Math.floor(stat.mtimeMs);
-
-/** When it was made, or the earliest time there is where the file system does not say. */
-export const createdMs = ({ birthtimeMs, mtimeMs, ctimeMs }: Stats): number =>
-  Math.floor(birthtimeMs > 0 ? birthtimeMs : Math.min(mtimeMs, ctimeMs));
 
 /**
  * The name under which `object` stands in `directory`, on a file system that answers to other spellings too. Names that
@@ -118,7 +113,7 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
   const alike = names.filter(({ name }) => fold(name) === folded);
   for (const entry of [...alike, ...names]) {
     const stat = yield* examine(sys, directory, entry);
-    if (stat?.ino === object.stat.ino && stat.dev === object.stat.dev) return entry.name;
+    if (stat?.identity === identity(object)) return entry.name;
   }
   return used;
 }

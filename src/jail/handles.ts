@@ -1,5 +1,7 @@
-import fs, { type Stats } from "node:fs";
+import fs from "node:fs";
+import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
+import { type Stat, statOfName, statOfOpen } from "./stat.js";
 import { closeNow, errnoOf, type Sys } from "./sys.js";
 
 /** `O_PATH` of Linux on x64 and arm64: a handle to the object itself, without opening it for I/O. Node has no name for it. */
@@ -14,12 +16,12 @@ export interface Pinned {
   readonly fd: number;
   /** What to give to a system call to mean this very object. */
   readonly path: string;
-  readonly stat: Stats;
+  readonly stat: Stat;
 }
 
 /** A root: held for as long as it is open, so what was seen of it grows old. */
 export interface PinnedRoot extends Pinned {
-  stat: Stats;
+  stat: Stat;
 }
 
 /** Looks at a root again, because somebody asks for the root itself. */
@@ -36,7 +38,7 @@ export const entryPath = (directory: Pinned, name: string | Buffer): string | Bu
   typeof name === "string" ? below(directory, name) : Buffer.concat([Buffer.from(`${directory.path}/`), name]);
 
 /** Identity of an object, for the queues of writers. */
-export const identity = (object: Pinned): string => `${object.stat.dev}:${object.stat.ino}`;
+export const identity = (object: Pinned): Identity => object.stat.identity;
 
 export function release(object: Pinned): void {
   if (object.fd >= 0) closeNow(object.fd);
@@ -46,16 +48,16 @@ export function release(object: Pinned): void {
 class ProcHandle implements Pinned {
   readonly fd: number;
   readonly path: string;
-  #stat: Stats | undefined;
+  #stat: Stat | undefined;
 
-  constructor(fd: number, path: string, stat?: Stats) {
+  constructor(fd: number, path: string, stat?: Stat) {
     this.fd = fd;
     this.path = path;
     this.#stat = stat;
   }
 
-  get stat(): Stats {
-    this.#stat ??= fs.fstatSync(this.fd);
+  get stat(): Stat {
+    this.#stat ??= statOfOpen(this.fd);
     return this.#stat;
   }
 }
@@ -103,7 +105,7 @@ export class ProcHandles implements Handles {
 
   openRoot(realPath: string): PinnedRoot {
     const fd = fs.openSync(realPath, O_PATH | O_NOFOLLOW | O_DIRECTORY);
-    return { fd, path: `${this.#descriptors}${fd}`, stat: fs.fstatSync(fd) };
+    return { fd, path: `${this.#descriptors}${fd}`, stat: statOfOpen(fd) };
   }
 
   /** Takes over a path handle. */
@@ -160,7 +162,9 @@ export class PathHandles implements Handles {
   }
 
   openRoot(realPath: string): PinnedRoot {
-    return { fd: -1, path: realPath, stat: fs.lstatSync(realPath) };
+    const stat = statOfName(realPath);
+    if (stat === undefined) throw Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "lstat" });
+    return { fd: -1, path: realPath, stat };
   }
 
   *enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory"> {
@@ -182,7 +186,7 @@ export class PathHandles implements Handles {
     const fd = yield* this.#sys.open(object.path, flags | O_NOFOLLOW | O_NONBLOCK);
     try {
       const now = yield* this.#sys.fstat(fd);
-      if (now.ino === object.stat.ino && now.dev === object.stat.dev) return fd;
+      if (now.identity === identity(object)) return fd;
     } catch (error) {
       closeNow(fd);
       throw error;

@@ -72,7 +72,7 @@ export class Jail implements WalkRoot {
   /** @throws Error that completes "Root 'x' …" when the directory cannot be a root */
   constructor(options: JailOptions, locks: Locks) {
     this.realPath = canonicalDirectory(options.path);
-    const unfit = unfitAsRoot(this.realPath, statSync(this.realPath));
+    const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
     this.sys = new Sys(options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath)));
     this.handles = handlesFor(options, this.sys);

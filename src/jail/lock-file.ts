@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
 import { below, CREATE, type Handles, identity, type Pinned, READ, release } from "./handles.js";
 import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
@@ -39,7 +39,7 @@ export function* createLock({ sys, stage }: LockPlace, text: string): Io<LockFil
   const fd = yield* sys.open(path, CREATE, 0o644);
   try {
     yield* sys.writeAll(fd, Buffer.from(text));
-    return new HeldLock(sys, { stage, path, fd, stat: yield* sys.fstat(fd) });
+    return new HeldLock(sys, { stage, path, fd, identity: (yield* sys.fstat(fd)).identity });
   } catch (error) {
     yield* quietly(sys.close(fd));
     yield* quietly(sys.unlink(path));
@@ -52,7 +52,7 @@ interface MadeLock {
   readonly path: string;
   /** Stays open, so that no other file can get the inode number. */
   readonly fd: number;
-  readonly stat: Stats;
+  readonly identity: Identity;
 }
 
 class HeldLock implements LockFile {
@@ -65,9 +65,9 @@ class HeldLock implements LockFile {
   }
 
   *isHeld(): Io<boolean> {
-    const { path, stat } = this.#made;
+    const { path, identity: own } = this.#made;
     const now = yield* this.#sys.lstat(path);
-    return now !== undefined && now.ino === stat.ino && now.dev === stat.dev;
+    return now?.identity === own;
   }
 
   *release(): Io<void> {
@@ -111,7 +111,7 @@ function* isStale(place: LockPlace, lock: Pinned, own: ProcessIdentity): Io<bool
   // Nobody of ours made it: a lock is a file, and is never reached through a link.
   if (!lock.stat.isFile()) return true;
   const text = yield* textOf(place, lock);
-  const age = Date.now() - lock.stat.ctimeMs;
+  const age = Date.now() - lock.stat.changedMs;
   if (text === undefined) return age > FOREIGN_STALE_MS;
   const holder = parseIdentity(text);
   if (holder === undefined) return age > NAMELESS_STALE_MS;

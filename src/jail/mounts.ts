@@ -1,5 +1,6 @@
-import { lstatSync, opendirSync, type Stats, statfsSync, statSync } from "node:fs";
+import { opendirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { statOfName } from "./stat.js";
 
 /** File system types by their magic numbers, as `statfs` reports them. */
 const PROCFS = 0x9fa0;
@@ -50,19 +51,19 @@ export function hasProcHandles(): boolean {
 }
 
 /** Why a directory must not be a root, in words that complete "cannot be a root: …". */
-export function unfitAsRoot(realPath: string, stat: Stats): string | undefined {
+export function unfitAsRoot(realPath: string): string | undefined {
   if (realPath === "/" || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
   if (process.platform !== "linux") return undefined;
   const type = typeOf(realPath);
   if (KERNEL.has(type)) return "it belongs to the kernel";
-  return type === DEVPTS || isOnDeviceTree(stat) ? "it holds device files" : undefined;
+  return type === DEVPTS || isOnDeviceTree(realPath) ? "it holds device files" : undefined;
 }
 
 /** devtmpfs reports itself as tmpfs, so it is known by where it is mounted. */
-function isOnDeviceTree(stat: Stats): boolean {
+function isOnDeviceTree(realPath: string): boolean {
   try {
     const devices = statSync("/dev").dev;
-    return stat.dev === devices && devices !== statSync("/").dev;
+    return statOfName(realPath)?.device === devices && devices !== statSync("/").dev;
   } catch {
     return false;
   }
@@ -79,8 +80,8 @@ export function foldsCase(realPath: string): boolean {
   const sample = firstNames(realPath, 50).find((name) => swapCase(name) !== name);
   if (sample === undefined) return false;
   // The entries themselves: a link from one spelling to the other proves nothing.
-  const other = lstatSync(join(realPath, swapCase(sample)), { throwIfNoEntry: false });
-  return other !== undefined && other.ino === lstatSync(join(realPath, sample), { throwIfNoEntry: false })?.ino;
+  const other = statOfName(join(realPath, swapCase(sample)));
+  return other !== undefined && other.identity === statOfName(join(realPath, sample))?.identity;
 }
 
 function firstNames(path: string, count: number): string[] {

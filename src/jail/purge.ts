@@ -131,7 +131,7 @@ class Emptying {
     const child = yield* quietly(this.#tools.handles.enter(parent, name));
     if (child === undefined || typeof child === "string") return;
     try {
-      if (child.stat.dev !== parent.stat.dev) return;
+      if (child.stat.device !== parent.stat.device) return;
       yield* this.empty(child, depth + 1);
     } finally {
       release(child);

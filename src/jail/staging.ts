@@ -46,7 +46,7 @@ export class Staging {
   /** A place on the same file system as `parent`: the staging directory, else `parent` itself with reserved names. */
   *open(parent: Pinned): Io<Stage> {
     const { top } = this.#root;
-    const directory = parent.stat.dev === top.stat.dev ? yield* this.#enter(true) : undefined;
+    const directory = parent.stat.device === top.stat.device ? yield* this.#enter(true) : undefined;
     return directory === undefined ? this.beside(parent) : { directory, prefix: "", release: () => release(directory) };
   }
 
@@ -179,7 +179,7 @@ export class Staging {
         directory = yield* handles.enter(top, RESERVED_NAME);
       }
       if (typeof directory === "string") return undefined;
-      if (isOurs(directory) && directory.stat.dev === top.stat.dev) return directory;
+      if (isOurs(directory) && directory.stat.device === top.stat.device) return directory;
       release(directory);
       return undefined;
     } catch (error) {

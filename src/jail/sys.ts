@@ -1,12 +1,14 @@
-import fs, { type Dir, type Dirent, type Stats } from "node:fs";
+import fs, { type BigIntStats, type Dir, type Dirent, type Stats } from "node:fs";
 import { promisify } from "node:util";
+import { isExact } from "../core/identity.js";
 import type { Io } from "../core/io.js";
+import { EXACT, Stat, statOfName, statOfOpen } from "./stat.js";
 
 const pool = {
   open: promisify(fs.open),
   close: promisify(fs.close),
-  fstat: promisify(fs.fstat),
-  lstat: promisify(fs.lstat) as (path: string | Buffer) => Promise<Stats>,
+  fstat: promisify(fs.fstat) as (fd: number, options?: typeof EXACT) => Promise<Stats | BigIntStats>,
+  lstat: promisify(fs.lstat) as (path: string | Buffer, options?: typeof EXACT) => Promise<Stats | BigIntStats>,
   readlink: promisify(fs.readlink) as (path: string) => Promise<string>,
   names: promisify(fs.readdir) as unknown as (path: string, options: NameOptions) => Promise<Dirent[]>,
   opendir: promisify(fs.opendir),
@@ -31,6 +33,12 @@ const pool = {
 interface NameOptions {
   withFileTypes: true;
   encoding: "latin1";
+}
+
+/** As {@link statOfOpen} does it. */
+async function pooledStat(ask: (options?: typeof EXACT) => Promise<Stats | BigIntStats>): Promise<Stat> {
+  const stat = await ask();
+  return new Stat(isExact(stat) ? stat : await ask(EXACT));
 }
 
 /** How many entries of a large directory are fetched at once. */
@@ -103,15 +111,15 @@ export class Sys {
     else fs.closeSync(fd);
   }
 
-  *fstat(fd: number): Io<Stats> {
-    return this.#pool ? ((yield pool.fstat(fd)) as Stats) : fs.fstatSync(fd);
+  *fstat(fd: number): Io<Stat> {
+    return this.#pool ? ((yield pooledStat((options) => pool.fstat(fd, options))) as Stat) : statOfOpen(fd);
   }
 
   /** `undefined` when nothing has that name. */
-  *lstat(path: string | Buffer): Io<Stats | undefined> {
-    if (!this.#pool) return fs.lstatSync(path, { throwIfNoEntry: false });
+  *lstat(path: string | Buffer): Io<Stat | undefined> {
+    if (!this.#pool) return statOfName(path);
     try {
-      return (yield pool.lstat(path)) as Stats;
+      return (yield pooledStat((options) => pool.lstat(path, options))) as Stat;
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return undefined;
       throw error;

@@ -249,8 +249,9 @@ export class Walk {
    */
   #sameDevice(end: Pinned): void {
     const { crossDevice, top } = this.#root;
-    if (crossDevice || end.stat.dev === top.stat.dev) return;
-    if (end.stat.isDirectory() || this.directory.stat.dev !== top.stat.dev) throw otherDevice(this.#options.place);
+    if (crossDevice || end.stat.device === top.stat.device) return;
+    if (end.stat.isDirectory() || this.directory.stat.device !== top.stat.device)
+      throw otherDevice(this.#options.place);
   }
 
   #missing(token: string): Found {
