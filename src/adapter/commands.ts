@@ -1,7 +1,10 @@
 import type { SurfaceContext } from "../core/adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/sandbox.js";
-import { aborted } from "../core/texts.js";
+import { aborted, readOnlyRoot } from "../core/texts.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
+
+/** What a command may do by operations in a directory that it may not change. */
+const LOOKS: ReadonlySet<string> = new Set(["read", "stat", "list"]);
 
 /** The commands of one adapter, each of them a call of its operation `exec`. */
 export class Commands {
@@ -56,7 +59,7 @@ export class Commands {
     return followed;
   }
 
-  #filesOf({ root, prefix = "" }: ExecMount, context: SurfaceContext): SandboxFiles {
+  #filesOf({ root, prefix = "", readOnly = false }: ExecMount, context: SurfaceContext): SandboxFiles {
     const below = (path: unknown): string => [prefix, String(path ?? "")].filter((part) => part !== "").join("/");
     // A link in the directory leads nowhere else, as it does where the directory alone is mounted.
     const segments = prefix.split("/").filter((segment) => segment !== "" && segment !== ".");
@@ -67,6 +70,7 @@ export class Commands {
     return {
       invoke: (operation, input) => {
         if (this.#isClosed) throw aborted();
+        if (readOnly && !LOOKS.has(operation)) throw readOnlyRoot({ root, path: below(input["path"]) });
         const to = "to" in input ? { to: below(input["to"]) } : {};
         const name = `${this.#adapterName}:${operation}`;
         return this.#dispatcher.invoke(

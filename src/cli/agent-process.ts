@@ -1,19 +1,22 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import { escapeText } from "../core/texts.js";
 import { type CommandContext, codeOf, Unavailable } from "./context.js";
 
 /** How long an agent gets to end by itself. */
 const GRACE_MS = 2000;
+const LOOK_MS = 10;
+const HAS_GROUPS = process.platform !== "win32";
 
 /** An agent that was started here. */
 export interface AgentProcess {
   readonly stream: Stream;
   /** Its exit code; `null`: a signal ended it. */
   readonly ended: Promise<number | null>;
-  /** Ends it, gently first. */
+  /** Ends it and all that it has started, gently first. */
   stop(): Promise<void>;
 }
 
@@ -23,7 +26,7 @@ export async function startAgent(
   { cwd, env, stderr }: CommandContext,
 ): Promise<AgentProcess> {
   const [command = "", ...args] = words;
-  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: HAS_GROUPS });
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   child.stderr.pipe(stderr, { end: false });
   try {
@@ -36,10 +39,36 @@ export async function startAgent(
     stream: ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)),
     ended,
     async stop() {
-      child.kill("SIGTERM");
-      const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+      signalGroup(child, "SIGTERM");
+      const deadline = performance.now() + GRACE_MS;
+      while (isGroupAlive(child) && performance.now() < deadline) await sleep(LOOK_MS);
+      signalGroup(child, "SIGKILL");
       await ended;
-      clearTimeout(timer);
     },
   };
+}
+
+/** An agent is often a script that starts another program: only its group holds them all. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  if (!HAS_GROUPS) {
+    child.kill(signal);
+    return;
+  }
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // Nothing is left of it.
+  }
+}
+
+function isGroupAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  if (pid === undefined) return false;
+  if (!HAS_GROUPS) return exitCode === null && signalCode === null;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

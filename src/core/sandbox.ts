@@ -97,6 +97,8 @@ export interface ExecMount {
   readonly root: string;
   readonly prefix?: string;
   readonly at: string;
+  /** Commands may not change it, whatever their caller may. */
+  readonly readOnly?: boolean;
 }
 
 /** Runs commands as an operation like any other: same rights, same audit. */

@@ -12,6 +12,8 @@ export interface CallTerms {
    * of the path and of where it really leads.
    */
   readonly isProtected?: (segments: readonly string[], operation: string) => boolean;
+  /** Told where the path really leads, whether or not anything is there: segments below the root. */
+  readonly leadsTo?: (segments: readonly string[]) => void;
   /** How edits are meant, in place of how `file:edit` means them. */
   readonly edits?: EditTerms;
   /** What a search takes in, in place of its globs and limits. */

@@ -177,6 +177,13 @@ export function conflict(place: Place, { verb, expected, current, currentSize }:
   );
 }
 
+export const notKept = (place: Place): FileAdapterError =>
+  adapterError(
+    "CONFLICT",
+    `Cannot undo the write of "${p(place)}": what it overwrote was not kept. Undo goes no further back`,
+    at(place),
+  );
+
 export const alreadyExists = (place: Place): FileAdapterError =>
   adapterError("ALREADY_EXISTS", `Already exists: ${p(place)}`, at(place));
 

@@ -18,6 +18,7 @@ export interface CallAccessOptions {
   /** As {@link CallTerms} say; absent for calls that change nothing. */
   readonly isProtected?: CallTerms["isProtected"];
   readonly rules: PathRules | undefined;
+  readonly leadsTo?: CallTerms["leadsTo"];
 }
 
 /** What a backend may ask while it serves one call. */
@@ -33,6 +34,7 @@ export class CallAccess implements Access {
   readonly #abilities: readonly Ability[];
   readonly #denials: DenyPolicy | undefined;
   readonly #isProtected: CallTerms["isProtected"];
+  readonly #leadsTo: CallTerms["leadsTo"];
   #real: readonly string[];
 
   /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
@@ -46,6 +48,7 @@ export class CallAccess implements Access {
     this.#abilities = options.abilities;
     this.#denials = options.policy;
     this.#isProtected = options.isProtected;
+    this.#leadsTo = options.leadsTo;
     this.rules = options.rules;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
@@ -57,6 +60,7 @@ export class CallAccess implements Access {
     for (const ability of this.#abilities) {
       this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
     }
+    this.#leadsTo?.(segments);
     if (isSame(segments, requested)) return;
     this.#requireAllowed(segments);
     // A copy: a walk may go on with its own.

@@ -231,7 +231,8 @@ export class Dispatcher {
     const { policy } = root;
     const { links, pathRules: rules } = state.context;
     const isProtected = changes ? call.terms?.isProtected : undefined;
-    const own = { verb: operation.name, abilities, authoriser, scope, policy, links, rules, isProtected };
+    const leadsTo = call.terms?.leadsTo;
+    const own = { verb: operation.name, abilities, authoriser, scope, policy, links, rules, isProtected, leadsTo };
     const access = new CallAccess(root.name, path, own);
     const { budget, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } = call;
     // Written out: a spread makes an object of the slow kind, at every call.

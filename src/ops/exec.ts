@@ -80,7 +80,8 @@ function placeOf(mount: ExecMount, call: PlacesCall): ExecPlace {
   const request = { root, abilities: ["exec/run"], changes: false } as const;
   const top = call.at({ ...request, path: "" });
   const at = prefix === "" ? top : call.at({ ...request, path: prefix });
-  const writable = !top.root.readOnly && top.access.holds("crud/write") && top.access.holds("crud/delete");
+  const writable =
+    mount.readOnly !== true && !top.root.readOnly && top.access.holds("crud/write") && top.access.holds("crud/delete");
   return { mount, top, at, writable };
 }
 

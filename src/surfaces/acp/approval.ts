@@ -1,4 +1,5 @@
 import { aborted } from "../../core/texts.js";
+import type { Overwritten } from "./changes.js";
 
 export type ApprovalAnswer = "allow" | "reject" | "allow_always" | "reject_always";
 
@@ -8,8 +9,10 @@ export interface WriteRequest {
   readonly sessionId: string;
   /** As agents see it. */
   readonly path: string;
-  /** `null`: there is no such file, or it is no text. */
+  /** `null`: there is no such file, or `overwrites` says what there is in place of a text. */
   readonly oldText: string | null;
+  /** There is a file, but no text that could be shown: it is none, is too large, or may not be read. */
+  readonly overwrites?: Overwritten;
   readonly newText: string;
   /** Unified. */
   readonly diff: string;

@@ -1,3 +1,5 @@
+import type { Overwritten } from "./changes.js";
+
 /** One request of an agent. */
 export interface AcpAuditRecord {
   /** Milliseconds since the epoch. */
@@ -18,6 +20,8 @@ export interface AcpAuditRecord {
   /** `sha256:` and 64 hex digits of the file; `null`: there was none. Absent: not known. */
   readonly hashBefore?: string | null;
   readonly hashAfter?: string | null;
+  /** Content was written over that was no text, was too large to hold, or may not be read. */
+  readonly overwrites?: Overwritten;
   /** `OK`, or a code: one of `ERROR_CODES`, `REJECTED`, `UNKNOWN_SESSION`, `UNKNOWN_TERMINAL`, `INVALID_PARAMS`, … */
   readonly outcome: string;
   readonly ms: number;
@@ -32,4 +36,5 @@ export interface Trace {
   bytes: number;
   hashBefore?: string | null;
   hashAfter?: string | null;
+  overwrites?: Overwritten;
 }

@@ -1,6 +1,6 @@
 import type { ShownPlace } from "./changes.js";
 import { hashAt, hashOfText, putContent } from "./files.js";
-import { type FileSession, keyOf } from "./session.js";
+import type { FileSession } from "./session.js";
 
 /** Opens a buffer on top of what the disk has. @throws FileAdapterError */
 export async function openBuffer(
@@ -9,12 +9,12 @@ export async function openBuffer(
   { text, dirty }: { text: string; dirty: boolean | undefined },
 ): Promise<void> {
   const baseHash = (await hashAt(calls, place)) ?? null;
-  buffers.open(keyOf(place), text, { baseHash, dirty: dirty ?? hashOfText(text) !== baseHash });
+  buffers.open(place.key, text, { baseHash, dirty: dirty ?? hashOfText(text) !== baseHash });
 }
 
 /** Writes a buffer over the content that it was made from. @throws CONFLICT; FileAdapterError; Error where none is open */
 export function saveBuffer({ buffers, calls, host }: FileSession, place: ShownPlace): Promise<void> {
-  const key = keyOf(place);
+  const { key } = place;
   return host.turns.run(key, async () => {
     const open = buffers.get(key);
     if (open === undefined) throw new Error("There is no open buffer of that path");

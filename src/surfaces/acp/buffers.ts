@@ -12,9 +12,13 @@ export interface Buffered {
 /** What of a buffer is shown, given what is on disk. `conflict`: both have changed. */
 export type Shown = { readonly text: string; readonly conflict: boolean } | undefined;
 
-/** The open buffers of one session, by root and path. */
+/** The open buffers of one session, by root and real path. */
 export class Buffers {
   readonly #open = new Map<string, Buffered>();
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
 
   get(key: string): Buffered | undefined {
     return this.#open.get(key);

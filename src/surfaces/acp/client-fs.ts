@@ -7,9 +7,9 @@ import type { Modified, ShownPlace } from "./changes.js";
 import { type AcpConnection, createConnection } from "./connection.js";
 import { rootsOf } from "./files.js";
 import { type Peer, type Ready, registerHandlers } from "./handlers.js";
-import { findPlace, placeMounts } from "./mounts.js";
+import { findPlace, namesDirectory, placeMounts } from "./mounts.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
-import { type Host, keyOf } from "./session.js";
+import { type FileSession, type Host, keyOf } from "./session.js";
 import { type SessionDirectories, Sessions } from "./sessions.js";
 import { canRun } from "./trial.js";
 import { Turns } from "./turns.js";
@@ -114,24 +114,26 @@ export class AcpClientFs {
     options: { readonly dirty?: boolean } = {},
   ): Promise<void> {
     const { files } = this.#sessions.get(sessionId);
-    await openBuffer(files, await this.#place(path), { text, dirty: options.dirty });
+    await openBuffer(files, await this.#place(files, path), { text, dirty: options.dirty });
   }
 
   /** @throws Error where none is open */
   async changeBuffer(sessionId: string, path: string, text: string): Promise<void> {
-    const { buffers } = this.#sessions.get(sessionId).files;
-    if (!buffers.change(keyOf(await this.#place(path)), text)) throw new Error("There is no open buffer of that path");
+    const { files } = this.#sessions.get(sessionId);
+    const { key } = await this.#place(files, path);
+    if (!files.buffers.change(key, text)) throw new Error("There is no open buffer of that path");
   }
 
   /** Puts the text on disk. @throws CONFLICT where that has changed meanwhile, and the buffer stays; Error where none is open */
   async saveBuffer(sessionId: string, path: string): Promise<void> {
-    await saveBuffer(this.#sessions.get(sessionId).files, await this.#place(path));
+    const { files } = this.#sessions.get(sessionId);
+    await saveBuffer(files, await this.#place(files, path));
   }
 
   /** Agents get what is on disk again. */
   async closeBuffer(sessionId: string, path: string): Promise<void> {
     const { files } = this.#sessions.get(sessionId);
-    files.buffers.close(keyOf(await this.#place(path)));
+    files.buffers.close((await this.#place(files, path)).key);
   }
 
   /** Files that a session has changed, from their first old text to their latest new one. */
@@ -141,13 +143,13 @@ export class AcpClientFs {
 
   /** The same of one file, as a unified diff; `""`: it has not changed. */
   async diff(sessionId: string, path: string): Promise<string> {
-    const { changes } = this.#sessions.get(sessionId).files;
-    const found = changes.of(keyOf(await this.#place(path)));
+    const { files } = this.#sessions.get(sessionId);
+    const found = files.changes.of((await this.#place(files, path)).key);
     if (found?.omitted === true) return `--- ${found.path}\n+++ ${found.path}\n... too large to show ...\n`;
-    return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText);
+    return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText, found.overwrites);
   }
 
-  /** Takes back the last change. @returns its path; `undefined`: there is none @throws CONFLICT, and nothing has changed */
+  /** Takes back the last change. @returns its path; `undefined`: there is none @throws CONFLICT, and nothing has changed: the file has, or what was overwritten is not kept */
   undo(sessionId: string): Promise<string | undefined> {
     return takeBack(this.#sessions.get(sessionId).files, "undo");
   }
@@ -199,10 +201,11 @@ export class AcpClientFs {
     return this.#known;
   }
 
-  async #place(path: string): Promise<ShownPlace> {
+  async #place({ calls }: FileSession, path: string): Promise<ShownPlace> {
     const place = findPlace((await this.#whenReady()).mounts, path);
     if (place === undefined) throw new Error("That path is in no mount");
-    return { root: place.root, path: place.path, sent: path };
+    if (namesDirectory(path)) throw new Error("That path names a directory");
+    return { root: place.root, path: place.path, sent: path, key: await keyOf(calls, place) };
   }
 }
 

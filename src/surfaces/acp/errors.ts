@@ -48,7 +48,8 @@ type Reason =
   | "not_text"
   | "too_large"
   | "policy"
-  | "quota";
+  | "quota"
+  | "conflict";
 
 const REASONS: Readonly<Partial<Record<ErrorCode, Reason>>> = {
   INVALID_PATH: "outside_roots",
@@ -67,6 +68,7 @@ const REASONS: Readonly<Partial<Record<ErrorCode, Reason>>> = {
   TOO_LARGE: "too_large",
   DENIED_BY_POLICY: "policy",
   QUOTA_EXCEEDED: "quota",
+  CONFLICT: "conflict",
 };
 
 const TEXTS: Readonly<Record<Reason, string>> = {
@@ -78,6 +80,7 @@ const TEXTS: Readonly<Record<Reason, string>> = {
   too_large: "Too large",
   policy: "Denied by policy",
   quota: "Quota exceeded",
+  conflict: "Conflict, the file has changed meanwhile",
 };
 
 /** Any error as a JSON-RPC error, without anything that the agent did not send itself or may not know. */

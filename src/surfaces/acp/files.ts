@@ -3,7 +3,16 @@ import { createHash } from "node:crypto";
 import type { SurfaceContext } from "../../core/adapter.js";
 import { FileAdapterError } from "../../core/errors.js";
 import { hashText } from "../../core/version.js";
-import type { HashOutput, ReadInput, ReadOutput, RootsOutput, StatOutput, WriteInput } from "../../schema/types.js";
+import type {
+  HashOutput,
+  MkdirInput,
+  MkdirOutput,
+  ReadInput,
+  ReadOutput,
+  RootsOutput,
+  StatOutput,
+  WriteInput,
+} from "../../schema/types.js";
 import type { AcpAdapter } from "./options.js";
 
 /** A file, wherever agents see it. */
@@ -17,10 +26,16 @@ export type Content =
   | { readonly kind: "text"; readonly text: string; readonly hash: string; readonly size: number }
   | { readonly kind: "bytes"; readonly bytes: Buffer; readonly hash: string; readonly size: number }
   /** Too large to be held. */
-  | { readonly kind: "large"; readonly hash: string }
+  | { readonly kind: "large"; readonly hash: string; readonly size: number }
   | { readonly kind: "missing" }
   /** The caller may write it and not read it. */
   | { readonly kind: "unseen" };
+
+/** What a change counts on: nothing, whatever there is, or content of a hash. */
+export type Expected =
+  | { readonly kind: "missing" }
+  | { readonly kind: "unseen" }
+  | { readonly kind: "text" | "bytes" | "large"; readonly hash: string };
 
 export const codeOf = (error: unknown): FileAdapterError["code"] | undefined =>
   error instanceof FileAdapterError ? error.code : undefined;
@@ -73,6 +88,24 @@ export async function typeAt(
   }
 }
 
+/** Where a path really leads, in its root; where that is not told, the path itself. Never rejects. */
+export async function realPathAt(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  signal?: AbortSignal,
+): Promise<string> {
+  let real = path;
+  const leadsTo = (segments: readonly string[]): void => {
+    real = segments.join("/");
+  };
+  try {
+    await adapter.invoke("file:stat", { root, path }, { ...context(signal), terms: { leadsTo } });
+  } catch {
+    // Whatever it is, the call that this is for is told the same.
+  }
+  return real;
+}
+
 const parseStat = (output: unknown): StatOutput => output as StatOutput;
 const parseHash = (output: unknown): HashOutput => output as HashOutput;
 
@@ -89,11 +122,10 @@ export async function contentAt(
     switch (codeOf(error)) {
       case "NOT_FOUND":
         return { kind: "missing" };
-      case "TOO_LARGE":
-        return {
-          kind: "large",
-          hash: parseHash(await adapter.invoke("file:hash", { root, path }, context(signal))).hash,
-        };
+      case "TOO_LARGE": {
+        const { hash, size } = parseHash(await adapter.invoke("file:hash", { root, path }, context(signal)));
+        return { kind: "large", hash, size };
+      }
       case "CAPABILITY_DENIED":
         if (!isByPath(error)) return { kind: "unseen" };
     }
@@ -119,7 +151,7 @@ export function isByPath(error: unknown): boolean {
 }
 
 /** The condition under which a change undoes nobody else's. */
-export function precondition(content: Content): { readonly ifMatch?: string; readonly ifNoneMatch?: "*" } {
+export function precondition(content: Expected): { readonly ifMatch?: string; readonly ifNoneMatch?: "*" } {
   if (content.kind === "unseen") return {};
   return content.kind === "missing" ? { ifNoneMatch: "*" } : { ifMatch: content.hash };
 }
@@ -128,7 +160,7 @@ export function precondition(content: Content): { readonly ifMatch?: string; rea
 export async function putContent(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
-  { content, expected, signal }: { content: string | Buffer; expected: Content; signal?: AbortSignal | undefined },
+  { content, expected, signal }: { content: string | Buffer; expected: Expected; signal?: AbortSignal | undefined },
 ): Promise<void> {
   const body = typeof content === "string" ? { content } : { bytes: content.toString("base64") };
   const input: WriteInput = { root, path, ...body, parents: true, ...precondition(expected) };
@@ -142,6 +174,47 @@ export async function removeFile(
   hash: string,
 ): Promise<void> {
   await adapter.invoke("file:delete", { root, path, ifMatch: hash }, context());
+}
+
+/** Makes the directories above a file, as far as that can be done. @returns those that were not there, the outermost first */
+export async function makeParents(
+  calls: FileCalls,
+  { root, path }: FilePlace,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const { adapter, context } = calls;
+  const missing: string[] = [];
+  const made: string[] = [];
+  try {
+    for (let above = parentOf(path); above !== ""; above = parentOf(above)) {
+      const { exists } = parseStat(await adapter.invoke("file:stat", { root, path: above }, context(signal)));
+      if (exists) break;
+      missing.unshift(above);
+    }
+    for (const directory of missing) {
+      const input: MkdirInput = { root, path: directory };
+      if (parseMkdir(await adapter.invoke("file:mkdir", input, context(signal))).created) made.push(directory);
+    }
+  } catch {
+    // The write that this is for is told why.
+  }
+  return made;
+}
+
+const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+const parseMkdir = (output: unknown): MkdirOutput => output as MkdirOutput;
+
+/** Removes directories that were made for a file, while they are empty. Never rejects. @param made the outermost first */
+export async function removeParents(
+  { adapter, context }: FileCalls,
+  root: string,
+  made: readonly string[],
+): Promise<void> {
+  try {
+    for (const path of made.toReversed()) await adapter.invoke("file:delete", { root, path }, context());
+  } catch {
+    // Somebody uses it by now, or it may not be removed: so what is above it is not empty either.
+  }
 }
 
 export async function rootsOf(adapter: AcpAdapter, context: SurfaceContext): Promise<RootsOutput["roots"]> {

@@ -1,8 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { ClientApp } from "@agentclientprotocol/sdk";
+import { isADirectory, notADirectory } from "../../core/texts.js";
 import type { AcpAuditRecord, Trace } from "./audit.js";
 import { answerFor, NotOffered, UnknownSession } from "./errors.js";
-import { type AcpPlace, below, findPlace, type Mount, OutsideRoots } from "./mounts.js";
+import { typeAt } from "./files.js";
+import { type AcpPlace, below, findPlace, type Mount, namesDirectory, OutsideRoots } from "./mounts.js";
 import {
   InvalidParams,
   parseCreateTerminalParams,
@@ -159,9 +161,17 @@ function placeIn({ session, mounts, trace, asked }: Request, sent: string): AcpP
   return place;
 }
 
+/** The same for a file. @throws also IS_A_DIRECTORY, NOT_A_DIRECTORY for a path that names a directory */
+async function filePlaceIn(request: Request, sent: string): Promise<AcpPlace> {
+  const place = placeIn(request, sent);
+  if (!namesDirectory(sent)) return place;
+  const { session, signal } = request;
+  throw (await typeAt(session.files.calls, place, signal)) === "directory" ? isADirectory(place) : notADirectory(place);
+}
+
 async function read(request: Request): Promise<unknown> {
   const { path, line, limit } = parseReadParams(request.params);
-  const { root, path: inRoot } = placeIn(request, path);
+  const { root, path: inRoot } = await filePlaceIn(request, path);
   const { signal, session, trace, peer } = request;
   const range = line === undefined && limit === undefined ? undefined : { line: line ?? 1, limit };
   const hashes = peer.onAudit !== undefined;
@@ -177,12 +187,13 @@ async function read(request: Request): Promise<unknown> {
 
 async function write(request: Request): Promise<unknown> {
   const { path, content } = parseWriteParams(request.params);
-  const place = placeIn(request, path);
+  const place = await filePlaceIn(request, path);
   const { signal, session, trace } = request;
   const written = await writeText(session.files, { place, text: content, signal });
   trace.bytes = written.bytes;
   if (written.hashBefore !== undefined) trace.hashBefore = written.hashBefore;
   trace.hashAfter = written.hashAfter;
+  if (written.overwrites !== undefined) trace.overwrites = written.overwrites;
   return {};
 }
 

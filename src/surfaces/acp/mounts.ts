@@ -68,6 +68,9 @@ export function absoluteSegments(path: string): readonly string[] | undefined {
   return segments.includes("..") ? undefined : segments;
 }
 
+/** Whether the text of a path says that a directory is meant, which no file is. */
+export const namesDirectory = (path: string): boolean => /\/\.?$/.test(path);
+
 /** The part of `path` below `prefix`, on whole segments. */
 export function below(prefix: readonly string[], path: readonly string[]): readonly string[] | undefined {
   return prefix.length <= path.length && prefix.every((segment, index) => segment === path[index])

@@ -22,18 +22,20 @@ export interface ReadRequest {
 }
 
 /** The text of a file as its user sees it: an open buffer, else the disk. Without a byte order mark. @throws FileAdapterError, InvalidParams */
-export function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
-  return session.buffers.get(keyOf(request.place)) === undefined
-    ? readDisk(session, request)
-    : readBuffer(session, request);
+export async function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
+  const { buffers, calls } = session;
+  // Nearly always: which file it is need not be known then.
+  if (buffers.isEmpty) return readDisk(session, request);
+  const key = await keyOf(calls, request.place, request.signal);
+  return buffers.get(key) === undefined ? readDisk(session, request) : readBuffer(session, request, key);
 }
 
-async function readBuffer(session: FileSession, request: ReadRequest): Promise<TextRead> {
+async function readBuffer(session: FileSession, request: ReadRequest, key: string): Promise<TextRead> {
   const { buffers, calls, host } = session;
   const { place, range, signal } = request;
   // Also asked for a file that is not there yet: it decides whether the session may read here at all.
   const hash = (await hashAt(calls, place, signal)) ?? null;
-  const shown = buffers.shown(keyOf(place), hash);
+  const shown = buffers.shown(key, hash);
   if (shown === undefined) return readDisk(session, request);
   const text = withoutMark(shown.text);
   const content = range === undefined ? text : cutLines(text, range);

@@ -4,7 +4,7 @@ import type { Log } from "../../core/log.js";
 import { type Approve, StandingAnswers } from "./approval.js";
 import { Buffers } from "./buffers.js";
 import { Changes, type HistoryLimits } from "./changes.js";
-import type { FileCalls } from "./files.js";
+import { type FileCalls, type FilePlace, realPathAt } from "./files.js";
 import { below, type Mount } from "./mounts.js";
 import type { AcpAdapter } from "./options.js";
 import type { Turns } from "./turns.js";
@@ -80,4 +80,7 @@ export function createFileSession(id: string, host: Host, within: readonly (read
   };
 }
 
-export const keyOf = ({ root, path }: { readonly root: string; readonly path: string }): string => `${root}:${path}`;
+/** What a file is known by, whichever of its paths is used: links that lead to it are resolved. */
+export async function keyOf(calls: FileCalls, place: FilePlace, signal?: AbortSignal): Promise<string> {
+  return `${place.root}:${await realPathAt(calls, place, signal)}`;
+}

@@ -127,7 +127,8 @@ export class Terminals {
     { command, args, outputByteLimit = OUTPUT_BYTES }: CreateTerminalParams,
     { env, cwd, signal }: { env: Readonly<Record<string, string>>; cwd: AcpPlace; signal: AbortSignal },
   ): Promise<SandboxProcess> {
-    const { exec } = this.#session.host.adapter;
+    const { standing, host } = this.#session;
+    const { exec } = host.adapter;
     const { runs, reach, timeoutMs } = this.#rules;
     if (exec === undefined || runs === undefined) throw new InvalidParams("there are no terminals");
     const at = absolute(cwd.absolute);
@@ -138,6 +139,8 @@ export class Terminals {
           root,
           ...(below.length === 0 ? {} : { prefix: below.join("/") }),
           at: absolute(seen),
+          // Who said that nothing is ever to be written there meant commands too.
+          ...(standing.of("write", root) === "reject" ? { readOnly: true } : {}),
         })),
         argv: [command, ...args],
         cwd: at,
@@ -148,7 +151,7 @@ export class Terminals {
       },
       // Without the directories of the session: those are what is mounted, each by its own names and through no link.
       {
-        ...this.#session.host.base,
+        ...host.base,
         signal,
         pathRules: { floor: Math.max(...reach.map(({ place }) => place.length - 1)) },
       },

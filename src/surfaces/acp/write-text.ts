@@ -1,6 +1,16 @@
-import { requireApproval } from "./approval.js";
-import type { Change, Held } from "./changes.js";
-import { type Content, codeOf, contentAt, hashOfText, putContent, removeFile } from "./files.js";
+import { notKept } from "../../core/texts.js";
+import { type ApprovalRequest, requireApproval } from "./approval.js";
+import { type Change, type Held, type Lost, type Overwritten, overwrittenBy, type ShownPlace } from "./changes.js";
+import {
+  type Content,
+  codeOf,
+  contentAt,
+  hashOfText,
+  makeParents,
+  putContent,
+  removeFile,
+  removeParents,
+} from "./files.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
 import type { AcpPlace } from "./mounts.js";
 import { type FileSession, keyOf } from "./session.js";
@@ -17,6 +27,8 @@ export interface Written {
   /** `null`: there was no file; `undefined`: the caller may not know. */
   readonly hashBefore: string | null | undefined;
   readonly hashAfter: string;
+  /** There was a file, and its text is not known. */
+  readonly overwrites?: Overwritten;
 }
 
 /** How often a change that somebody else's came before is made anew, and approved anew. */
@@ -26,52 +38,77 @@ const MAX_TRIES = 5;
  * Writes a text file, once it is approved, over exactly the content that was shown for approval.
  * @throws Rejected; CONFLICT where others keep writing; FileAdapterError
  */
-export function writeText(session: FileSession, request: WriteRequest): Promise<Written> {
+export async function writeText(session: FileSession, request: WriteRequest): Promise<Written> {
+  const { calls, host } = session;
+  const key = await keyOf(calls, request.place, request.signal);
   const write = async (): Promise<Written> => {
     for (let tries = 1; ; tries++) {
       try {
-        return await writeOnce(session, request);
+        return await writeOnce(session, request, key);
       } catch (error) {
         if (codeOf(error) !== "CONFLICT" || tries === MAX_TRIES) throw error;
       }
     }
   };
-  return session.host.turns.run(keyOf(request.place), write, request.signal);
+  return host.turns.run(key, write, request.signal);
 }
 
-async function writeOnce(session: FileSession, request: WriteRequest): Promise<Written> {
+async function writeOnce(session: FileSession, request: WriteRequest, key: string): Promise<Written> {
   const { calls, host, changes, buffers } = session;
   const { signal } = request;
   const { root, path, sent } = request.place;
-  const place = { root, path, sent };
-  const before = await contentAt(calls, place, signal);
-  const open = buffers.get(keyOf(place));
+  const place = { root, path, sent, key };
+  const content = await contentAt(calls, place, signal);
+  const before = isHeld(content) ? content : lost(content);
+  const open = buffers.get(key);
   const seen = open?.dirty === true ? textContent(open.text) : before;
-  const content = textContent(compose(request.text, before, host.keepsNewlines));
+  const after = textContent(compose(request.text, content, host.keepsNewlines));
   // Whoever may not write is told so by the write itself: nobody is asked for nothing.
   if (mayWrite(session, request)) {
-    await requireApproval("write", { approve: host.approve, standing: session.standing, root: place.root }, () => ({
-      kind: "write",
-      sessionId: session.id,
-      path: place.sent,
-      oldText: seen.kind === "text" ? seen.text : null,
-      newText: content.text,
-      diff: unifiedDiff(place.sent, seen.kind === "text" ? seen.text : null, content.text),
-      signal,
-    }));
+    const asking = { approve: host.approve, standing: session.standing, root };
+    await requireApproval("write", asking, () => shown(session, { place, seen, after, signal }));
   }
-  await putContent(calls, place, { content: content.text, expected: before, signal });
-  const key = keyOf(place);
-  if (isHeld(before)) {
-    const change = { place, before, after: content };
-    if (open?.dirty === true) changes.record(key, { ...change, buffer: open }, textContent(open.text));
-    else changes.record(key, change);
-  } else changes.recordBlind(key, place, content);
-  buffers.saved(key, content.text, content.hash);
-  return { bytes: content.size, hashBefore: hashBefore(before), hashAfter: content.hash };
+  const directories = content.kind === "missing" ? await makeParents(calls, place, signal) : [];
+  try {
+    await putContent(calls, place, { content: after.text, expected: content, signal });
+  } catch (error) {
+    await removeParents(calls, root, directories);
+    throw error;
+  }
+  const change = { place, before, after, directories };
+  if (content.kind === "unseen") changes.recordBlind(place, after);
+  else if (open?.dirty === true) changes.record({ ...change, buffer: open }, textContent(open.text));
+  else changes.record(change);
+  buffers.saved(key, after.text, after.hash);
+  const overwrites = overwrittenBy(before);
+  return {
+    ...{ bytes: after.size, hashBefore: hashBefore(content), hashAfter: after.hash },
+    ...(overwrites === undefined ? {} : { overwrites }),
+  };
+}
+
+interface Showing {
+  readonly place: ShownPlace;
+  readonly seen: Held | Lost;
+  readonly after: Extract<Content, { kind: "text" }>;
+  readonly signal: AbortSignal;
+}
+
+/** A change as whoever approves it sees it. */
+function shown({ id: sessionId }: FileSession, { place: { sent }, seen, after, signal }: Showing): ApprovalRequest {
+  const oldText = seen.kind === "text" ? seen.text : null;
+  const overwrites = overwrittenBy(seen);
+  return {
+    ...{ kind: "write", sessionId, path: sent, oldText, newText: after.text, signal },
+    ...(overwrites === undefined ? {} : { overwrites }),
+    diff: unifiedDiff(sent, oldText, after.text, overwrites),
+  };
 }
 
 const isHeld = (content: Content): content is Held => content.kind !== "large" && content.kind !== "unseen";
+
+const lost = (content: Exclude<Content, Held>): Lost =>
+  content.kind === "large" ? { kind: "lost", hash: content.hash, size: content.size } : { kind: "lost" };
 
 function hashBefore(content: Content): string | null | undefined {
   if (content.kind === "missing") return null;
@@ -102,7 +139,7 @@ export function takeBack(session: FileSession, direction: "undo" | "redo"): Prom
     for (;;) {
       const change = changes.next(direction);
       if (change === undefined) return undefined;
-      const isDone = await host.turns.run(keyOf(change.place), async () => {
+      const isDone = await host.turns.run(change.place.key, async () => {
         // While it waited for its turn, a write may have come.
         if (changes.next(direction) !== change) return false;
         await takeBackNow(session, direction, change);
@@ -113,15 +150,21 @@ export function takeBack(session: FileSession, direction: "undo" | "redo"): Prom
   });
 }
 
-/** @throws CONFLICT when the file is not as the change left it */
+/** @throws CONFLICT when the file is not as the change left it, or what was there before is not held */
 async function takeBackNow(session: FileSession, direction: "undo" | "redo", change: Change): Promise<void> {
   const { calls, changes, buffers } = session;
-  const { place, buffer } = change;
-  const [from, to] = direction === "undo" ? [change.after, change.before] : [change.before, change.after];
+  const { place, before, after, buffer, directories = [] } = change;
+  // All that came before it is behind it: who goes on there would leave a state that never was.
+  if (before.kind === "lost") throw notKept(place);
+  const [from, to] = direction === "undo" ? [after, before] : [before, after];
+  const made = direction === "redo" && before.kind === "missing" ? await makeParents(calls, place) : directories;
   if (to.kind !== "missing") {
     await putContent(calls, place, { content: to.kind === "text" ? to.text : to.bytes, expected: from });
-  } else if (from.kind !== "missing") await removeFile(calls, place, from.hash);
-  const key = keyOf(place);
-  changes.moved(direction, key);
+  } else if (from.kind !== "missing") {
+    await removeFile(calls, place, from.hash);
+    await removeParents(calls, place.root, directories);
+  }
+  changes.moved(direction, { ...change, directories: made });
+  const { key } = place;
   if (direction === "undo" && buffer !== undefined && buffers.get(key)?.dirty === false) buffers.restore(key, buffer);
 }

@@ -28,7 +28,7 @@ export function diffView(diff: string, paint: Paint): string {
 /** What waits for an answer. */
 export function requestView(request: ApprovalRequest, paint: Paint): string {
   if (request.kind === "write") {
-    const what = request.oldText === null ? "create" : "change";
+    const what = request.overwrites !== undefined ? "overwrite" : request.oldText === null ? "create" : "change";
     return `\nThe agent wants to ${what} ${escapeText(request.path)}\n${diffView(request.diff, paint)}`;
   }
   const { command, args, env, path } = request;

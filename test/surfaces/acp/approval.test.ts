@@ -7,7 +7,10 @@ import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 import { connectAgent, SDKS } from "./stage.js";
 
-const ground = useGround({ roots: { other: { temp: true }, ro: { temp: true, readOnly: true } } });
+const ground = useGround({
+  root: { maxReadBytes: 2000 },
+  roots: { other: { temp: true }, ro: { temp: true, readOnly: true } },
+});
 const SESSION = "s";
 const at = (path: string): string => join(ground.dir, path);
 const REJECTED = (path: string) => ({
@@ -72,6 +75,24 @@ describe("approval", () => {
     expect(asked[1]).toMatchObject({ oldText: null, newText: "x" });
   });
 
+  test("of a write over what is no text, or too large to hold, says so, and so does the audit", async () => {
+    const large = "x".repeat(4000);
+    ground.put("bytes", Buffer.from([0xff, 0xfe, 0xfd]));
+    ground.put("large", large);
+    await write(at("bytes"), "text");
+    await write(at("large"), "text");
+    const [bytes, short] = [asked[0], asked[1]].map((one) => (one?.kind === "write" ? one : undefined));
+    expect(bytes).toMatchObject({ oldText: null, overwrites: { size: 3, hash: audit[0]?.hashBefore } });
+    expect(short).toMatchObject({ oldText: null, overwrites: { size: 4000, hash: audit[1]?.hashBefore } });
+    expect(short?.diff).toContain(`Overwrites 4000 bytes (${audit[1]?.hashBefore})`);
+    expect(short?.diff).not.toContain("/dev/null");
+    expect(audit.map(({ overwrites }) => overwrites?.size)).toEqual([3, 4000]);
+    await write(at("new"), "text");
+    expect(asked[2]).not.toHaveProperty("overwrites");
+    expect(audit[2]).toMatchObject({ hashBefore: null });
+    expect(audit[2]).not.toHaveProperty("overwrites");
+  });
+
   test("that is refused leaves the file untouched", async () => {
     answer = () => "reject";
     expect(await write(at("file"), "x")).toEqual(REJECTED(at("file")));
@@ -133,7 +154,13 @@ describe("approval", () => {
       ground.put("file", `${asked.length}`);
       return "allow";
     };
-    expect(await write(at("file"), "x")).toEqual({ error: { code: -32603, message: "Internal error" } });
+    expect(await write(at("file"), "x")).toEqual({
+      error: {
+        code: -32603,
+        message: `Conflict, the file has changed meanwhile: ${at("file")}`,
+        data: { path: at("file"), reason: "conflict" },
+      },
+    });
     expect(asked).toHaveLength(5);
     expect(ground.get("file").toString()).toBe("5");
   });

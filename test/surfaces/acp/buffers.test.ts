@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
@@ -38,6 +38,28 @@ describe("an open buffer", () => {
     await acp.saveBuffer(SESSION, at("new/file"));
     expect(ground.get("new/file").toString()).toBe("text");
     expect(await read("new/file")).toEqual({ result: { content: "text" } });
+  });
+
+  test("is that of the file, by whichever link it is reached", async () => {
+    ground.mkdir("real");
+    ground.put("real/file", "disk\n");
+    symlinkSync("real", at("linked"));
+    symlinkSync("real/file", at("alias"));
+    await open("linked/file", "unsaved");
+    for (const path of ["real/file", "linked/file", "alias"]) {
+      expect(await read(path)).toEqual({ result: { content: "unsaved" } });
+    }
+    await acp.changeBuffer(SESSION, at("alias"), "changed");
+    await acp.saveBuffer(SESSION, at("real/file"));
+    expect(ground.get("real/file").toString()).toBe("changed");
+    await write("alias", "of the agent");
+    expect(await read("linked/file")).toEqual({ result: { content: "of the agent" } });
+    await acp.closeBuffer(SESSION, at("alias"));
+    await expect(acp.saveBuffer(SESSION, at("linked/file"))).rejects.toThrow("no open buffer");
+  });
+
+  test("belongs to no path that names a directory", async () => {
+    await expect(open("file/", "text")).rejects.toThrow("names a directory");
   });
 
   test("changes, is saved, and is closed", async () => {

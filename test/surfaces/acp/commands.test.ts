@@ -1,9 +1,12 @@
-import { rmSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
+import { DEFAULT_SHELL } from "../../../src/core/sandbox.js";
+import { createSandbox } from "../../../src/sandbox/create.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import { needs } from "../../needs.js";
 import { bwrapHere, useShell } from "../../sandbox/ground.js";
+import { localAgent } from "./local.js";
 import { connectAgent, SDKS, type TestAgent } from "./stage.js";
 
 const { possible, reason } = await bwrapHere();
@@ -89,5 +92,32 @@ describe.each(SDKS)("commands of an agent on SDK %s", (sdk) => {
   test("that cannot be found end like any other", async () => {
     const { result } = await ask("create", { command: "no-such-program" });
     expect((await ask("wait_for_exit", result ?? {})).result).toMatchObject({ exitCode: expect.any(Number) });
+  });
+});
+
+describe("a command in a root in which nothing is ever to be written", () => {
+  test.each(["bwrap", "just-bash"] as const)("reads, and changes nothing, by %s", async (driver) => {
+    const sandbox = await createSandbox({ ...DEFAULT_SHELL, driver });
+    const acp = new AcpClientFs({
+      adapter: ground.adapter,
+      mounts: [{ root: "r", prefix: ground.dir }],
+      terminals: { sandbox },
+      approve: ({ kind }) => (kind === "write" ? "reject_always" : "allow"),
+    });
+    try {
+      ground.put("file", "kept");
+      const agent = await localAgent(acp, "s", { cwd: ground.dir });
+      await agent.ask("fs/write_text_file", { path: join(ground.dir, "file"), content: "x" });
+      const script = "cat file; echo x > file; echo x > new; rm file; mkdir made";
+      const created = await agent.ask("terminal/create", { command: "/bin/bash", args: ["-c", script] });
+      const { terminalId } = created.result ?? {};
+      await agent.ask("terminal/wait_for_exit", { terminalId });
+      const { result } = await agent.ask("terminal/output", { terminalId });
+      expect(result?.["output"]).toMatch(/kept/);
+      expect(readFileSync(join(ground.dir, "file"), "utf8")).toBe("kept");
+      expect(["new", "made"].map((name) => existsSync(join(ground.dir, name)))).toEqual([false, false]);
+    } finally {
+      await acp.close();
+    }
   });
 });

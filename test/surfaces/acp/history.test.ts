@@ -1,14 +1,16 @@
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { applyPatch } from "diff";
 import fc from "fast-check";
+import { FileAdapterError } from "../../../src/core/errors.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpLimits } from "../../../src/surfaces/acp/options.js";
 import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 
-const ground = useGround();
+const ground = useGround({ root: { maxReadBytes: 1000 } });
 const SESSION = "s";
 const at = (path: string): string => join(ground.dir, path);
 let acp: AcpClientFs;
@@ -24,6 +26,7 @@ const write = async (path: string, content: string): Promise<void> => {
   expect(await agent.ask("fs/write_text_file", { path: at(path), content })).toEqual({ result: {} });
 };
 const text = (path: string): string => ground.get(path).toString();
+const hashOf = (bytes: Buffer | string): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 const undo = () => acp.undo(SESSION);
 const redo = () => acp.redo(SESSION);
 
@@ -43,12 +46,23 @@ describe("the modified set", () => {
     expect(acp.modified(SESSION)).toEqual([
       { path: at("changed"), oldText: "one", newText: "three" },
       { path: at("new"), oldText: null, newText: "" },
-      { path: at("bytes"), oldText: null, newText: "text" },
+      { path: at("bytes"), oldText: null, newText: "text", overwrites: { size: 1, hash: hashOf(Buffer.from([0xff])) } },
     ]);
     expect(await acp.diff(SESSION, at("changed"))).toBe(
       `--- ${at("changed")}\n+++ ${at("changed")}\n@@ -1,1 +1,1 @@\n-one\n\\ No newline at end of file\n+three\n\\ No newline at end of file\n`,
     );
     expect(await acp.diff(SESSION, at("same"))).toBe("");
+  });
+
+  test("has one entry for a file that is written under two names", async () => {
+    ground.put("real/file", "one");
+    symlinkSync("real", at("linked"));
+    await write("real/file", "two");
+    await write("linked/file", "three");
+    expect(acp.modified(SESSION)).toEqual([{ path: at("real/file"), oldText: "one", newText: "three" }]);
+    const diff = await acp.diff(SESSION, at("linked/file"));
+    expect(diff).toContain("-one");
+    expect(diff).toContain("+three");
   });
 
   test("is of one session", async () => {
@@ -100,6 +114,61 @@ describe("undo and redo", () => {
     expect(acp.modified(SESSION)).toEqual([]);
     await redo();
     expect(text("a/new")).toBe("text");
+  });
+
+  test("of a file that was created takes the directories that were made for it, while they are empty", async () => {
+    mkdirSync(at("there"));
+    await write("there/a/b/one", "1");
+    await write("there/a/two", "2");
+    expect(await undo()).toBe(at("there/a/two"));
+    expect(existsSync(at("there/a/b/one"))).toBe(true);
+    await undo();
+    expect([existsSync(at("there/a")), existsSync(at("there"))]).toEqual([false, true]);
+    await redo();
+    await redo();
+    expect([text("there/a/b/one"), text("there/a/two")]).toEqual(["1", "2"]);
+    await undo();
+    ground.put("there/a/theirs", "x");
+    await undo();
+    expect([existsSync(at("there/a/b")), text("there/a/theirs")]).toEqual([false, "x"]);
+  });
+
+  test("leave no directories of a write that fails", async () => {
+    acp = new AcpClientFs({
+      mounts: [{ root: "r" }],
+      adapter: {
+        invoke: async (operation, input, context) => {
+          if (operation === "file:write") throw new FileAdapterError("NO_SPACE", "No space left", {});
+          return ground.adapter.invoke(operation as "file:stat", input as never, context);
+        },
+      },
+    });
+    agent = await localAgent(acp, SESSION, { cwd: ground.dir });
+    const { error } = await agent.ask("fs/write_text_file", { path: at("a/b/file"), content: "x" });
+    expect(error?.code).toBe(-32603);
+    expect(existsSync(at("a"))).toBe(false);
+  });
+
+  test("go no further back than where something was overwritten that is not kept", async () => {
+    const large = "x".repeat(2000);
+    ground.put("large", large);
+    await write("small", "one");
+    await write("large", "short");
+    expect(acp.modified(SESSION)).toEqual([
+      { path: at("small"), oldText: null, newText: "one" },
+      { path: at("large"), oldText: null, newText: "short", overwrites: { size: 2000, hash: hashOf(large) } },
+    ]);
+    expect(await acp.diff(SESSION, at("large"))).toBe(
+      `Overwrites 2000 bytes (${hashOf(large)}), which are not shown\n--- ${at("large")}\n+++ ${at("large")}\n@@ -0,0 +1,1 @@\n+short\n\\ No newline at end of file\n`,
+    );
+    await write("large", "shorter");
+    expect(await undo()).toBe(at("large"));
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await expect(undo()).rejects.toMatchObject({ code: "CONFLICT", message: expect.stringContaining("not kept") });
+    }
+    expect([text("large"), text("small")]).toEqual(["short", "one"]);
+    expect(await redo()).toBe(at("large"));
+    expect(text("large")).toBe("shorter");
   });
 
   test("bring back bytes that are no text", async () => {

@@ -47,7 +47,7 @@ describe.each(SDKS)("an agent on SDK %s is refused", (sdk) => {
     symlinkSync("nothing", join(ground.dir, "work/dangling"));
   });
 
-  const at = (path: string): string => (path.startsWith("/") || path === "" ? path : join(ground.dir, "work", path));
+  const at = (path: string): string => (path.startsWith("/") || path === "" ? path : `${ground.dir}/work/${path}`);
   const outside = (path: string) => ({
     code: -32602,
     message: expect.stringContaining(path),
@@ -76,6 +76,11 @@ describe.each(SDKS)("an agent on SDK %s is refused", (sdk) => {
     ["nothing", (uri) => ({ code: -32002, message: expect.any(String), data: { uri } })],
     ["dir", reason(-32602, "is_directory")],
     ["file/x", (uri) => ({ code: -32002, message: expect.any(String), data: { uri } })],
+    ["file/", reason(-32602, "not_a_directory")],
+    ["file//", reason(-32602, "not_a_directory")],
+    ["file/.", reason(-32602, "not_a_directory")],
+    ["dir/", reason(-32602, "is_directory")],
+    ["out/", outside],
     ["bytes", reason(-32602, "not_text")],
     ["large", reason(-32602, "too_large")],
     ["secret", reason(-32003, "policy")],
@@ -110,6 +115,8 @@ describe.each(SDKS)("an agent on SDK %s is refused", (sdk) => {
     ["dangling", outside],
     ["dir", reason(-32602, "is_directory")],
     ["file/x", reason(-32602, "not_a_directory")],
+    ["file/", reason(-32602, "not_a_directory")],
+    ["new/", reason(-32602, "not_a_directory")],
     ["secret", reason(-32003, "policy")],
     ["/read-only/file", reason(-32003, "read_only", /^Permission denied$/)],
     ["/small/file", reason(-32603, "quota")],

@@ -306,6 +306,18 @@ describe("approval of a command", () => {
   });
 });
 
+test("what is never to be written in a root is not written by commands either", async () => {
+  acp = newFs({ approve: ({ kind }) => (kind === "write" ? "reject_always" : "allow_always") });
+  agent = await localAgent(acp, "s", { cwd: at("work"), additionalDirectories: ["/other"] });
+  const readOnly = async () => (await started()).run.request.mounts.map((mount) => mount.readOnly ?? false);
+  expect(await readOnly()).toEqual([false, false]);
+  await agent.ask("fs/write_text_file", { path: at("work/x"), content: "" });
+  expect(await readOnly()).toEqual([true, false]);
+  const another = await localAgent(acp, "another", { cwd: at("work") });
+  await another.ask("terminal/create", { command: "make" });
+  expect(runs.at(-1)?.request.mounts[0]?.readOnly).toBeUndefined();
+});
+
 describe("terminals are offered", () => {
   test("only with a sandbox that works, an adapter that runs, and the right to", async () => {
     const terminal = async (acpFs: AcpClientFs) => (await acpFs.capabilities()).terminal;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { isOver } from "../../../src/jail/process-identity.js";
 import { cleanUp, makeFolder, run, start } from "./process.js";
 
 afterAll(cleanUp);
@@ -79,6 +80,17 @@ describe("venue-files acp", () => {
     const ended = await running.stop();
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/Modified \(1\)[\s\S]*Audit \(1\)/) });
     expect(() => process.kill(Number(pid), 0)).toThrow();
+  });
+
+  test("ends what its agent has started too, also where a script started the agent", async () => {
+    const docs = makeFolder({});
+    const script = `sleep 600 & echo "child $!" >&2; trap "" TERM; "$0" "$1" 2; true`;
+    const running = start(["acp", "--root", `docs=${docs}`, "--", "/bin/sh", "-c", script, process.execPath, AGENT]);
+    const [, agent] = await running.until(/Session 2-(\d+)-1 in/);
+    const [, child] = /child (\d+)/.exec(running.stderr()) ?? [];
+    expect(() => process.kill(Number(child), 0)).not.toThrow();
+    await running.stop();
+    for (const pid of [agent, child]) expect(isOver(Number(pid))).toBe(true);
   });
 
   test.each([
