@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { failure, useGround } from "./ground.js";
+import { entriesBelow, failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 
 const ground = useGround({
@@ -11,13 +11,7 @@ const ground = useGround({
   roots: { other: { temp: true, deny: ["*.key"] } },
 });
 const at = (path: string) => join(ground.dir, path);
-const tree = (path = ""): string[] =>
-  readdirSync(at(path), { recursive: true, withFileTypes: true })
-    .map(
-      (entry) => `${join(entry.parentPath, entry.name).slice(ground.dir.length + 1)}${entry.isDirectory() ? "/" : ""}`,
-    )
-    .filter((name) => !name.startsWith(".venue-files"))
-    .sort();
+const tree = (path = ""): string[] => entriesBelow(ground.dir, path);
 const hashOf = (path: string) => `sha256:${createHash("sha256").update(ground.get(path)).digest("hex")}`;
 
 describe("file:copy", () => {

@@ -193,3 +193,15 @@ export const failure = (code: ErrorCode, message: string, path: string, more: ob
   message,
   data: { root: "r", path, ...more },
 });
+
+/**
+ * Paths of everything below a directory of the ground, relative to `dir`, directories with a slash behind, sorted. Links are
+ * not followed: `readdir` with `recursive` does so since Node 22.
+ */
+export function entriesBelow(dir: string, path = ""): string[] {
+  const below = readdirSync(join(dir, path), { withFileTypes: true }).flatMap((entry) => {
+    const name = join(path, entry.name);
+    return entry.isDirectory() ? [`${name}/`, ...entriesBelow(dir, name)] : [name];
+  });
+  return below.filter((name) => !name.startsWith(".venue-files")).sort();
+}

@@ -1,21 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from "node:fs";
+import { chmodSync, linkSync, lstatSync, mkdirSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { failure, useGround } from "./ground.js";
+import { entriesBelow, failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
 
 const ground = useGround({ roots: { other: { temp: true }, fixed: { temp: true, readOnly: true } } });
 const done = { moved: true, overwritten: false, atomic: true };
 const at = (path: string) => join(ground.dir, path);
 /** Everything below the root, with what it is. */
-const tree = (path = ""): string[] =>
-  readdirSync(at(path), { recursive: true, withFileTypes: true })
-    .map(
-      (entry) => `${join(entry.parentPath, entry.name).slice(ground.dir.length + 1)}${entry.isDirectory() ? "/" : ""}`,
-    )
-    .filter((name) => !name.startsWith(".venue-files"))
-    .sort();
+const tree = (path = ""): string[] => entriesBelow(ground.dir, path);
 
 describe("file:move", () => {
   test("gives a file another name, with its mode bits, times and inode", async () => {
