@@ -7,13 +7,20 @@ import { fileURLToPath } from "node:url";
 import { adopt, disown } from "../lifetime.mjs";
 
 const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const PROBE = new URL("heap-probe.mjs", import.meta.url).href;
 const BARE = fileURLToPath(new URL("../servers/bare-fastify.mjs", import.meta.url));
 
-/** Starts `venue-files serve` with a configuration. @returns `{ url, token, startMs, rssBytes(), stop() }` */
-export async function startVenue(folder, config) {
+/**
+ * Starts `venue-files serve` with a configuration.
+ *
+ * @param options.probe whether `collected()` is there: memory after a full collection, as `process.memoryUsage` gives it
+ * @returns `{ url, token, startMs, rssBytes(), collected(), stop() }`
+ */
+export async function startVenue(folder, config, { probe = false } = {}) {
   const file = join(folder, "venue.json5");
   writeFileSync(file, JSON.stringify({ port: 0, stateDir: join(folder, "state"), ...config }));
-  const running = await start([CLI, "serve", "--config", file], folder, /listens on (http\S+)\n/);
+  const flags = probe ? ["--expose-gc", "--import", PROBE] : [];
+  const running = await start([...flags, CLI, "serve", "--config", file], folder, /listens on (http\S+)\n/);
   const token = readFileSync(join(folder, "state/local-token"), "utf8").trim();
   return { ...running, token };
 }
@@ -27,7 +34,7 @@ export function startBare(folder, answer) {
 
 async function start(args, cwd, pattern) {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit", "ipc"] });
   adopt(child.pid);
   let written = "";
   child.stdout.setEncoding("utf8");
@@ -44,6 +51,12 @@ async function start(args, cwd, pattern) {
     startedMs,
     /** Resident memory now, in bytes; Linux only. */
     rssBytes: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024,
+    async collected() {
+      const answer = once(child, "message");
+      child.send("collect");
+      const [memory] = await answer;
+      return memory;
+    },
     async stop() {
       child.kill("SIGTERM");
       await once(child, "exit");

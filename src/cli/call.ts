@@ -5,6 +5,7 @@ import { errorCodeOf } from "../core/error-output.js";
 import { FileAdapterError } from "../core/errors.js";
 import type { Log } from "../core/log.js";
 import { internalError } from "../core/texts.js";
+import { parseExact, stringifyExact, UnkeptNumber } from "../schema/exact-json.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
@@ -70,8 +71,9 @@ const QUOTE = `Quote it: '{"root":"tmp","path":"a.txt"}'`;
 
 function parseInput(text: string, advice: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseExact(text);
+  } catch (error) {
+    if (error instanceof UnkeptNumber) throw new UsageError(`The input of 'call' cannot be taken: ${error.message}`);
     throw new UsageError(`The input of 'call' is not valid JSON. ${advice}`);
   }
 }
@@ -79,7 +81,7 @@ function parseInput(text: string, advice: string): unknown {
 /** @throws INTERNAL for what cannot be written as JSON, such as a value nested too deeply */
 function outputJson(output: unknown, log: Log): string {
   try {
-    return JSON.stringify(output);
+    return stringifyExact(output);
   } catch (err) {
     const requestId = randomUUID();
     log.error({ err, requestId }, "internal error");

@@ -1,5 +1,6 @@
 import type { ResolveAsset } from "../core/adapter.js";
 import { FileAdapterError } from "../core/errors.js";
+import { stringifyExact } from "../schema/exact-json.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { FileRun } from "../surfaces/cli/file-line.js";
 import type { FileCommand } from "../surfaces/cli/file-options.js";
@@ -111,4 +112,4 @@ export async function onEach<T>(
 
 /** One answer as a line of JSON. */
 export const asJson = (session: FileSession, output: unknown): Promise<void> =>
-  session.out(`${JSON.stringify(output)}\n`);
+  session.out(`${stringifyExact(output)}\n`);

@@ -71,14 +71,21 @@ export interface StoredContent {
 export interface Assets {
   /** Number of assets, those of operations included. */
   readonly size: number;
-  /** Registers metadata; the same metadata has the same id. @throws AssetError forbidden, invalid_metadata, too_large, full */
-  register(metadata: JsonObject, caller: Caller): Promise<string>;
+  /**
+   * Registers metadata; the same JSON text, byte for byte, has the same id.
+   *
+   * @param json the text of the metadata; default: compact JSON
+   * @throws AssetError forbidden, invalid_metadata, too_large, full
+   */
+  register(metadata: JsonObject, caller: Caller, json?: string): Promise<string>;
   /** All ids, newest first. */
   list(page: Page): Paged<string>;
   /** Those registered by the caller, newest first. */
   listOwn(page: Page, caller: Caller): Paged<OwnAsset>;
-  /** The metadata as registered. @throws AssetError invalid_id, not_found */
+  /** The metadata; integers beyond 2^53 are what doubles make of them. @throws AssetError invalid_id, not_found */
   metadata(reference: string): JsonObject;
+  /** The metadata as registered, byte for byte. @throws AssetError invalid_id, not_found */
+  metadataJson(reference: string): Uint8Array;
   /**
    * Stores content; it can be seen only once its hash is right. A failure of `body` passes through and leaves nothing.
    *

@@ -4,6 +4,7 @@ import type { Body } from "../core/backend.js";
 import type { Awaitable } from "../core/io.js";
 import type { Call, PathCall } from "../core/operation.js";
 import { assetNoContent, assetNotFound, contentTooLarge, invalidInput, ioError, type Place } from "../core/texts.js";
+import { stringifyExact } from "../schema/exact-json.js";
 
 /** The four ways to give new content; exactly one is allowed. */
 export interface ContentSource {
@@ -63,10 +64,10 @@ function decode(input: ContentSource): Buffer {
   return Buffer.from(stringify(input.value), "utf8");
 }
 
-/** An embedder may hand in what JSON cannot say: functions, circles, BigInts, or a depth at which it gives up. */
+/** An embedder may hand in what JSON cannot say: functions, circles, or a depth at which it gives up. */
 function stringify(value: unknown): string {
   try {
-    const json: string | undefined = JSON.stringify(value);
+    const json: string | undefined = stringifyExact(value);
     if (json !== undefined) return json;
   } catch {}
   throw invalidInput("'value' must be a JSON value", "/value", "a JSON value");

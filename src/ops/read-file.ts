@@ -1,7 +1,9 @@
 import type { ReadBytes, ReadRange } from "../core/backend.js";
+import type { FileAdapterError } from "../core/errors.js";
 import { type Awaitable, after, runIo } from "../core/io.js";
 import type { PathCall } from "../core/operation.js";
-import { notJson, notText, tooLargeToRead } from "../core/texts.js";
+import { notJson, notText, type Place, tooLargeToRead } from "../core/texts.js";
+import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../schema/exact-json.js";
 import type { ReadOutput } from "../schema/types.js";
 import { cutLines } from "./cut.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
@@ -88,10 +90,17 @@ function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
   const decoded = decodeText(bytes, encoding);
   if (decoded === undefined) throw notText(call.access.place);
   try {
-    return JSON.parse(decoded.text);
-  } catch {
+    return parseExact(decoded.text);
+  } catch (error) {
+    if (error instanceof UnkeptNumber) throw unkept(error, decoded.text, call.access.place);
     throw notJson(call.access.place, jsonFault(decoded.text));
   }
+}
+
+function unkept({ reason }: UnkeptNumber, text: string, place: Place): FileAdapterError {
+  if (reason !== "size") return notJson(place, "it holds a number that cannot be kept here. Pass mode: text");
+  const advice = "It holds integers beyond 2^53: pass mode: text";
+  return tooLargeToRead(place, text.length, MOST_EXACT_CHARS, advice);
 }
 
 /** Text is cut at the budget; images and other bytes come whole or not at all. */

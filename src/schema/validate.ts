@@ -63,6 +63,7 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
       return unknownField(String(fault.params["additionalProperty"]), pointer, schema);
     case "type": {
       const type = String(fault.params["type"]);
+      if (typeof fault.data === "bigint" && /^(?:integer|number)$/.test(type)) return tooLargeNumber(field, fault);
       return invalidInput(`'${field}' must be a ${NOUNS[type] ?? type}`, pointer, type);
     }
     case "enum":
@@ -87,6 +88,15 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
     default:
       return invalidInput(`'${field}' is not valid`, pointer, fault.keyword);
   }
+}
+
+/** Where JSON had an integer that no double holds, it is a `bigint`. */
+function tooLargeNumber(field: string, { instancePath, parentSchema }: ErrorObject): FileAdapterError {
+  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = parentSchema as {
+    minimum?: number;
+    maximum?: number;
+  };
+  return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, instancePath, `${minimum}..${maximum}`);
 }
 
 function notOneOf(field: string, pointer: string, fault: ErrorObject): FileAdapterError {

@@ -6,21 +6,20 @@ import type { JsonObject } from "../core/adapter.js";
 const REFERENCE = /^(?:\/?(?:(did:[a-z0-9]+:[^/\s]+)\/)?a\/|0[xX])?([0-9a-fA-F]{64})$/;
 
 /**
- * The id of metadata: hex SHA-256 of its RFC 8785 canonical JSON. The one place to change when ids are made otherwise;
- * {@link isAssetId} must then still accept those made before.
+ * The id of an asset: hex SHA-256 of its metadata, byte for byte as registered. The one place to change when ids are made
+ * otherwise; what has an id of earlier versions must then still be found under it.
+ *
+ * @param json metadata as JSON text
+ */
+export const assetIdOf = (json: Uint8Array | string): string => createHash("sha256").update(json).digest("hex");
+
+/**
+ * RFC 8785 canonical JSON, of which earlier versions made all ids: assets of theirs are kept in this form, and those of
+ * operations, which have no text of their own.
  *
  * @param metadata well-formed JSON, see `parseMetadata`
  */
-export function assetIdOf(metadata: JsonObject): string {
-  return createHash("sha256")
-    .update(canonicalize(metadata) ?? "")
-    .digest("hex");
-}
-
-/** Whether `id` is, or was in an earlier version, the id of `metadata`. */
-export function isAssetId(id: string, metadata: JsonObject): boolean {
-  return assetIdOf(metadata) === id;
-}
+export const canonicalJson = (metadata: JsonObject): string => canonicalize(metadata) ?? "";
 
 /**
  * Reads a reference to an asset of this venue: `<hex>`, `0x<hex>`, `a/<hex>`, `/a/<hex>` or `<venueDID>/a/<hex>`.

@@ -1,8 +1,9 @@
 import type { JsonObject } from "../core/adapter.js";
 import { AssetError, type OwnAsset } from "../core/asset.js";
+import { stringifyExact } from "../schema/exact-json.js";
 import { assetIdOf } from "./asset-id.js";
 
-/** Most bytes of metadata as compact JSON. */
+/** Most bytes of metadata as JSON. */
 export const MOST_METADATA_BYTES = 1_048_576;
 /** Deeper metadata is refused, so that nothing that walks it can run out of stack. */
 const MOST_DEPTH = 256;
@@ -12,7 +13,7 @@ const MOST_SHOWN_CHARS = 1000;
 /** Metadata that has been checked. */
 export interface ParsedMetadata {
   readonly id: string;
-  /** Compact JSON. */
+  /** JSON as registered, byte for byte. */
   readonly json: Buffer;
 }
 
@@ -24,17 +25,22 @@ export interface ContentDescription {
   readonly fileName?: string;
 }
 
-/** Checks metadata about to be registered. @throws AssetError invalid_metadata, too_large */
-export function parseMetadata(metadata: JsonObject): ParsedMetadata {
+/**
+ * Checks metadata about to be registered.
+ *
+ * @param given its JSON text; default: compact JSON
+ * @throws AssetError invalid_metadata, too_large
+ */
+export function parseMetadata(metadata: JsonObject, given?: string): ParsedMetadata {
   const reason = faultOf(metadata);
   if (reason !== undefined) throw new AssetError("invalid_metadata", { reason });
-  const text = JSON.stringify(metadata);
+  const text = given ?? stringifyExact(metadata);
   const size = Buffer.byteLength(text, "utf8");
   if (size > MOST_METADATA_BYTES) throw new AssetError("too_large", { size, limit: MOST_METADATA_BYTES });
   // Not from the shared pool, of which a small buffer would keep a large piece alive.
   const json = Buffer.allocUnsafeSlow(size);
   json.write(text, "utf8");
-  return { id: assetIdOf(metadata), json };
+  return { id: assetIdOf(json), json };
 }
 
 /** Reads metadata that was checked before it was kept. */
@@ -108,6 +114,7 @@ function scalarFault(value: unknown): string | undefined {
     case "number":
       return Number.isFinite(value) ? undefined : "not a JSON number";
     case "object":
+    case "bigint":
     case "boolean":
       return undefined;
     default:

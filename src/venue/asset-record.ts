@@ -1,12 +1,17 @@
-import { isAssetId } from "./asset-id.js";
+import { assetIdOf, canonicalJson } from "./asset-id.js";
 import { isObject, parseMetadata } from "./asset-metadata.js";
 import type { AssetOwner, AssetRecord } from "./asset-store.js";
 
 /** A record as the text of a file, in pieces. */
-export function formatRecord({ registered, owners, json }: AssetRecord): Uint8Array[] {
-  const head = `{"registered":${registered},"owners":${JSON.stringify(owners)},"metadata":`;
-  return [Buffer.from(head, "utf8"), json, Buffer.from("}\n", "utf8")];
+export function formatRecord(record: AssetRecord): Uint8Array[] {
+  return [Buffer.from(headOf(record), "utf8"), record.json, Buffer.from(TAIL, "utf8")];
 }
+
+const TAIL = "}\n";
+
+/** All that stands before the metadata. */
+const headOf = ({ registered, owners }: Pick<AssetRecord, "registered" | "owners">): string =>
+  `{"registered":${registered},"owners":${JSON.stringify(owners)},"metadata":`;
 
 /** Reads a record back. `undefined`: damaged, or that of another asset. */
 export function parseRecord(id: string, text: string): AssetRecord | undefined {
@@ -16,9 +21,12 @@ export function parseRecord(id: string, text: string): AssetRecord | undefined {
     const { registered, owners, metadata } = fields;
     if (!isTime(registered) || !Array.isArray(owners) || !owners.every(isOwner) || !isObject(metadata))
       return undefined;
-    const parsed = parseMetadata(metadata);
-    if (parsed.id !== id && !isAssetId(id, metadata)) return undefined;
-    return { id, json: parsed.json, registered, owners };
+    const head = headOf({ registered, owners });
+    const kept = text.startsWith(head) && text.endsWith(TAIL) ? text.slice(head.length, -TAIL.length) : "";
+    // Earlier versions made the id of canonical JSON, and kept another text.
+    const json = assetIdOf(kept) === id ? kept : canonicalJson(metadata);
+    const parsed = parseMetadata(metadata, json);
+    return parsed.id === id ? { id, json: parsed.json, registered, owners } : undefined;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ import type { Log } from "../core/log.js";
 import type { Page, Paged } from "../core/page.js";
 import { errnoOf } from "../jail/sys.js";
 import { ByteBudget } from "./asset-budget.js";
-import { isAssetReference, parseAssetReference } from "./asset-id.js";
+import { canonicalJson, isAssetReference, parseAssetReference } from "./asset-id.js";
 import { contentOf, parseMetadata, readMetadata } from "./asset-metadata.js";
 import { AssetRegistry, costOf, ownerCost } from "./asset-registry.js";
 import type { AssetStore } from "./asset-store.js";
@@ -88,14 +88,14 @@ class StoredAssets implements VenueAssets {
   }
 
   registerOperation(metadata: JsonObject): string {
-    const { id, json } = parseMetadata(metadata);
+    const { id, json } = parseMetadata(metadata, canonicalJson(metadata));
     this.#give(this.#registry.addOperation(id, json));
     return id;
   }
 
-  async register(metadata: JsonObject, caller: Caller): Promise<string> {
+  async register(metadata: JsonObject, caller: Caller, given?: string): Promise<string> {
     this.#checkWrite(caller);
-    const { id, json } = parseMetadata(metadata);
+    const { id, json } = parseMetadata(metadata, given);
     await this.#turns.take(id, () => this.#addOwner({ id, json, did: caller.did }));
     return id;
   }
@@ -109,9 +109,13 @@ class StoredAssets implements VenueAssets {
   }
 
   metadata(reference: string): JsonObject {
+    return readMetadata(this.metadataJson(reference));
+  }
+
+  metadataJson(reference: string): Buffer {
     const id = parseAssetReference(reference, this.#options.did);
     const json = id === undefined ? undefined : this.#registry.json(id);
-    if (json !== undefined) return readMetadata(json);
+    if (json !== undefined) return json;
     throw new AssetError(isAssetReference(reference) ? "not_found" : "invalid_id");
   }
 

@@ -17,7 +17,7 @@ describe("file:read as JSON", () => {
     ['""', ""],
     ['"\\u0000\\ud83d\\ude00"', "\u0000😀"],
     ['{"a":1,"a":2}', { a: 2 }],
-    ["12345678901234567890", 12345678901234567000],
+    ["12345678901234567890", 12345678901234567890n],
   ];
   test.each(values)("gives the value of %s", async (text, value) => {
     ground.put("a.json", text);

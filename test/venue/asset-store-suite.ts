@@ -101,7 +101,20 @@ export function describeAssetStore(name: string, create: () => Promise<AssetStor
       for (const each of records) await store.save(each);
       const byId = (a: AssetRecord, b: AssetRecord) => (a.id < b.id ? -1 : 1);
       expect([...(await store.load())].sort(byId)).toEqual(records.slice(1).sort(byId));
-      expect(assetIdOf({ name: "a" })).toBe(first.id);
+      expect(assetIdOf('{"name":"a"}')).toBe(first.id);
+    });
+
+    test("keep their text byte for byte", async () => {
+      const store = await create();
+      const texts = ['{"n":9007199254740993}', ' {"n" : 1.0,\r\n"n":2}\n', '{"t":"\\u00e9}\\n"}'];
+      const records = texts.map((text, registered) => ({
+        ...parseMetadata(JSON.parse(text), text),
+        registered,
+        owners: [{ did: 'did:x:"', at: 1 }],
+      }));
+      for (const each of records) await store.save(each);
+      const loaded = new Map((await store.load()).map((each) => [each.id, each.json.toString()]));
+      expect(records.map(({ id }) => loaded.get(id))).toEqual(texts);
     });
 
     test("are none at first", async () => {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { JobRecord } from "../../core/job.js";
+import { stringifyExact } from "../../schema/exact-json.js";
 import type { HttpHost } from "./host.js";
 import type { HttpError } from "./http-error.js";
 
@@ -39,7 +40,7 @@ export function errorJson(error: HttpError): string {
  */
 export function recordJson(record: JobRecord, host: HttpHost): string {
   try {
-    return JSON.stringify(record);
+    return stringifyExact(record);
   } catch (error) {
     const requestId = host.requestId();
     host.logInternal(error, requestId);
@@ -51,5 +52,5 @@ export function recordJson(record: JobRecord, host: HttpHost): string {
 
 /** The JSON text of a finished job's output. @throws what makes it impossible to write */
 export function outputJson(record: JobRecord): string {
-  return JSON.stringify(record.output ?? null);
+  return stringifyExact(record.output ?? null);
 }

@@ -5,7 +5,7 @@ import { askAssets } from "./asset-answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";
 import { badRequest } from "./http-error.js";
-import { parseJson } from "./json-body.js";
+import { parseJsonText } from "./json-body.js";
 import { parsePage } from "./page.js";
 
 /** Most metadata in one list; a piece alone may be a mebibyte. */
@@ -13,11 +13,11 @@ const MOST_EXPANDED_BYTES = 8 * 1024 * 1024;
 
 export { getContent, putContent } from "./content.js";
 
-/** `POST /api/v1/assets`: registers metadata; the same metadata again gives the same id. */
+/** `POST /api/v1/assets`: registers metadata; the same bytes again give the same id. */
 export async function registerAsset(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
-  const metadata = await parseJson(request.body, { json5: true });
+  const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
   if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
-  const id = await askAssets("", () => host.assets.register(metadata, caller));
+  const id = await askAssets("", () => host.assets.register(metadata, caller, text));
   return sendJson(reply.header("location", `/api/v1/assets/${id}`), 201, JSON.stringify(id));
 }
 
@@ -33,25 +33,28 @@ export function listAssets(host: HttpHost, { request, reply, caller }: Exchange)
   }
   const { items, total, offset, limit } = host.assets.list(page);
   const expanded = single(request.query, "expand") === "metadata";
-  const shown = expanded ? expand(host, items) : items;
-  return sendJson(reply, 200, JSON.stringify({ items: shown, total, offset, limit }));
+  const shown = expanded ? expand(host, items) : JSON.stringify(items);
+  return sendJson(reply, 200, `{"items":${shown},${JSON.stringify({ total, offset, limit }).slice(1)}`);
 }
 
-function expand(host: HttpHost, ids: readonly string[]): { id: string; metadata: JsonObject }[] {
-  const shown: { id: string; metadata: JsonObject }[] = [];
+/** A JSON list of ids with their metadata. */
+function expand(host: HttpHost, ids: readonly string[]): string {
+  const shown: string[] = [];
   let bytes = 0;
   for (const id of ids) {
-    const metadata = host.assets.metadata(id);
-    bytes += JSON.stringify(metadata).length;
+    const metadata = host.assets.metadataJson(id);
+    bytes += metadata.length;
     if (bytes > MOST_EXPANDED_BYTES && shown.length > 0) break;
-    shown.push({ id, metadata });
+    shown.push(`{"id":"${id}","metadata":${textOf(metadata)}}`);
   }
-  return shown;
+  return `[${shown.join(",")}]`;
 }
 
-/** `GET /api/v1/assets/<ref>`: the metadata as registered. */
+const textOf = (json: Uint8Array): string => Buffer.from(json.buffer, json.byteOffset, json.length).toString("utf8");
+
+/** `GET /api/v1/assets/<ref>`: the metadata as registered, byte for byte. */
 export async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
-  return sendJson(reply, 200, JSON.stringify(await askAssets(target, () => host.assets.metadata(target))));
+  return sendJson(reply, 200, textOf(await askAssets(target, () => host.assets.metadataJson(target))));
 }
 
 /** A query key that may be given once. Other values than those an endpoint knows mean nothing to it. */

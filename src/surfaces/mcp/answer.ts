@@ -2,6 +2,7 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server"
 import type { OperationMetadata, Rendering } from "../../core/adapter.js";
 import { errorCodeOf } from "../../core/error-output.js";
 import type { FileAdapterError } from "../../core/errors.js";
+import { stringifyExact } from "../../schema/exact-json.js";
 
 const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
@@ -57,7 +58,7 @@ function body(rendering: Rendering): ContentBlock {
     case "text":
       return text(rendering.text);
     case "json":
-      return text(JSON.stringify(rendering.value));
+      return text(stringifyExact(rendering.value));
     case "blob":
       return IMAGES.has(rendering.mime)
         ? { type: "image", data: rendering.base64, mimeType: rendering.mime }

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 
 export interface LineStreams {
   readonly input: Readable;
@@ -91,13 +92,22 @@ export class LineTransport implements Transport {
     if (text.trim() === "") return;
     let message: unknown;
     try {
-      message = JSON.parse(text);
-    } catch {
-      this.#streams.onError(new Error("a line that is not JSON was ignored"));
+      message = parseExact(text);
+    } catch (error) {
+      if (error instanceof UnkeptNumber) this.#answerFault(JSON.parse(text), error.message);
+      else this.#streams.onError(new Error("a line that is not JSON was ignored"));
       return;
     }
     if (isMessage(message)) this.onmessage?.(message);
     else this.#streams.onError(new Error("a line that is no JSON-RPC message was ignored"));
+  }
+
+  /** A call without an answer would wait for ever. */
+  #answerFault(message: unknown, fault: string): void {
+    const text = `Invalid JSON: ${fault}`;
+    const { id }: { id?: unknown } = typeof message === "object" && message !== null ? message : {};
+    if (typeof id !== "string" && typeof id !== "number") this.#streams.onError(new Error(text));
+    else void this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message: text } });
   }
 
   /** Tells the caller, if the ends of the message name it; a call without an answer would wait for ever. */

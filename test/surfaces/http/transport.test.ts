@@ -64,9 +64,11 @@ describe("an internal error", () => {
     expect(entry?.requestId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  const circle: unknown[] = [];
+  circle.push(circle);
   test.each<[string, () => unknown]>([
     ["nested too deep", () => Array.from({ length: 100_000 }).reduce((inner) => [inner], 1)],
-    ["no JSON value", () => 1n],
+    ["a circle", () => Object.assign([1n], { 1: circle })],
   ])("an output that is %s makes a failed record of the reply, not a 500", async (_name, output) => {
     const broken = await serve({ read: output });
     const answer = await outcome(postInvoke(broken, { operation: "file:read" }));

@@ -1,0 +1,119 @@
+// JSON in which no integer changes: those that a double cannot hold are read as `bigint`, and written with their digits.
+import { parse, stringify } from "lossless-json";
+
+/** Why a text that is JSON is refused: a number in it would become another one. */
+export class UnkeptNumber extends Error {
+  override readonly name = "UnkeptNumber";
+  /** `size`: it has more than {@link MOST_EXACT_CHARS} characters, and would take too long. */
+  readonly reason: "range" | "size" | "depth";
+
+  constructor(reason: UnkeptNumber["reason"]) {
+    super(TEXTS[reason]);
+    this.reason = reason;
+  }
+}
+
+/** Longest text whose integers beyond 2^53 are kept: the exact reader is slow, and holds the event loop. */
+export const MOST_EXACT_CHARS = 1_048_576;
+/** Most digits of an integer that no double comes near. */
+const MOST_DIGITS = 1000;
+
+const TEXTS = {
+  range: "a number is too large. Send it as a string",
+  size: `integers beyond 2^53 are kept only in JSON of at most ${MOST_EXACT_CHARS} characters. Send them as strings`,
+  depth: "it is nested too deeply for integers beyond 2^53. Send them as strings",
+} as const;
+
+/** In every text with a number that `JSON.parse` may change, and in few others: 16 digits in a row, or a large exponent. */
+const SUSPECT = /\d[\d.]{15}|\d[eE]\+?\d{3}/;
+
+/**
+ * As `JSON.parse`, but integers that would change are `bigint`. Fractions are doubles, as everywhere.
+ *
+ * @throws SyntaxError, UnkeptNumber
+ */
+export function parseExact(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!SUSPECT.test(text) || !changesNumber(text)) return value;
+  if (text.length > MOST_EXACT_CHARS) throw new UnkeptNumber("size");
+  try {
+    return parse(text, undefined, { parseNumber: numberOf, onDuplicateKey: ({ newValue }) => newValue });
+  } catch (error) {
+    // It reads by recursion. Whatever else is wrong, `JSON.parse` has found.
+    throw error instanceof RangeError ? new UnkeptNumber("depth") : error;
+  }
+}
+
+/** As `JSON.stringify`, but a `bigint` is written as an integer. @throws what makes a value impossible to write */
+export function stringifyExact(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!(error instanceof TypeError) || !/BigInt/.test(error.message)) throw error;
+    return stringify(value) ?? "null";
+  }
+}
+
+/** Whether a text known to be JSON has a number that is another one as a double. @throws UnkeptNumber */
+function changesNumber(text: string): boolean {
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at);
+    else if (code === MINUS || isDigit(code)) {
+      const end = numberEnd(text, at);
+      if (typeof numberOf(text.slice(at, end)) === "bigint") return true;
+      at = end;
+    } else at++;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const MINUS = 0x2d;
+const BACKSLASH = 0x5c;
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
+function stringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before--;
+    if ((end - 1 - before) % 2 === 0) return end + 1;
+  }
+}
+
+const NUMBER = /[-+.\deE]+/y;
+
+function numberEnd(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  NUMBER.test(text);
+  return NUMBER.lastIndex;
+}
+
+/** The value of a number literal of JSON. @throws UnkeptNumber */
+function numberOf(literal: string): number | bigint {
+  const value = Number(literal);
+  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value;
+  if (/^-?\d+$/.test(literal)) {
+    // The digits are kept, not only the size: from 10^21 on doubles are written with an exponent.
+    if (String(value) === literal) return value;
+    if (literal.length > MOST_DIGITS) throw new UnkeptNumber("range");
+    return BigInt(literal);
+  }
+  if (!Number.isFinite(value)) throw new UnkeptNumber("range");
+  const exact = decimalOf(literal);
+  const shown = decimalOf(String(value));
+  if (exact.exponent < 0 || (exact.digits === shown.digits && exact.exponent === shown.exponent)) return value;
+  const size = BigInt(exact.digits + "0".repeat(exact.exponent));
+  return value < 0 ? -size : size;
+}
+
+/** A number without its sign as `digits * 10^exponent`, with no zero at either end of the digits. */
+function decimalOf(literal: string): { digits: string; exponent: number } {
+  const [, whole = "", fraction = "", power = "0"] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(literal) ?? [];
+  const digits = whole + fraction;
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === "0") end--;
+  let start = 0;
+  while (start < end && digits[start] === "0") start++;
+  return { digits: digits.slice(start, end), exponent: Number(power) - fraction.length + digits.length - end };
+}

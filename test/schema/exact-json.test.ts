@@ -1,0 +1,118 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { MOST_EXACT_CHARS, parseExact, stringifyExact, UnkeptNumber } from "../../src/schema/exact-json.js";
+
+const refusal = (text: string): unknown => {
+  try {
+    return parseExact(text);
+  } catch (error) {
+    return error instanceof UnkeptNumber ? error.reason : error;
+  }
+};
+
+describe("an integer", () => {
+  test.each([
+    ["9007199254740991", 9007199254740991],
+    ["-9007199254740991", -9007199254740991],
+    ["9007199254740992", 9007199254740992],
+    ["9007199254740993", 9007199254740993n],
+    ["-9007199254740993", -9007199254740993n],
+    ["18446744073709551615", 18446744073709551615n],
+    ["18446744073709551616", 18446744073709551616n],
+    ["9007199254740993.0", 9007199254740993n],
+    ["9007199254740993.000e0", 9007199254740993n],
+    ["9.007199254740993e15", 9007199254740993n],
+    ["900719925474099300e-2", 9007199254740993n],
+    ["1e25", 1e25],
+    ["100000000000000000000", 1e20],
+    ["100000000000000000000000", 10n ** 23n],
+    ["1".repeat(400), BigInt("1".repeat(400))],
+    ["-0", -0],
+  ])("%s is read as it is", (text, value) => {
+    expect(parseExact(text)).toBe(value);
+  });
+
+  test("that changes nothing but its form stays a number", () => {
+    expect(parseExact('[1, 2.5, 0.1234567890123456789, 9007199254740992.5, 1e300, "9007199254740993"]')).toEqual([
+      1,
+      2.5,
+      0.12345678901234568,
+      9007199254740992,
+      1e300,
+      "9007199254740993",
+    ]);
+  });
+
+  test("of any size comes back with its digits", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.bigInt({ min: -(10n ** 60n), max: 10n ** 60n }), (value, n) => {
+        const text = `{"a":${JSON.stringify(value)},"n":[${n}],"s":"\\"${n}\\\\"}`;
+        const read = parseExact(text) as { n: [number | bigint]; s: string };
+        expect(BigInt(read.n[0])).toBe(n);
+        expect(read.s).toBe(`"${n}\\`);
+        const { n: _, ...rest } = read;
+        const { n: __, ...expected } = JSON.parse(text);
+        expect(rest).toEqual(expected);
+        expect(stringifyExact(read.n)).toBe(`[${n}]`);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("reading exactly", () => {
+  test("gives own keys of any name, and the last of several alike", () => {
+    const text = '{"__proto__":{"x":1},"constructor":1,"a":[1],"a":9007199254740993,"":null}';
+    const read = parseExact(text);
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+    expect(Object.entries(read as object)).toEqual([
+      ["__proto__", { x: 1 }],
+      ["constructor", 1],
+      ["a", 9007199254740993n],
+      ["", null],
+    ]);
+  });
+
+  test.each(["", "{", "[1,]", "01", "9007199254740993 x", '{"n":9007199254740993', "NaN", '"\u0001'])(
+    "refuses %j as JSON.parse does",
+    (text) => {
+      expect(refusal(text)).toBeInstanceOf(SyntaxError);
+    },
+  );
+
+  test.each([
+    ["1e309", "range"],
+    ["-1e999", "range"],
+    ["[1e0400]", "range"],
+    ["1".repeat(1001), "range"],
+    [`["${" ".repeat(MOST_EXACT_CHARS)}",9007199254740993]`, "size"],
+    [`${"[".repeat(100_000)}9007199254740993${"]".repeat(100_000)}`, "depth"],
+  ])("refuses what it cannot keep: %#", (text, reason) => {
+    expect(refusal(text)).toBe(reason);
+  });
+
+  test("takes the same when no number changes", () => {
+    const text = `["${"1234567890123456789".repeat(100_000)}",9007199254740992,"\\\\","1e999"]`;
+    expect(parseExact(text)).toEqual(JSON.parse(text));
+    const deep = `${"[".repeat(500)}"9007199254740993"${"]".repeat(500)}`;
+    expect(stringifyExact(parseExact(deep))).toBe(deep);
+  });
+});
+
+describe("writing exactly", () => {
+  test("is JSON.stringify where there is no bigint", () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => expect(stringifyExact(value)).toBe(JSON.stringify(value))));
+  });
+
+  test("writes digits, and the rest like JSON.stringify", () => {
+    const rest = { a: undefined, b: [undefined, null, 1e21, -0], c: 'é"\u2028\ud800', d: new Date(0), "10": 1, "9": 2 };
+    expect(stringifyExact({ ...rest, n: 123n })).toBe(JSON.stringify({ ...rest, n: 123 }));
+  });
+
+  test("fails on what JSON.stringify fails on", () => {
+    const circle: unknown[] = [];
+    circle.push(circle);
+    expect(() => stringifyExact(circle)).toThrow(TypeError);
+    expect(() => stringifyExact([1n, circle])).toThrow(RangeError);
+  });
+});
