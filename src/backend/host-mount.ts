@@ -8,11 +8,12 @@ import { entryPath, type Pinned, release, renew } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import type { StagedFile } from "../jail/staging.js";
 import type { Stat } from "../jail/stat.js";
-import { closeNow, errnoOf, quietly } from "../jail/sys.js";
+import { closeNow, errnoOf, quietly, succeeds } from "../jail/sys.js";
 import type { Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
 import { arrive, directoryOf } from "./host-arrive.js";
 import { findMasks } from "./host-masks.js";
+import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./host-run-mark.js";
 import type { WriteRules } from "./host-target.js";
 import { countTree } from "./host-usage.js";
 
@@ -64,7 +65,8 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
     const directory = directoryOf(found, access);
     const masks = yield* findMasks(jail, directory, access);
-    return new Mounted(mounting, { ...common, path: [jail.realPath, ...found.real].join("/"), masks, directory });
+    const mark = options.writable ? yield* placeRunMark(jail, found.real) : undefined;
+    return new Mounted(mounting, { ...common, path: [jail.realPath, ...found.real].join("/"), masks, directory, mark });
   } catch (error) {
     yield* dropStage(jail, stage);
     walk.close();
@@ -75,6 +77,8 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
 interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> {
   readonly walk: Walk;
   readonly stage: StagedFile | undefined;
+  /** Until the directory is known to hold nothing that commands must not leave behind. */
+  readonly mark?: RunMark | undefined;
   readonly directory?: Pinned;
 }
 
@@ -87,6 +91,7 @@ class Mounted implements MountedDirectory {
   readonly #mounting: Mounting;
   readonly #held: Held;
   readonly #since = Date.now() - CLOCK_GRAIN_MS;
+  #isClean = true;
 
   constructor(mounting: Mounting, held: Held) {
     [this.path, this.uid, this.gid, this.masks] = [held.path, held.uid, held.gid, held.masks];
@@ -99,15 +104,17 @@ class Mounted implements MountedDirectory {
     const { jail, rules } = this.#mounting;
     const changes = { jail, since: this.#since };
     const { directory } = this.#held;
-    if (directory !== undefined) await runIo(quietly(clearSetIds(changes, directory)));
+    this.#isClean = directory === undefined || (await runIo(succeeds(clearSetIds(changes, directory))));
     if (rules.usage === undefined) return;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
     await rules.usage.counting?.catch(() => {});
   }
 
   async close(): Promise<void> {
-    const { walk, stage } = this.#held;
-    await runIo(dropStage(this.#mounting.jail, stage));
+    const { walk, stage, mark } = this.#held;
+    const { jail } = this.#mounting;
+    if (mark !== undefined) await runIo(leaveRunMark(jail, mark, this.#isClean));
+    await runIo(dropStage(jail, stage));
     walk.close();
   }
 }
@@ -148,6 +155,10 @@ function* lend({ jail, rules }: Mounting, { user }: MountOptions): Io<void> {
   yield* sys.chown(jail.top.path, user.uid, user.gid);
   yield* renew(sys, jail.top);
 }
+
+/** Takes back what commands were not to leave behind, where the process that ran them was killed. */
+export const sweepRuns = (jail: Jail): Io<void> =>
+  sweepRunMarks(jail, (directory, since) => clearSetIds({ jail, since: since - CLOCK_GRAIN_MS }, directory));
 
 /** Takes set-user-id and set-group-id off files that have changed since. */
 function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {

@@ -44,6 +44,10 @@ export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
   return other.start !== 0 && found.start !== other.start;
 }
 
+/** Whether nothing can be known here of another process: it belongs to another container, or may. */
+export const isElsewhere = (other: ProcessIdentity, own: ProcessIdentity): boolean =>
+  other.boot !== own.boot || other.namespace !== own.namespace;
+
 /** Whether a process has ended, asked after or not. */
 export const isOver = (pid: number): boolean => !isRunning(pid) || statusOf(pid)?.isOver === true;
 

@@ -4,7 +4,14 @@ import type { CallScope } from "../core/scope.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "./handles.js";
 import { createLock, type LockFile, type LockPlace, takeStaleLock } from "./lock-file.js";
-import { isDead, ownIdentity, type ProcessIdentity, parseIdentity, printIdentity } from "./process-identity.js";
+import {
+  isDead,
+  isElsewhere,
+  ownIdentity,
+  type ProcessIdentity,
+  parseIdentity,
+  printIdentity,
+} from "./process-identity.js";
 import { purge } from "./purge.js";
 import { errnoOf, quietly } from "./sys.js";
 import type { WalkRoot } from "./walk-options.js";
@@ -155,6 +162,23 @@ export class Staging {
       yield* this.purge(stage, name);
     }
     return found;
+  }
+
+  /**
+   * Files in the staging directory named `<kind>-` and whose they are, of processes that are not known to run; the sweeps
+   * leave them. `isSure`: the process is dead. Whoever asks releases the stage.
+   */
+  *leftBehind(kind: string): Io<{ stage: Stage; left: { name: string; isSure: boolean }[] } | undefined> {
+    const directory = yield* this.#enter(false);
+    if (directory === undefined) return undefined;
+    const left: { name: string; isSure: boolean }[] = [];
+    for (const { name } of (yield* quietly(this.#root.sys.names(directory.path))) ?? []) {
+      const owner = name.startsWith(`${kind}-`) ? parseIdentity(name.slice(kind.length + 1)) : undefined;
+      if (owner === undefined) continue;
+      const isSure = isDead(owner, this.#identity);
+      if (isSure || isElsewhere(owner, this.#identity)) left.push({ name, isSure });
+    }
+    return { stage: { directory, prefix: "", release: () => release(directory) }, left };
   }
 
   /** Removes the staging directory if nothing is in it. Never fails. */

@@ -36,17 +36,21 @@ export const exec: Operation<ExecInput, ExecOutput> = {
     checkArguments(request);
     if (!(await request.sandbox.probe()).available) throw noSandbox();
     const shown: Shown[] = [];
+    let mayHaveRun = false;
     try {
       for (const place of places) shown.push(await show(place, call));
+      mayHaveRun = true;
       const process = await start(shown, call);
       // From here on the outcome is that of the command.
       for (const { at } of places) at.access.scope.commit();
       started(process);
       const exit = await process.exited;
-      for (const { mount, directory } of shown) if (mount.writable) await directory?.settle();
       return { exit, sent: process.output().combined.length };
     } finally {
-      for (const { directory } of shown) await directory?.close();
+      for (const { mount, directory } of shown) {
+        if (mayHaveRun && mount.writable) await directory?.settle();
+        await directory?.close();
+      }
     }
   },
   bytes: ({ sent }) => sent,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive.js";
 import { HostBackend } from "../backend/host.js";
+import { sweepRuns } from "../backend/host-mount.js";
 import { countTree } from "../backend/host-usage.js";
 import { ReadBuffers } from "../backend/read-buffers.js";
 import { TempHome } from "../backend/temp.js";
@@ -158,6 +159,7 @@ class RootSet implements OpenRoots {
     const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, encoding, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
+    if (!readOnly) jail.inBackground(runIo(sweepRuns(jail)));
     const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, jail);
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
     const rules = {
