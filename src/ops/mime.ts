@@ -24,7 +24,26 @@ const SIGNATURES: readonly { readonly mime: string; readonly at: number; readonl
   { mime: "image/gif", at: 0, bytes: Buffer.from("GIF8") },
   { mime: "image/webp", at: 8, bytes: Buffer.from("WEBP") },
   { mime: "application/pdf", at: 0, bytes: Buffer.from("%PDF-") },
+  ...["49492a00", "4d4d002a", "49492b00", "4d4d002b"].map((hex) => ({
+    ...{ mime: "image/tiff", at: 0, bytes: Buffer.from(hex, "hex") },
+  })),
 ];
+
+/** Sizes of the second header of a BMP, which come right behind the first: "BM" alone may begin any text. */
+const BMP_HEADERS: ReadonlySet<number> = new Set([12, 16, 40, 52, 56, 64, 108, 124]);
+/** Brands of ISO base media files that are HEIF, by the kind of coding in them (ISO/IEC 23008-12). */
+const HEIF_BRANDS: ReadonlyMap<string, string> = new Map([
+  ...["heic", "heix", "heim", "heis"].map((brand) => [brand, "image/heic"] as const),
+  ...["hevc", "hevx", "hevm", "hevs"].map((brand) => [brand, "image/heic-sequence"] as const),
+]);
+/** Brands that say only that it is HEIF: the compatible ones say more. */
+const ANY_HEIF: ReadonlyMap<string, string> = new Map([
+  ["mif1", "image/heif"],
+  ["msf1", "image/heif-sequence"],
+]);
+const MOST_BRANDS = 32;
+/** So far into a text the first tag is looked for. */
+const MOST_PROLOG_BYTES = 65_536;
 
 let byExtension: ReadonlyMap<string, string> | undefined;
 
@@ -50,13 +69,62 @@ export function mimeByName(name: string): string | undefined {
 
 /** The type of content that was read: by name, else by its leading bytes, else by whether it is text. */
 export function mimeOf(name: string, content: { head: Buffer; isText: () => boolean }): string {
-  return mimeByName(name) ?? bySignature(content.head) ?? (content.isText() ? PLAIN_TEXT : "application/octet-stream");
+  const known = mimeByName(name) ?? bySignature(content.head);
+  if (known !== undefined) return known;
+  if (!content.isText()) return "application/octet-stream";
+  return isSvg(content.head) ? "image/svg+xml" : PLAIN_TEXT;
 }
 
 /** The type that leading bytes tell. */
 export function bySignature(head: Buffer): string | undefined {
   const isRiff = head.subarray(0, 4).toString("latin1") === "RIFF";
-  return SIGNATURES.find(
+  const found = SIGNATURES.find(
     ({ mime, at, bytes }) => head.subarray(at, at + bytes.length).equals(bytes) && (mime !== "image/webp" || isRiff),
-  )?.mime;
+  );
+  return found?.mime ?? (isBmp(head) ? "image/bmp" : heifType(head));
+}
+
+function isBmp(head: Buffer): boolean {
+  if (head.length < 18 || head.toString("latin1", 0, 2) !== "BM") return false;
+  return head.readUInt32LE(6) === 0 && BMP_HEADERS.has(head.readUInt32LE(14));
+}
+
+function heifType(head: Buffer): string | undefined {
+  if (head.toString("latin1", 4, 8) !== "ftyp") return undefined;
+  const brandAt = (at: number): string => head.toString("latin1", at, at + 4);
+  const major = brandAt(8);
+  const any = ANY_HEIF.get(major);
+  if (any === undefined) return HEIF_BRANDS.get(major);
+  const end = Math.min(head.readUInt32BE(0), head.length, 16 + 4 * MOST_BRANDS);
+  for (let at = 16; at + 4 <= end; at += 4) {
+    const type = HEIF_BRANDS.get(brandAt(at));
+    if (type !== undefined) return type;
+  }
+  return any;
+}
+
+/** Whether the first tag of a text is that of an SVG, behind what XML allows before it. */
+function isSvg(head: Buffer): boolean {
+  const text = head.toString("utf8", 0, MOST_PROLOG_BYTES).replace(/^\ufeff/, "");
+  for (let at = 0; ; ) {
+    while (/\s/.test(text[at] ?? "")) at++;
+    const end = prologEnd(text, at);
+    if (end === undefined) return /^<svg[\s/>]/.test(text.slice(at, at + 5));
+    if (end < 0) return false;
+    at = end;
+  }
+}
+
+/** @returns where a declaration, a comment or a document type ends, -1 where it does not; `undefined` for anything else */
+function prologEnd(text: string, at: number): number | undefined {
+  const behind = (end: string): number => {
+    const found = text.indexOf(end, at);
+    return found < 0 ? -1 : found + end.length;
+  };
+  if (text.startsWith("<?", at)) return behind("?>");
+  if (text.startsWith("<!--", at)) return behind("-->");
+  if (!text.startsWith("<!DOCTYPE svg", at)) return undefined;
+  const subset = text.indexOf("[", at);
+  const close = text.indexOf(">", at);
+  return subset >= 0 && subset < close ? behind("]>") : behind(">");
 }

@@ -48,7 +48,7 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   },
   bytes: ({ files }) => files.reduce((sum, file) => sum + (file.length ?? file.size ?? 0), 0),
   render: (output) => {
-    const note = noteOf(output);
+    const note = noteOf(output) ?? output.hint;
     return {
       kind: "text",
       text: output.files.map(bodyOf).join(""),
@@ -112,9 +112,17 @@ const shownBytes = ({ content = "", encoding, length, size }: ReadOutput): numbe
 function completeness(
   files: readonly OneOutput[],
   notRead: readonly string[],
-): Pick<ReadManyOutput, "complete" | "reason"> {
-  if (notRead.length > 0 || files.some((file) => file.complete === false)) return { complete: false, reason: "bytes" };
-  return files.every(({ ok }) => ok) ? { complete: true } : { complete: false, reason: "error" };
+): Pick<ReadManyOutput, "complete" | "reason" | "hint"> {
+  const isCut = files.some((file) => file.complete === false);
+  if (notRead.length > 0 || isCut) return { complete: false, reason: "bytes", hint: hintOf(isCut, notRead.length > 0) };
+  if (files.every(({ ok }) => ok)) return { complete: true };
+  return { complete: false, reason: "error", hint: "See code and message of each file that is not ok" };
+}
+
+function hintOf(isCut: boolean, isNotRead: boolean): string {
+  const cut = isCut ? ["go on with file:read from nextLine or nextOffset"] : [];
+  const next = [...cut, ...(isNotRead ? ["call file:readMany with notRead"] : [])].join(", then ");
+  return `${next.slice(0, 1).toUpperCase()}${next.slice(1)}`;
 }
 
 /** One line of JSON, and the body, ended by a line feed if it has none; `length`, else `size`, says where it really ends. */

@@ -75,6 +75,7 @@ export interface ReadManyOutput {
   complete: boolean;
   reason?: "bytes" | "error";
   notRead?: string[];
+  hint?: string;
 }
 
 export interface RootsInput {}

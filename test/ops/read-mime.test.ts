@@ -3,6 +3,12 @@ import { useGround } from "./ground.js";
 
 const ground = useGround();
 const PNG = Buffer.from("89504e470d0a1a0a0000", "hex");
+/** File size, reserved bytes, where the pixels are, and how long the second header is. */
+const BMP = Buffer.from("424d46000000000000003600000028000000ff", "hex");
+const heif = (major: string, ...compatible: string[]): Buffer => {
+  const brands = Buffer.from(`ftyp${major}\0\0\0\0${compatible.join("")}`, "latin1");
+  return Buffer.concat([Buffer.of(0, 0, 0, brands.length + 4), brands, Buffer.of(0xff)]);
+};
 const mimeOf = async (path: string, content: string | Buffer): Promise<string> => {
   ground.put(path, content);
   return (await ground.run("read", { path })).mime;
@@ -66,6 +72,37 @@ describe("the type of content whose name says nothing", () => {
     ],
     ["too little of a PNG", PNG.subarray(0, 7), "application/octet-stream"],
     ["a PNG further behind", Buffer.concat([Buffer.of(0), PNG]), "application/octet-stream"],
+    ["a BMP", BMP, "image/bmp"],
+    ["a BMP of OS/2", Buffer.concat([BMP.subarray(0, 14), Buffer.from("0c000000", "hex")]), "image/bmp"],
+    ["what only begins as a BMP", "BMW and others: a list of cars\n", "text/plain"],
+    [
+      "a BMP with no known header",
+      Buffer.concat([BMP.subarray(0, 14), Buffer.from("0d000000", "hex")]),
+      "application/octet-stream",
+    ],
+    ["a TIFF, little-endian", Buffer.from("49492a0008000000ff", "hex"), "image/tiff"],
+    ["a TIFF, big-endian", Buffer.from("4d4d002a00000008ff", "hex"), "image/tiff"],
+    ["a BigTIFF", Buffer.from("49492b0008000000ff", "hex"), "image/tiff"],
+    ["a HEIC", heif("heic", "mif1", "heic"), "image/heic"],
+    ["a HEIC by its compatible brands", heif("mif1", "mif1", "heic"), "image/heic"],
+    ["a sequence of HEIC", heif("hevc", "msf1"), "image/heic-sequence"],
+    ["another HEIF", heif("mif1", "mif1", "miaf"), "image/heif"],
+    ["another file of ISO base media", heif("isom", "mp42", "heic"), "application/octet-stream"],
+    ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml"],
+    [
+      "an SVG behind all that may come first",
+      '\ufeff<?xml version="1.0"?>\n<!-- <b> -->\n<!DOCTYPE svg [ <!ENTITY a "b>"> ]>\n<?style a?>\n<svg>\n</svg>',
+      "image/svg+xml",
+    ],
+    [
+      "an SVG with a plain document type",
+      '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "a.dtd">\n<svg\n/>',
+      "image/svg+xml",
+    ],
+    ["a page that holds an SVG", "<!DOCTYPE html><svg/>", "text/plain"],
+    ["another tag", "<svgx/>", "text/plain"],
+    ["a comment that does not end", "<!-- <svg/>", "text/plain"],
+    ["an SVG that is no text", Buffer.concat([Buffer.from("<svg>"), Buffer.of(0xff)]), "application/octet-stream"],
     ["text", "hello", "text/plain"],
     ["nothing", "", "text/plain"],
     ["bytes", Buffer.of(0, 1, 2), "application/octet-stream"],

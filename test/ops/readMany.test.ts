@@ -27,7 +27,8 @@ describe("file:readMany", () => {
   test("goes on behind a file that fails, and says which did", async () => {
     ground.put("a", "1");
     const answer = await readMany([{ path: "none" }, { path: "../up" }, { path: "a" }]);
-    expect(answer).toMatchObject({ complete: false, reason: "error" });
+    const hint = "See code and message of each file that is not ok";
+    expect(answer).toMatchObject({ complete: false, reason: "error", hint });
     expect(answer.files.map(({ path, ok, code, content }) => [path, ok, code ?? content])).toEqual([
       ["none", false, "NOT_FOUND"],
       ["../up", false, "PATH_ESCAPES_ROOT"],
@@ -75,6 +76,7 @@ describe("the budget of file:readMany", () => {
     for (const name of ["a", "b", "c"]) ground.put(name, LINE.repeat(10));
     const answer = await readMany([{ path: "a" }, { path: "b" }, { path: "c" }], { maxBytes: 1550 });
     expect(answer).toMatchObject({ complete: false, reason: "bytes", notRead: ["c"] });
+    expect(answer.hint).toBe("Go on with file:read from nextLine or nextOffset, then call file:readMany with notRead");
     expect(answer.files.map(({ path, content, nextLine }) => [path, content?.length, nextLine])).toEqual([
       ["a", 1000, undefined],
       ["b", 500, 6],
@@ -86,7 +88,7 @@ describe("the budget of file:readMany", () => {
     ground.put("blob", Buffer.alloc(500));
     ground.put("c", "small\n");
     const answer = await readMany([{ path: "a" }, { path: "blob" }, { path: "c" }], { maxBytes: 1000 });
-    expect(answer).toMatchObject({ complete: false, notRead: ["blob"] });
+    expect(answer).toMatchObject({ complete: false, notRead: ["blob"], hint: "Call file:readMany with notRead" });
     expect(answer.files.map(({ path }) => path)).toEqual(["a", "c"]);
     const alone = await readMany([{ path: "blob" }], { maxBytes: 400 });
     expect(alone.files).toMatchObject([{ ok: false, code: "TOO_LARGE" }]);
@@ -119,6 +121,7 @@ describe("the budget of file:readMany", () => {
       { content: LINE, complete: true, startLine: 2 },
     ]);
     expect(answer).toMatchObject({ complete: false, reason: "bytes" });
+    expect(answer.hint).toBe("Go on with file:read from nextLine or nextOffset");
   });
 });
 
