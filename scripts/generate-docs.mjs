@@ -11,8 +11,8 @@ wrong type or a key of a later version stops the start, and all problems are tol
 read, 78 it is invalid, 69 the port cannot be had. [config.example.json5](../config.example.json5) is a complete example.
 
 The file holds one venue with the keys below, or several as \`{ venues: [ {…}, {…} ] }\`: each is one server in the process, and
-none starts when any is invalid. Two venues cannot share an address, a socket, an audit file, a storage folder or a folder of
-drives.
+none starts when any is invalid. Two venues cannot share an address, a socket, an audit file, a storage folder, a folder of
+drives, or a name together with a \`stateDir\`: each has its own folder \`stateDir/<name>\`.
 
 Roots given with \`--root NAME=PATH[:ro]\` come after those of the file; they need a file with one venue. Without any root
 there is one temp root, \`tmp\`.

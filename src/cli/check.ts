@@ -11,10 +11,11 @@ import type { Command } from "../surfaces/cli/arguments.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "../surfaces/cli/describe-venue.js";
 import { canonicalDid, type Identity, openIdentity } from "../venue/identity.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
-import { openRevocations, revocationPlace } from "../venue/revocations.js";
+import { openRevocations, type RevocationPlace, revocationPlace } from "../venue/revocations.js";
 import { NO_CREDENTIALS, s3Access } from "../venue/s3-access.js";
-import { checkSecretsOutside } from "../venue/secrets.js";
-import { defaultStateDir } from "../venue/state-dir.js";
+import { checkSecretsOutside, knownStateDir } from "../venue/secrets.js";
+import { NoStateDir } from "../venue/state-dir.js";
+import { hasLocalToken, stateDirOf, withOwnStateDirs } from "../venue/state-place.js";
 import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../venue/static-tokens.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, EXIT } from "./context.js";
@@ -22,8 +23,9 @@ import { loadConfigs } from "./load.js";
 
 /** `venue-files check`: says what `serve` would run with this configuration, or everything that is wrong with it. */
 export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
-  const configs = loadConfigs(command.source, context.cwd);
   const problems: string[] = [];
+  const loaded = loadConfigs(command.source, context.cwd);
+  const configs = attempting(() => withOwnStateDirs(loaded, context.env), problems) ?? loaded;
   const described: string[] = [];
   for (const config of configs) {
     const refusal = checkListener(config);
@@ -71,6 +73,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
       revocations,
       roots: rootsOf(config, opened, canonical),
+      state: knownStateDir(config, env),
       drives: drivesOf(config, { env, log }),
       warnings: [...warnings, ...opened.warnings],
     };
@@ -82,7 +85,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
 function drivesOf(config: VenueConfig, { env, log }: { env: CommandContext["env"]; log: Log }): string {
   const { store } = config.drives;
   if (forgetsDrives(config)) return "in memory";
-  if (store === undefined || store === "memory") return `in ${join(config.stateDir ?? defaultStateDir(env), "drives")}`;
+  if (store === undefined || store === "memory") return `in ${join(stateDirOf(config, env), "drives")}`;
   if ("path" in store) return `in ${store.path}`;
   const { bucket, prefix, endpoint, region, credentials } = s3Access(store.s3, env);
   if (credentials === undefined) log.warn({}, `'drives.store.s3': ${NO_CREDENTIALS}`);
@@ -112,11 +115,27 @@ interface RevocationSources {
 }
 
 function revocationsOf(config: VenueConfig, { names, env, log }: RevocationSources): RevocationFacts {
-  const place = revocationPlace(config, env);
+  const place = placeOf(config, env);
+  if (place === undefined) return { has: () => false, hasToken: () => false };
   const list = openRevocations(place, { log });
-  const entries = existsSync(place.path) ? list.size : undefined;
+  const entries = existsSync(place.path) ? { entries: list.size } : {};
   const has = (did: string) => list.has(did);
-  return { path: place.path, entries, has, hasToken: (name, did) => [did, ...staticTokenDids(names, name)].some(has) };
+  return {
+    path: place.path,
+    ...entries,
+    has,
+    hasToken: (name, did) => [did, ...staticTokenDids(names, name)].some(has),
+  };
+}
+
+/** `undefined`: there is no list, because it would be in a state directory, of which there is none. */
+function placeOf(config: VenueConfig, env: Look["env"]): RevocationPlace | undefined {
+  try {
+    return revocationPlace(config, env);
+  } catch (error) {
+    if (error instanceof NoStateDir) return undefined;
+    throw error;
+  }
 }
 
 /** The names of the venue, as far as they are known before there is a key. */
@@ -126,8 +145,7 @@ function namesOf(config: VenueConfig, identity: Identity | undefined): Pick<Iden
 }
 
 function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | undefined {
-  const isUsed = config.auth.localToken ?? isLoopbackListener(config);
-  return isUsed ? (config.stateDir ?? defaultStateDir(env)) : undefined;
+  return hasLocalToken(config) ? stateDirOf(config, env) : undefined;
 }
 
 /** Whom a drive belongs to. */

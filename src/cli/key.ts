@@ -1,5 +1,4 @@
 import { readdirSync } from "node:fs";
-import { dirname } from "node:path";
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/texts.js";
 import type { Command } from "../surfaces/cli/arguments.js";
@@ -7,6 +6,7 @@ import { UsageError } from "../surfaces/cli/options.js";
 import { table } from "../surfaces/cli/table.js";
 import { newSeed, signingKeyFromSeed } from "../ucan/signing-key.js";
 import { openStateDir } from "../venue/state-dir.js";
+import { openState } from "../venue/state-place.js";
 import { type CommandContext, codeOf, EXIT, print } from "./context.js";
 import { loadOptionalConfig } from "./load.js";
 import { makeNewFile } from "./new-file.js";
@@ -24,7 +24,7 @@ export async function keyNew(command: Extract<Command, { name: "key new" }>, con
   }
   const { path, name } = keyFile(command.key, place);
   if (name !== undefined) {
-    openStateDir(dirname(keyDirectory(place)));
+    openState(place, place.env, "key new");
     openStateDir(keyDirectory(place));
   }
   const seed = newSeed();

@@ -7,6 +7,7 @@ import { decodeToken } from "../ucan/decode.js";
 import { isRevocable } from "../ucan/revocation-list.js";
 import { tokenId } from "../ucan/token-id.js";
 import { openRevocations, revocationPlace } from "../venue/revocations.js";
+import { openState } from "../venue/state-place.js";
 import { type CommandContext, EXIT, print } from "./context.js";
 import { loadOneConfig } from "./load.js";
 import { readTokens } from "./token-files.js";
@@ -19,7 +20,10 @@ export async function revoke(command: Extract<Command, { name: "revoke" }>, cont
   const place = revocationPlace(config, context.env);
   const log = { ...silentLog, warn: (_: unknown, text: string) => void context.stderr.write(`Warning: ${text}\n`) };
   // One that is configured and not there yet is made: that is what whoever revokes wants.
-  const list = openRevocations(place, { log, mayBeMissing: true });
+  const list = openRevocations(place, {
+    ...{ log, mayBeMissing: true },
+    openState: () => openState(config, context.env, "auth.ucan.revocations"),
+  });
   const entries = [...new Set([...command.entries, ...ofTokens])];
   const known = entries.filter((entry) => list.has(entry));
   await list.add(entries);

@@ -8,6 +8,7 @@ import type { OpenLog } from "../venue/log.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
 import { type OpenVenue, openVenue, type PreparedReload } from "../venue/open-venue.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
+import { withOwnStateDirs } from "../venue/state-place.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "./context.js";
 import { loadConfigs } from "./load.js";
@@ -17,7 +18,7 @@ type Serve = Extract<Command, { name: "serve" }>;
 
 /** `venue-files serve`: serves every venue of the configuration until stopped. None starts unless all of them can. */
 export async function serve(command: Serve, context: CommandContext): Promise<number> {
-  const configs = configsOf(command, context.cwd);
+  const configs = configsOf(command, context);
   const stopped = context.untilStopped();
   const logs = configs.map((config) => openConfiguredLog(config, context.stderr));
   const venues = await openAll(configs, logs, context);
@@ -40,7 +41,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
   }
 }
 
-function configsOf(command: Serve, cwd: string): readonly VenueConfig[] {
+function configsOf(command: Serve, { cwd, env }: CommandContext): readonly VenueConfig[] {
   const loaded = loadConfigs(command.source, cwd);
   const { port } = command;
   if (port !== undefined && loaded.length > 1)
@@ -48,7 +49,7 @@ function configsOf(command: Serve, cwd: string): readonly VenueConfig[] {
   const configs = port === undefined ? loaded : loaded.map(({ listen: _, ...config }) => ({ ...config, port }));
   const refusals = configs.map(checkListener).filter((refusal) => refusal !== undefined);
   if (refusals.length > 0) throw new ConfigError(refusals, EXIT.config);
-  return configs;
+  return withOwnStateDirs(configs, env);
 }
 
 async function openAll(
@@ -121,7 +122,7 @@ function bannerOf({ config, host, access }: OpenVenue): string {
 async function reload(venues: readonly OpenVenue[], command: Serve, context: CommandContext): Promise<void> {
   const prepared: PreparedReload[] = [];
   try {
-    const configs = configsOf(command, context.cwd);
+    const configs = configsOf(command, context);
     if (configs.length !== venues.length) throw new ConfigError(["venues cannot come or go without a new start"], 78);
     for (const [index, config] of configs.entries()) {
       const change = venues[index]?.prepareReload(config);

@@ -4,7 +4,8 @@ import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/texts.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { parseSeed, type SigningKey, signingKeyFromSeed } from "../ucan/signing-key.js";
-import { defaultStateDir, isOpenToOthers, readSecretFile } from "../venue/state-dir.js";
+import { isOpenToOthers, readSecretFile } from "../venue/state-dir.js";
+import { stateDirOf } from "../venue/state-place.js";
 import type { CommandContext } from "./context.js";
 import { valueOfVariable, variableIn } from "./variable.js";
 
@@ -14,18 +15,18 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 
 /** Where keys with a name are kept. */
 export interface KeyPlace extends Pick<CommandContext, "env" | "cwd"> {
-  /** Absent: that of the user. */
-  readonly stateDir: string | undefined;
+  /** Absent: that of the user. `false`: there is none, and keys have no names. */
+  readonly stateDir?: string | false;
 }
 
 /** The place of keys for a command with this configuration, or with none. */
 export const keyPlace = (
   config: Pick<VenueConfig, "stateDir"> | undefined,
   { env, cwd }: Pick<CommandContext, "env" | "cwd">,
-): KeyPlace => ({ env, cwd, stateDir: config?.stateDir });
+): KeyPlace => ({ env, cwd, ...(config?.stateDir === undefined ? {} : { stateDir: config.stateDir }) });
 
-/** The folder of keys with a name. @throws ConfigError when nobody knows a home directory */
-export const keyDirectory = ({ stateDir, env }: KeyPlace): string => join(stateDir ?? defaultStateDir(env), "keys");
+/** The folder of keys with a name. @throws ConfigError when there is no state directory */
+export const keyDirectory = (place: KeyPlace): string => join(stateDirOf(place, place.env), "keys");
 
 /** What a key is kept in, as people name it: a name is one in the state directory, anything like a path a path. */
 export interface KeyFile {

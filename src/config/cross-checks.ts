@@ -25,6 +25,7 @@ export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | u
   checkOrigins(at(venue, "corsOrigins"), venue, draft);
   checkStorage(at(venue, "storage", "path"), draft);
   checkDrives(venue, draft);
+  checkState(venue, draft);
 }
 
 /** A place some keys further down. */
@@ -166,4 +167,15 @@ function checkDrives(venue: Place, draft: DraftVenue): void {
   if (isGiven(draft, "seed") || isGiven(draft, "seedFile")) return;
   const [seed, file] = [at(venue, "seed"), at(venue, "seedFile")].map(quoted);
   report(at(venue, "drives", "store"), `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`);
+}
+
+/** Without a state directory nothing that is kept in one can be asked for. */
+function checkState(venue: Place, { stateDir, auth, drives }: DraftVenue): void {
+  if (stateDir !== false) return;
+  const store = drives?.store;
+  const needs = [
+    ...(auth?.localToken === true ? [at(venue, "auth", "localToken")] : []),
+    ...(typeof store === "object" && Object.hasOwn(store, "s3") ? [at(venue, "drives", "store", "s3")] : []),
+  ];
+  for (const place of needs) report(place, `needs a state directory, but ${quoted(at(venue, "stateDir"))} is false`);
 }

@@ -14,8 +14,9 @@ export function checkDriveNames(file: Place, roots: Readonly<Record<string, unkn
 }
 
 /** Whether drives are kept only until the venue stops. */
-export const forgetsDrives = ({ drives, seed, seedFile }: VenueConfig): boolean =>
-  drives.store === "memory" || (drives.store === undefined && seed === undefined && seedFile === undefined);
+export const forgetsDrives = ({ drives, seed, seedFile, stateDir }: VenueConfig): boolean =>
+  drives.store === "memory" ||
+  (drives.store === undefined && (stateDir === false || (seed === undefined && seedFile === undefined)));
 
 /** Says that drives will not survive, where somebody who did not ask for that has roots of them. */
 export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<string> {
@@ -27,7 +28,8 @@ export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<stri
   const [seed, file, store] = [["seed"], ["seedFile"], ["drives", "store"]].map((keys) =>
     quoted(keys.reduce<Place>(below, venue)),
   );
-  yield `Drives are kept in memory and will not survive: set ${seed} or ${file}, or ${store} to "memory" if that is meant`;
+  const ways = config.stateDir === false ? `${store} to a path, or` : `${seed} or ${file}, or ${store}`;
+  yield `Drives are kept in memory and will not survive: set ${ways} to "memory" if that is meant`;
 }
 
 /** Everything but the secret key itself can be read on the way, the sealed keys of owners among it. */

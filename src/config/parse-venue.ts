@@ -1,4 +1,4 @@
-import { below, checkValue, type Place } from "./check-schema.js";
+import { below, checkValue, type Place, quoted } from "./check-schema.js";
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
 import { crossCheck, type IsGrant } from "./cross-checks.js";
 import { deepFreeze } from "./deep-freeze.js";
@@ -49,10 +49,22 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
       const config = { ...normalise(others), file: completeFile(filePlace, { ...file, roots }), warnings };
       return deepFreeze({
         ...config,
-        warnings: [...warnings, ...warnOfIdleRights(venue, config), ...warnOfDrives(venue, config)],
+        warnings: [
+          ...warnings,
+          ...warnOfIdleRights(venue, config),
+          ...warnOfDrives(venue, config),
+          ...warnOfIdentity(venue, config),
+        ],
       });
     },
   };
+}
+
+/** Whoever wants no state directory should know what goes with it. */
+function* warnOfIdentity(venue: Place, { stateDir, seed, seedFile }: VenueConfig): Generator<string> {
+  if (stateDir !== false || seed !== undefined || seedFile !== undefined) return;
+  const [key, file] = ["seed", "seedFile"].map((name) => quoted(below(venue, name)));
+  yield `The identity of this venue ends with its process: set ${key} or ${file} to keep one`;
 }
 
 /** Nothing can be said of the members of a venue that is no object. */

@@ -165,8 +165,10 @@ export interface VenueConfig {
   readonly did?: string;
   /** Absent: the venue's own DID. */
   readonly operator?: string;
-  /** Absolute path. Absent: `venue-files` in the user's state directory. */
-  readonly stateDir?: string;
+  /** Absolute path. Absent: by the environment. `false`: there is none. */
+  readonly stateDir?: string | false;
+  /** The folder above `stateDir`, where several venues of a process have theirs in it. */
+  readonly stateBase?: string;
   readonly auth: AuthConfig;
   readonly corsOrigins: readonly string[] | "*";
   readonly maxRequestBytes: number;
@@ -254,7 +256,7 @@ export interface VenueConfigInput {
   readonly seedFile?: string;
   readonly did?: string;
   readonly operator?: string;
-  readonly stateDir?: string;
+  readonly stateDir?: string | false;
   readonly auth?: Partial<Omit<AuthConfig, "ucan">> & { readonly ucan?: Partial<UcanConfig> };
   readonly corsOrigins?: readonly string[] | "*";
   readonly maxRequestBytes?: number;

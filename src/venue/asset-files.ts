@@ -4,6 +4,7 @@ import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, 
 import { basename, dirname, join } from "node:path";
 import type { ByteRange } from "../core/asset.js";
 import type { Log } from "../core/log.js";
+import { makeFolder } from "../drive/store/make-folder.js";
 import { errnoOf } from "../jail/sys.js";
 import { answerAt, isAnswered } from "./asset-lock.js";
 import { formatRecord, parseRecord } from "./asset-record.js";
@@ -39,7 +40,7 @@ export interface AssetFilesOptions {
  * @throws AssetStorageError when another venue uses the directory, or others could; the system's error otherwise
  */
 export async function openAssetFiles({ path, log }: AssetFilesOptions): Promise<AssetStore> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  makeFolder(path);
   const base = await realpath(path);
   await makePrivate(base);
   const unlock = await lock(base, log);

@@ -189,12 +189,11 @@ async function openMemory(): Promise<CellStore> {
 async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOptions, "listens">): Promise<CellStore> {
   const { store } = config.drives;
   if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
-  const [{ openEmbeddedStore }, { defaultStateDir, openStateDir }] = await Promise.all([
+  const [{ openEmbeddedStore }, { openState }] = await Promise.all([
     import("../drive/store/embedded.js"),
-    import("./state-dir.js"),
+    import("./state-place.js"),
   ]);
-  const path =
-    typeof store === "object" ? store.path : join(openStateDir(config.stateDir ?? defaultStateDir(env)), "drives");
+  const path = typeof store === "object" ? store.path : join(openState(config, env, "drives.store"), "drives");
   return openEmbeddedStore({ path, log });
 }
 
@@ -203,13 +202,13 @@ async function openShared(
   config: VenueConfig,
   { env, log }: Pick<VenueDrivesOptions, "env" | "log">,
 ): Promise<CellStore> {
-  const [{ openObjectStore }, { defaultStateDir, openStateDir }] = await Promise.all([
+  const [{ openObjectStore }, { openState }] = await Promise.all([
     import("../drive/store/s3/open-object-store.js"),
-    import("./state-dir.js"),
+    import("./state-place.js"),
   ]);
   const { credentials, ...place } = s3Access(s3, env);
   if (credentials === undefined) throw new ConfigError([NO_CREDENTIALS], 78);
-  const cachePath = join(openStateDir(config.stateDir ?? defaultStateDir(env)), "drive-cache");
+  const cachePath = join(openState(config, env, "drives.store"), "drive-cache");
   return openObjectStore({ ...place, credentials, cachePath, log });
 }
 

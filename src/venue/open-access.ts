@@ -7,7 +7,8 @@ import { createAuthenticator } from "./authenticate.js";
 import { didDocument } from "./did-document.js";
 import { canonicalDid, openIdentity } from "./identity.js";
 import { checkSecretsOutside } from "./secrets.js";
-import { defaultStateDir, openLocalToken, openStateDir } from "./state-dir.js";
+import { openLocalToken } from "./state-dir.js";
+import { hasLocalToken, openState } from "./state-place.js";
 import { resolveStaticTokens } from "./static-tokens.js";
 import { openTokenJudge } from "./token-judge.js";
 
@@ -27,8 +28,7 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     resolveStaticTokens(from.auth.tokens, env, { ...identity, operatorDid: operator, roots: from.file.roots });
   let staticTokens = resolve(config);
   const judge = openTokenJudge(config, { names: identity, env, log });
-  const hasLocalToken = config.auth.localToken ?? loopback;
-  const localToken = hasLocalToken ? openLocalToken(openStateDir(config.stateDir ?? defaultStateDir(env))) : undefined;
+  const localToken = hasLocalToken(config) ? openLocalToken(openState(config, env, "auth.localToken")) : undefined;
   const authenticator = () =>
     createAuthenticator({
       ...{ identity, operatorDid: operator, localToken, staticTokens, log },

@@ -9,13 +9,14 @@ import { errnoOf } from "../jail/sys.js";
 import type { Revocations } from "../ucan/proof.js";
 import { isRevocable, parseRevocations } from "../ucan/revocation-list.js";
 import {
-  defaultStateDir,
   type FileFault,
   isOpenToOthers,
+  NoStateDir,
   openSecretFile,
   openStateDir,
   readSecretFile,
 } from "./state-dir.js";
+import { checkFormat, stateDirOf } from "./state-place.js";
 
 const NAME = "revocations";
 /** More than 90,000 token ids. */
@@ -39,22 +40,33 @@ export interface RevocationPlace {
   readonly path: string;
   /** Whether `auth.ucan.revocations` names it, and it must be there; else it is in the state directory. */
   readonly isConfigured: boolean;
+  /** Where it was as long as the venue was alone in its process: not read any more. */
+  readonly ofOneVenue?: string;
 }
 
-/** @throws ConfigError when no place is configured and nobody knows a home directory */
+/** @throws NoStateDir when no place is configured and there is no state directory; ConfigError when that is a newer one */
 export function revocationPlace(
-  { auth, stateDir }: Pick<VenueConfig, "auth" | "stateDir">,
+  config: Pick<VenueConfig, "auth" | "stateDir" | "stateBase">,
   env: Readonly<Record<string, string | undefined>>,
 ): RevocationPlace {
-  const { revocations: path } = auth.ucan;
+  const { revocations: path } = config.auth.ucan;
   if (path !== undefined) return { path, isConfigured: true };
-  return { path: join(stateDir ?? defaultStateDir(env), NAME), isConfigured: false };
+  if (config.stateDir === false) {
+    throw new NoStateDir("There is no revocation list: 'stateDir' is false. Set 'auth.ucan.revocations' to a file");
+  }
+  const directory = stateDirOf(config, env);
+  checkFormat(directory);
+  const { stateBase } = config;
+  const shared = stateBase === undefined ? {} : { ofOneVenue: join(stateBase, NAME) };
+  return { path: join(directory, NAME), isConfigured: false, ...shared };
 }
 
 export interface RevocationOptions {
   readonly log: Log;
   /** Whether a list that is not there is an empty one. Default: unless it is configured. */
   readonly mayBeMissing?: boolean;
+  /** Makes the state directory that it is to be in. Default: that folder alone. */
+  readonly openState?: () => void;
 }
 
 /**
@@ -65,8 +77,7 @@ export interface RevocationOptions {
  * @throws ConfigError 66 when it cannot be read, 78 when a line of it is neither a token id nor a DID
  */
 export function openRevocations(place: RevocationPlace, options: RevocationOptions): RevocationList {
-  const { log, mayBeMissing = !place.isConfigured } = options;
-  return new RevocationFile(place, log, mayBeMissing);
+  return new RevocationFile(place, options);
 }
 
 /** What was read, or why nothing was. */
@@ -75,18 +86,22 @@ type Reading = { readonly entries: ReadonlySet<string>; readonly stat?: Stats } 
 class RevocationFile implements RevocationList {
   readonly #place: RevocationPlace;
   readonly #log: Log;
+  readonly #openState: () => void;
   #entries: ReadonlySet<string>;
   /** Tells one state of the file from another. */
   #version: string;
   #isChecked = false;
   #adding: Promise<void> = Promise.resolve();
 
-  constructor(place: RevocationPlace, log: Log, mayBeMissing: boolean) {
+  constructor(place: RevocationPlace, options: RevocationOptions) {
+    const { log, mayBeMissing = !place.isConfigured } = options;
     this.#place = place;
     this.#log = log;
+    this.#openState = options.openState ?? (() => openStateDir(dirname(place.path)));
     this.#version = versionOf(place.path);
     const reading: Reading = this.#version === MISSING && mayBeMissing ? { entries: new Set() } : this.#read();
     if ("fault" in reading) throw unusable(place, reading);
+    warnOfOther(place, this.#version === MISSING, log);
     this.#entries = reading.entries;
     if (reading.stat !== undefined && isOpenToOthers(reading.stat, "write")) {
       log.warn({}, "Others may write the revocation list, and take entries out. Make its mode 0600");
@@ -143,7 +158,7 @@ class RevocationFile implements RevocationList {
     const wanted = [...new Set(entries)];
     if (!wanted.every(isRevocable)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
     const { path, isConfigured } = this.#place;
-    if (!isConfigured) openStateDir(dirname(path));
+    if (!isConfigured) this.#openState();
     // A list that went away comes back with all that is in force, or that would end with the next look at it.
     const make = () => linesOf([...new Set([...this.#entries, ...wanted])]);
     const file = openSecretFile(path, { ...this.#fileOptions(), make });
@@ -180,6 +195,12 @@ class RevocationFile implements RevocationList {
 }
 
 const MISSING = "missing";
+
+/** Nobody should be believed again without a word because venues came to share a process. */
+function warnOfOther({ path, ofOneVenue }: RevocationPlace, isMissing: boolean, log: Log): void {
+  if (!isMissing || ofOneVenue === undefined || versionOf(ofOneVenue) === MISSING) return;
+  log.warn({}, `This venue does not follow ${ofOneVenue} any more. Copy it to ${path} if it should`);
+}
 
 /** Also the time of its last change of any kind: tools can set the other. */
 function versionOf(path: string): string {

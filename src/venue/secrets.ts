@@ -1,9 +1,9 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { ConfigError } from "../config/errors.js";
-import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
-import { defaultStateDir } from "./state-dir.js";
+import { NoStateDir } from "./state-dir.js";
+import { hasLocalToken, stateDirOf } from "./state-place.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,7 +44,7 @@ export function checkSecretsOutside(config: VenueConfig, env: Environment): void
 function secretsOf(config: VenueConfig, env: Environment): Secret[] {
   const { auth, seedFile, storage, drives } = config;
   const { revocations } = auth.ucan;
-  const stateDir = stateDirOf(config, env);
+  const stateDir = knownStateDir(config, env);
   const files = auth.tokens.flatMap(({ token }, index) =>
     token.file === undefined ? [] : [{ key: `auth.tokens[${index}].token.file`, path: token.file, danger: BECOME }],
   );
@@ -61,13 +61,12 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
   ];
 }
 
-/** @throws ConfigError when there must be one and nobody knows where */
-function stateDirOf(config: VenueConfig, env: Environment): string | undefined {
-  if (config.stateDir !== undefined) return config.stateDir;
+/** The state directory; `undefined`: there is none. @throws ConfigError when there must be one and nobody knows where */
+export function knownStateDir(config: VenueConfig, env: Environment): string | undefined {
   try {
-    return defaultStateDir(env);
+    return stateDirOf(config, env);
   } catch (error) {
-    if (config.auth.localToken ?? isLoopbackListener(config)) throw error;
+    if (!(error instanceof NoStateDir) || hasLocalToken(config)) throw error;
     return undefined;
   }
 }

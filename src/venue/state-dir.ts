@@ -6,9 +6,9 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readSync,
+  realpathSync,
   type Stats,
   unlinkSync,
   writeFileSync,
@@ -17,6 +17,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
 import { escapeText } from "../core/texts.js";
+import { makeFolder } from "../drive/store/make-folder.js";
 import { errnoOf } from "../jail/sys.js";
 
 const LOCAL_TOKEN = "local-token";
@@ -36,6 +37,8 @@ export interface FileFault {
   readonly fault: string;
   readonly exitStatus: ConfigExitStatus;
   readonly missing?: true;
+  /** What to do about it, where that is known. */
+  readonly advice?: string;
 }
 
 export interface SecretFileOptions {
@@ -43,6 +46,13 @@ export interface SecretFileOptions {
   readonly maxBytes: number;
   /** Whether a link may stand in its place. */
   readonly follow: boolean;
+}
+
+/** There is no state directory: none is wanted, or nobody knows where one could be. */
+export class NoStateDir extends ConfigError {
+  constructor(problem: string) {
+    super([problem], 78);
+  }
 }
 
 /** Reads a regular file; anything else is refused before it could make the reader wait. */
@@ -76,8 +86,8 @@ export function openSecretFile(
   try {
     placeOnce(path, options.make());
   } catch (error) {
-    const { fault, exitStatus, missing } = faultOf(error);
-    return { fault: `it cannot be made: ${missing ? REASONS["ENOTDIR"] : fault}`, exitStatus };
+    const { fault, missing, ...more } = faultOf(error);
+    return { ...more, fault: `it cannot be made: ${missing ? REASONS["ENOTDIR"] : fault}` };
   }
   return readSecretFile(path, options);
 }
@@ -87,25 +97,45 @@ export const isOpenToOthers = (stat: Stats, to: "read" | "write"): boolean =>
   process.platform !== "win32" && (stat.mode & (to === "read" ? READABLE_BY_OTHERS : WRITABLE_BY_OTHERS)) !== 0;
 
 /**
- * The state directory of a user: `venue-files` below `XDG_STATE_HOME`, which counts only as an absolute path.
+ * The state directory where the configuration names none: `VENUE_FILES_STATE_DIR`, else the first path of systemd's
+ * `STATE_DIRECTORY`, else `venue-files` below `XDG_STATE_HOME`, which counts only as an absolute path, or below the home
+ * directory.
  *
  * @param systemHome the home directory as the system knows it, asked when `env` has none
- * @throws ConfigError when nobody knows a home directory
+ * @throws NoStateDir when nobody knows a home directory; ConfigError when one of the first two is no absolute path
  */
 export function defaultStateDir(
   env: Readonly<Record<string, string | undefined>>,
   systemHome: () => string = homedir,
 ): string {
-  const { XDG_STATE_HOME: stateHome, HOME: home } = env;
+  const { VENUE_FILES_STATE_DIR: own, STATE_DIRECTORY: ofService, XDG_STATE_HOME: stateHome, HOME: home } = env;
+  if (own !== undefined && own !== "") return absolute("VENUE_FILES_STATE_DIR", own);
+  const [first = ""] = ofService?.split(":", 1) ?? [];
+  // Of a service with a dynamic user it is a link that systemd made.
+  if (first !== "") return followed(absolute("STATE_DIRECTORY", first));
   if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, "venue-files");
   return join(home !== undefined && isAbsolute(home) ? home : homeOf(systemHome), ".local", "state", "venue-files");
+}
+
+function absolute(variable: string, path: string): string {
+  if (isAbsolute(path)) return path;
+  throw new ConfigError([`The environment variable ${variable} must be an absolute path`], 78);
+}
+
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return path;
+  }
 }
 
 function homeOf(systemHome: () => string): string {
   try {
     return systemHome();
   } catch {
-    throw new ConfigError(["'stateDir' must be set: this user has no home directory"], 78);
+    throw new NoStateDir("'stateDir' must be set: this user has no home directory");
   }
 }
 
@@ -125,7 +155,8 @@ export function openStateDir(path: string): string {
   const found = checkDirectory(directory);
   const fault = found?.missing ? (unmade ?? found) : found;
   if (fault === undefined) return directory;
-  throw new ConfigError([`'stateDir' cannot be used: ${fault.fault}: ${escapeText(path)}`], fault.exitStatus);
+  const advice = fault.advice === undefined ? "" : `. ${fault.advice}`;
+  throw new ConfigError([`'stateDir' cannot be used: ${fault.fault}: ${escapeText(path)}${advice}`], fault.exitStatus);
 }
 
 /**
@@ -142,7 +173,10 @@ export function openLocalToken(directory: string): string {
   });
   const refuse = (fault: string, exitStatus: ConfigExitStatus) =>
     new ConfigError([`'stateDir' has a ${LOCAL_TOKEN} that cannot be used: ${fault}`], exitStatus);
-  if ("fault" in file) throw refuse(file.fault, file.exitStatus);
+  if ("fault" in file) {
+    const advice = file.advice === undefined ? "" : `: ${escapeText(directory)}. ${file.advice}`;
+    throw refuse(`${file.fault}${advice}`, file.exitStatus);
+  }
   if (isForeign(file.stat)) throw refuse("it belongs to another user", 78);
   if (isOpenToOthers(file.stat, "read")) throw refuse("others may use it. Make its mode 0600, or delete it", 78);
   const [, token] = LOCAL_TOKEN_FORM.exec(file.text) ?? [];
@@ -210,15 +244,21 @@ function faultOf(error: unknown): FileFault {
   if (errno === undefined) throw error;
   if (errno === "ELOOP") return { fault: "it is a link", exitStatus: 78 };
   const fault = { fault: REASONS[errno] ?? errno, exitStatus: 66 } as const;
+  if (errno === "EROFS") return { ...fault, advice: ELSEWHERE };
   return errno === "ENOENT" ? { ...fault, missing: true } : fault;
 }
 
+const ELSEWHERE = "Set 'stateDir' to a folder that can be written, or to false";
+
 function makeDirectory(path: string): FileFault | undefined {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     return undefined;
   } catch (error) {
-    return faultOf(error);
+    const { missing, ...fault } = faultOf(error);
+    // Its parent is there, or was made: it is the system that makes none here, as in /proc.
+    if (missing) return { ...fault, fault: "no folder can be made there (ENOENT)", advice: ELSEWHERE };
+    return fault.fault === REASONS["EACCES"] ? { ...fault, advice: ELSEWHERE } : fault;
   }
 }
 

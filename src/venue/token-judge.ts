@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { FILE_SEMANTICS, type Grant } from "../authz/grant.js";
-import { ConfigError } from "../config/errors.js";
 import type { VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
 import type { Log } from "../core/log.js";
@@ -9,6 +8,8 @@ import { createPublicKeys, type PublicKeys } from "../ucan/public-keys.js";
 import { createUcanVerifier } from "../ucan/verifier.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { openRevocations, type RevocationList, type RevocationPlace, revocationPlace } from "./revocations.js";
+import { NoStateDir } from "./state-dir.js";
+import { openState } from "./state-place.js";
 
 /** What judges UCANs. Its parts stay the same objects when what they judge by changes. */
 export interface TokenJudge {
@@ -65,11 +66,11 @@ function openList(config: VenueConfig, { env, log }: TokenJudgeOptions): Revocat
   try {
     place = revocationPlace(config, env);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    // Without a home directory there is no list either, until somebody needs one.
+    if (!(error instanceof NoStateDir)) throw error;
+    // Without a state directory there is no list either, until somebody needs one.
     return { size: 0, has: () => false, add: () => Promise.reject(error) };
   }
-  return openRevocations(place, { log });
+  return openRevocations(place, { log, openState: () => openState(config, env, "auth.ucan.revocations") });
 }
 
 /** To revoke the venue under one of its DIDs is to revoke it. */

@@ -215,7 +215,7 @@ describe("schemas/config.json", () => {
       seedFile: mostly("a", undefined, undefined),
       did: mostly("did:web:a.example%3A8443:b"),
       operator: mostly("did:key:z6Mkx", "did:web:b"),
-      stateDir: mostly("a"),
+      stateDir: mostly("a", false),
       auth: some({
         public: some({ enabled: mostly(true), caps }),
         localToken: mostly(true),

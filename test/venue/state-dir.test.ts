@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -25,6 +26,7 @@ import { configErrorOf } from "../config/problems.js";
 import { needs } from "../needs.js";
 
 const isRoot = process.geteuid?.() === 0;
+const isLinux = process.platform === "linux";
 const NOBODY = 65534;
 
 let folder: string;
@@ -42,6 +44,8 @@ function failureOf(run: () => unknown) {
   return { exitStatus: error?.exitStatus, problems: error?.problems };
 }
 
+const HOME_STATE = "/h/.local/state/venue-files";
+
 describe("the state directory of a user", () => {
   test.each([
     ["below XDG_STATE_HOME", { XDG_STATE_HOME: "/x", HOME: "/h" }, "/x/venue-files"],
@@ -50,8 +54,25 @@ describe("the state directory of a user", () => {
     ["there, too, when XDG_STATE_HOME is empty", { XDG_STATE_HOME: "", HOME: "/h" }, "/h/.local/state/venue-files"],
     ["where the system says, without a home", {}, join(homedir(), ".local/state/venue-files")],
     ["where the system says, with a relative home", { HOME: "h" }, join(homedir(), ".local/state/venue-files")],
+    ["the first of a service's", { STATE_DIRECTORY: "/s/a:/s/b", XDG_STATE_HOME: "/x", HOME: "/h" }, "/s/a"],
+    ["what its own variable says", { VENUE_FILES_STATE_DIR: "/v", STATE_DIRECTORY: "/s", XDG_STATE_HOME: "/x" }, "/v"],
+    ["not what empty variables say", { VENUE_FILES_STATE_DIR: "", STATE_DIRECTORY: "", HOME: "/h" }, HOME_STATE],
   ])("is %s", (_where, env, path) => {
     expect(defaultStateDir(env)).toBe(path);
+  });
+
+  test("is behind the link of a service with a dynamic user", () => {
+    mkdirSync(inside("private"));
+    symlinkSync("private", inside("link"));
+    const found = defaultStateDir({ STATE_DIRECTORY: inside("link") });
+    expect(openStateDir(found)).toBe(realpathSync(inside("private")));
+  });
+
+  test.each(["VENUE_FILES_STATE_DIR", "STATE_DIRECTORY"])("is not guessed when %s is relative", (variable) => {
+    expect(failureOf(() => defaultStateDir({ [variable]: "state", HOME: "/h" }))).toEqual({
+      exitStatus: 78,
+      problems: [`The environment variable ${variable} must be an absolute path`],
+    });
   });
 
   test("has to be named for a user without a home", () => {
@@ -108,6 +129,34 @@ describe("a state directory", () => {
     const path = inside("file", "state");
     const problems = [`'stateDir' cannot be used: its folder does not exist: ${path}`];
     expect(failureOf(() => openStateDir(path))).toEqual({ exitStatus: 66, problems });
+  });
+
+  needs(isLinux, "only Linux has /proc")("is refused where the system makes no folders, which is told at once", () => {
+    const advice = "Set 'stateDir' to a folder that can be written, or to false";
+    const problems = [`'stateDir' cannot be used: no folder can be made there (ENOENT): /proc/a/b/c. ${advice}`];
+    expect(failureOf(() => openStateDir("/proc/a/b/c"))).toEqual({ exitStatus: 66, problems });
+  });
+
+  needs(isLinux && isRoot, "only root can mount")("on a read-only file system is told as such", () => {
+    const advice = "Set 'stateDir' to a folder that can be written, or to false";
+    const path = inside("mounted");
+    mkdirSync(path);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "ro,mode=0700", "none", path]);
+    try {
+      const made = join(path, "state");
+      expect(failureOf(() => openStateDir(made))).toEqual({
+        exitStatus: 66,
+        problems: [`'stateDir' cannot be used: the file system is read-only: ${made}. ${advice}`],
+      });
+      expect(failureOf(() => openLocalToken(openStateDir(path)))).toEqual({
+        exitStatus: 66,
+        problems: [
+          `'stateDir' has a local-token that cannot be used: it cannot be made: the file system is read-only: ${path}. ${advice}`,
+        ],
+      });
+    } finally {
+      execFileSync("umount", [path]);
+    }
   });
 
   needs(isRoot, "only root can give a file to another user")("is refused when it belongs to another user", () => {

@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/describe-error.js";
 import { FileAdapterError } from "../../core/errors.js";
@@ -11,6 +10,7 @@ import { EmbeddedBatch } from "./embedded-batch.js";
 import { collectEmbedded, forgetRetired } from "./embedded-collect.js";
 import { createEmbeddedKeys } from "./embedded-keys.js";
 import { createLiveBatches, type LiveBatches } from "./live-batches.js";
+import { makeFolder } from "./make-folder.js";
 import { refuseNetwork } from "./network-fs.js";
 import { PackReader } from "./pack-reader.js";
 import { PackWriter } from "./pack-writer.js";
@@ -66,7 +66,7 @@ interface Parts {
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellStore> {
   const { path: folder, log = silentLog, now = Date.now, flush = true, packBytes } = options;
   return guarded(log, async () => {
-    mkdirSync(join(folder, "packs"), { recursive: true, mode: 0o700 });
+    makeFolder(join(folder, "packs"));
     refuseNetwork(folder);
     const tables = openTables(folder, flush);
     const packs = new PackWriter({

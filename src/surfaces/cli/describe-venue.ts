@@ -26,6 +26,8 @@ export interface VenueFacts {
   readonly grants: readonly DidGrant[];
   readonly revocations: RevocationFacts;
   readonly roots: readonly RootFacts[];
+  /** The state directory, whether or not anything needs it. Absent: there is none. */
+  readonly state: string | undefined;
   /** Where drives are kept. */
   readonly drives: string;
   readonly warnings: readonly string[];
@@ -37,10 +39,10 @@ export interface TokenFacts {
   readonly caps: readonly Capability[];
 }
 
-/** The revocation list in use. `entries`: `undefined` where there is none yet. */
+/** The revocation list in use. Without `path` there can be none, without `entries` there is none yet. */
 export interface RevocationFacts {
-  readonly path: string;
-  readonly entries: number | undefined;
+  readonly path?: string;
+  readonly entries?: number;
   has(did: string): boolean;
   /** Whether it has a static token, by the DID it stands for or by its name below the venue. */
   hasToken(name: string, did: string): boolean;
@@ -67,6 +69,7 @@ export function describeVenue(facts: VenueFacts): string {
     ["revocations", revocationList(facts.revocations)],
     ["MCP", config.mcp === false ? "off" : "on, at /mcp"],
     ["assets", config.storage.content === "memory" ? "in memory" : `in ${config.storage.path}`],
+    ["state", facts.state ?? "none"],
     ["drives", facts.drives],
     ["audit", config.audit.file ?? "off"],
     ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
@@ -125,6 +128,7 @@ function ucans({ maxLifetime, allowNoExpiry, acceptUnversionedCovia }: UcanConfi
 }
 
 function revocationList({ path, entries }: RevocationFacts): string {
+  if (path === undefined) return "none, since there is no state directory; set 'auth.ucan.revocations' to keep one";
   if (entries === undefined) return `none yet; kept in ${path}`;
   return `${entries} ${entries === 1 ? "entry" : "entries"} in ${path}`;
 }

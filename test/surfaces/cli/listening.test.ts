@@ -87,7 +87,7 @@ describe("several venues", () => {
     const address = other.address();
     const port = typeof address === "object" ? address?.port : undefined;
     const folder = makeFolder({
-      "venue.json5": `{ venues: [{ listen: { socket: "one.sock" } }, { hostname: "127.0.0.1", port: ${port} }] }`,
+      "venue.json5": `{ venues: [{ listen: { socket: "one.sock" } }, { name: "two", hostname: "127.0.0.1", port: ${port} }] }`,
     });
     const { status, stdout, stderr } = await run(["serve", "--config", "venue.json5"], { cwd: folder });
     expect([status, stdout]).toEqual([69, ""]);

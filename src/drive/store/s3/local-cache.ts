@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "lmdb";
 import { sameBytes, sha3 } from "../../ref.js";
+import { makeFolder } from "../make-folder.js";
 import { refuseNetwork } from "../network-fs.js";
 import { stamped, uint, uintBytes, unstamped } from "../tables.js";
 
@@ -35,7 +36,7 @@ const BOOT_ID = "/proc/sys/kernel/random/boot_id";
  */
 export function openLocalCache(path: string, maxBytes: number): LocalCache {
   const folder = join(path, bootName());
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   refuseNetwork(path);
   // It is never flushed, so that only what was written since the machine started is in order.
   for (const name of readdirSync(path)) {

@@ -1,7 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../core/log.js";
 import type { CellStore } from "../cell-store.js";
+import { makeFolder } from "../make-folder.js";
 import { storeUnavailable } from "../store-error.js";
 import { openLocalCache } from "./local-cache.js";
 import { guarded, ObjectStore } from "./object-store.js";
@@ -48,7 +48,7 @@ export async function openObjectStore(options: ObjectStoreOptions): Promise<Cell
     const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
     const writer = createWriterId({ client, now, log });
     await probe(client, writerKey(writer.current()));
-    mkdirSync(cachePath, { recursive: true, mode: 0o700 });
+    makeFolder(cachePath);
     const cache = openLocalCache(join(cachePath, "read"), cacheBytes);
     const views = createViews();
     const source = createPackSource({ client, cache, views });
