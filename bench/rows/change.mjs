@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { expectEqual, expectThat, textOf } from "../expect.mjs";
 import { KB, MB, makeText } from "../fixture.mjs";
+import { editLinesRow } from "./edit-lines.mjs";
 
 /** Rows that change something, each subject in names of its own. All but one without flushing. */
 export function changeRows(fixture) {
@@ -25,6 +26,13 @@ export function changeRows(fixture) {
     { ...flushRow(fixture), id: "flush-1k", title: 'write 1 KB, durability "flush"', scale: "flush" },
     { ...appendRow(fixture), id: "append-1k", title: "append 1 KB to 100 KB", scale: "append" },
     { ...editRow(fixture), id: "edit-100k", title: "edit one line of 100 KB", scale: "medium" },
+    { ...editLinesRow(fixture, "uniform"), id: "edit-4m", title: "edit two lines of 4 MB", scale: "large" },
+    {
+      ...editLinesRow(fixture, "mixed"),
+      id: "edit-4m-mixed",
+      title: "edit two lines of 4 MB, mixed line ends",
+      scale: "large",
+    },
     { ...makeDirectoryRow(fixture), id: "mkdir", title: "mkdir", scale: "small" },
     { ...deleteRow(fixture), id: "delete", title: "delete a file", scale: "small" },
   ];

@@ -1,4 +1,5 @@
 import type { TextChange } from "../core/terms.js";
+import { type Spans, spansOf } from "./span-search.js";
 import { type PlainText, plainText, type Terminator, terminatorsIn, withTerminator } from "./terminators.js";
 import { type Occurrences, occurrencesOf } from "./text-search.js";
 
@@ -50,18 +51,25 @@ export class EditMatcher {
 
   /** Line endings count as equal, and what is inserted takes those that the file mostly has. */
   #plainly(edit: Edit, dominant: Terminator): Match {
-    this.#plain ??= plainText(this.#text);
-    const { text, original } = this.#plain;
     const oldText = withTerminator("\n", edit.oldText);
     const newText = withTerminator(dominant, edit.newText);
-    const { count, starts } = occurrencesOf(oldText, text, MAX_OCCURRENCES);
-    // By the old length in the view: in the original it differs from place to place.
-    const ends = new Map(starts.map((start) => [original(start), original(start + oldText.length)]));
-    return matchOf({ count, starts: starts.map(original) }, edit.expect, (start) => ({
+    const { count, spans } = spansOf(oldText, this.#text, MAX_OCCURRENCES) ?? this.#inView(oldText);
+    const ends = new Map(spans.map(({ start, end }) => [start, end]));
+    const starts = spans.map(({ start }) => start);
+    return matchOf({ count, starts }, edit.expect, (start) => ({
       start,
       end: ends.get(start) ?? start,
       text: newText,
     }));
+  }
+
+  /** In a copy of the text, which is made once: for what would be found too often otherwise. */
+  #inView(oldText: string): Spans {
+    this.#plain ??= plainText(this.#text);
+    const { text, original } = this.#plain;
+    const { count, starts } = occurrencesOf(oldText, text, MAX_OCCURRENCES);
+    // By the old length in the view: in the original it differs from place to place.
+    return { count, spans: starts.map((start) => ({ start: original(start), end: original(start + oldText.length) })) };
   }
 }
 

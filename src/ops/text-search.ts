@@ -1,9 +1,9 @@
 /** Characters by which places are found that may hold the whole text. */
-const PROBE = 16;
+export const PROBE = 16;
 /** What a look at one of them costs beside comparing, in characters. */
-const LOOK = 64;
+export const LOOK = 64;
 /** Characters that such looks may cost for each character there is, before another way is cheaper. */
-const PATIENCE = 2;
+export const PATIENCE = 2;
 
 export interface Occurrences {
   /** Of all, overlapping ones too. */
