@@ -36,6 +36,7 @@ async function usersOf({ drives }: DriveWork): Promise<string[]> {
 export async function verifyDrives(command: CommandOf<"drive verify">, work: DriveWork): Promise<number> {
   const { context } = work;
   const owner = work.of(command.user);
+  await warnOfOlderVenues(work, work.didOf(command.user));
   const all = await owner.list();
   if (command.drive !== undefined && !all.includes(command.drive)) throw noDrive(command.drive);
   const progress = createProgress(context);
@@ -53,6 +54,17 @@ export async function verifyDrives(command: CommandOf<"drive verify">, work: Dri
     progress.end();
   }
   return damaged === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** What venues promise each other holds among those that share one root: an older one, which does not, may have come between. */
+async function warnOfOlderVenues({ drives: { store, keys }, context }: DriveWork, did: string): Promise<void> {
+  const times: number[] = [];
+  for (const account of await keys.accounts(did)) times.push(...((await store.lateRoots?.(account)) ?? []));
+  if (times.length === 0) return;
+  const last = new Date(Math.max(...times)).toISOString();
+  context.stderr.write(
+    `Warning: an older venue wrote on its own, last found at ${last}, after others had begun to share one root. What it wrote is merged: of a file that both changed, the later one stays. Stop venues of older versions on this bucket\n`,
+  );
 }
 
 interface Counts {

@@ -64,6 +64,8 @@ interface Job {
 const MAX_GROUP = 64;
 const MAX_WAITING = 1024;
 const MAX_TRIES = 8;
+/** Where whoever has less to put, or is nearer, comes first time and again. */
+const MAX_SHARED_TRIES = 32;
 
 /** The changes of one owner, one after the other, and the drives as they are now. */
 export class OwnerQueue {
@@ -79,6 +81,10 @@ export class OwnerQueue {
   constructor(did: string, parts: EngineParts) {
     this.#did = did;
     this.#parts = parts;
+  }
+
+  get #maxTries(): number {
+    return this.#parts.store.sharesRoots === true ? MAX_SHARED_TRIES : MAX_TRIES;
   }
 
   get isIdle(): boolean {
@@ -142,7 +148,7 @@ export class OwnerQueue {
    * @param open those that have not been answered; what fails is taken out
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    for (let tries = 0; tries < this.#maxTries; tries += 1) {
       const waiting = jobs.filter((job) => open.has(job));
       if (await this.#attempt(waiting, open)) return;
     }
@@ -222,12 +228,13 @@ export class OwnerQueue {
     let [{ drives, usedBytes }, base, state] = [made, first, known];
     const pins: PinnedState[] = [];
     try {
-      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      for (let tries = 0; tries < this.#maxTries; tries += 1) {
         await base.writes.putTree(cellsOf(state.merged));
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));
         const expected = this.#ownRoot(state, key.publicKey);
-        const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes });
+        const includes = (state.roots.get(key.publicKey) ?? []).filter((root) => root !== expected);
+        const record = await base.writes.commit(key.publicKey, expected, bytes, { usedBytes, includes });
         if (record !== "conflict") {
           this.#committed(state, key.publicKey, { record, drives });
           return true;

@@ -36,9 +36,10 @@ async function tidyOwner(owner: string, { store, pool }: EngineParts): Promise<v
     const hasAll = ({ bytes }: RootRecord): boolean => sameBytes(signedDrives(bytes, owner), drives);
     const whole = own !== undefined && hasAll(own) ? own : roots.find(hasAll);
     if (whole === undefined) return;
-    // One root alone is as good as ours.
-    if (roots.length === 1) return;
-    const taken = whole === own ? own : await store.swapRoot(owner, own ?? null, whole.bytes);
+    // One root alone is as good as ours, where each has its own.
+    if (roots.length === 1 && store.sharesRoots !== true) return;
+    const isOurs = whole === own && store.sharesRoots !== true;
+    const taken = isOurs ? own : await store.swapRoot(owner, own ?? null, whole.bytes, { includes: others });
     if (taken !== "conflict") store.retire?.(owner, others);
   } finally {
     release();

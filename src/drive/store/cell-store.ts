@@ -28,9 +28,21 @@ export interface CellStore {
    * @param expected what `roots` told of this writer, `null` for nothing
    * @param bytes encoding of Signed(drives)
    */
-  swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict">;
+  swapRoot(
+    owner: string,
+    expected: RootRecord | null,
+    bytes: Uint8Array,
+    hint?: SwapHint,
+  ): Promise<RootRecord | "conflict">;
   /** Says that our own root of an owner has everything that these have, so that they can go with their writers. */
   retire?(owner: string, records: readonly RootRecord[]): void;
+  /** Whether `writer` stands for all processes: what single ones have put is to become part of its root. */
+  readonly sharesRoots?: boolean;
+  /**
+   * When processes that know nothing of a shared root have put one beside it, in ms since 1970: what they and others changed at
+   * the same time was merged, or will be.
+   */
+  lateRoots?(owner: string): Promise<readonly number[]>;
   owners(): AsyncIterable<string>;
   /** Keeps the trees of an owner's roots from collection. A reader or writer pins first and then works on `roots`. */
   pin(owner: string): Promise<Pin>;
@@ -52,7 +64,7 @@ export interface CellBatch {
     owner: string,
     expected: RootRecord | null,
     bytes: Uint8Array,
-    hint?: RootHint,
+    hint?: SwapHint,
   ): Promise<RootRecord | "conflict">;
 }
 
@@ -60,6 +72,11 @@ export interface CellBatch {
 export interface RootHint {
   /** Of all files of the owner, in all drives. */
   readonly usedBytes?: number | undefined;
+}
+
+export interface SwapHint extends RootHint {
+  /** Roots of other writers whose content is in it. */
+  readonly includes?: readonly RootRecord[] | undefined;
 }
 
 export interface RootRecord extends RootHint {
@@ -105,7 +122,7 @@ export interface KeyRecords {
    * Durable when resolved. Replaces the record of the same public key.
    *
    * @param options `onlyFirst`: does nothing where the user has a key, decided in one step where processes share the store in
-   * transactions. On object storage two may find none at the same time, and both put theirs.
+   * transactions or conditional puts. Otherwise two may find none at the same time, and both put theirs.
    */
   put(did: string, record: KeyRecord, options?: { readonly onlyFirst: boolean }): Promise<void>;
   /** Each once, in no order. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { storeDamaged } from "../store-error.js";
 import { bloomBytes } from "./bloom.js";
 
@@ -18,12 +18,17 @@ export interface PackInfo {
 }
 
 const HEADER = Buffer.from("VFMF\x01\0\0\0", "latin1");
+const SALTED_HEADER = Buffer.from("VFMF\x02\0\0\0", "latin1");
+const SALT_BYTES = 16;
 const KINDS: readonly PackKind[] = ["tree", "chunk", "mixed"];
 const ENTRY_HEAD_BYTES = 32 + 1 + 4 + 6;
 export const MAX_MANIFEST_BYTES = 64 << 20;
 
-/** `VFMF`, version, then of each pack: id, kind, count, size, Bloom filter of 10 bits a cell. */
-export function encodeManifest(packs: readonly PackInfo[]): Buffer {
+/** Makes a manifest one of its own, though another lists the same packs. */
+export const newSalt = (): Buffer => randomBytes(SALT_BYTES);
+
+/** `VFMF`, version, in the second one a salt, then of each pack: id, kind, count, size, Bloom filter of 10 bits a cell. */
+export function encodeManifest(packs: readonly PackInfo[], salt?: Buffer): Buffer {
   const sorted = [...packs].sort((one, other) => (one.id < other.id ? -1 : 1));
   const parts = sorted.flatMap(({ id, kind, count, size, filter }) => {
     const head = Buffer.alloc(ENTRY_HEAD_BYTES);
@@ -33,14 +38,16 @@ export function encodeManifest(packs: readonly PackInfo[]): Buffer {
     head.writeUIntBE(size, 37, 6);
     return [head, filter];
   });
-  return Buffer.concat([HEADER, ...parts]);
+  return Buffer.concat([...(salt === undefined ? [HEADER] : [SALTED_HEADER, salt]), ...parts]);
 }
 
 /** @throws STORE_DAMAGED */
 export function parseManifest(bytes: Buffer): PackInfo[] {
-  if (!bytes.subarray(0, HEADER.length).equals(HEADER)) throw storeDamaged("a manifest has no beginning");
+  const start = bytes.subarray(0, HEADER.length);
+  const isSalted = start.equals(SALTED_HEADER);
+  if (!isSalted && !start.equals(HEADER)) throw storeDamaged("a manifest has no beginning");
   const packs: PackInfo[] = [];
-  for (let at = HEADER.length; at < bytes.length; ) {
+  for (let at = HEADER.length + (isSalted ? SALT_BYTES : 0); at < bytes.length; ) {
     if (at + ENTRY_HEAD_BYTES > bytes.length) throw storeDamaged("a manifest is cut off");
     const kind = KINDS[bytes[at + 32] ?? KINDS.length];
     const [count, size] = [bytes.readUInt32BE(at + 33), bytes.readUIntBE(at + 37, 6)];

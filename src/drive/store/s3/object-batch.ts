@@ -66,14 +66,14 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       checkOpen();
       await flush();
     },
-    async commit(owner, expected, bytes) {
+    async commit(owner, expected, bytes, hint) {
       checkOpen();
       checkOwner(owner);
       checkRoot(bytes);
       if (!hasPacks && chunks.bytes + trees.bytes <= MAX_CARRIED_BYTES) {
         const cells = new Map<HashText, Uint8Array>([...chunks.cells(), ...trees.cells()]);
         const others = [...needed, ...uploads.neededBy([bytes, ...cells.values()])];
-        const record = await swap(owner, expected, { bytes, packs: others, cells });
+        const record = await swap(owner, expected, { bytes, packs: others, cells, includes: hint?.includes });
         if (record !== "conflict") {
           chunks = new PackBuilder();
           trees = new PackBuilder();
@@ -84,7 +84,7 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       // After a conflict, too: the cells are there for whoever tries again.
       const own = await flush();
       const packs = [...own, ...needed, ...uploads.neededBy([bytes])];
-      const record = await swap(owner, expected, { bytes, packs, cells: new Map() });
+      const record = await swap(owner, expected, { bytes, packs, cells: new Map(), includes: hint?.includes });
       if (record !== "conflict") uploads.end();
       return record;
     },

@@ -7,8 +7,8 @@ import type { ListedObject } from "./list-page.js";
 import type { LocalCache } from "./local-cache.js";
 import { type CompactParts, compactOwner } from "./object-compact.js";
 import { type MarkSource, markRoot } from "./object-mark.js";
-import type { LoadedRoot } from "./owner-roots.js";
 import { packKeyOf } from "./pack-source.js";
+import type { LoadedRoot } from "./root-reader.js";
 import type { S3Client } from "./s3-client.js";
 import { GONE_MS, writerKey } from "./writer-id.js";
 
@@ -111,7 +111,12 @@ async function markOwner(
   { parts, marks, needed }: { parts: ObjectCollectParts; marks: Marks; needed: Needed },
 ): Promise<void> {
   parts.checkGoesOn();
-  for (const root of await parts.roots.load(owner)) {
+  const all = await parts.roots.all(owner);
+  const left = new Set(parts.roots.known(owner));
+  // Merged before, by a process that has gone without removing them.
+  const merged = all.filter((root) => !left.has(root)).map(({ record }) => record);
+  if (merged.length > 0) parts.retired.add(owner, merged);
+  for (const root of all) {
     needed.roots.add(`${owner} ${root.record.version}`);
     listedBy(root, needed, 1);
     count(needed, await markRoot(root.record.bytes, marks, parts.marking));

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { KeyRecord, KeyRecords } from "../cell-store.js";
 import { checkKeyRecord } from "../checks.js";
 import { storeDamaged } from "../store-error.js";
+import type { BucketMode } from "./bucket-mode.js";
 import { inParallel } from "./parallel.js";
 import type { S3Client } from "./s3-client.js";
 
@@ -20,8 +21,12 @@ interface Kept {
   readonly bytes: Uint8Array;
 }
 
+/** Of the first key of a user, where that can be decided: the public key and, until it is sealed anew, what its object is to hold. */
+const FIRST = "first";
+const PUBLIC_KEY_BYTES = 32;
+
 /** Sealed keys as objects `keys/<SHA-256 of the DID>/<public key>`: length of the DID, DID, record. */
-export function createObjectKeys(client: S3Client): KeyRecords {
+export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords {
   const kept = new Map<string, Kept>();
   const folderOf = (did: string): string => `keys/${createHash("sha256").update(did).digest("hex")}/`;
   const read = async (key: string, etag: string): Promise<Kept | undefined> => {
@@ -37,17 +42,38 @@ export function createObjectKeys(client: S3Client): KeyRecords {
     }
     return record;
   };
-  const hasOne = async (did: string): Promise<boolean> => {
-    const folder = folderOf(did);
-    for await (const { key } of client.objects(folder)) if (PUBLIC_KEY.test(key.slice(folder.length))) return true;
-    return false;
+  const keysIn = async (folder: string): Promise<{ listed: { key: string; etag: string }[]; hasFirst: boolean }> => {
+    const listed: { key: string; etag: string }[] = [];
+    let hasFirst = false;
+    for await (const { key, etag } of client.objects(folder)) {
+      const name = key.slice(folder.length);
+      if (PUBLIC_KEY.test(name) && listed.length < MAX_RECORDS) listed.push({ key, etag });
+      hasFirst ||= name === FIRST;
+    }
+    return { listed, hasFirst };
+  };
+  /** Makes the first key the user's: whoever comes by does, since the one who made it may be gone. */
+  const keepFirst = async (folder: string): Promise<void> => {
+    const found = await client.get(`${folder}${FIRST}`, MAX_OBJECT_BYTES);
+    const publicKey = found?.bytes.toString("hex", 0, PUBLIC_KEY_BYTES) ?? "";
+    if (!PUBLIC_KEY.test(publicKey)) throw storeDamaged("a key is cut off");
+    const object = found?.bytes.subarray(PUBLIC_KEY_BYTES) ?? Buffer.alloc(0);
+    if (object.length > 0) await client.putIf(`${folder}${publicKey}`, object, null);
+  };
+  /** Leaves no copy of a key behind that was sealed as nobody wants it sealed any more. */
+  const replaceFirst = async (folder: string, publicKey: string): Promise<void> => {
+    if (!(await keysIn(folder)).hasFirst) return;
+    const found = await client.get(`${folder}${FIRST}`, MAX_OBJECT_BYTES);
+    const isThis = found?.bytes.toString("hex", 0, PUBLIC_KEY_BYTES) === publicKey;
+    if (isThis) await client.put(`${folder}${FIRST}`, Buffer.from(publicKey, "hex"));
   };
   return {
     async list(did) {
       const folder = folderOf(did);
-      const listed: { key: string; etag: string }[] = [];
-      for await (const { key, etag } of client.objects(folder)) {
-        if (PUBLIC_KEY.test(key.slice(folder.length)) && listed.length < MAX_RECORDS) listed.push({ key, etag });
+      let { listed, hasFirst } = await keysIn(folder);
+      if (mode === "conditional" && hasFirst && listed.length === 0) {
+        await keepFirst(folder);
+        listed = (await keysIn(folder)).listed;
       }
       const found = await inParallel(listed, READS_AT_ONCE, async ({ key, etag }): Promise<KeyRecord[]> => {
         const record = await read(key, etag);
@@ -59,11 +85,20 @@ export function createObjectKeys(client: S3Client): KeyRecords {
     },
     async put(did, { publicKey, bytes }, options) {
       checkKeyRecord(did, publicKey, bytes);
-      if (options?.onlyFirst === true && (await hasOne(did))) return;
+      const folder = folderOf(did);
+      if (options?.onlyFirst === true && (await keysIn(folder)).listed.length > 0) return;
       const name = Buffer.from(did);
       const length = Buffer.alloc(LENGTH_BYTES);
       length.writeUInt16BE(name.length);
-      await client.put(`${folderOf(did)}${publicKey}`, Buffer.concat([length, name, bytes]));
+      const object = Buffer.concat([length, name, bytes]);
+      if (options?.onlyFirst !== true || mode === "merge") {
+        await client.put(`${folder}${publicKey}`, object);
+        return replaceFirst(folder, publicKey);
+      }
+      const first = Buffer.concat([Buffer.from(publicKey, "hex"), object]);
+      const { isDone } = await client.putIf(`${folder}${FIRST}`, first, null);
+      if (isDone) await client.putIf(`${folder}${publicKey}`, object, null);
+      else await keepFirst(folder);
     },
     async *dids() {
       let before = "";

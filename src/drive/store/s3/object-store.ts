@@ -9,19 +9,22 @@ import type {
   KeyRecords,
   Pin,
   RootRecord,
+  SwapHint,
 } from "../cell-store.js";
 import { checkHash, checkOpen, checkOwner, checkRoot } from "../checks.js";
 import { type HashText, textOfHash } from "../mark.js";
 import { createPins } from "../pins.js";
 import { storeUnavailable } from "../store-error.js";
+import { type BucketMode, readMode } from "./bucket-mode.js";
 import type { LocalCache } from "./local-cache.js";
 import { createObjectBatch } from "./object-batch.js";
 import { collectObjects, type ObjectCollectParts } from "./object-collect.js";
 import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./object-compact.js";
 import { createObjectKeys } from "./object-keys.js";
-import type { LoadedRoot, OwnerRoots } from "./owner-roots.js";
+import type { OwnerRoots } from "./owner-roots.js";
 import type { PackSource } from "./pack-source.js";
 import type { RetiredRoots } from "./retired-roots.js";
+import type { LoadedRoot } from "./root-reader.js";
 import type { RootChange, RootSwap } from "./root-swap.js";
 import type { S3Client } from "./s3-client.js";
 import type { Uploads } from "./uploads.js";
@@ -39,6 +42,9 @@ export interface ObjectStoreParts {
   readonly uploads: Uploads;
   readonly swaps: RootSwap;
   readonly retired: RetiredRoots;
+  readonly mode: BucketMode;
+  /** Where owners have one root: when others were put beside it. */
+  readonly late: ((owner: string) => Promise<readonly number[]>) | undefined;
   readonly folder: string;
   readonly log: Log;
   readonly now: () => number;
@@ -68,11 +74,12 @@ export class ObjectStore implements CellStore {
   readonly #merging = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #isOpen = true;
+  #isAgreed = true;
   #collecting: Promise<CollectReport> | undefined;
 
   constructor(parts: ObjectStoreParts) {
     this.#parts = parts;
-    const keys = createObjectKeys(parts.client);
+    const keys = createObjectKeys(parts.client, parts.mode);
     const open = (): void => checkOpen(this.#isOpen);
     this.keys = {
       list: (did) => this.#run(() => keys.list(did)),
@@ -82,7 +89,29 @@ export class ObjectStore implements CellStore {
         yield* keys.dids();
       },
     };
-    this.#timer = setInterval(() => this.#behind(() => parts.retired.sweep()), HEARTBEAT_MS).unref();
+    this.#timer = setInterval(() => this.#behind(() => this.#tend()), HEARTBEAT_MS).unref();
+  }
+
+  /** Two that do not agree on the mode would not see each other's roots: then nothing is written any more. */
+  async #tend(): Promise<void> {
+    const { client, mode, retired } = this.#parts;
+    this.#isAgreed = (await readMode(client)) === mode;
+    if (this.#isAgreed) await retired.sweep();
+  }
+
+  #checkAgreed(): void {
+    if (!this.#isAgreed) throw storeUnavailable("the bucket is used in another way now: start the venue again");
+  }
+
+  get sharesRoots(): boolean {
+    return this.#parts.mode === "conditional";
+  }
+
+  lateRoots(owner: string): Promise<readonly number[]> {
+    return this.#run(async () => {
+      checkOwner(owner);
+      return (await this.#parts.late?.(owner)) ?? [];
+    });
   }
 
   get writer(): string {
@@ -127,12 +156,13 @@ export class ObjectStore implements CellStore {
         return waiting === undefined ? undefined : this.#run(async () => waiting);
       },
       flush: () => this.#run(() => batch.flush()),
-      commit: (owner, expected, bytes) => this.#run(() => batch.commit(owner, expected, bytes)),
+      commit: (...all) => this.#run(() => batch.commit(...all)),
     };
   }
 
   async #swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict"> {
     const { swaps, roots } = this.#parts;
+    this.#checkAgreed();
     const record = await swaps.swap(owner, expected, change);
     const own = roots.known(owner)?.find((root) => root.record === record);
     if (own !== undefined && smallPacks(own.packs).length >= MANY_SMALL_PACKS) this.#merge(owner);
@@ -152,6 +182,11 @@ export class ObjectStore implements CellStore {
     });
   }
 
+  #checkGoesOn(): void {
+    checkOpen(this.#isOpen);
+    this.#checkAgreed();
+  }
+
   #behind(work: () => Promise<void>): void {
     const { log } = this.#parts;
     const failed = (error: unknown): void =>
@@ -164,7 +199,7 @@ export class ObjectStore implements CellStore {
 
   #compactParts(): CompactParts {
     const { roots, source, uploads, writer, swaps, retired } = this.#parts;
-    return { roots, source, uploads, writer, swaps, retired, checkGoesOn: () => checkOpen(this.#isOpen) };
+    return { roots, source, uploads, writer, swaps, retired, checkGoesOn: () => this.#checkGoesOn() };
   }
 
   roots(owner: string): Promise<readonly RootRecord[]> {
@@ -174,12 +209,17 @@ export class ObjectStore implements CellStore {
     });
   }
 
-  swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
+  swapRoot(
+    owner: string,
+    expected: RootRecord | null,
+    bytes: Uint8Array,
+    hint?: SwapHint,
+  ): Promise<RootRecord | "conflict"> {
     return this.#run(async () => {
       checkOwner(owner);
       checkRoot(bytes);
       const packs = this.#parts.uploads.group().neededBy([bytes]);
-      return this.#swap(owner, expected, { bytes, packs, cells: new Map() });
+      return this.#swap(owner, expected, { bytes, packs, cells: new Map(), includes: hint?.includes });
     });
   }
 
@@ -216,7 +256,8 @@ export class ObjectStore implements CellStore {
     const before = this.#collecting?.catch(() => undefined);
     const running = this.#run(async () => {
       await before;
-      await this.#parts.retired.sweep();
+      await this.#tend();
+      this.#checkAgreed();
       return collectObjects(this.#collectParts(), options);
     });
     this.#collecting = running;

@@ -1,18 +1,24 @@
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../core/log.js";
 import type { CellStore } from "../cell-store.js";
 import { makeFolder } from "../make-folder.js";
 import { storeUnavailable } from "../store-error.js";
+import { agreeOnMode } from "./bucket-mode.js";
+import { createHeadSwap } from "./head-swap.js";
 import { openLocalCache } from "./local-cache.js";
-import { guarded, ObjectStore } from "./object-store.js";
+import { guarded, ObjectStore, type ObjectStoreParts } from "./object-store.js";
+import { createOwnerHeads } from "./owner-heads.js";
 import { createOwnerRoots } from "./owner-roots.js";
 import { createPackSource } from "./pack-source.js";
 import { createRetiredRoots } from "./retired-roots.js";
+import { createRootMemory, type RootMemory } from "./root-memory.js";
+import { createRootReader, isDigest, type RootReader } from "./root-reader.js";
 import { createRootSwap } from "./root-swap.js";
 import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./s3-client.js";
-import { createUploads } from "./uploads.js";
+import { createUploads, type Uploads } from "./uploads.js";
 import { createViews } from "./views.js";
-import { createWriterId, writerKey } from "./writer-id.js";
+import { createWriterId, sharedWriter, writerKey } from "./writer-id.js";
 
 export interface ObjectStoreOptions {
   readonly bucket: string;
@@ -37,28 +43,55 @@ const DEFAULT_PATIENCE: S3Patience = { tries: 5, waitMs: 200, timeoutMs: 15_000 
 const UPLOADS_AT_ONCE = 4;
 
 /**
- * Opens a store in a bucket that any number of processes share. Needs no conditional requests, but a bucket in which what
- * was put is read and listed from then on.
+ * Opens a store in a bucket that any number of processes share. What was put must be read and listed from then on. With
+ * conditional puts each owner has one root that all swap; without them each process has one of its own, which readers merge.
  *
- * @throws STORE_UNAVAILABLE with what an operator can do, when the bucket cannot be listed and written
+ * @throws STORE_UNAVAILABLE with what an operator can do, when the bucket cannot be listed and written, or is used otherwise
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
   const { log = silentLog, now = Date.now, cachePath, cacheBytes = DEFAULT_CACHE_BYTES } = options;
   return guarded(log, async () => {
     const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
-    const writer = createWriterId({ client, now, log });
-    await probe(client, writerKey(writer.current()));
+    const hasDigests = await probe(client, writerKey(randomBytes(16).toString("hex")));
+    const mode = await agreeOnMode(client);
     makeFolder(cachePath);
     const cache = openLocalCache(join(cachePath, "read"), cacheBytes);
     const views = createViews();
     const source = createPackSource({ client, cache, views });
-    const roots = createOwnerRoots({ client, cache, views, writer });
     const uploads = createUploads({ client, source, views, atOnce: UPLOADS_AT_ONCE, now, log });
-    const swaps = createRootSwap({ client, roots, uploads, writer });
-    const retired = createRetiredRoots({ client, roots, writer, now, log });
-    const parts = { client, cache, views, source, writer, roots, uploads, swaps, retired, folder: cachePath, log, now };
+    const [reader, memory] = [createRootReader({ client, cache, hasDigests }), createRootMemory(views)];
+    const common = { client, uploads, now, log };
+    const rooted =
+      mode === "conditional" ? shared({ ...common, reader, memory }) : apart({ ...common, reader, memory });
+    const retired = createRetiredRoots({ ...common, ...rooted });
+    const parts = { ...common, ...rooted, cache, views, source, retired, mode, folder: cachePath };
     return new ObjectStore(parts);
   });
+}
+
+interface RootParts {
+  readonly client: S3Client;
+  readonly uploads: Uploads;
+  readonly reader: RootReader;
+  readonly memory: RootMemory;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+type Rooted = Pick<ObjectStoreParts, "roots" | "swaps" | "writer" | "late">;
+
+/** One root for each owner. */
+function shared({ client, uploads, reader, memory, now }: RootParts): Rooted {
+  const roots = createOwnerHeads({ reader, memory });
+  const swaps = createHeadSwap({ client, roots, uploads, now });
+  return { roots, swaps, writer: sharedWriter, late: (owner) => roots.late(owner) };
+}
+
+/** For each owner as many roots as processes. */
+function apart({ client, uploads, reader, memory, now, log }: RootParts): Rooted {
+  const writer = createWriterId({ client, now, log });
+  const roots = createOwnerRoots({ reader, memory, writer });
+  return { roots, swaps: createRootSwap({ client, roots, uploads, writer }), writer, late: undefined };
 }
 
 /** Buckets of AWS have a host of their own; elsewhere, and where TLS forbids it, they are the beginning of the path. */
@@ -75,9 +108,14 @@ const optionsOf = ({ region, credentials, patience }: ObjectStoreOptions) => ({
   patience: { ...DEFAULT_PATIENCE, ...patience },
 });
 
-/** Asks for all that the store needs, so that what is not allowed is known before anything is acknowledged. */
-async function probe(client: S3Client, key: string): Promise<void> {
+/**
+ * Asks for all that the store needs, so that what is not allowed is known before anything is acknowledged.
+ *
+ * @returns whether entity tags are digests of contents
+ */
+async function probe(client: S3Client, key: string): Promise<boolean> {
   const etags = new Set<string>();
+  let hasDigests = true;
   try {
     for (const content of ["venue-files 1\n", "venue-files 2\n"]) {
       await client.put(key, Buffer.from(content));
@@ -87,6 +125,7 @@ async function probe(client: S3Client, key: string): Promise<void> {
       if (found?.bytes.toString() !== content || listed[0] === undefined)
         throw storeUnavailable("the object storage does not show at once what was put: use one that is consistent");
       etags.add(listed[0]);
+      hasDigests &&= isDigest(found) && listed[0] === found.etag;
     }
   } finally {
     await client.remove(key).catch(() => undefined);
@@ -94,4 +133,5 @@ async function probe(client: S3Client, key: string): Promise<void> {
   // By them it is known which roots have changed.
   if (etags.size < 2 || etags.has(""))
     throw storeUnavailable("the object storage does not give each content an entity tag of its own: use one that does");
+  return hasDigests;
 }

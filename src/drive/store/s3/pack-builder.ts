@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { type HashText, hashOfText } from "../mark.js";
 import { PACK_HEADER, type PackEntry, packEnd, startDigest, TRAILER_BYTES } from "../pack-format.js";
 import { bloomOf } from "./bloom.js";
@@ -11,6 +12,7 @@ export interface BuiltPack {
   readonly footer: Buffer;
 }
 
+const SALT_BYTES = 16;
 const FIRST_BYTES = 65_536;
 /** A pack is cut when its cells have reached this. */
 export const PACK_CELL_BYTES = 16 << 20;
@@ -52,12 +54,13 @@ export class PackBuilder {
       yield [text, this.#buffer.subarray(offset, offset + length)];
   }
 
-  /** The builder is used up. */
+  /** The builder is used up. The pack is another one than any before, though its cells be the same: see decision 38. */
   build(kind: PackKind): BuiltPack {
     const entries = [...this.#entries.values()];
-    const digest = startDigest().update(this.#buffer.subarray(PACK_HEADER.length, this.#used));
-    const end = packEnd(entries, this.#used, digest);
-    const bytes = Buffer.concat([this.#buffer.subarray(0, this.#used), end]);
+    const salt = randomBytes(SALT_BYTES);
+    const cells = this.#buffer.subarray(PACK_HEADER.length, this.#used);
+    const end = packEnd(entries, this.#used + SALT_BYTES, startDigest().update(cells).update(salt));
+    const bytes = Buffer.concat([this.#buffer.subarray(0, this.#used), salt, end]);
     const footer = Buffer.from(end.subarray(0, end.length - TRAILER_BYTES));
     const hashes = entries.map(({ hash }) => hash);
     const id = end.toString("hex", end.length - TRAILER_BYTES + 12, end.length - 4);

@@ -50,3 +50,18 @@ export async function inParallel<T, R>(
   if (failures.length > 0) throw failures[0];
   return results;
 }
+
+/** Runs what is done for one name one after the other. */
+export function createTurns(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+  const tails = new Map<string, Promise<unknown>>();
+  return (name, work) => {
+    const done = (tails.get(name) ?? Promise.resolve()).then(work, work);
+    const tail = done
+      .catch(() => undefined)
+      .then(() => {
+        if (tails.get(name) === tail) tails.delete(name);
+      });
+    tails.set(name, tail);
+    return done;
+  };
+}

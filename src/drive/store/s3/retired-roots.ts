@@ -1,7 +1,8 @@
 import { describeError } from "../../../core/describe-error.js";
 import type { Log } from "../../../core/log.js";
 import type { RootRecord } from "../cell-store.js";
-import { type OwnerRoots, rootKey } from "./owner-roots.js";
+import type { OwnerRoots } from "./owner-roots.js";
+import { rootKey } from "./root-reader.js";
 import type { S3Client } from "./s3-client.js";
 import { GONE_MS, type WriterId } from "./writer-id.js";
 
@@ -47,7 +48,7 @@ export function createRetiredRoots({ client, roots, writer, now, log }: RetiredO
     );
     if (mayGo.size === 0) return;
     // Read after their writers were found to be gone, so that nothing was written behind our back.
-    for (const { record } of await roots.load(owner)) {
+    for (const { record } of await roots.all(owner)) {
       if (mayGo.get(record.writer) !== record.version) continue;
       await client.remove(rootKey(owner, record.writer));
       roots.forget(owner, record.writer);

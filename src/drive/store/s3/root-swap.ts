@@ -4,8 +4,9 @@ import type { RootRecord } from "../cell-store.js";
 import type { HashText } from "../mark.js";
 import { storeUnavailable } from "../store-error.js";
 import { encodeManifest, manifestId, type PackInfo } from "./manifest.js";
-import { type LoadedRoot, loadedRoot, manifestKey, type OwnerRoots, rootKey } from "./owner-roots.js";
+import type { OwnerRoots } from "./owner-roots.js";
 import { PackBuilder } from "./pack-builder.js";
+import { createTurns } from "./parallel.js";
 import {
   carriedBytes,
   encodeRootObject,
@@ -13,6 +14,7 @@ import {
   MAX_ROOT_OBJECT_BYTES,
   type RootObject,
 } from "./root-object.js";
+import { type LoadedRoot, loadedRoot, manifestKey, rootKey } from "./root-reader.js";
 import type { S3Client } from "./s3-client.js";
 import type { Uploads } from "./uploads.js";
 import type { WriterId } from "./writer-id.js";
@@ -23,6 +25,8 @@ export interface RootChange {
   readonly packs: readonly PackInfo[];
   /** Cells in no pack. */
   readonly cells: ReadonlyMap<HashText, Uint8Array>;
+  /** Roots of other writers whose content it has. */
+  readonly includes?: readonly RootRecord[] | undefined;
 }
 
 export interface SwapParts {
@@ -54,18 +58,7 @@ const MAX_NAMES = 3;
 const READ_BACK_MS = 200;
 
 export function createRootSwap({ client, roots, uploads, writer }: SwapParts): RootSwap {
-  const tails = new Map<string, Promise<unknown>>();
-  /** One after the other for each owner. */
-  const alone = <T>(owner: string, work: () => Promise<T>): Promise<T> => {
-    const done = (tails.get(owner) ?? Promise.resolve()).then(work, work);
-    const tail = done
-      .catch(() => undefined)
-      .then(() => {
-        if (tails.get(owner) === tail) tails.delete(owner);
-      });
-    tails.set(owner, tail);
-    return done;
-  };
+  const alone = createTurns();
 
   /** Puts a root under our name; a name under which a put may still be on its way is never used again. */
   const putRoot = async (owner: string, object: RootObject): Promise<{ name: string; etag: string }> => {
@@ -131,7 +124,7 @@ export function createRootSwap({ client, roots, uploads, writer }: SwapParts): R
   };
 }
 
-function union(lists: readonly (readonly PackInfo[])[]): PackInfo[] {
+export function union(lists: readonly (readonly PackInfo[])[]): PackInfo[] {
   const all = new Map<string, PackInfo>();
   for (const list of lists) for (const pack of list) all.set(pack.id, pack);
   return [...all.values()];

@@ -41,16 +41,28 @@ export interface Fetched {
 /** What became of a put: `unknown` when no answer came, so that it may yet happen. */
 export type PutResult = { readonly etag: string } | "unknown";
 
+/** What became of a conditional put. `isSure`: no try of it had been without an answer, so that none of them was done. */
+export type PutIfResult =
+  | { readonly isDone: true; readonly etag: string }
+  | { readonly isDone: false; readonly isSure: boolean };
+
 /** The objects of a store, by keys without its prefix. All throw STORE_UNAVAILABLE with what an operator can do. */
 export interface S3Client {
   /** `undefined` when there is none. @throws STORE_DAMAGED when it is longer than `maxBytes` */
   get(key: string, maxBytes: number): Promise<Fetched | undefined>;
+  /** As `get`, unless it still has this entity tag. */
+  getChanged(key: string, etag: string, maxBytes: number): Promise<Fetched | "same" | undefined>;
   /** Exactly these bytes; `undefined` when there is no such object. @throws STORE_DAMAGED when it is shorter */
   getRange(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /** Tried again until it is known to have happened: for objects that are always put with the same content. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** Tried again only while it is known that nothing has happened. */
   putOnce(key: string, bytes: Uint8Array): Promise<PutResult>;
+  /**
+   * Puts only where the object has this entity tag or, for `null`, is not there. Tried again until there is an answer: with
+   * content that no put had before, it is done once at most. When it throws, it may yet be done.
+   */
+  putIf(key: string, bytes: Uint8Array, etag: string | null): Promise<PutIfResult>;
   /** No matter whether it is there. */
   remove(key: string): Promise<void>;
   objects(folder: string): AsyncIterable<ListedObject>;
@@ -64,6 +76,9 @@ interface Ask {
   readonly search?: string;
   readonly body?: Uint8Array;
   readonly range?: string;
+  readonly condition?: Readonly<Record<string, string>>;
+  /** Answers that are no success, and what was asked for. */
+  readonly accepts?: readonly number[];
   /** Of the body of a good answer; what is longer is an error. */
   readonly maxBytes: number;
 }
@@ -86,10 +101,10 @@ export function createS3Client(options: S3Options): S3Client {
   const aws = new AwsClient({ accessKeyId, secretAccessKey, ...token, region, service: "s3", retries: 0 });
 
   const once = async (ask: Ask): Promise<Answer> => {
-    const { method, key, body, range, search = "" } = ask;
+    const { method, key, body, range, condition, search = "" } = ask;
     const bytes = Math.max(body?.length ?? 0, range === undefined ? 0 : ask.maxBytes);
     const signal = AbortSignal.timeout(patience.timeoutMs + Math.ceil(bytes / SLOWEST_BYTES_PER_MS));
-    const headers: Record<string, string> = { "x-amz-content-sha256": sha256(body ?? EMPTY) };
+    const headers: Record<string, string> = { "x-amz-content-sha256": sha256(body ?? EMPTY), ...condition };
     if (range !== undefined) headers["range"] = range;
     const place = key === "" ? url : `${url}/${prefix}${key}`;
     const request = await aws.sign(`${place}${search}`, {
@@ -115,6 +130,7 @@ export function createS3Client(options: S3Options): S3Client {
       });
       const answer = "lost" in result ? undefined : result;
       const code = answer === undefined || answer.status < 300 ? "" : errorCode(answer.body.toString());
+      if (answer !== undefined && ask.accepts?.includes(answer.status) === true) return answer;
       if (answer !== undefined && isFinal(answer.status, code)) return good(answer, code, ask.method !== "GET");
       if (!isSure(answer)) return "unknown";
       if (tries >= patience.tries) {
@@ -154,6 +170,12 @@ export function createS3Client(options: S3Options): S3Client {
       const { status, body, etag } = await asked({ method: "GET", key, maxBytes });
       return status === 404 ? undefined : { bytes: body, etag };
     },
+    async getChanged(key, known, maxBytes) {
+      const condition = { "if-none-match": known };
+      const { status, body, etag } = await asked({ method: "GET", key, condition, accepts: [304], maxBytes });
+      if (status === 304) return "same";
+      return status === 404 ? undefined : { bytes: body, etag };
+    },
     async getRange(key, offset, length) {
       const range = `bytes=${offset}-${offset + length - 1}`;
       const { status, body } = await asked({ method: "GET", key, range, maxBytes: length });
@@ -172,6 +194,18 @@ export function createS3Client(options: S3Options): S3Client {
       if (answer.status === 404) throw refused({ status: 404, code: "NoSuchBucket", writes: true });
       return { etag: answer.etag };
     },
+    async putIf(key, body, known) {
+      const condition: Record<string, string> = known === null ? { "if-none-match": "*" } : { "if-match": known };
+      const ask: Ask = { method: "PUT", key, body, condition, accepts: REFUSED, maxBytes: MAX_ANSWER_BYTES };
+      let isSure = true;
+      const answer = await tried(ask, () => {
+        isSure = false;
+        return true;
+      });
+      if (answer === "unknown") throw silent("no answer");
+      const isDone = answer.status >= 200 && answer.status < 300;
+      return isDone ? { isDone, etag: answer.etag } : { isDone, isSure };
+    },
     async remove(key) {
       await asked({ method: "DELETE", key, maxBytes: MAX_ANSWER_BYTES });
     },
@@ -186,6 +220,8 @@ export function createS3Client(options: S3Options): S3Client {
   };
 }
 
+/** To a conditional put: absent, in conflict with another, another one, not known here. */
+const REFUSED = [404, 409, 412, 501];
 const EMPTY = new Uint8Array(0);
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 

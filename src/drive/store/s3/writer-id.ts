@@ -17,6 +17,10 @@ export interface WriterId {
 }
 
 export const WRITER_ID = /^[0-9a-f]{32}$/;
+/** In the place of a writer's id: the root that all processes share. */
+export const HEAD_ID = "0".repeat(32);
+export const isHead = ({ record }: { readonly record: { readonly writer: string } }): boolean =>
+  record.writer === HEAD_ID;
 export const writerKey = (id: string): string => `writers/${id}`;
 export const HEARTBEAT_MS = 60_000;
 /** A writer that was not heard of for longer is gone. */
@@ -24,6 +28,15 @@ export const GONE_MS = 3_600_000;
 /** Half of that, so that clocks may differ: after as long without a heartbeat, nothing is written under the old name. */
 const SILENT_MS = GONE_MS / 2;
 const MAX_FORMER = 1000;
+
+/** Of processes that share one root: nobody needs to know which of them are alive. */
+export const sharedWriter: WriterId = {
+  current: () => HEAD_ID,
+  isFormer: () => false,
+  ready: async () => HEAD_ID,
+  change() {},
+  async close() {},
+};
 
 export interface WriterIdOptions {
   readonly client: S3Client;

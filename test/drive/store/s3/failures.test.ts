@@ -95,6 +95,7 @@ describe("a root of which no answer came", () => {
   };
   let store: CellStore;
   beforeEach(async () => {
+    fake.isConditional = false;
     store = await stores.open();
   });
 

@@ -11,13 +11,15 @@ export type Fault =
   | { readonly status: number; readonly code: string }
   | "lost"
   | "unheard"
-  | { readonly delayMs: number };
+  /** Done when something else is. */
+  | { readonly after: Promise<unknown> };
 
 export interface FakeRequest {
   readonly method: string;
   /** Without the bucket; empty for a listing. */
   readonly key: string;
   readonly bytes: number;
+  readonly isConditional: boolean;
 }
 
 interface StoredObject {
@@ -68,12 +70,14 @@ export async function startFakeS3(pageSize = PAGE): Promise<FakeS3> {
     const url = new URL(request.url ?? "/", fake.endpoint);
     const [, bucket = "", ...rest] = url.pathname.split("/").map(decodeURIComponent);
     const method = request.method ?? "GET";
-    const seen = { method, key: rest.join("/"), bytes: body.length };
+    const { "if-match": match, "if-none-match": none } = request.headers;
+    const isConditional = match !== undefined || none !== undefined;
+    const seen = { method, key: rest.join("/"), bytes: body.length, isConditional };
     fake.requests.push(seen);
     const fault = fake.fault?.(seen);
     if (fault === "lost") return void request.socket.destroy();
     if (fault !== undefined && fault !== "unheard" && "status" in fault) return void refuse(response, fault);
-    if (fault !== undefined && fault !== "unheard") await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
+    if (fault !== undefined && fault !== "unheard") await fault.after;
     const wrong = await judge(request, url, body);
     if (wrong !== undefined) return void refuse(response, wrong);
     if (bucket !== BUCKET) return void refuse(response, { status: 404, code: "NoSuchBucket" });
@@ -105,6 +109,10 @@ async function judge(
   if (createHash("sha256").update(body).digest("hex") !== digest)
     return { status: 400, code: "XAmzContentSHA256Mismatch" };
   const headers: Record<string, string> = { "x-amz-content-sha256": digest };
+  for (const name of ["if-match", "if-none-match"]) {
+    const value = request.headers[name];
+    if (typeof value === "string") headers[name] = value;
+  }
   const signer = new AwsV4Signer({
     ...CREDENTIALS,
     ...{ method: request.method ?? "GET", url: String(url), headers, region: REGION, service: "s3" },
@@ -125,6 +133,8 @@ function serve(fake: FakeS3, { request, body, key, url }: Served, response?: Ser
   const present = fake.objects.get(key);
   if (method !== "GET" && fake.isReadOnly) return void refuse(response, { status: 403, code: "AccessDenied" });
   if (method === "PUT") {
+    if (fake.isConditional && headers["if-match"] !== undefined && present === undefined)
+      return void refuse(response, { status: 404, code: "NoSuchKey" });
     const isWrong =
       (headers["if-none-match"] === "*" && present !== undefined) ||
       (headers["if-match"] !== undefined && headers["if-match"] !== (present && etagOf(present.bytes)));
@@ -137,6 +147,7 @@ function serve(fake: FakeS3, { request, body, key, url }: Served, response?: Ser
   } else if (key === "") {
     response?.writeHead(200, { "content-type": "application/xml" }).end(list(fake, url.searchParams, pageSize));
   } else if (present === undefined) refuse(response, { status: 404, code: "NoSuchKey" });
+  else if (headers["if-none-match"] === etagOf(present.bytes)) response?.writeHead(304).end();
   else sendObject(present.bytes, headers.range, response);
 }
 

@@ -16,6 +16,22 @@ storeSuite("object", async (now) => {
   const stores = storesOn(fake.endpoint, { now });
   return {
     store: await stores.open(),
+    passes: 2,
+    reopen: () => stores.open(),
+    async dispose() {
+      await stores.dispose();
+      await fake.close();
+    },
+  };
+});
+
+storeSuite("merging object", async (now) => {
+  const fake = await startFakeS3(7);
+  fake.now = now;
+  fake.isConditional = false;
+  const stores = storesOn(fake.endpoint, { now });
+  return {
+    store: await stores.open(),
     // The clock jumps so far that the store takes another name, and its old roots have to go first.
     passes: 3,
     reopen: () => stores.open(),

@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { storeUnavailable } from "../store-error.js";
+import type { PutIfResult, S3Client } from "./s3-client.js";
+import { writerKey } from "./writer-id.js";
+
+/** `conditional`: an owner has one root, swapped by conditional puts. `merge`: each process has one of its own. */
+export type BucketMode = "conditional" | "merge";
+
+const MODE_KEY = "mode";
+const MAX_MODE_BYTES = 64;
+const RACERS = 4;
+const MAX_PROBES = 4;
+const SOME_ETAG = `"${"0".repeat(32)}"`;
+
+/** How a bucket is used; `undefined` where no venue has opened it that writes so. @throws STORE_UNAVAILABLE */
+export async function readMode(client: S3Client): Promise<BucketMode | undefined> {
+  const found = await client.get(MODE_KEY, MAX_MODE_BYTES);
+  const text = found?.bytes.toString().trim();
+  if (text === undefined || text === "conditional" || text === "merge") return text;
+  throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
+}
+
+/**
+ * How a bucket is used. The first one that opens it says so, for good: all have to do the same, or each would put roots that
+ * the others do not look at.
+ *
+ * @throws STORE_UNAVAILABLE when it is used in a way that this process cannot
+ */
+export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
+  const present = await readMode(client);
+  if (present === "merge") return present;
+  const canDo = await probed(client);
+  if (present === undefined) {
+    const mode: BucketMode = canDo ? "conditional" : "merge";
+    // Where conditions are not looked at, the one who was first may be overwritten by another that found the same.
+    await client.putIf(MODE_KEY, Buffer.from(`${mode}\n`), null);
+  }
+  const agreed = present ?? (await readMode(client));
+  if (agreed === undefined) throw storeUnavailable("the object storage does not show at once what was put");
+  if (agreed === "conditional" && !canDo)
+    throw storeUnavailable(
+      "the bucket is used with conditional requests, and here they are not kept: reach the object storage without what ignores them",
+    );
+  return agreed;
+}
+
+async function probed(client: S3Client): Promise<boolean> {
+  for (let probes = 0; probes < MAX_PROBES; probes += 1) {
+    const answer = await isConditional(client);
+    if (answer !== undefined) return answer;
+  }
+  throw storeUnavailable("the object storage does not answer well enough to tell what it can do: try again later");
+}
+
+/**
+ * Whether conditional puts are kept: those that must fail do, and of several at once one is done. `undefined` where an answer
+ * was lost that would have told.
+ */
+async function isConditional(client: S3Client): Promise<boolean | undefined> {
+  let isUnsure = false;
+  const key = writerKey(randomBytes(16).toString("hex"));
+  let puts = 0;
+  const put = async (etag: string | null): Promise<PutIfResult> => {
+    puts += 1;
+    const result = await client.putIf(key, Buffer.from(`venue-files ${puts}\n`), etag);
+    isUnsure ||= !result.isDone && !result.isSure;
+    return result;
+  };
+  const race = async (etag: string | null): Promise<string | undefined> => {
+    const results = await Promise.all(Array.from({ length: RACERS }, () => put(etag)));
+    const done = results.flatMap((result) => (result.isDone ? [result.etag] : []));
+    return done.length === 1 ? done[0] : undefined;
+  };
+  const keeps = async (): Promise<boolean> => {
+    if ((await put(SOME_ETAG)).isDone) return false;
+    const first = await race(null);
+    if (first === undefined || (await put(null)).isDone || (await put(SOME_ETAG)).isDone) return false;
+    const second = await race(first);
+    return second !== undefined && second !== first && !(await put(first)).isDone;
+  };
+  try {
+    const answer = await keeps();
+    return isUnsure ? undefined : answer;
+  } finally {
+    await client.remove(key).catch(() => undefined);
+  }
+}

@@ -1,0 +1,212 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { createOwnerKeys } from "../../../../src/drive/keys/owner-keys.js";
+import { parseRootObject } from "../../../../src/drive/store/s3/root-object.js";
+import { HEAD_ID } from "../../../../src/drive/store/s3/writer-id.js";
+import { ALICE, rejection, VENUE_KEY } from "../../engine/engines.js";
+import { append, type Bucket, isRootPut, logOf, openBucket, type Venue } from "./bucket.js";
+import type { Fault } from "./fake-s3.js";
+
+jest.setTimeout(120_000);
+
+const HOUR = 3_600_000;
+let bucket: Bucket;
+
+beforeEach(async () => {
+  bucket = await openBucket();
+});
+
+afterEach(() => bucket.dispose());
+
+describe("the way a bucket is used", () => {
+  const modeIn = (): string | undefined => bucket.fake.objects.get("mode")?.bytes.toString();
+
+  test.each([
+    [true, "conditional\n", [HEAD_ID]],
+    [false, "merge\n", [expect.not.stringContaining(HEAD_ID)]],
+  ])("is said by the first venue (conditional: %s), and is what all others do", async (isConditional, mode, names) => {
+    bucket.fake.isConditional = isConditional;
+    await bucket.venue();
+    expect(modeIn()).toBe(mode);
+    bucket.fake.isConditional = true;
+    await append(await bucket.venue(), "1");
+    expect(modeIn()).toBe(mode);
+    expect(bucket.rootNames()).toEqual(names);
+  });
+
+  test("is said once, though many open it at the same time", async () => {
+    await Promise.all(Array.from({ length: 4 }, () => bucket.venue()));
+    expect(modeIn()).toBe("conditional\n");
+    expect(bucket.fake.requests.filter(({ method, key }) => method === "PUT" && key === "mode").length).toBeGreaterThan(
+      0,
+    );
+  });
+
+  test("is not open to a venue whose requests lose their conditions", async () => {
+    await append(await bucket.venue(), "1");
+    bucket.fake.isConditional = false;
+    const message = expect.stringContaining("reach the object storage without what ignores them");
+    await expect(bucket.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", message });
+    expect(modeIn()).toBe("conditional\n");
+  });
+
+  test("is not guessed where it is one of a newer version", async () => {
+    bucket.fake.objects.set("mode", { bytes: Buffer.from("quorum\n"), at: bucket.clock.now });
+    await expect(bucket.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  test("is told by stores that refuse conditions, too", async () => {
+    const refusing = new Set<string>();
+    bucket.fake.fault = ({ method, key, isConditional }) => {
+      if (method !== "PUT" || !isConditional || key === "mode") return undefined;
+      refusing.add(key);
+      return { status: 501, code: "NotImplemented" };
+    };
+    await bucket.venue();
+    expect(refusing.size).toBe(1);
+    expect(modeIn()).toBe("merge\n");
+  });
+
+  test("ends all writing when it is another one suddenly", async () => {
+    const one = await bucket.venue();
+    await append(one, "1");
+    bucket.fake.objects.set("mode", { bytes: Buffer.from("merge\n"), at: bucket.clock.now });
+    expect(await rejection(one.store.collect({ graceMs: HOUR }))).toBe("STORE_UNAVAILABLE");
+    expect(await rejection(append(one, "2"))).toBe("STORE_UNAVAILABLE");
+    expect(await logOf(one)).toBe("1");
+  });
+});
+
+describe("of changes that meet", () => {
+  test("none is lost", async () => {
+    const venues = [await bucket.venue(), await bucket.venue(), await bucket.venue()];
+    const texts = Array.from({ length: 24 }, (_, at) => `${String.fromCharCode(97 + at)}`);
+    const results = await Promise.all(
+      texts.map((text, at) =>
+        rejection(append(venues[at % 3] ?? (venues[0] as Venue), text)).then((code) => ({ text, code })),
+      ),
+    );
+    const kept = results.filter(({ code }) => code === undefined).map(({ text }) => text);
+    expect(results.filter(({ code }) => code !== undefined && code !== "CONFLICT")).toEqual([]);
+    expect(kept.length).toBeGreaterThan(0);
+    for (const one of venues) expect([...(await logOf(one))].sort()).toEqual(kept);
+    expect(bucket.rootNames()).toEqual([HEAD_ID]);
+  });
+
+  test("one creates what must not be there", async () => {
+    const venues = [await bucket.venue(), await bucket.venue()];
+    await append(venues[0] as Venue, "1");
+    const create = ({ engine }: Venue, who: string): Promise<string> =>
+      engine.owner(ALICE).change("notes", async (draft) => {
+        if ((await draft.stat(["only"])) !== undefined) return "late";
+        await draft.writeFile(["only"], Buffer.from(who));
+        return who;
+      });
+    const results = await Promise.all(venues.map((one, at) => create(one, `venue-${at}`)));
+    expect(results.filter((who) => who === "late")).toHaveLength(1);
+  });
+
+  test("those that never get through are a conflict, and nothing of them is there", async () => {
+    const [one, other] = [await bucket.venue(), await bucket.venue()];
+    await append(one, "1");
+    let round = 0;
+    // Between each reading and its put, the other one has changed something.
+    let isOther = false;
+    bucket.fake.fault = (request) => {
+      if (!isRootPut(request) || isOther) return undefined;
+      isOther = true;
+      round += 1;
+      const after = append(other, ".").finally(() => {
+        isOther = false;
+      });
+      return { after };
+    };
+    const code = await rejection(append(one, "lost"));
+    bucket.fake.fault = undefined;
+    expect(code).toBe("CONFLICT");
+    expect(round).toBe(32);
+    expect(await logOf(one)).toBe(`1${".".repeat(round)}`);
+  });
+});
+
+describe("a put of which no answer came", () => {
+  test.each<[string, Fault[]]>([
+    ["was not done", ["lost"]],
+    ["was done", ["unheard"]],
+    ["was done, as nothing says for a while", ["unheard", "lost", { status: 503, code: "SlowDown" }]],
+  ])("is one change, when it %s", async (_, faults) => {
+    const one = await bucket.venue();
+    await append(one, "1");
+    bucket.faultyPuts(...faults);
+    await append(one, "2");
+    bucket.fake.fault = undefined;
+    expect(await logOf(one)).toBe("12");
+    expect(await logOf(await bucket.venue())).toBe("12");
+  });
+
+  test("is known as done though another venue has gone on from it", async () => {
+    const [one, other] = [await bucket.venue(), await bucket.venue()];
+    await append(one, "1");
+    let goOn = (): void => {};
+    const after = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    bucket.faultyPuts("unheard", { after });
+    const puts = bucket.fake.requests.filter(isRootPut).length;
+    const second = append(one, "2");
+    while (bucket.fake.requests.filter(isRootPut).length < puts + 2) await nextTurn();
+    await append(other, "3");
+    goOn();
+    await second;
+    expect(await logOf(one)).toBe("123");
+    const [head] = bucket.keysOf("roots/");
+    const { head: part } = parseRootObject(bucket.fake.objects.get(head ?? "")?.bytes ?? Buffer.alloc(0));
+    expect([...(part?.puts.values() ?? [])]).toEqual([2, 1]);
+  });
+
+  test("is no success while nothing can be said, and comes true at most once", async () => {
+    const one = await bucket.venue();
+    await append(one, "1");
+    bucket.faultyPuts("lost", "lost", "lost", "unheard");
+    await append(one, "2");
+    bucket.faultyPuts("lost", "lost", "lost", "lost");
+    expect(await rejection(append(one, "3"))).toBe("STORE_UNAVAILABLE");
+    bucket.fake.fault = undefined;
+    await append(one, "4");
+    expect(await logOf(one)).toBe("124");
+  });
+});
+
+describe("an owner's first key", () => {
+  test("is one, though two venues make it at the same time", async () => {
+    const venues = [await bucket.venue(), await bucket.venue()];
+    for (let round = 0; round < 5; round += 1) {
+      const did = `did:key:z6MkNew${round}`;
+      await Promise.all(venues.map((one) => append(one, "x", did)));
+      for (const one of venues) expect(await logOf(one, did)).toBe("xx");
+      expect(await venues[0]?.store.keys.list(did)).toHaveLength(1);
+    }
+    expect(bucket.keysOf("roots/")).toHaveLength(5);
+  });
+
+  test("is finished by whoever comes by, when the one who began is gone", async () => {
+    const store = await bucket.open();
+    const keys = createOwnerKeys({ records: store.keys, venueKey: VENUE_KEY, clock: bucket.clock });
+    const key = await keys.create(ALICE);
+    for (const name of bucket.keysOf("keys/")) if (name.endsWith(key.publicKey)) bucket.fake.objects.delete(name);
+    const other = await bucket.venue();
+    await append(other, "1");
+    expect(await other.store.keys.list(ALICE)).toMatchObject([{ publicKey: key.publicKey }]);
+  });
+
+  test("leaves nothing behind that is sealed as it was, once it is sealed anew", async () => {
+    const { keys } = await bucket.open();
+    const [publicKey, old, next] = ["ab".repeat(32), Buffer.from("sealed before"), Buffer.from("sealed anew")];
+    await keys.put(ALICE, { publicKey, bytes: old }, { onlyFirst: true });
+    expect(bucket.keysOf("keys/").filter((key) => bucket.fake.objects.get(key)?.bytes.includes(old))).toHaveLength(2);
+    await keys.put(ALICE, { publicKey, bytes: next });
+    expect(bucket.keysOf("keys/").filter((key) => bucket.fake.objects.get(key)?.bytes.includes(old))).toEqual([]);
+    await keys.put(ALICE, { publicKey: "cd".repeat(32), bytes: old }, { onlyFirst: true });
+    expect(await keys.list(ALICE)).toEqual([{ publicKey, bytes: next }]);
+  });
+});
