@@ -39,6 +39,11 @@ export interface Access {
 export interface PlacePolicy {
   /** Whether an entry is denied, of a directory that is not. @param below from the place to that directory */
   denies(below: readonly string[], name: string): boolean;
+  /**
+   * Depths below the place, from 1, of the directories above a denied entry that must keep their names so that it stays
+   * denied. Absent: all of them.
+   */
+  anchors?(below: readonly string[], name: string): readonly number[];
 }
 
 /** One entry of a directory, described from the entry itself: links are never followed. */

@@ -4,4 +4,6 @@ export interface DenyPolicy {
   denies(segments: readonly string[]): boolean;
   /** The same for an entry of a directory that is known to be allowed. */
   deniesEntry(directory: readonly string[], name: string): boolean;
+  /** Depths, from 1, of the directories above a denied entry that must keep their names so that it stays denied. */
+  anchors(directory: readonly string[], name: string): readonly number[];
 }

@@ -126,7 +126,7 @@ export interface HostMount {
   /** Who owns the root. */
   readonly uid: number;
   readonly gid: number;
-  /** What must not be seen, each entry behind the directories that it stands in. */
+  /** What must not be seen, behind the directories that must keep their names. */
   readonly masks: readonly Mask[];
 }
 

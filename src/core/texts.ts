@@ -201,6 +201,14 @@ export const deniedByPolicy = (place: Place, verb: string): FileAdapterError =>
     at(place),
   );
 
+/** More is denied in a root than can be hidden from one command. File operations go on: delete some of it. */
+export const tooManyDenied = (place: Place, found: number, limit: number): FileAdapterError =>
+  adapterError("DENIED_BY_POLICY", `too many denied entries to hide: ${found}, limit ${limit}`, {
+    ...at(place),
+    denied: found,
+    limit,
+  });
+
 /** @param what the root cannot do */
 export const notSupportedByRoot = (place: Place, what: string): FileAdapterError =>
   adapterError("NOT_SUPPORTED", `Not supported by root '${r(place)}': ${what}`, at(place));

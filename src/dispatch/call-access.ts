@@ -89,10 +89,16 @@ export class CallAccess implements Access {
 
   #policyBelow(policy: DenyPolicy): PlacePolicy {
     const { segments } = this.#path;
+    const tops = () => (this.#real === segments ? [segments] : [segments, this.#real]);
     return {
       denies: (below, name) =>
         policy.deniesEntry([...segments, ...below], name) ||
         (this.#real !== segments && policy.deniesEntry([...this.#real, ...below], name)),
+      anchors: (below, name) =>
+        tops()
+          .filter((top) => policy.deniesEntry([...top, ...below], name))
+          .flatMap((top) => policy.anchors([...top, ...below], name).map((depth) => depth - top.length))
+          .filter((depth) => depth > 0),
     };
   }
 }

@@ -1,4 +1,5 @@
 import type { DenyPolicy } from "../core/deny-policy.js";
+import { type Anchors, allAbove, anchorsOf } from "./deny-anchors.js";
 import { compileGlob, type GlobMatcher } from "./glob-match.js";
 import { GlobFault, readGlobNodes } from "./glob-reader.js";
 
@@ -13,6 +14,13 @@ export interface DenyOptions {
   readonly foldsCase: boolean;
 }
 
+interface PathPattern {
+  readonly glob: GlobMatcher;
+  /** The same without all that is below what it covers. */
+  readonly top: GlobMatcher;
+  readonly anchors: Anchors;
+}
+
 /**
  * Compiles deny patterns: globs in which `*` and `?` match dots too; one without `/` is a base name at any depth, others
  * start at the root; what covers a directory covers all below. `@secrets` stands for a list.
@@ -22,12 +30,19 @@ export interface DenyOptions {
 export function compileDeny(patterns: readonly string[], { foldsCase }: DenyOptions): DenyPolicy {
   const fold = foldsCase ? foldName : (name: string) => name;
   const names: GlobMatcher[] = [];
-  const paths: GlobMatcher[] = [];
+  const paths: PathPattern[] = [];
   for (const pattern of patterns.flatMap((one) => (one === "@secrets" ? SECRETS : [one]))) {
     // As in ignore files, a slash at the end only says that a directory is meant.
     const plain = pattern.replace(/\/+$/, "");
     const rooted = plain.replace(/^(?:\.?\/)+/, "");
-    (plain.includes("/") ? paths : names).push(matcherOf(fold(rooted), pattern));
+    if (!plain.includes("/")) names.push(matcherOf(fold(rooted), pattern));
+    else {
+      // What covers a directory covers it first, and all below by that.
+      const whole = rooted.replace(/\/\*\*$/, "");
+      const glob = matcherOf(fold(rooted), pattern);
+      const top = whole === rooted ? glob : matcherOf(fold(whole), pattern);
+      paths.push({ glob, top, anchors: anchorsOf(whole) });
+    }
   }
   const deniesName = (name: string): boolean => names.some((glob) => glob.matches(fold(name)));
   return {
@@ -35,13 +50,23 @@ export function compileDeny(patterns: readonly string[], { foldsCase }: DenyOpti
       if (deniesName(name)) return true;
       if (paths.length === 0) return false;
       const path = fold([...directory, name].join("/"));
-      return paths.some((glob) => glob.matches(path));
+      return paths.some(({ glob }) => glob.matches(path));
+    },
+    anchors: (directory, name) => {
+      if (deniesName(name)) return [];
+      const path = fold([...directory, name].join("/"));
+      const depth = directory.length + 1;
+      // One pattern is enough to deny it: the one that counts on the fewest.
+      return paths
+        .filter(({ glob }) => glob.matches(path))
+        .map(({ top, anchors }) => (top.matches(path) ? anchors(depth) : allAbove(depth)))
+        .reduce((best, one) => (one.length < best.length ? one : best), allAbove(depth));
     },
     denies: (segments) => {
       if (segments.some(deniesName)) return true;
       if (paths.length === 0 || segments.length === 0) return false;
       const path = fold(segments.join("/"));
-      return paths.some((glob) => glob.covers(path));
+      return paths.some(({ glob }) => glob.covers(path));
     },
   };
 }

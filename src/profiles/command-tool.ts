@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { Rendering } from "../core/adapter.js";
+import type { FileAdapterError } from "../core/errors.js";
 import type { SandboxExit, SandboxProcess } from "../core/sandbox.js";
 import type { BoundRoot } from "./bound-root.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "./profile.js";
@@ -13,6 +14,10 @@ export const MOST_OUTPUT_BYTES = 10 * 1_048_576;
 
 const TIMED_OUT = 124;
 const SIGNALS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals));
+
+/** Commands cannot be run for as long as it is so: their caller is told how much it is. */
+export const isTooManyDenied = ({ code, data }: FileAdapterError): boolean =>
+  code === "DENIED_BY_POLICY" && typeof data["denied"] === "number";
 
 type ToolFacts = Pick<ProfileTool, "name" | "title" | "description" | "input" | "output">;
 

@@ -20,6 +20,8 @@ const ETC = [
 const ETC_OF_NETWORK = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols"];
 /** Where the outer of two sandboxes has the mounted directories, and what masks are made of. */
 const STAGED = "/.roots";
+/** An empty directory of its own for each takes as long as a second bubblewrap where there are more. */
+const FEW_MASKS = 16;
 const NOTHING = "/.nothing";
 
 /** Who says that the command runs, right before it does. */
@@ -82,6 +84,7 @@ const needsOuter = (mounts: readonly SandboxMount[]): boolean =>
   mounts.some(
     ({ at, host }, index) =>
       host?.masks.some(({ kind, path }) => kind !== "directory" || path.includes(0x2f)) === true ||
+      (host?.masks.length ?? 0) > FEW_MASKS ||
       mounts.slice(0, index).some((above) => at.startsWith(`${above.at}/`)),
   );
 
@@ -134,6 +137,7 @@ function* show(mount: SandboxMount, sourceOf: () => Source): Generator<Arg> {
     const target = join(at, path);
     if (kind === "pin") yield* [bind, join(from, path), target];
     else if (kind === "file") yield* ["--ro-bind", `${NOTHING}/file`, target];
+    else if (option === "") yield* ["--ro-bind", `${NOTHING}/directory`, target];
     else yield* ["--perms", "0555", "--tmpfs", target, "--remount-ro", target];
   }
 }

@@ -157,3 +157,43 @@ describe("a deny pattern", () => {
     );
   });
 });
+
+describe("directories that must keep their names", () => {
+  test.each([
+    [["@secrets"], "a/b/.env", []],
+    [["config/keys/*"], "config/keys/one", [1, 2]],
+    [["config/**/token"], "config/a/b/token", [1]],
+    [["**/.aws/**"], "a/b/.aws", []],
+    [["a/**/k/b"], "a/x/y/k/b", [1, 4]],
+    [["a/**/b/**"], "a/x/b", [1]],
+    [["a/**/b/**/c"], "a/x/b/y/c", [1, 2, 3, 4]],
+    [["{a,b/c}/d"], "b/c/d", [1, 2]],
+    [["x/*/d", "**/d"], "x/y/d", []],
+    [["top"], "top", []],
+  ] as const)("for %j and %s", (patterns, path, depths) => {
+    const policy = compileDeny(patterns, { foldsCase: false });
+    const segments = path.split("/");
+    expect(policy.denies(segments)).toBe(true);
+    expect(policy.anchors(segments.slice(0, -1), segments.at(-1) ?? "")).toEqual(depths);
+  });
+
+  test("are enough: whatever the others are called, and wherever they are moved below them, it stays denied", () => {
+    const patterns = fc.constantFrom("a/**/b", "**/b", "**/a/b", "a/**", "a/*/b", "**/a/**/b", "*/**/b", "**/b/**");
+    const names = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 6 });
+    const others = fc.array(fc.constantFrom("a", "b", "c", "d"), { minLength: 0, maxLength: 3 });
+    fc.assert(
+      fc.property(patterns, names, others, (pattern, path, fresh) => {
+        const policy = compileDeny([pattern], { foldsCase: false });
+        const [directory, name] = [path.slice(0, -1), path.at(-1) ?? ""];
+        fc.pre(policy.deniesEntry(directory, name) && !policy.denies(directory));
+        const kept = policy.anchors(directory, name);
+        // A directory that need not keep its name goes, with all below it, where it can without crossing one that must.
+        const from = kept.includes(1) ? (kept.find((depth) => !kept.includes(depth + 1)) ?? 0) : 0;
+        const to = kept.find((depth) => depth > from) ?? path.length;
+        fc.pre(to - from > 1);
+        const moved = [...directory.slice(0, from), ...fresh, "d", ...directory.slice(from + 1)];
+        expect(policy.denies([...moved, name])).toBe(true);
+      }),
+    );
+  });
+});

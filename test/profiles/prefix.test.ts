@@ -72,6 +72,19 @@ describe.each(["everruns", "jettson"] as const)("the prefix of a binding of %s",
     expect(answer).toEqual({ error: expect.stringContaining("denied by policy") });
     expect(JSON.stringify(answer)).not.toContain("keys");
   });
+
+  here("does not keep a caller from being told that there is too much to hide", async () => {
+    const crowded = createProfile(adapter, { profile: name, root: "r", prefix: "crowded-place", shell: {} });
+    await crowded.ready;
+    const command = "for i in $(seq 1001); do : > $i.key; done";
+    expect(await crowded.call(shell, { command })).toMatchObject({ exit_code: 0 });
+    const told = "too many denied entries to hide: 1001, limit 1000";
+    const error = name === "everruns" ? told : `Jettson Shell rejected the command: ${told}`;
+    expect(await crowded.call(shell, { command: "true" })).toEqual({ error });
+    const [tool, entries] = name === "everruns" ? ["list_directory", []] : ["jettson_files_list", []];
+    expect(await crowded.call(tool, {})).toMatchObject({ entries });
+    await adapter.invoke("file:write", { root: "r", path: "crowded-place/still", content: "x" });
+  });
 });
 
 function argumentsOf({ input }: ToolProfile["tools"][number], path: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { FileAdapterError } from "../../core/errors.js";
 import { escapeText } from "../../core/texts.js";
-import { NO_SANDBOX } from "../command-tool.js";
+import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
 import { BASH } from "./bash.js";
 import { patternFault } from "./path-pattern.js";
@@ -50,7 +50,7 @@ function missing(p: string, { tool }: FailedCall): string {
 /** The text for a failure, for a caller who knows paths as `paths` shows them. */
 export function textOf(error: FileAdapterError, failed: FailedCall, paths: SessionPaths): string {
   const { code, data, message } = error;
-  if (isTold(error)) return message;
+  if (isTold(error) || isTooManyDenied(error)) return message;
   switch (code) {
     case "CAPABILITY_DENIED":
       return denial(data["required"]);

@@ -1,6 +1,6 @@
 import type { FileAdapterError } from "../../core/errors.js";
 import { escapeText } from "../../core/texts.js";
-import { NO_SANDBOX } from "../command-tool.js";
+import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
 import { ESCAPES } from "./path.js";
 import { INVALID_TIMEOUT, SHELL_TOOL } from "./shell.js";
@@ -38,6 +38,7 @@ const TEXTS: Readonly<Record<string, (p: string) => string>> = {
 export function textOf(error: FileAdapterError, { tool }: FailedCall): string {
   const { code, data, message } = error;
   const p = shown(data["path"]);
+  if (isTooManyDenied(error)) return message;
   if (code === "CAPABILITY_DENIED") return denial(data["required"]);
   if (code === "INVALID_INPUT") return data["pointer"] === TIMEOUT ? INVALID_TIMEOUT : `invalid argument: ${message}`;
   if (code === "NOT_SUPPORTED" && tool === SHELL_TOOL) return NO_SANDBOX;

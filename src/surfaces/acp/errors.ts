@@ -121,6 +121,11 @@ function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
     return { outcome, error: new RequestError(rpc, "Permission denied", { required, held }) };
   }
   const reason = REASONS[code];
+  // The one text that is a number of entries, and no place.
+  if (reason === "policy" && typeof error.data["denied"] === "number") {
+    const data = { path: shown(asked.path ?? ""), reason };
+    return { outcome, error: new RequestError(rpc, error.message, data) };
+  }
   if (reason !== undefined) return { outcome, error: withReason(rpc, reason, asked) };
   const answered = { outcome, error: new RequestError(rpc, plainText(code)) };
   return code === "INTERNAL" ? { ...answered, cause: error } : answered;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { FileAdapterError } from "../../../src/core/errors.js";
 import type { ExecRequest, Sandbox, SandboxExit, SandboxProcess } from "../../../src/core/sandbox.js";
+import { tooManyDenied } from "../../../src/core/texts.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter, AcpOptions } from "../../../src/surfaces/acp/options.js";
@@ -260,6 +261,19 @@ describe("a terminal", () => {
         data: { required: { with: "file://r/", can: "exec/run" }, held: [] },
       },
     });
+  });
+});
+
+test("a command that is refused for what would have to be hidden says how much that is", async () => {
+  refuse = undefined;
+  await create();
+  refuse = () => {
+    throw tooManyDenied({ root: "r", path: "work" }, 1001, 1000);
+  };
+  expect((await create()).error).toEqual({
+    code: -32003,
+    message: "too many denied entries to hide: 1001, limit 1000",
+    data: { path: at("work"), reason: "policy" },
   });
 });
 
