@@ -3,19 +3,67 @@
 import { parseArgs } from "node:util";
 import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
 import { describeMachine } from "./machine.mjs";
+import { measureIdleBodies } from "./venue/idle-bodies.mjs";
+import { measureHttpReads, measureStdioReads } from "./venue/memory.mjs";
 import { measureStart } from "./venue/start.mjs";
 import { measureStreaming } from "./venue/streaming.mjs";
 import { measureThroughput } from "./venue/throughput.mjs";
 
-const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+const { values } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, memory: { type: "boolean", default: false } },
+});
 const size = values.quick
   ? { rounds: 1, seconds: 2, warmUpSeconds: 3, bytes: 128 * 1024 * 1024 }
   : { rounds: 15, seconds: 2, warmUpSeconds: 15, bytes: 1024 * 1024 * 1024 };
 
 const verdict = (met) => (met ? "met" : "**missed**");
 
+/** Memory that answers take, and calls beside requests that send nothing. */
+async function loadRows() {
+  const many = await measureHttpReads(temporaryDirectory(), { reads: 64, bytes: 8_388_608, senders: 8 });
+  const large = await measureHttpReads(temporaryDirectory(), { reads: 16, bytes: 50_000_000, senders: 16 });
+  const stdio = await measureStdioReads(temporaryDirectory(), { reads: 80, bytes: 8_388_608 });
+  const rounds = values.quick ? { rounds: 1, seconds: 3 } : { rounds: 9, seconds: 6 };
+  const idle = await measureIdleBodies(temporaryDirectory(), { ...rounds, perSecond: 200, idle: 500 });
+  const mb = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
+  return [
+    [
+      "64 reads of 8 MiB at once, 8 senders: growth of memory",
+      mb(many.growth),
+      `${mb(many.before)} before`,
+      "at most 2x `maxInFlightBytes`, 537 MB",
+      verdict(many.growth <= 2 * 268_435_456),
+    ],
+    [
+      "16 reads of 50 MB at once, 16 senders: growth of memory",
+      mb(large.growth),
+      `${mb(large.before)} before`,
+      "at most 500 MB",
+      verdict(large.growth <= 500e6),
+    ],
+    [
+      "80 reads of 8 MiB over MCP on stdio, nothing taken for 5 s: growth of memory",
+      mb(stdio.stalled),
+      `${mb(stdio.growth)} once all were taken`,
+      "at most 100 MB",
+      verdict(stdio.stalled <= 100e6),
+    ],
+    [
+      `p99 of ${idle.perSecond} calls a second beside ${idle.idle} bodies that are announced and never come`,
+      `${idle.beside.toFixed(1)} ms`,
+      `alone ${idle.alone.toFixed(1)} ms: ${idle.ratio.toFixed(2)}x; ${idle.refused} refused`,
+      "at most 2x, none refused",
+      verdict(idle.ratio <= 2 && idle.refused === 0),
+    ],
+  ];
+}
+
 async function main() {
   cleanUpWhateverHappens();
+  if (values.memory) {
+    for (const row of await loadRows()) process.stdout.write(`| ${row.join(" | ")} |\n`);
+    return;
+  }
   const machine = describeMachine(temporaryDirectory());
   const start = await measureStart(temporaryDirectory(), { rounds: values.quick ? 1 : 5 });
   const throughput = await measureThroughput(temporaryDirectory(), size);
@@ -23,6 +71,7 @@ async function main() {
   const { ours, bare, ratio, connections } = throughput;
   const spread = ours.p99Ms / ours.p50Ms;
   const growthMB = streaming.growth / 1e6;
+  const load = await loadRows();
   const rows = [
     [
       "`file:stat` by invoke, requests a second",
@@ -54,6 +103,7 @@ async function main() {
       "under 400 ms",
       verdict(start.statusMs < 400),
     ],
+    ...load,
   ];
   const lines = [
     "# Performance of the venue",
@@ -62,7 +112,7 @@ async function main() {
     "the same request and answers the same bytes and headers; both are loaded by the same client in turns, and the ratio is the",
     "median of the ratios of the rounds. Memory is the resident set of the server process; the pieces are read by private calls",
     "of 1 MiB, whose records are not kept (those of others are, up to `jobs.maxBytes`, 64 MiB). `npm run soak` loads a venue",
-    "with 64 clients.",
+    "with 64 clients. `npm run bench:venue -- --memory` prints the last four rows alone.",
     "",
     `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}, ${machine.fileSystem}; load ${machine.load.toFixed(1)} before.`,
     "",

@@ -49,6 +49,7 @@ async function start(args, cwd, pattern) {
   return {
     url,
     startedMs,
+    pid: child.pid,
     /** Resident memory now, in bytes; Linux only. */
     rssBytes: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024,
     async collected() {

@@ -4,7 +4,7 @@ import type { Command } from "../surfaces/cli/arguments.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
-import { maxMessageBytes } from "./message-size.js";
+import { maxHeldBytes, maxMessageBytes } from "./message-size.js";
 import { ownCaller } from "./own-caller.js";
 import { withProfile } from "./profile.js";
 import { warn } from "./warn.js";
@@ -36,6 +36,7 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
     const served = serveMcpStdio(venue.mcpHost(caps, profile), {
       ...{ input: stdin, output: stdout, onError },
       maxMessageBytes: maxMessageBytes(config),
+      maxHeldBytes: maxHeldBytes(config),
     });
     await Promise.race([served, stopped]);
     return EXIT.ok;

@@ -1,6 +1,7 @@
 import type { Authentication, Credential } from "./caller.js";
 import type { Ability, Capability } from "./capability.js";
 import type { ReadBudget } from "./limits.js";
+import type { AnswerMemory } from "./memory.js";
 import type { PathRules } from "./path-rules.js";
 import type { Cancellation } from "./scope.js";
 import type { CallTerms } from "./terms.js";
@@ -55,6 +56,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly jobId?: string;
   /** What goes in or out beside input and output, for the operations that need it and for no other. */
   readonly transfer?: Transfer;
+  /** What the answer may take of the memory of the process, where its surface counts that. */
+  readonly memory?: AnswerMemory | undefined;
   /** Limits of a surface whose answers are read by a model. */
   readonly budget?: ReadBudget | undefined;
   /** `refuse`: a link anywhere in a path ends the call with SYMLINK_ESCAPE, wherever it leads. */

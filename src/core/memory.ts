@@ -182,6 +182,8 @@ export class MemoryLease implements AnswerMemory {
   #onUse: (() => void) | undefined;
   /** Called when the body that is still coming in has to go. */
   onDrop: () => void = () => {};
+  /** What a byte of the answer counts for. */
+  weight = 1;
   #received = 0;
   #held: Use = { bytes: 0, answers: 0 };
   #users = 1;
@@ -267,7 +269,7 @@ export class MemoryLease implements AnswerMemory {
 
   /** Nobody waits for an answer whose users are gone: it is nobody's memory. */
   #missing(bytes: number): number {
-    return bytes <= UNCOUNTED_BYTES || this.#users === 0 ? 0 : bytes - this.#held.answers;
+    return bytes <= UNCOUNTED_BYTES || this.#users === 0 ? 0 : bytes * this.weight - this.#held.answers;
   }
 
   #use({ bytes, answers }: Use): void {

@@ -5,6 +5,7 @@ import type { DenyPolicy } from "./deny-policy.js";
 import type { Quota } from "./file-config.js";
 import type { Awaitable } from "./io.js";
 import type { Limits, ReadBudget } from "./limits.js";
+import type { AnswerMemory } from "./memory.js";
 import type { RelPath } from "./path.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Scanners } from "./scan.js";
@@ -126,6 +127,8 @@ export interface DriveCheck {
 export interface Call {
   readonly limits: Limits;
   readonly budget: ReadBudget | undefined;
+  /** Asked before a large answer is made; absent: nobody counts. */
+  readonly memory: AnswerMemory | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;

@@ -1,10 +1,18 @@
 import type { Limits } from "../core/limits.js";
-import type { OpenRoot, RootFacts } from "../core/operation.js";
+import type { AnyOperation, OpenRoot, RootFacts } from "../core/operation.js";
 import { invalidInput } from "../core/texts.js";
 
 /** The limits themselves, but for a root with one of its own. */
 export function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {
   return maxReadBytes === undefined ? limits : { ...limits, maxReadBytes };
+}
+
+/** What an operation that answers in time has for its answer, and for its last slow step. */
+const GRACE_MS = 5000;
+
+/** Milliseconds that a call may take. */
+export function timeoutOf(operation: AnyOperation, given: Record<string, unknown>, limits: Limits): number {
+  return Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
 }
 
 /** Roots by their names. */

@@ -28,13 +28,12 @@ import type { TicketRequest } from "../core/transfer.js";
 import { VersionCache } from "../core/version-cache.js";
 import { parsePath } from "../path/grammar.js";
 import { CallAccess } from "./call-access.js";
-import { byName, limitsOf, parseInput } from "./call-parts.js";
+import { byName, limitsOf, parseInput, timeoutOf } from "./call-parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions, RegisteredOperation } from "./options.js";
+import { inTurn } from "./room.js";
 
-/** What an operation that answers in time has for its answer, and for its last slow step. */
-const GRACE_MS = 5000;
 /** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
 const CLOSE_PATIENCE_MS = 5000;
 
@@ -135,7 +134,7 @@ export class Dispatcher {
     const cancellation = context.cancellation ?? cancelledBy(context.signal);
     const scope = new CallScope({
       clock: this.#options.clock,
-      timeoutMs: this.#timeoutMs(operation, given),
+      timeoutMs: timeoutOf(operation, given, this.#options.limits),
       cancellation,
     });
     const authoriser = new Authoriser({
@@ -148,17 +147,10 @@ export class Dispatcher {
     const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
     // Not everything that follows looks for itself: a list of roots needs no disk.
     scope.checkpoint();
-    const gate = this.#gates.of(operation);
-    const waiting = gate.enter(scope);
-    if (waiting !== undefined) await waiting;
-    try {
-      const output = await work();
-      progress.bytes = operation.bytes?.(output) ?? 0;
-      if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
-      return output;
-    } finally {
-      gate.leave();
-    }
+    const output = await inTurn(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
+    progress.bytes = operation.bytes?.(output) ?? 0;
+    if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
+    return output;
   }
 
   /** One that streams is there only for who brings what it streams. @throws UNKNOWN_OPERATION */
@@ -171,16 +163,22 @@ export class Dispatcher {
 
   #callOf({ context, cancellation }: Preparing): Call {
     const { limits, tickets, scanners } = this.#options;
-    const { budget, resolveAsset, transfer, terms, callerDID: caller } = context;
+    const { budget, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
     const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
     const versions = this.#versions;
-    return { limits, budget, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket };
-  }
-
-  #timeoutMs(operation: AnyOperation, given: Record<string, unknown>): number {
-    const { limits } = this.#options;
-    const patienceMs = operation.patienceMs?.(given, limits) ?? -GRACE_MS;
-    return Math.max(limits.timeoutMs, patienceMs + GRACE_MS);
+    return {
+      limits,
+      budget,
+      memory,
+      resolveAsset,
+      cancellation,
+      versions,
+      caller,
+      scanners,
+      terms,
+      transfer,
+      issueTicket,
+    };
   }
 
   /** Everything up to the disk. @returns the rest */
@@ -234,11 +232,13 @@ export class Dispatcher {
     const leadsTo = call.terms?.leadsTo;
     const own = { verb: operation.name, abilities, authoriser, scope, policy, links, rules, isProtected, leadsTo };
     const access = new CallAccess(root.name, path, own);
-    const { budget, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } = call;
+    const { budget, memory, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } =
+      call;
     // Written out: a spread makes an object of the slow kind, at every call.
     return {
       limits: limitsOf(root, limits),
       budget,
+      memory,
       resolveAsset,
       cancellation,
       versions,

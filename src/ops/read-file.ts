@@ -5,6 +5,7 @@ import type { PathCall } from "../core/operation.js";
 import { notJson, notText, type Place, tooLargeToRead } from "../core/texts.js";
 import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../schema/exact-json.js";
 import type { ReadOutput } from "../schema/types.js";
+import { holdAnswer } from "./answer-room.js";
 import { cutLines } from "./cut.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./etag.js";
@@ -52,9 +53,10 @@ const isPlain = ({ request, call }: Reading): boolean =>
   call.budget === undefined && request.maxBytes === undefined && request.lineNumbers !== true;
 
 /** The whole file, up to the limit; the size that the system reports is not believed. */
-function fetchWhole({ call, mostWhole }: Reading, advice: string): Awaitable<ReadBytes> {
+function fetchWhole({ call, mostWhole, mode }: Reading, advice: string): Awaitable<ReadBytes> {
   const plan = (size: number): ReadRange => {
     if (size > mostWhole) throw tooLargeToRead(call.access.place, size, mostWhole, advice);
+    holdAnswer(call, size, mode === "json" ? "values" : "text");
     return { offset: 0, length: mostWhole + 1 };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) => {
@@ -110,10 +112,16 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
   const isLimited = call.budget === undefined && request.maxBytes === undefined;
   const plan = (size: number): ReadRange => {
     if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, adviceFor(reading));
+    holdAnswer(call, Math.min(size, mostCut));
     // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
-  return after(call.root.backend.read(call.path, plan, call.access), (found) => cutToBudget(reading, found));
+  return after(call.root.backend.read(call.path, plan, call.access), (found) =>
+    after(cutToBudget(reading, found), (output) => {
+      found.release?.();
+      return output;
+    }),
+  );
 }
 
 function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Awaitable<ReadOutput> {
@@ -154,7 +162,10 @@ function readBytes(reading: Reading): Awaitable<ReadOutput> {
   const { call, request, mostCut } = reading;
   const { offset = 0, length = Number.POSITIVE_INFINITY } = request;
   const wanted = Math.min(length, mostCut);
-  const plan = (): ReadRange => ({ offset, length: wanted });
+  const plan = (size: number): ReadRange => {
+    holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)));
+    return { offset, length: wanted };
+  };
   return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
     const reason = length > wanted && offset + bytes.length < size ? ("bytes" as const) : undefined;
     return pieceOutput(reading, { bytes, offset, size, stamp, codec: undefined, reason });

@@ -1,6 +1,7 @@
 import type { OpenFile } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
 import type { ReadOutput } from "../schema/types.js";
+import { holdAnswer } from "./answer-room.js";
 import { type Cut, cutLines } from "./cut.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
 import { countLines, type LineSource, readWindow, seekLine, seekTail, type Window } from "./file-lines.js";
@@ -74,6 +75,7 @@ function* withFile(
     const codec = reading.mode === "bytes" ? undefined : yield* codecAt(file, reading.encoding);
     const source = { file, codec: codec ?? UTF8, scope: call.access.scope };
     const piece = yield* find(source, codec);
+    holdAnswer(call, piece.bytes.length);
     return pieceOutput(reading, { ...piece, stamp: file.stamp });
   } finally {
     file.close();

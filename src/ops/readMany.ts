@@ -3,6 +3,7 @@ import type { Operation, PathCall, PlacesCall } from "../core/operation.js";
 import { LOOKS } from "../core/operation.js";
 import { escapeText } from "../core/texts.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
+import { holdAnswer } from "./answer-room.js";
 import { readFile } from "./read-file.js";
 
 type OneInput = ReadManyInput["files"][number];
@@ -31,6 +32,7 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   async run(input, call) {
     const places = input.files.map((file) => placeOf(input, file, call));
     const room = roomOf(input, call);
+    holdAnswer(call, room);
     let left = room;
     const files: OneOutput[] = [];
     const notRead: string[] = [];

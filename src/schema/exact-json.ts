@@ -44,13 +44,19 @@ export function parseExact(text: string): unknown {
   }
 }
 
-/** As `JSON.stringify`, but a `bigint` is written as an integer. @throws what makes a value impossible to write */
-export function stringifyExact(value: unknown): string {
+/**
+ * As `JSON.stringify`, but a `bigint` is written as an integer. @throws what makes a value impossible to write
+ * @param replacing makes a replacer, for each attempt another
+ */
+export function stringifyExact(
+  value: unknown,
+  replacing: () => ((key: string, value: unknown) => unknown) | undefined = () => undefined,
+): string {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value, replacing());
   } catch (error) {
     if (!(error instanceof TypeError) || !/BigInt/.test(error.message)) throw error;
-    return stringify(value) ?? "null";
+    return stringify(value, replacing()) ?? "null";
   }
 }
 

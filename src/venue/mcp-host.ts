@@ -41,9 +41,9 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
     ...offer,
     logInternal: parts.logInternal,
-    submit({ operation, input, ucans }, signal) {
+    submit({ operation, input, ucans, memory }, signal) {
       const common: SurfaceContext = {
-        signal,
+        ...{ signal, memory },
         resolveAsset,
         budget: { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes },
         ...(ucans === undefined ? {} : { ucans }),

@@ -3,6 +3,7 @@ import type { Assets } from "../../core/asset.js";
 import type { Authenticate, Caller, NameCaller } from "../../core/caller.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/job.js";
 import type { Log } from "../../core/log.js";
+import type { MemoryLease } from "../../core/memory.js";
 import type { FileTransfers, TicketRequest } from "../../core/transfer.js";
 
 /** An operation as clients see it. */
@@ -49,6 +50,8 @@ export interface McpContext {
   readonly caller: Caller;
   /** The body as strict JSON; absent where the method has none. */
   readonly parsedBody?: unknown;
+  /** What the request and its answer hold in memory. */
+  readonly memory: MemoryLease;
 }
 
 /** A web-standard MCP endpoint. The signal of the request is aborted when the client hangs up. */

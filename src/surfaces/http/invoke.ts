@@ -3,7 +3,7 @@ import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
 import { attribute } from "../../core/attribute.js";
 import { ERROR_CODES } from "../../core/errors.js";
 import { isTerminal, type RecordedJob } from "../../core/job.js";
-import { outputJson, recordJson, sendJson } from "./answer.js";
+import { outputJson, recordText, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";
 import { badRequest, echo, HttpError } from "./http-error.js";
@@ -32,7 +32,7 @@ export async function invoke(host: HttpHost, exchange: Exchange): Promise<Fastif
   const wait = call.wait || asksToWait(request.query);
   const ms = wait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
   const record = await job.settled(ms, call.private ? hangUpOf(reply) : undefined);
-  return sendJson(reply.header("location", `/api/v1/jobs/${job.id}`), 201, recordJson(record, host));
+  return sendJson(reply.header("location", `/api/v1/jobs/${job.id}`), 201, recordText(record, host, exchange.memory));
 }
 
 /**
@@ -45,7 +45,7 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
   const job = submitCall(host, exchange, call);
   const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply) : undefined);
   reply.header("location", `/api/v1/jobs/${job.id}`);
-  if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record));
+  if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
   if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see /api/v1/jobs/${job.id}`);
   const { error, errorCode, errorData } = record;
   return sendJson(reply, httpStatusOf(errorCode), JSON.stringify({ error, errorCode, errorData }));
@@ -59,14 +59,18 @@ function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): Re
   const operation = host.operation(call.operation);
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
   const { did, context } = attribute(exchange.caller, call.ucans, host.nameCaller);
-  return host.submit({
+  const job = host.submit({
     operation: operation.name,
     ...(operation.asset === undefined ? {} : { asset: operation.asset }),
     input: call.input,
     caller: did,
-    context: { ...context, ...extrasOf(host, call) },
+    context: { ...context, ...extrasOf(host, call), memory: exchange.memory },
     private: call.private,
   });
+  // It may go on when nobody waits for it any more.
+  const letGo = exchange.memory.share();
+  job.result.then(letGo, letGo);
+  return job;
 }
 
 /** What the adapter gets beside the caller. */

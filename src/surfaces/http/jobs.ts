@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { JobRecord, JobRefusal } from "../../core/job.js";
-import { recordJson, sendJson } from "./answer.js";
+import { recordJson, recordText, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";
 import { badRequest, echo, HttpError } from "./http-error.js";
@@ -13,18 +13,19 @@ export function listJobs(host: HttpHost, { request, reply, caller }: Exchange): 
 }
 
 /** `GET /api/v1/jobs/<id>`: the record. `HEAD` delivers none, so it makes no private job forgotten. */
-export function getJob(host: HttpHost, { request, reply, caller, target }: Exchange): FastifyReply {
+export function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
+  const { request, caller, target } = exchange;
   const id = parseJobId(target);
   const { jobs } = host;
   const { found } = ownJob(request.method === "HEAD" ? jobs.find(id, caller) : jobs.get(id, caller), id);
-  return sendRecord(host, reply, found);
+  return sendRecord(host, exchange, found);
 }
 
 /** `PUT /api/v1/jobs/<id>/cancel`: the record of a job that has ended, one way or the other, or soon will. */
-export async function cancelJob(host: HttpHost, { reply, caller, target }: Exchange): Promise<FastifyReply> {
-  const id = parseJobId(target);
-  const { found } = ownJob(await host.jobs.cancel(id, caller), id);
-  return sendRecord(host, reply, found);
+export async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const id = parseJobId(exchange.target);
+  const { found } = ownJob(await host.jobs.cancel(id, exchange.caller), id);
+  return sendRecord(host, exchange, found);
 }
 
 /** `PUT /api/v1/jobs/<id>/pause` and `/resume`: no operation here can be paused. */
@@ -62,6 +63,8 @@ export function ownJob<T extends { readonly found: JobRecord }>(lookup: T | JobR
   throw new HttpError(404, `Job not found: ${echo(id)}`);
 }
 
-function sendRecord(host: HttpHost, reply: FastifyReply, record: JobRecord): FastifyReply {
-  return sendJson(reply, 200, recordJson(record, host));
+function sendRecord(host: HttpHost, { request, reply, memory }: Exchange, record: JobRecord): FastifyReply {
+  // Of a body that is not sent, only its length counts.
+  const isSent = request.method !== "HEAD";
+  return sendJson(reply, 200, isSent ? recordText(record, host, memory) : recordJson(record, host));
 }

@@ -7,10 +7,12 @@ import { parseJson } from "./json-body.js";
 import { sendWebResponse, toWebRequest } from "./web-bridge.js";
 
 const PARSE_ERROR = -32700;
+/** An answer's text is made as a whole, and once more as bytes: more than a byte of it elsewhere takes. */
+const WEIGHT = 2;
 
 /** `/mcp`: hands the request to the MCP endpoint, and cancels it when the client hangs up. */
 export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchange): Promise<FastifyReply> {
-  const { request, reply, caller } = exchange;
+  const { request, reply, caller, memory } = exchange;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
   let parsed: { readonly parsedBody?: unknown } = {};
   try {
@@ -23,7 +25,8 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
   const webRequest = toWebRequest(request.raw, { base: host.url(), body, signal });
   let response: Response;
   try {
-    response = await mcp(webRequest, { caller, ...parsed });
+    memory.weight = WEIGHT;
+    response = await mcp(webRequest, { caller, memory, ...parsed });
   } catch (error) {
     // Nobody is left to be told, and being cancelled is no fault.
     if (signal.aborted) return reply.hijack();

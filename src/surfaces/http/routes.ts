@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/caller.js";
+import type { MemoryLease } from "../../core/memory.js";
 import { COMMON_HEADERS, sendJson } from "./answer.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./assets.js";
 import type { Exchange, Handler } from "./exchange.js";
@@ -160,7 +161,8 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
     },
     handler: (request, reply) => {
       const { endpoint, target } = resolve(request);
-      return endpoint(host, { request, reply, target, caller: request.getDecorator<Caller>("caller") });
+      const caller = request.getDecorator<Caller>("caller");
+      return endpoint(host, { request, reply, target, caller, memory: request.getDecorator<MemoryLease>("lease") });
     },
   });
 }

@@ -1,5 +1,6 @@
 import type { OperationMetadata } from "../../core/adapter.js";
 import type { StartedJob } from "../../core/job.js";
+import type { MemoryLease } from "../../core/memory.js";
 
 /** A tool call as its client sent it. */
 export interface ToolCall {
@@ -8,6 +9,8 @@ export interface ToolCall {
   readonly input: unknown;
   /** Tokens sent along, as given; `undefined`: none. */
   readonly ucans: unknown;
+  /** What its answer may take; absent: nobody counts. */
+  readonly memory?: MemoryLease | undefined;
 }
 
 /** What the MCP surface needs of the venue behind it. */

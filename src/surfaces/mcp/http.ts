@@ -1,5 +1,6 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Caller } from "../../core/caller.js";
+import type { MemoryLease } from "../../core/memory.js";
 import type { McpHost } from "./host.js";
 import { createMcpServer } from "./server.js";
 
@@ -7,6 +8,8 @@ import { createMcpServer } from "./server.js";
 export interface McpExchange {
   readonly caller: Caller;
   readonly parsedBody?: unknown;
+  /** What the request and its answer may take; absent: nobody counts. */
+  readonly memory?: MemoryLease;
 }
 
 /**
@@ -17,19 +20,20 @@ export function createMcpEndpoint(
   hostFor: (caller: Caller) => McpHost,
   onError: (error: Error) => void,
 ): (request: Request, exchange: McpExchange) => Promise<Response> {
-  const callers = new WeakMap<object, Caller>();
+  const exchanges = new WeakMap<object, McpExchange>();
   const handler = createMcpHandler(
     ({ authInfo }) => {
-      const caller = authInfo === undefined ? undefined : callers.get(authInfo);
-      if (caller === undefined) throw new Error("The caller of an MCP request got lost");
-      return createMcpServer(hostFor(caller));
+      const exchange = authInfo === undefined ? undefined : exchanges.get(authInfo);
+      if (exchange === undefined) throw new Error("The caller of an MCP request got lost");
+      return createMcpServer(hostFor(exchange.caller), () => exchange.memory);
     },
     { onerror: onError },
   );
-  return (request, { caller, parsedBody }) => {
+  return (request, exchange) => {
+    const { caller, parsedBody } = exchange;
     // The SDK passes this through untouched; authentication has been done before.
     const authInfo = { token: "", clientId: caller.did, scopes: [] };
-    callers.set(authInfo, caller);
+    exchanges.set(authInfo, exchange);
     return handler.fetch(request, parsedBody === undefined ? { authInfo } : { authInfo, parsedBody });
   };
 }

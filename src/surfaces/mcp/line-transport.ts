@@ -1,12 +1,17 @@
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { parseExact, UnkeptNumber } from "../../schema/exact-json.js";
+import { Intake } from "../intake.js";
+import { LineWriter } from "../line-writer.js";
 
 export interface LineStreams {
   readonly input: Readable;
   readonly output: Writable;
   /** Longest message accepted, in bytes. A longer one is answered with an error and dropped. */
   readonly maxMessageBytes: number;
+  /** Most bytes of answers that are held at once. */
+  readonly maxHeldBytes: number;
   /** Told of what cannot be answered: lines that are no message. */
   readonly onError: (error: Error) => void;
 }
@@ -17,6 +22,10 @@ const ID_WINDOW_BYTES = 256;
 const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")/;
 const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
 const INVALID_REQUEST = -32600;
+/** What a byte of an answer counts for: it stands in the output of its call and in its message. */
+const WEIGHT = 2;
+
+type RequestId = string | number;
 
 /**
  * MCP's framing over a pair of streams: one JSON-RPC message a line. In place of the SDK's own transport, because that
@@ -32,31 +41,63 @@ export class LineTransport implements Transport {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #closed = false;
+  #whenClosed: () => void = () => {};
+  /** Resolves when one side has gone, or was closed. */
+  readonly closed = new Promise<void>((resolve) => {
+    this.#whenClosed = resolve;
+  });
+  readonly #memory: MemoryBudget;
+  /** Of the requests that have no answer yet. */
+  readonly #leases = new Map<RequestId, MemoryLease>();
+  readonly #writer: LineWriter;
+  readonly #intake: Intake<JSONRPCMessage>;
 
   constructor(streams: LineStreams) {
     this.#streams = streams;
+    this.#memory = new MemoryBudget(streams.maxHeldBytes, 1);
+    this.#writer = new LineWriter(streams.output);
+    this.#intake = new Intake({
+      isOpen: () => !this.#closed && this.#memory.waiting === 0 && !this.#writer.isBehind,
+      deliver: (message) => {
+        this.#resume();
+        this.onmessage?.(message);
+      },
+    });
+  }
+
+  /** What a request and its answer take. */
+  memoryOf(id: RequestId): MemoryLease | undefined {
+    return this.#leases.get(id);
   }
 
   async start(): Promise<void> {
     const { input, output } = this.#streams;
     input.on("data", (chunk: Buffer) => this.#take(chunk));
-    for (const event of ["end", "close", "error"]) input.once(event, () => void this.close());
+    input.once("end", () => void this.#intake.finish().then(() => this.close()));
+    input.once("error", () => void this.close());
+    input.once("close", () => (input.readableEnded ? undefined : void this.close()));
     // A client that went away: nobody is left to answer.
     for (const event of ["close", "error"]) output.once(event, () => void this.close());
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const { output } = this.#streams;
-    if (this.#closed || output.write(`${JSON.stringify(message)}\n`)) return;
-    await new Promise<void>((resolve) => {
-      output.once("drain", resolve);
-      output.once("close", resolve);
-    });
+    if (this.#closed) return;
+    const id = "method" in message ? undefined : message.id;
+    const lease = id === undefined ? undefined : this.#leases.get(id);
+    try {
+      await this.#writer.write(message, lease?.answers ?? 0);
+    } finally {
+      if (id !== undefined) this.#leases.delete(id);
+      lease?.release();
+      this.#intake.go();
+      this.#resume();
+    }
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#whenClosed();
     this.#streams.input.pause();
     this.onclose?.();
   }
@@ -98,7 +139,7 @@ export class LineTransport implements Transport {
       else this.#streams.onError(new Error("a line that is not JSON was ignored"));
       return;
     }
-    if (isMessage(message)) this.onmessage?.(message);
+    if (isMessage(message)) this.#let(message);
     else this.#streams.onError(new Error("a line that is no JSON-RPC message was ignored"));
   }
 
@@ -108,6 +149,29 @@ export class LineTransport implements Transport {
     const { id }: { id?: unknown } = typeof message === "object" && message !== null ? message : {};
     if (typeof id !== "string" && typeof id !== "number") this.#streams.onError(new Error(text));
     else void this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message: text } });
+  }
+
+  #let(message: JSONRPCMessage): void {
+    if (!("method" in message)) this.onmessage?.(message);
+    else if ("id" in message) {
+      const lease = this.#memory.lease("");
+      lease.weight = WEIGHT;
+      this.#leases.set(message.id, lease);
+      this.#intake.push(message);
+      if (this.#intake.isFull) this.#streams.input.pause();
+    } else if (!this.#drop(message)) this.onmessage?.(message);
+  }
+
+  /** Whether a notification takes back a request that has not begun: nobody waits for an answer to it. */
+  #drop({ method, params }: { readonly method: string; readonly params?: unknown }): boolean {
+    if (method !== "notifications/cancelled") return false;
+    const { requestId }: { requestId?: unknown } = typeof params === "object" && params !== null ? params : {};
+    return this.#intake.drop((message) => "id" in message && message.id === requestId);
+  }
+
+  #resume(): void {
+    const { input } = this.#streams;
+    if (!this.#closed && !this.#intake.isFull && input.isPaused()) input.resume();
   }
 
   /** Tells the caller, if the ends of the message name it; a call without an answer would wait for ever. */

@@ -2,14 +2,18 @@ import { ProtocolError, ProtocolErrorCode, type Server, type Tool } from "@model
 import type { OperationMetadata } from "../../core/adapter.js";
 import { FileAdapterError } from "../../core/errors.js";
 import type { StartedJob } from "../../core/job.js";
+import type { MemoryLease } from "../../core/memory.js";
 import { Overloaded } from "../../core/overload.js";
 import { escapeText, internalError, timedOut } from "../../core/texts.js";
 import { answer, failure } from "./answer.js";
 import { CheckedServer } from "./checked-server.js";
 import type { McpHost, ToolCall } from "./host.js";
 
+/** What a request and its answer may take, by its id; `undefined`: nobody counts. */
+export type MemoryOf = (id: string | number) => MemoryLease | undefined;
+
 /** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
-export function createMcpServer(host: McpHost): Server {
+export function createMcpServer(host: McpHost, memoryOf: MemoryOf = () => undefined): Server {
   const server = new CheckedServer(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
   server.setRequestHandler("tools/list", () => ({
@@ -21,7 +25,10 @@ export function createMcpServer(host: McpHost): Server {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${escapeText(params.name)}`);
     }
     const { input, ucans } = splitTokens(params.arguments ?? {});
-    const job = submit(host, { operation: tool.name, input, ucans }, context.mcpReq.signal);
+    const memory = memoryOf(context.mcpReq.id);
+    const job = submit(host, { operation: tool.name, input, ucans, memory }, context.mcpReq.signal);
+    // It may go on when nobody waits for it any more.
+    if (memory !== undefined) keep(memory, job);
     try {
       return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
     } catch (error) {
@@ -32,6 +39,11 @@ export function createMcpServer(host: McpHost): Server {
     }
   });
   return server;
+}
+
+function keep(memory: MemoryLease, { result }: StartedJob): void {
+  const letGo = memory.share();
+  result.then(letGo, letGo);
 }
 
 /** @throws ProtocolError when there is too much to do already; nothing has been done then, and it can be tried again */

@@ -6,6 +6,7 @@ import fastify from "fastify";
 import type { ByteRange } from "../../../src/core/asset.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { silentLog } from "../../../src/core/log.js";
+import { MemoryBudget } from "../../../src/core/memory.js";
 import { getContent } from "../../../src/surfaces/http/content.js";
 import type { HttpHost } from "../../../src/surfaces/http/host.js";
 import { createAssetMemory } from "../../../src/venue/asset-memory.js";
@@ -498,8 +499,9 @@ async function serveBare(open: AssetStore["open"]): Promise<{ port: number; clos
   const content = { size: 1_000_000_000, sha256: hash, open: () => open(hash) };
   const host = { assets: { content: async () => content }, logInternal: () => {} } as unknown as HttpHost;
   const caller = { did: DID, authentication: "public", isOperator: false } as const;
+  const memory = new MemoryBudget(1).lease("");
   const app = fastify();
-  app.get("/", (request, reply) => getContent(host, { request, reply, caller, target: hash }, { stallMs: 50 }));
+  app.get("/", (request, reply) => getContent(host, { request, reply, caller, memory, target: hash }, { stallMs: 50 }));
   const address = await app.listen({ port: 0, host: "127.0.0.1" });
   return { port: Number(new URL(address).port), close: () => app.close() };
 }

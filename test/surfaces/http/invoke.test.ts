@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Caller } from "../../../src/core/caller.js";
+import { MemoryLease } from "../../../src/core/memory.js";
 import { aborted, notFound } from "../../../src/core/texts.js";
 import { gate } from "../../venue/fake-adapter.js";
 import { closeAll, DID, outcome, postInvoke, postText, rawRequest, type Served, serve } from "./fixture.js";
@@ -97,6 +98,7 @@ describe("invoke hands the adapter", () => {
       callerDID: ANYONE,
       authentication: "public",
       resolveAsset: expect.any(Function),
+      memory: expect.any(MemoryLease),
       cancellation: expect.anything(),
       signal: expect.objectContaining({}),
       jobId: (body as { id: string }).id.slice(2),

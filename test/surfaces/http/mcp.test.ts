@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { MemoryLease } from "../../../src/core/memory.js";
 import type { McpContext, McpHandler } from "../../../src/surfaces/http/host.js";
 import { gate } from "../../venue/fake-adapter.js";
 import { closeAll, DID, outcome, postText, rawRequest, type Served, serve } from "./fixture.js";
@@ -44,7 +45,11 @@ describe("/mcp hands over", () => {
     expect(request.headers.get("mcp-session-id")).toBe("s1");
     expect(request.headers.get("accept")).toBe("text/event-stream");
     for (const name of ["connection", "content-length"]) expect(request.headers.has(name)).toBe(false);
-    expect(request.context).toEqual({ caller: ANYBODY, parsedBody: { jsonrpc: "2.0", id: 1, method: "ä" } });
+    expect(request.context).toEqual({
+      caller: ANYBODY,
+      parsedBody: { jsonrpc: "2.0", id: 1, method: "ä" },
+      memory: expect.any(MemoryLease),
+    });
   });
 
   test.each(["GET", "DELETE"])("%s without a body", async (method) => {
