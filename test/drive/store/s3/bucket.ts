@@ -1,6 +1,7 @@
 import { silentLog } from "../../../../src/core/log.js";
 import type { DriveEngine } from "../../../../src/drive/engine/engine.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
+import type { ObjectStoreOptions } from "../../../../src/drive/store/s3/open-object-store.js";
 import { ALICE, clockAt, openEngine } from "../../engine/engines.js";
 import { type FakeRequest, type FakeS3, type Fault, startFakeS3 } from "./fake-s3.js";
 import { storesOn } from "./stores.js";
@@ -15,7 +16,7 @@ export interface Venue {
 export interface Bucket {
   readonly fake: FakeS3;
   readonly clock: ReturnType<typeof clockAt>;
-  venue(): Promise<Venue>;
+  venue(options?: Partial<ObjectStoreOptions>): Promise<Venue>;
   open(): Promise<CellStore>;
   keysOf(folder: string): string[];
   /** Of all owners, without them. */
@@ -35,8 +36,8 @@ export async function openBucket(): Promise<Bucket> {
   return {
     fake,
     clock,
-    async venue() {
-      const store = await stores.open();
+    async venue(options) {
+      const store = await stores.open(options);
       const engine = openEngine({ store, clock, log: silentLog });
       engines.push(engine);
       return { engine, store };

@@ -11,6 +11,8 @@ export type Fault =
   | { readonly status: number; readonly code: string }
   | "lost"
   | "unheard"
+  /** Answered with the entity tag of something else. */
+  | { readonly etag: string }
   /** Done when something else is. */
   | { readonly after: Promise<unknown> };
 
@@ -77,7 +79,7 @@ export async function startFakeS3(pageSize = PAGE): Promise<FakeS3> {
     const fault = fake.fault?.(seen);
     if (fault === "lost") return void request.socket.destroy();
     if (fault !== undefined && fault !== "unheard" && "status" in fault) return void refuse(response, fault);
-    if (fault !== undefined && fault !== "unheard") await fault.after;
+    if (typeof fault === "object" && "after" in fault) await fault.after;
     const wrong = await judge(request, url, body);
     if (wrong !== undefined) return void refuse(response, wrong);
     if (bucket !== BUCKET) return void refuse(response, { status: 404, code: "NoSuchBucket" });
@@ -85,6 +87,7 @@ export async function startFakeS3(pageSize = PAGE): Promise<FakeS3> {
       serve(fake, { request, body, key: seen.key, url }, undefined);
       return void request.socket.destroy();
     }
+    if (fault !== undefined && "etag" in fault) response.setHeader("x-etag", fault.etag);
     serve(fake, { request, body, key: seen.key, url }, response, pageSize);
   };
   return fake;
@@ -153,7 +156,7 @@ function serve(fake: FakeS3, { request, body, key, url }: Served, response?: Ser
 
 function sendObject(bytes: Buffer, range: string | undefined, response: ServerResponse | undefined): void {
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? "") ?? [];
-  const etag = etagOf(bytes);
+  const etag = String(response?.getHeader("x-etag") ?? etagOf(bytes));
   if (from === undefined) return void response?.writeHead(200, { etag }).end(bytes);
   if (Number(from) >= bytes.length) return void refuse(response, { status: 416, code: "InvalidRange" });
   response?.writeHead(206, { etag }).end(bytes.subarray(Number(from), Number(to) + 1));

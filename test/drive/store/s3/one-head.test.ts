@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { createOwnerKeys } from "../../../../src/drive/keys/owner-keys.js";
-import { parseRootObject } from "../../../../src/drive/store/s3/root-object.js";
+import { MAX_PUTS, parseRootObject } from "../../../../src/drive/store/s3/root-object.js";
 import { HEAD_ID } from "../../../../src/drive/store/s3/writer-id.js";
 import { ALICE, rejection, VENUE_KEY } from "../../engine/engines.js";
 import { append, type Bucket, isRootPut, logOf, openBucket, type Venue } from "./bucket.js";
-import type { Fault } from "./fake-s3.js";
+import type { FakeRequest, Fault } from "./fake-s3.js";
 
 jest.setTimeout(120_000);
 
@@ -164,6 +164,25 @@ describe("a put of which no answer came", () => {
     expect([...(part?.puts.values() ?? [])]).toEqual([2, 1]);
   });
 
+  test("is no success, nor done again, where so many have gone on that nothing tells", async () => {
+    const patience = { tries: 4, waitMs: 5, timeoutMs: 60_000 };
+    const one = await bucket.venue({ patience });
+    const others = await Promise.all(Array.from({ length: MAX_PUTS }, () => bucket.venue()));
+    await append(one, "1");
+    let goOn = (): void => {};
+    const after = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    bucket.faultyPuts("unheard", { after });
+    const puts = bucket.fake.requests.filter(isRootPut).length;
+    const second = rejection(append(one, "2"));
+    while (bucket.fake.requests.filter(isRootPut).length < puts + 2) await nextTurn();
+    for (const other of others) await append(other, ".");
+    goOn();
+    expect(await second).toBe("STORE_UNAVAILABLE");
+    expect(await logOf(one)).toBe(`12${".".repeat(MAX_PUTS)}`);
+  });
+
   test("is no success while nothing can be said, and comes true at most once", async () => {
     const one = await bucket.venue();
     await append(one, "1");
@@ -175,6 +194,21 @@ describe("a put of which no answer came", () => {
     await append(one, "4");
     expect(await logOf(one)).toBe("124");
   });
+});
+
+test("a root that comes with the entity tag of the next one is asked for again", async () => {
+  const [one, other] = [await bucket.venue(), await bucket.venue()];
+  await append(one, "1");
+  await append(other, "2");
+  const isRootGet = ({ method, key }: FakeRequest): boolean => method === "GET" && key.startsWith("roots/");
+  const faults: Fault[] = [{ etag: `"${"a".repeat(32)}"` }, { etag: `"${"b".repeat(32)}"` }];
+  bucket.fake.fault = (request) => (isRootGet(request) ? faults.shift() : undefined);
+  const [gets, puts] = [isRootGet, isRootPut].map((is) => bucket.fake.requests.filter(is).length);
+  await append(one, "3");
+  expect(await logOf(other)).toBe("123");
+  expect(bucket.fake.requests.filter(isRootPut).length).toBe((puts ?? 0) + 1);
+  // Twice in vain, once for the change, once by the other one.
+  expect(bucket.fake.requests.filter(isRootGet).length).toBe((gets ?? 0) + 4);
 });
 
 describe("an owner's first key", () => {
