@@ -12,12 +12,11 @@ const RACERS = 4;
 const MAX_PROBES = 4;
 const SOME_ETAG = `"${"0".repeat(32)}"`;
 
-/** How a bucket is used; `undefined` where no venue has opened it that writes so. @throws STORE_UNAVAILABLE */
-export async function readMode(client: S3Client): Promise<BucketMode | undefined> {
+/** How a bucket is used; `undefined` where no venue has said so. @throws STORE_UNAVAILABLE */
+export async function readMode(client: S3Client): Promise<BucketMode | "unknown" | undefined> {
   const found = await client.get(MODE_KEY, MAX_MODE_BYTES);
   const text = found?.bytes.toString().trim();
-  if (text === undefined || text === "conditional" || text === "merge") return text;
-  throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
+  return text === undefined || text === "conditional" || text === "merge" ? text : "unknown";
 }
 
 /**
@@ -29,14 +28,19 @@ export async function readMode(client: S3Client): Promise<BucketMode | undefined
 export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
   const present = await readMode(client);
   if (present === "merge") return present;
+  if (present === "unknown")
+    throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
   const canDo = await probed(client);
   if (present === undefined) {
-    const mode: BucketMode = canDo ? "conditional" : "merge";
+    const mode = Buffer.from(canDo ? "conditional\n" : "merge\n");
     // Where conditions are not looked at, the one who was first may be overwritten by another that found the same.
-    await client.putIf(MODE_KEY, Buffer.from(`${mode}\n`), null);
+    const { isDone } = await client.putIf(MODE_KEY, mode, null);
+    // And some servers refuse what has any.
+    if (!isDone && !canDo && (await readMode(client)) === undefined) await client.put(MODE_KEY, mode);
   }
   const agreed = present ?? (await readMode(client));
-  if (agreed === undefined) throw storeUnavailable("the object storage does not show at once what was put");
+  if (agreed === undefined || agreed === "unknown")
+    throw storeUnavailable("the object storage does not show at once what was put");
   if (agreed === "conditional" && !canDo)
     throw storeUnavailable(
       "the bucket is used with conditional requests, and here they are not kept: reach the object storage without what ignores them",

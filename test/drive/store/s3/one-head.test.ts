@@ -58,23 +58,27 @@ describe("the way a bucket is used", () => {
   test("is told by stores that refuse conditions, too", async () => {
     const refusing = new Set<string>();
     bucket.fake.fault = ({ method, key, isConditional }) => {
-      if (method !== "PUT" || !isConditional || key === "mode") return undefined;
+      if (method !== "PUT" || !isConditional) return undefined;
       refusing.add(key);
       return { status: 501, code: "NotImplemented" };
     };
     await bucket.venue();
-    expect(refusing.size).toBe(1);
+    expect(refusing.size).toBe(2);
     expect(modeIn()).toBe("merge\n");
   });
 
-  test("ends all writing when it is another one suddenly", async () => {
-    const one = await bucket.venue();
-    await append(one, "1");
-    bucket.fake.objects.set("mode", { bytes: Buffer.from("merge\n"), at: bucket.clock.now });
-    expect(await rejection(one.store.collect({ graceMs: HOUR }))).toBe("STORE_UNAVAILABLE");
-    expect(await rejection(append(one, "2"))).toBe("STORE_UNAVAILABLE");
-    expect(await logOf(one)).toBe("1");
-  });
+  test.each(["merge\n", "quorum\n", undefined])(
+    "ends all writing when it is another one suddenly: %j",
+    async (mode) => {
+      const one = await bucket.venue();
+      await append(one, "1");
+      if (mode === undefined) bucket.fake.objects.delete("mode");
+      else bucket.fake.objects.set("mode", { bytes: Buffer.from(mode), at: bucket.clock.now });
+      expect(await rejection(one.store.collect({ graceMs: HOUR }))).toBe("STORE_UNAVAILABLE");
+      expect(await rejection(append(one, "2"))).toBe("STORE_UNAVAILABLE");
+      expect(await logOf(one)).toBe("1");
+    },
+  );
 });
 
 describe("of changes that meet", () => {
