@@ -54,7 +54,7 @@ export class PackBuilder {
       yield [text, this.#buffer.subarray(offset, offset + length)];
   }
 
-  /** The builder is used up. The pack is another one than any before, though its cells be the same: see decision 38. */
+  /** The builder is used up. The pack is another one than any before, though its cells be the same: see decision 41. */
   build(kind: PackKind): BuiltPack {
     const entries = [...this.#entries.values()];
     const salt = randomBytes(SALT_BYTES);
