@@ -8,8 +8,6 @@ export interface Place {
 
 const PLAIN = /^[ -~]*$/;
 
-const shown = (path: string): string => (path === "" ? "/" : path);
-
 /** Makes caller text safe for one line of a message: control characters, bidi controls and lone surrogates are escaped. */
 export function escapeText(text: string): string {
   // Nearly every name, and then neither of the searches below is needed.
@@ -22,10 +20,22 @@ export function escapeText(text: string): string {
     );
 }
 
+/** Characters of a path that a text shows: the data of an error has all of it. */
+const MOST_SHOWN = 200;
+
+/** A path for one line of a message: safe, `/` for the root, and shortened in the middle where it is long. */
+export function pathText(path: string): string {
+  if (path === "") return "/";
+  const points = path.length <= MOST_SHOWN ? [] : [...path];
+  if (points.length <= MOST_SHOWN) return escapeText(path);
+  const head = MOST_SHOWN / 2;
+  return escapeText(`${points.slice(0, head).join("")}…${points.slice(head + 1 - MOST_SHOWN).join("")}`);
+}
+
 const at = (place: Place) => ({ root: place.root, path: place.path });
 /** Until the root has been found, its name is whatever the caller sent. */
 const r = (place: Place): string => escapeText(place.root);
-const p = (place: Place): string => escapeText(shown(place.path));
+const p = (place: Place): string => pathText(place.path);
 
 const rp = (place: Place): string => `${r(place)}:${p(place)}`;
 

@@ -32,6 +32,20 @@ describe("text of a caller in a message", () => {
   );
 });
 
+describe("a path in a message", () => {
+  test.each([[""], ["a"], ["x".repeat(200)], ["😀".repeat(200)]])("is whole up to 200 characters: %s", (path) => {
+    expect(texts.pathText(path)).toBe(path === "" ? "/" : path);
+  });
+
+  test("is shortened in the middle beyond that, between characters", () => {
+    expect(texts.pathText(`${"a".repeat(150)}${"b".repeat(51)}`)).toBe(
+      `${"a".repeat(100)}…${"a".repeat(48)}${"b".repeat(51)}`,
+    );
+    expect(texts.pathText("😀".repeat(201))).toBe(`${"😀".repeat(100)}…${"😀".repeat(99)}`);
+    expect(texts.pathText(`${"a".repeat(99)}\n${"b".repeat(300)}`)).toBe(`${"a".repeat(99)}\\u{a}…${"b".repeat(99)}`);
+  });
+});
+
 const at = (path: string, root = "r") => ({ root, path });
 
 /** Every text that names a place, with the start that is specified. */
@@ -121,6 +135,12 @@ describe("an error of a place", () => {
     expect([make(at("a/b")).code, make(at("a/b")).message]).toEqual([code, text]);
     expect(make(at("")).message).toBe(ofRoot);
     expect(make(at("")).data).toMatchObject(at(""));
+  });
+
+  test.each(PLACED)("%s shortens a long path in its text, and has it whole in its data", (_, make, text) => {
+    const path = `${"long/".repeat(800)}x`;
+    expect(make(at(path)).message).toBe(text.replaceAll("a/b", texts.pathText(path)));
+    expect(make(at(path)).data).toMatchObject(at(path));
   });
 
   test("names the place as it is in its data, and in one line in its text", () => {

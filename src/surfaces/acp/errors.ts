@@ -1,6 +1,6 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../core/errors.js";
-import { escapeText } from "../../core/texts.js";
+import { pathText } from "../../core/texts.js";
 import { Rejected } from "./approval.js";
 import { isByPath } from "./files.js";
 import { OutsideRoots } from "./mounts.js";
@@ -112,7 +112,7 @@ function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
   const { rpc } = ERROR_CODES[code];
   if (code === "NOT_FOUND" || code === "PARENT_MISSING") {
     const path = shown(asked.path ?? "");
-    return { outcome, error: new RequestError(rpc, `Resource not found: ${escapeText(path)}`, { uri: path }) };
+    return { outcome, error: new RequestError(rpc, `Resource not found: ${pathText(path)}`, { uri: path }) };
   }
   // A link that leads to where the session may not be: no more is told than of any other that leads out.
   if (isByPath(error)) return { outcome, error: withReason(-32602, "outside_roots", asked) };
@@ -133,7 +133,7 @@ function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
 
 function withReason(rpc: number, reason: Reason, { path = "" }: Asked): RequestError {
   const data = { path: shown(path), reason };
-  const text = reason === "read_only" ? TEXTS[reason] : `${TEXTS[reason]}: ${escapeText(data.path)}`;
+  const text = reason === "read_only" ? TEXTS[reason] : `${TEXTS[reason]}: ${pathText(data.path)}`;
   return new RequestError(rpc, text, data);
 }
 
