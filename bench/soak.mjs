@@ -136,8 +136,11 @@ class MemoryWatch {
 
   constructor(venue, ms) {
     const collect = async () => {
-      const { heapUsed, external } = await venue.collected();
+      const { heapUsed, heapTotal, external, rss } = await venue.collected();
       this.heap.push(heapUsed + external);
+      const parts = { heapUsed, heapTotal, external, rss, other: rss - heapTotal - external };
+      const shown = Object.entries(parts).map(([name, bytes]) => `${name} ${megabytes(bytes)}`);
+      process.stdout.write(`collection ${this.heap.length} of ${COLLECTIONS}: ${shown.join(", ")}\n`);
     };
     this.#timers = [
       setInterval(() => this.rss.push(venue.rssBytes()), SAMPLE_MS),

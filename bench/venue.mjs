@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// The venue over HTTP: throughput beside the bare framework, start, and memory while streaming.
+// The venue over HTTP: throughput beside the bare framework, start, memory while streaming, and many callers of large answers.
 import { parseArgs } from "node:util";
 import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
 import { describeMachine } from "./machine.mjs";
+import { measureCrowd } from "./venue/crowd.mjs";
 import { measureIdleBodies } from "./venue/idle-bodies.mjs";
 import { measureHttpReads, measureStdioReads } from "./venue/memory.mjs";
 import { measureStart } from "./venue/start.mjs";
@@ -13,8 +14,8 @@ const { values } = parseArgs({
   options: { quick: { type: "boolean", default: false }, memory: { type: "boolean", default: false } },
 });
 const size = values.quick
-  ? { rounds: 1, seconds: 2, warmUpSeconds: 3, bytes: 128 * 1024 * 1024 }
-  : { rounds: 15, seconds: 2, warmUpSeconds: 15, bytes: 1024 * 1024 * 1024 };
+  ? { rounds: 1, seconds: 2, warmUpSeconds: 3, bytes: 128 * 1024 * 1024, calls: 400 }
+  : { rounds: 15, seconds: 2, warmUpSeconds: 15, bytes: 1024 * 1024 * 1024, calls: 10_000 };
 
 const verdict = (met) => (met ? "met" : "**missed**");
 
@@ -68,6 +69,7 @@ async function main() {
   const start = await measureStart(temporaryDirectory(), { rounds: values.quick ? 1 : 5 });
   const throughput = await measureThroughput(temporaryDirectory(), size);
   const streaming = await measureStreaming(temporaryDirectory(), size);
+  const crowd = await measureCrowd(temporaryDirectory(), size);
   const { ours, bare, ratio, connections } = throughput;
   const spread = ours.p99Ms / ours.p50Ms;
   const growthMB = streaming.growth / 1e6;
@@ -95,6 +97,17 @@ async function main() {
         .join(", "),
       "under 100 MB",
       verdict(growthMB < 100),
+    ],
+    [
+      `${crowd.calls} calls by ${crowd.connections} connections: memory after them`,
+      `${Math.round(crowd.after / 1e6)} MB`,
+      [
+        `${Math.round(crowd.peak / 1e6)} MB at most`,
+        `\`file:list\` of 1,000: ${Math.round(crowd.perSecond.list)} a second, ${crowd.loopMs.list.toFixed(1)} ms of the event loop each`,
+        `\`file:tree\` of 5,000: ${Math.round(crowd.perSecond.tree)} a second, ${crowd.loopMs.tree.toFixed(1)} ms`,
+      ].join("; "),
+      "under 300 MB",
+      verdict(crowd.after < 300e6),
     ],
     [
       "start to first answer",

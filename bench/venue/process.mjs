@@ -14,7 +14,7 @@ const BARE = fileURLToPath(new URL("../servers/bare-fastify.mjs", import.meta.ur
  * Starts `venue-files serve` with a configuration.
  *
  * @param options.probe whether `collected()` is there: memory after a full collection, as `process.memoryUsage` gives it
- * @returns `{ url, token, startMs, rssBytes(), collected(), stop() }`
+ * @returns `{ url, token, startMs, rssBytes(), loopCpuMs(), collected(), stop() }`
  */
 export async function startVenue(folder, config, { probe = false } = {}) {
   const file = join(folder, "venue.json5");
@@ -52,6 +52,8 @@ async function start(args, cwd, pattern) {
     pid: child.pid,
     /** Resident memory now, in bytes; Linux only. */
     rssBytes: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024,
+    /** Time that its event loop has run on a processor, in ms; Linux only. Unlike time on the wall, not that of others. */
+    loopCpuMs: () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6,
     async collected() {
       const answer = once(child, "message");
       child.send("collect");

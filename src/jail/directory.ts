@@ -3,6 +3,7 @@ import type { Entry, EntryType } from "../core/backend.js";
 import type { Io } from "../core/io.js";
 import type { CallScope } from "../core/scope.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
+import { type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";
 import { sortPatiently } from "./patient-sort.js";
 import type { Stat } from "./stat.js";
@@ -31,14 +32,30 @@ const LARGE_BYTES = 16_384;
 /** The sorted names of a directory, without the reserved ones. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
-  yield* eachPiece(sys, directory, function* (entries) {
-    yield* rules.scope.breathe();
-    for (const entry of entries) {
-      const name = nameOf(entry);
-      if (!isReservedName(name.name, rules.top, rules.foldsCase)) names.push(name);
-    }
-  });
+  const take = (name: Name): void => {
+    if (!isReservedName(name.name, rules.top, rules.foldsCase)) names.push(name);
+  };
+  const found = yield* namesByThread(sys, directory);
+  if (found !== undefined) {
+    rules.scope.checkpoint();
+    for (const [index, name] of found.names.entries()) take(named(name, TYPES[found.types[index] ?? 0]));
+  } else {
+    yield* eachPiece(sys, directory, function* (entries) {
+      yield* rules.scope.breathe();
+      for (const entry of entries) take(nameOf(entry));
+    });
+  }
   return yield* sortPatiently(names, rules.scope);
+}
+
+/** Bytes that a directory takes for each entry, more or less; larger ones than the second are read in pieces here. */
+const ENTRY_BYTES = 32;
+const HUGE_BYTES = 1_048_576;
+
+/** `undefined`: to be read here. */
+function* namesByThread({ thread }: Sys, { path, stat }: Pinned): Io<FoundNames | undefined> {
+  if (stat.size > HUGE_BYTES || thread?.takes(stat.size / ENTRY_BYTES) !== true) return undefined;
+  return (yield thread.names(path)) as FoundNames | undefined;
 }
 
 /** Hands over the entries of a directory, all at once or piece by piece. What is removed meanwhile disturbs nobody. */
@@ -62,21 +79,37 @@ export function* readEntries(
   directory: Pinned,
   options: { names: readonly Name[]; top: boolean; scope: CallScope },
 ): Io<Entry[]> {
+  const { names, top, scope } = options;
   const entries: Entry[] = [];
-  for (const name of options.names) {
-    yield* options.scope.breathe();
-    const stat = yield* examine(sys, directory, name);
-    if (stat === undefined) continue;
-    const { type } = stat;
-    entries.push({
-      name: name.name,
-      type,
-      size: type === "file" ? stat.size : 0,
-      modified: stat.modifiedMs,
-      ...(isReachable(name, options.top) ? {} : { unreachable: true as const }),
-    });
+  const take = (name: Name, { type, size, modifiedMs }: Pick<Stat, "type" | "size" | "modifiedMs">): void => {
+    const more = isReachable(name, top) ? {} : { unreachable: true as const };
+    entries.push({ name: name.name, type, size: type === "file" ? size : 0, modified: modifiedMs, ...more });
+  };
+  for (let start = 0; start < names.length; start += AT_ONCE) {
+    const some = names.slice(start, start + AT_ONCE);
+    const found = yield* statsByThread(sys, directory, some);
+    for (const [index, name] of some.entries()) {
+      yield* scope.breathe();
+      const stat = found === undefined ? yield* examine(sys, directory, name) : statAt(found, index);
+      if (stat !== undefined) take(name, stat);
+    }
   }
   return entries;
+}
+
+/** Entries that the thread is asked about at once: a call that has ended lets it go on no longer than that. */
+const AT_ONCE = 1024;
+
+/** `undefined`: to be looked at here. */
+function* statsByThread({ thread }: Sys, { path }: Pinned, names: readonly Name[]): Io<FoundStats | undefined> {
+  if (thread?.takes(names.length) !== true) return undefined;
+  const raw = names.map((name) => name.raw);
+  return (yield thread.stats(path, raw)) as FoundStats | undefined;
+}
+
+function statAt(found: FoundStats, index: number): Pick<Stat, "type" | "size" | "modifiedMs"> | undefined {
+  const type = TYPES[found.types[index] ?? NOTHING];
+  return type === undefined ? undefined : { type, size: found.sizes[index] ?? 0, modifiedMs: found.times[index] ?? 0 };
 }
 
 /** Whether a path of a request could lead to it. @param top it stands in the root directory itself */
@@ -120,13 +153,15 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
 
-export function nameOf(entry: Dirent): Name {
-  const raw = rawName(entry);
-  return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type: typeOf(entry) };
+export const nameOf = (entry: Dirent): Name => named(entry.name, typeOf(entry));
+
+function named(latin1: string, type: EntryType | undefined): Name {
+  const raw = rawName({ name: latin1 });
+  return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type };
 }
 
 /** A name as text if its bytes are UTF-8, else as they are. */
-export function rawName({ name }: Dirent): string | Buffer {
+export function rawName({ name }: Pick<Dirent, "name">): string | Buffer {
   if (/^[\0-\x7f]*$/.test(name)) return name;
   const bytes = Buffer.from(name, "latin1");
   const text = bytes.toString("utf8");

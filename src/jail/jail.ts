@@ -5,6 +5,7 @@ import type { RelPath } from "../core/path.js";
 import type { PathRules } from "../core/path-rules.js";
 import { aborted } from "../core/texts.js";
 import { BeneathHandles, WALKS_BEFORE_LOADING } from "./beneath.js";
+import type { DirectoryThread } from "./directory-thread.js";
 import { type EngineName, type Handles, PathHandles, type PinnedRoot, ProcHandles, release } from "./handles.js";
 import type { Locks } from "./locks.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
@@ -25,6 +26,8 @@ export interface JailOptions {
   readonly io: "auto" | "sync" | "pool";
   /** For tests: an engine other than the best there is, or that one from the first call on. */
   readonly engine?: EngineName;
+  /** For tests: another thread for large directories than that of the process. */
+  readonly thread?: DirectoryThread;
 }
 
 /** A walk that is asked for. */
@@ -74,7 +77,8 @@ export class Jail implements WalkRoot {
     this.realPath = canonicalDirectory(options.path);
     const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
-    this.sys = new Sys(options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath)));
+    const usePool = options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath));
+    this.sys = new Sys(usePool, options.thread);
     this.handles = handlesFor(options, this.sys);
     this.foldsCase = foldsCase(this.realPath);
     this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)

@@ -2,6 +2,7 @@ import fs, { type BigIntStats, type Dir, type Dirent, type Stats } from "node:fs
 import { promisify } from "node:util";
 import { isExact } from "../core/identity.js";
 import type { Io } from "../core/io.js";
+import { DirectoryThread } from "./directory-thread.js";
 import { EXACT, Stat, statOfName, statOfOpen } from "./stat.js";
 
 const pool = {
@@ -84,9 +85,12 @@ export function errnoOf(error: unknown): string | undefined {
  */
 export class Sys {
   readonly #pool: boolean;
+  /** For large directories; `undefined` where every call goes through the thread pool. */
+  readonly thread: DirectoryThread | undefined;
 
-  constructor(usePool: boolean) {
+  constructor(usePool: boolean, thread = DirectoryThread.shared) {
     this.#pool = usePool;
+    this.thread = usePool ? undefined : thread;
   }
 
   /** Whether every call goes through the thread pool. */

@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import autocannon from "autocannon";
+import { startVenue } from "./process.mjs";
+
+const CONNECTIONS = 16;
+const HEADERS = { "content-type": "application/json" };
+const SAMPLE_MS = 100;
+
+const CALLS = {
+  list: { operation: "v/ops/file/list", input: { root: "docs", path: "list", limit: 1000 } },
+  tree: { operation: "v/ops/file/tree", input: { root: "docs", path: "tree", maxDepth: 10, maxEntries: 5000 } },
+};
+
+/** A directory of 1,000 files, and a tree of 5,000 entries. */
+function fill(docs) {
+  mkdirSync(join(docs, "list"), { recursive: true });
+  for (let index = 0; index < 1000; index++) writeFileSync(join(docs, "list", `file-${index}.txt`), "x");
+  for (let folder = 0; folder < 50; folder++) {
+    mkdirSync(join(docs, "tree", `folder-${folder}`), { recursive: true });
+    for (let index = 0; index < 99; index++)
+      writeFileSync(join(docs, "tree", `folder-${folder}`, `file-${index}.txt`), "x");
+  }
+}
+
+/**
+ * Many callers of large answers at once: `calls` in all, half of them lists and half trees.
+ *
+ * @returns of each, requests per second and the time of the event loop for one, in ms; the resident size of the venue at its
+ * peak and after a collection, in bytes
+ */
+export async function measureCrowd(folder, { calls }) {
+  const docs = join(folder, "docs");
+  fill(docs);
+  const venue = await startVenue(folder, { file: { roots: { docs } } }, { probe: true });
+  let peak = 0;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, venue.rssBytes());
+  }, SAMPLE_MS);
+  const perSecond = {};
+  const loopMs = {};
+  for (const [name, call] of Object.entries(CALLS)) {
+    const before = venue.loopCpuMs();
+    const result = await autocannon({
+      url: `${venue.url}/api/v1/invoke`,
+      method: "POST",
+      headers: HEADERS,
+      body: JSON.stringify(call),
+      connections: CONNECTIONS,
+      amount: calls / 2,
+    });
+    if (result.non2xx > 0 || result.errors > 0)
+      throw new Error(`${result.non2xx} wrong answers, ${result.errors} errors`);
+    perSecond[name] = result.requests.total / result.duration;
+    loopMs[name] = (venue.loopCpuMs() - before) / result.requests.total;
+  }
+  clearInterval(timer);
+  await venue.collected();
+  const memory = await venue.collected();
+  await venue.stop();
+  return { connections: CONNECTIONS, calls, perSecond, loopMs, peak, after: memory.rss, memory };
+}
