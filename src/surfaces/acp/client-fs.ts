@@ -9,6 +9,7 @@ import { rootsOf } from "./files.js";
 import { type Peer, type Ready, registerHandlers } from "./handlers.js";
 import { findPlace, namesDirectory, placeMounts } from "./mounts.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
+import { pacedStream } from "./paced-stream.js";
 import { type FileSession, type Host, keyOf } from "./session.js";
 import { type SessionDirectories, Sessions } from "./sessions.js";
 import { canRun } from "./trial.js";
@@ -70,7 +71,7 @@ export class AcpClientFs {
   connect(stream: Stream, configure: (app: ClientApp) => unknown = () => {}): AcpConnection {
     const { app, peer } = this.#newApp();
     configure(app);
-    const connection = createConnection(app.connect(stream), {
+    const connection = createConnection(app.connect(pacedStream(stream)), {
       peer,
       sessions: this.#sessions,
       mounts: async () => (await this.#whenReady()).mounts,

@@ -1,0 +1,97 @@
+import type { Stream } from "@agentclientprotocol/sdk";
+import { Intake } from "../intake.js";
+
+type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
+type Id = string | number;
+
+/** Reads of one agent that are under way at once, until the agent has taken their answers. */
+const MOST_READS = 2;
+const READ = "fs/read_text_file";
+
+/**
+ * The same stream, on which reads wait while the agent does not take the answers to those before: one that asks and never
+ * reads is not served ahead. What else is asked of files keeps its place among them; all other messages pass.
+ */
+export function pacedStream({ readable, writable }: Stream): Stream {
+  const pace = new Pace();
+  return { readable: pace.incoming(readable), writable: pace.outgoing(writable) };
+}
+
+class Pace {
+  readonly #reads = new Set<Id>();
+  #deliver: (message: Message) => void = () => {};
+  /** Called when more may be read of the agent. */
+  #whenRoom: () => void = () => {};
+  readonly #intake = new Intake<Message>({
+    isOpen: () => this.#reads.size < MOST_READS,
+    deliver: (message) => {
+      const id = idOf(message);
+      if (id !== undefined && methodOf(message) === READ) this.#reads.add(id);
+      this.#deliver(message);
+      this.#whenRoom();
+    },
+  });
+
+  incoming(readable: ReadableStream<Message>): ReadableStream<Message> {
+    const reader = readable.getReader();
+    return new ReadableStream<Message>({
+      start: (controller) => {
+        this.#deliver = (message) => controller.enqueue(message);
+        void this.#pass(reader).then(
+          () => close(controller),
+          (error: unknown) => controller.error(error),
+        );
+      },
+      cancel: async (reason) => {
+        this.#deliver = () => {};
+        this.#whenRoom();
+        await reader.cancel(reason);
+      },
+    });
+  }
+
+  outgoing(writable: WritableStream<Message>): WritableStream<Message> {
+    const writer = writable.getWriter();
+    return new WritableStream<Message>({
+      write: async (message) => {
+        await writer.write(message);
+        const id = methodOf(message) === undefined ? idOf(message) : undefined;
+        if (id !== undefined && this.#reads.delete(id)) this.#intake.go();
+      },
+      close: () => writer.close(),
+      abort: (reason) => writer.abort(reason),
+    });
+  }
+
+  async #pass(reader: ReadableStreamDefaultReader<Message>): Promise<void> {
+    for (;;) {
+      while (this.#intake.isFull) {
+        await new Promise<void>((resolve) => {
+          this.#whenRoom = resolve;
+        });
+      }
+      const { value, done } = await reader.read();
+      if (done) return this.#intake.finish();
+      if (idOf(value) !== undefined && methodOf(value)?.startsWith("fs/") === true) this.#intake.push(value);
+      else this.#deliver(value);
+    }
+  }
+}
+
+function close(controller: ReadableStreamDefaultController<Message>): void {
+  try {
+    controller.close();
+  } catch {
+    // It was cancelled meanwhile.
+  }
+}
+
+function methodOf(message: Message): string | undefined {
+  const { method }: { method?: unknown } = Object(message);
+  return typeof method === "string" ? method : undefined;
+}
+
+function idOf(message: Message): Id | undefined {
+  const { id }: { id?: unknown } = Object(message);
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
