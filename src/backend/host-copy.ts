@@ -3,6 +3,7 @@ import type { Copied, CopyOptions, OpenFile } from "../core/backend.js";
 import { type Io, runIo, wait } from "../core/io.js";
 import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } from "../core/texts.js";
 import type { SourceEntry, TreeSource } from "../core/tree-source.js";
+import { Descent } from "../jail/descent.js";
 import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../jail/handles.js";
 import type { Stage } from "../jail/staging.js";
 import { closeNow, errnoOf, quietly } from "../jail/sys.js";
@@ -64,12 +65,6 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
   }
 }
 
-/** A directory that is being filled. */
-interface Open {
-  readonly directory: Pinned;
-  readonly mode: number | undefined;
-}
-
 interface Begun {
   readonly stage: Stage;
   readonly name: string;
@@ -82,7 +77,11 @@ interface Begun {
 class Copying {
   readonly #change: Change;
   readonly #options: CopyOptions;
-  readonly #open: Open[] = [];
+  /** Of a directory: the top of the copy, and what is being filled below it. */
+  #top: Pinned | undefined;
+  #descent: Descent | undefined;
+  /** Of the top, and of each directory down to the deepest. */
+  readonly #modes: (number | undefined)[] = [];
   #begun: Begun | undefined;
   #files = 0;
   #bytes = 0;
@@ -129,13 +128,16 @@ class Copying {
     }
     const directory = yield* this.#change.jail.handles.enter(begun.stage.directory, begun.name);
     if (typeof directory === "string") throw ioError(this.#change.access.place, "ESTALE");
-    this.#open.push({ directory, mode: top.mode });
+    this.#top = directory;
+    const descent = new Descent(this.#change.jail.handles, directory);
+    this.#descent = descent;
+    this.#modes.push(top.mode);
     for (let entry = yield* wait(source.next()); entry !== undefined; entry = yield* wait(source.next())) {
       this.#change.access.scope.checkpoint();
-      yield* this.#closeTo(entry.below.length);
-      yield* this.#add(entry);
+      yield* this.#closeTo(descent, entry.below.length);
+      yield* this.#add(descent, entry);
     }
-    yield* this.#closeTo(1);
+    yield* this.#closeTo(descent, 1);
     yield* flushDirectory(this.#change, directory);
     return { files: this.#files, bytes: this.#bytes };
   }
@@ -145,15 +147,18 @@ class Copying {
     for (const held of this.#held.splice(0)) held.keep();
     this.#begun?.stage.release();
     this.#begun = undefined;
-    const top = this.#open[0];
-    if (top !== undefined) yield* giveDirectoryToOwner(this.#change.jail, top.directory);
-    if (top?.mode !== undefined) yield* quietly(this.#change.jail.sys.chmod(top.directory.path, top.mode));
+    if (this.#top === undefined) return;
+    yield* giveDirectoryToOwner(this.#change.jail, this.#top);
+    const [mode] = this.#modes;
+    if (mode !== undefined) yield* quietly(this.#change.jail.sys.chmod(this.#top.path, mode));
   }
 
   /** Removes what has not been put in place. */
   *end(): Io<void> {
     for (const held of this.#held.splice(0)) held.undo();
-    for (const { directory } of this.#open.splice(0)) release(directory);
+    this.#descent?.close();
+    if (this.#top !== undefined) release(this.#top);
+    this.#top = undefined;
     if (this.#begun === undefined) return;
     const { stage, name, fd } = this.#begun;
     if (fd >= 0) closeNow(fd);
@@ -176,10 +181,10 @@ class Copying {
     return this.#begun;
   }
 
-  *#add(entry: SourceEntry): Io<void> {
+  *#add(descent: Descent, entry: SourceEntry): Io<void> {
     const { jail, access } = this.#change;
     const name = entry.below.at(-1) ?? "";
-    const parent = (this.#open.at(-1) as Open).directory;
+    const parent = descent.directory;
     if (access.policy?.denies(entry.below.slice(0, -1), name) === true) throw deniedByPolicy(access.place, access.verb);
     // Names of other stores may be anything.
     const isUnsafe = entry.raw === undefined && /^\.{0,2}$|\/|\0/.test(name);
@@ -192,21 +197,23 @@ class Copying {
     yield* jail.sys.mkdir(path, 0o700);
     const directory = yield* jail.handles.enter(parent, entry.raw ?? name);
     if (typeof directory === "string") throw ioError(access.place, "ESTALE");
-    this.#open.push({ directory, mode: entry.mode });
+    descent.push(directory, entry.raw ?? name);
+    this.#modes.push(entry.mode);
   }
 
   /** Closes the directories below a depth: nothing comes into them any more. */
-  *#closeTo(depth: number): Io<void> {
-    const { jail } = this.#change;
-    while (this.#open.length > depth) {
-      const { directory, mode } = this.#open.pop() as Open;
-      try {
-        yield* flushDirectory(this.#change, directory);
+  *#closeTo(descent: Descent, depth: number): Io<void> {
+    const { jail, access } = this.#change;
+    const change = this.#change;
+    while (this.#modes.length > depth) {
+      yield* access.scope.breathe();
+      const mode = this.#modes.pop();
+      const left = yield* descent.leave(function* (directory) {
+        yield* flushDirectory(change, directory);
         yield* giveDirectoryToOwner(jail, directory);
         if (mode !== undefined) yield* jail.sys.chmod(directory.path, mode);
-      } finally {
-        release(directory);
-      }
+      });
+      if (left !== 1) throw ioError(access.place, "ESTALE");
     }
   }
 

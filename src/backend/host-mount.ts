@@ -3,6 +3,7 @@ import { type Io, isPending, runIo } from "../core/io.js";
 import type { MountedDirectory, MountOptions } from "../core/mount.js";
 import type { RelPath } from "../core/path.js";
 import { notSupportedByRoot } from "../core/texts.js";
+import { Descent } from "../jail/descent.js";
 import { eachPiece, examine, rawName } from "../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
@@ -19,6 +20,9 @@ import { countTree } from "./host-usage.js";
 
 const SET_ID_BITS = 0o6000;
 const OWN_ALL = 0o700;
+const BREATH_STEPS = 256;
+/** How often set-id bits are looked for where a tree could not be seen whole. */
+const ROUNDS = 3;
 /** Times of files are those of the last tick of the system. */
 const CLOCK_GRAIN_MS = 2_000;
 
@@ -51,7 +55,14 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
   const { jail, rules, path, access } = mounting;
   access.scope.checkpoint();
   const { place, links, rules: pathRules } = access;
-  const walk = jail.walk(path, { place, followLast: true, onlyTarget: true, links, rules: pathRules });
+  const walk = jail.walk(path, {
+    place,
+    scope: access.scope,
+    followLast: true,
+    onlyTarget: true,
+    links,
+    rules: pathRules,
+  });
   let stage: StagedFile | undefined;
   try {
     const found = yield* arrive(walk, path, access);
@@ -164,7 +175,7 @@ export const sweepRuns = (jail: Jail): Io<void> =>
 function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {
   const { sys, handles } = jail;
   const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
-  yield* eachBelow(jail, top, function* (directory, name, stat) {
+  const clear: Work = function* (directory, name, stat) {
     if (!isMeant(stat)) return;
     const file = yield* handles.pin(directory, name);
     if (file === undefined) return;
@@ -173,36 +184,49 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
     } finally {
       release(file);
     }
-  });
+  };
+  for (let round = 1; round <= ROUNDS; round++) if (yield* eachBelow(jail, top, clear)) return;
 }
 
 const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
 
-/** Looks at everything below a directory, whatever its name; what cannot be reached is left out. */
-function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<void> {
-  const frames = [{ directory: top, names: yield* namesIn(jail, top) }];
+/**
+ * Looks at everything below a directory, whatever its name; what cannot be reached is left out.
+ * @returns whether nothing was missed that another round may reach: a tree that was moved meanwhile, a lack of descriptors
+ */
+function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
+  const descent = new Descent(jail.handles, top);
+  const frames = [yield* namesIn(jail, top)];
   let steps = 0;
+  let isWhole = true;
   try {
-    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
-      const name = frame.names.pop();
+    for (let names = frames.at(-1); names !== undefined; names = frames.at(-1)) {
+      if (++steps % BREATH_STEPS === 0) yield breath();
+      const name = names.pop();
       if (name === undefined) {
-        frames.pop();
-        if (frame.directory !== top) release(frame.directory);
+        const left = yield* descent.leave();
+        if (left > 1) isWhole = false;
+        frames.length -= Math.max(1, left);
         continue;
       }
-      if (++steps % 256 === 0) yield breath();
-      const stat = yield* examine(jail.sys, frame.directory, { name: "", raw: name, type: undefined });
+      const { directory } = descent;
+      const stat = yield* examine(jail.sys, directory, { name: "", raw: name, type: undefined });
       if (stat === undefined) continue;
-      yield* work(frame.directory, name, stat);
-      const child = stat.isDirectory() ? yield* quietly(jail.handles.enter(frame.directory, name)) : undefined;
+      yield* work(directory, name, stat);
+      const child = stat.isDirectory() ? yield* quietly(jail.handles.enter(directory, name)) : "missing";
+      if (child === undefined) isWhole = false;
       if (child === undefined || typeof child === "string") continue;
       if (child.stat.device !== top.stat.device) release(child);
-      else frames.push({ directory: child, names: yield* namesIn(jail, child) });
+      else {
+        descent.push(child, name);
+        frames.push(yield* namesIn(jail, child));
+      }
     }
+    return isWhole;
   } finally {
-    for (const { directory } of frames) if (directory !== top) release(directory);
+    descent.close();
   }
 }
 

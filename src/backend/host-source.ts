@@ -1,8 +1,9 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Access, OpenFile, SourceOptions } from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
-import { isADirectory } from "../core/texts.js";
+import { ioError, isADirectory } from "../core/texts.js";
 import type { SourceEntry, TreeSource } from "../core/tree-source.js";
+import { Descent } from "../jail/descent.js";
 import { type Name, readNames } from "../jail/directory.js";
 import { identity, type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
@@ -13,10 +14,9 @@ import { openFile } from "./host-open.js";
 
 const PERMISSION_BITS = 0o777;
 
+/** A directory that the copy is in. */
 interface Frame {
-  readonly directory: Pinned;
-  readonly below: readonly string[];
-  names: readonly Name[];
+  readonly names: readonly Name[];
   next: number;
 }
 
@@ -36,7 +36,10 @@ export class HostSource implements TreeSource {
   readonly identity: string;
   readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
   readonly #parts: HostSourceParts;
+  readonly #descent: Descent;
   readonly #frames: Frame[] = [];
+  /** Names from the top to the deepest directory. */
+  readonly #below: string[] = [];
   /** What was seen of each entry when it was come to. */
   readonly #seen: Hash = createHash("sha256");
   #current: Pinned | undefined;
@@ -45,6 +48,7 @@ export class HostSource implements TreeSource {
 
   constructor(parts: HostSourceParts) {
     this.#parts = parts;
+    this.#descent = new Descent(parts.jail.handles, parts.object);
     this.identity = identity(parts.object);
     this.top = this.#entry(parts.object, []);
     this.#see([], parts.object);
@@ -62,7 +66,7 @@ export class HostSource implements TreeSource {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#letGo();
-    while (this.#frames.length > 0) this.#leave();
+    this.#descent.close();
     this.#parts.walk.close();
   }
 
@@ -76,39 +80,41 @@ export class HostSource implements TreeSource {
     if (!this.#isStarted) {
       this.#isStarted = true;
       if (this.top.type === "file") return undefined;
-      yield* this.#enter(this.#parts.object, []);
+      yield* this.#begin();
     }
     for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      yield* this.#parts.access.scope.breathe();
       const name = frame.names[frame.next++];
       if (name === undefined) {
-        this.#leave();
+        yield* this.#leave();
         continue;
       }
-      yield* this.#parts.access.scope.breathe();
-      const entry = yield* this.#lookAt(frame, name);
+      const entry = yield* this.#lookAt(name);
       if (entry !== undefined) return entry;
     }
     return undefined;
   }
 
-  *#lookAt(frame: Frame, name: Name): Io<SourceEntry | undefined> {
+  *#lookAt(name: Name): Io<SourceEntry | undefined> {
     const { jail, access, there } = this.#parts;
-    if ([access.policy, there?.policy].some((policy) => policy?.denies(frame.below, name.name) === true)) {
+    if ([access.policy, there?.policy].some((policy) => policy?.denies(this.#below, name.name) === true)) {
       this.left.policy++;
       return undefined;
     }
-    const object = yield* jail.handles.pin(frame.directory, name.raw);
+    const object = yield* jail.handles.pin(this.#descent.directory, name.raw);
     if (object === undefined) return undefined;
     this.#current = object;
     const { stat } = object;
-    const below = [...frame.below, name.name];
+    const below = [...this.#below, name.name];
     if (stat.isSymbolicLink()) this.left.symlinks++;
     else if (stat.isDirectory() ? this.#isForeign(object, name) : !stat.isFile()) this.left.unreadable++;
     else {
       this.#see(below, object);
       if (stat.isDirectory()) {
         this.#current = undefined;
-        yield* this.#enter(object, below);
+        this.#descent.push(object, name.raw);
+        this.#below.push(name.name);
+        yield* this.#begin();
       }
       return this.#entry(object, below, name.raw);
     }
@@ -135,13 +141,12 @@ export class HostSource implements TreeSource {
     };
   }
 
-  *#enter(directory: Pinned, below: readonly string[]): Io<void> {
+  *#begin(): Io<void> {
     const { jail, access } = this.#parts;
-    const frame: Frame = { directory, below, names: [], next: 0 };
-    // Pushed before its names are read, so that it is released whatever happens.
-    this.#frames.push(frame);
     const { sys, foldsCase, top } = jail;
-    frame.names = yield* readNames(sys, directory, { top: directory === top, foldsCase, scope: access.scope });
+    const { directory } = this.#descent;
+    const names = yield* readNames(sys, directory, { top: directory === top, foldsCase, scope: access.scope });
+    this.#frames.push({ names, next: 0 });
   }
 
   *#isUnchanged(): Io<boolean> {
@@ -156,7 +161,7 @@ export class HostSource implements TreeSource {
         return again.#seen.digest("hex") === this.#seen.copy().digest("hex");
       } finally {
         again.#letGo();
-        while (again.#frames.length > 0) again.#leave();
+        again.#descent.close();
       }
     } finally {
       release(now);
@@ -164,7 +169,8 @@ export class HostSource implements TreeSource {
   }
 
   #see(below: readonly string[], { stat }: Pinned): void {
-    this.#seen.update(JSON.stringify([below, stat.version]));
+    // In the order of the walk, depth and name say where an entry stands.
+    this.#seen.update(JSON.stringify([below.length, below.at(-1), stat.version]));
   }
 
   #letGo(): void {
@@ -172,9 +178,12 @@ export class HostSource implements TreeSource {
     this.#current = undefined;
   }
 
-  #leave(): void {
-    const left = this.#frames.pop();
-    // The top belongs to the walk.
-    if (left !== undefined && this.#frames.length > 0) release(left.directory);
+  *#leave(): Io<void> {
+    this.#frames.pop();
+    if (this.#frames.length === 0) return;
+    const left = yield* this.#descent.leave();
+    // Moved away while it was copied: what has been copied of it would not be all.
+    if (left > 1) throw ioError(this.#parts.access.place, "ESTALE");
+    this.#below.pop();
   }
 }

@@ -4,7 +4,7 @@ import type { CallScope } from "../core/scope.js";
 import type { Name } from "../jail/directory.js";
 import { type Pinned, READ, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
-import { closeNow, errnoOf } from "../jail/sys.js";
+import { closeNow, errnoOf, isExhaustion } from "../jail/sys.js";
 
 /** Room for most files of a source tree at once. */
 const FIRST_BYTES = 262_144;
@@ -13,11 +13,14 @@ const FIRST_BYTES = 262_144;
 export class FileTaker {
   readonly #jail: Jail;
   readonly #scope: CallScope;
+  readonly #exhausted: (() => void) | undefined;
   #buffer: Buffer | undefined;
 
-  constructor(jail: Jail, scope: CallScope) {
+  /** @param call `exhausted`: told when a file could not be read for want of descriptors */
+  constructor(jail: Jail, { scope, exhausted }: { scope: CallScope; exhausted: (() => void) | undefined }) {
     this.#jail = jail;
     this.#scope = scope;
+    this.#exhausted = exhausted;
   }
 
   /** `undefined`: it is gone, or no regular file any more. What is returned is overwritten by the next call. */
@@ -37,7 +40,9 @@ export class FileTaker {
       return yield* this.#read(file, maxBytes);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
-      return isThere ? "unreadable" : undefined;
+      if (!isExhaustion(error)) return isThere ? "unreadable" : undefined;
+      this.#exhausted?.();
+      return "unreadable";
     } finally {
       if (file !== undefined) release(file);
     }

@@ -1,5 +1,6 @@
 import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
+import { Descent } from "../jail/descent.js";
 import { examine, type Name, nameOf } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
@@ -52,7 +53,6 @@ export function* freeTree({ jail, rules }: Change, parent: Pinned, name: string)
 }
 
 interface Frame {
-  readonly directory: Pinned;
   readonly names: readonly Name[];
   next: number;
 }
@@ -84,29 +84,30 @@ export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amou
     if (onlyWhole ? known.left === 0 : !linked.has(identity)) add(size);
     linked.set(identity, known);
   };
-  const frames: Frame[] = [{ directory: top, names: yield* namesIn(jail, top), next: 0 }];
+  const descent = new Descent(jail.handles, top);
+  const frames: Frame[] = [{ names: yield* namesIn(jail, top), next: 0 }];
   try {
     let steps = 0;
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+      if (++steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
       const name = frame.names[frame.next++];
       if (name === undefined) {
-        leave(frames, top);
+        frames.length -= Math.max(1, yield* descent.leave());
         continue;
       }
-      if (++steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
       if (name.type === "symlink" || name.type === "other") continue;
-      const stat = name.type === "directory" ? undefined : yield* examine(jail.sys, frame.directory, name);
+      const stat = name.type === "directory" ? undefined : yield* examine(jail.sys, descent.directory, name);
       if (stat?.isFile() === true) meet(stat);
       if (stat !== undefined && !stat.isDirectory()) continue;
-      const child = yield* quietly(jail.handles.enter(frame.directory, name.raw));
+      const child = yield* quietly(jail.handles.enter(descent.directory, name.raw));
       if (child === undefined || typeof child === "string") continue;
-      frames.push({ directory: child, names: [], next: 0 });
-      if (!jail.crossDevice && child.stat.device !== jail.top.stat.device) continue;
-      frames.splice(-1, 1, { directory: child, names: yield* namesIn(jail, child), next: 0 });
+      descent.push(child, name.raw);
+      const isForeign = !jail.crossDevice && child.stat.device !== jail.top.stat.device;
+      frames.push({ names: isForeign ? [] : yield* namesIn(jail, child), next: 0 });
     }
     return counted;
   } finally {
-    while (frames.length > 0) leave(frames, top);
+    descent.close();
   }
 }
 
@@ -115,9 +116,4 @@ function* namesIn(jail: Jail, directory: Pinned): Io<Name[]> {
   const entries = (yield* quietly(jail.sys.names(directory.path))) ?? [];
   const isTop = directory === jail.top;
   return entries.map(nameOf).filter(({ name }) => !isReservedName(name, isTop, jail.foldsCase));
-}
-
-function leave(frames: Frame[], top: Pinned): void {
-  const left = frames.pop();
-  if (left !== undefined && left.directory !== top) release(left.directory);
 }

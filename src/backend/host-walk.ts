@@ -1,18 +1,17 @@
 import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
+import { Descent } from "../jail/descent.js";
 import { examine, isReachable, type Name, readNames } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
-import { errnoOf } from "../jail/sys.js";
+import { errnoOf, isExhaustion } from "../jail/sys.js";
 import { FileTaker } from "./host-take.js";
 
+/** A directory that a walk is in. */
 interface Frame {
-  readonly directory: Pinned;
-  /** From the start of the walk to the directory. */
-  readonly below: readonly string[];
   /** The policy denies the directory itself. */
   readonly isDenied: boolean;
-  names: readonly Name[];
+  readonly names: readonly Name[];
   next: number;
 }
 
@@ -26,34 +25,11 @@ type Step = "enter" | "skip" | "stop";
 
 /** Visits the entries below a directory, depth first and in order; each directory is entered by its parent's handle. */
 export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions): Io<void> {
-  const { scope, policy } = options.access;
-  const walk = new EntryWalk(jail, options);
-  const top: Frame = { directory: start, below: [], isDenied: false, names: yield* walk.names(start), next: 0 };
-  const frames = [top];
+  const walk = new EntryWalk(jail, start, options);
   try {
-    yield* walk.readRules(top);
-    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
-      const name = frame.names[frame.next++];
-      if (name === undefined) {
-        leave(frames, start);
-        continue;
-      }
-      yield* scope.breathe();
-      const isDenied = frame.isDenied || policy?.denies(frame.below, name.name) === true;
-      const visit = isDenied ? options.visitDenied : options.visit;
-      if (visit === undefined) continue;
-      const step = yield* walk.visit(frame, name, visit);
-      if (step === "stop") return;
-      const child = step === "enter" ? yield* walk.leniently(walk.enter(frame.directory, name)) : undefined;
-      if (child === undefined) continue;
-      // Pushed before its names are read, so that it is released whatever happens.
-      const entered: Frame = { directory: child, below: [...frame.below, name.name], isDenied, names: [], next: 0 };
-      frames.push(entered);
-      entered.names = (yield* walk.leniently(walk.names(child))) ?? [];
-      yield* walk.readRules(entered);
-    }
+    yield* walk.run();
   } finally {
-    while (frames.length > 0) leave(frames, start);
+    walk.close();
   }
 }
 
@@ -61,32 +37,88 @@ class EntryWalk {
   readonly #jail: Jail;
   readonly #options: HostWalkOptions;
   readonly #taker: FileTaker;
+  readonly #descent: Descent;
+  /** One for each directory from the start down to the deepest. */
+  readonly #frames: Frame[] = [];
+  /** Names from the start to the deepest directory. */
+  readonly #below: string[] = [];
   readonly #isWindows = process.platform === "win32";
 
-  constructor(jail: Jail, options: HostWalkOptions) {
+  constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
     this.#jail = jail;
     this.#options = options;
-    this.#taker = new FileTaker(jail, options.access.scope);
+    this.#taker = new FileTaker(jail, { scope: options.access.scope, exhausted: options.exhausted });
+    this.#descent = new Descent(jail.handles, start);
   }
 
-  names(directory: Pinned): Io<Name[]> {
+  *run(): Io<void> {
+    const { scope } = this.#options.access;
+    yield* this.#begin(false, yield* this.#names());
+    for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      yield* scope.breathe();
+      const name = frame.names[frame.next++];
+      if (name === undefined) yield* this.#leave();
+      else if ((yield* this.#look(frame, name)) === "stop") return;
+    }
+  }
+
+  close(): void {
+    this.#descent.close();
+  }
+
+  *#look(frame: Frame, name: Name): Io<Step> {
+    const { policy } = this.#options.access;
+    const isDenied = frame.isDenied || policy?.denies(this.#below, name.name) === true;
+    const visit = isDenied ? this.#options.visitDenied : this.#options.visit;
+    const step = visit === undefined ? "skip" : yield* this.#visit(name, visit);
+    if (step !== "enter") return step;
+    const child = yield* this.#leniently(this.#enter(name));
+    if (child === undefined) return "skip";
+    this.#descent.push(child, name.raw);
+    this.#below.push(name.name);
+    yield* this.#begin(isDenied, (yield* this.#leniently(this.#names())) ?? []);
+    return step;
+  }
+
+  *#begin(isDenied: boolean, names: readonly Name[]): Io<void> {
+    this.#frames.push({ isDenied, names, next: 0 });
+    yield* this.#readRules(names, isDenied);
+  }
+
+  *#leave(): Io<void> {
+    this.#frames.pop();
+    if (this.#frames.length === 0) return;
+    const left = yield* this.#descent.leave();
+    this.#below.length -= left;
+    for (let lost = 1; lost < left; lost++) {
+      const frame = this.#frames.pop();
+      if (frame === undefined || frame.next >= frame.names.length) continue;
+      // What is left in it cannot be looked at any more.
+      this.#options.unreadable?.();
+      this.#options.exhausted?.();
+    }
+  }
+
+  #names(): Io<Name[]> {
     const { sys, foldsCase, top } = this.#jail;
+    const { directory } = this.#descent;
     return readNames(sys, directory, { top: directory === top, foldsCase, scope: this.#options.access.scope });
   }
 
   /** `undefined` for a directory that cannot be looked into. */
-  *leniently<T>(work: Io<T>): Io<T | undefined> {
+  *#leniently<T>(work: Io<T>): Io<T | undefined> {
     try {
       return yield* work;
     } catch (error) {
       if (errnoOf(error) === undefined || this.#options.strict === true) throw error;
       this.#options.unreadable?.();
+      if (isExhaustion(error)) this.#options.exhausted?.();
       return undefined;
     }
   }
 
   /** Reads the files by which a directory says what is in it, before anything in it is visited. */
-  *readRules({ directory, names, below, isDenied }: Frame): Io<void> {
+  *#readRules(names: readonly Name[], isDenied: boolean): Io<void> {
     const { rules, access } = this.#options;
     if (rules === undefined || isDenied) return;
     const contents: (WalkContent | undefined)[] = [];
@@ -94,15 +126,16 @@ class EntryWalk {
       const found = names.find(({ raw }) => raw === wanted);
       // A link is no regular file, and is not followed.
       const isFile = found !== undefined && (found.type ?? "file") === "file";
-      const isRead = isFile && access.policy?.denies(below, wanted) !== true;
-      const content = isRead ? yield* this.#taker.take(directory, found, rules.maxBytes) : undefined;
+      const isRead = isFile && access.policy?.denies(this.#below, wanted) !== true;
+      const content = isRead ? yield* this.#taker.take(this.#descent.directory, found, rules.maxBytes) : undefined;
       contents.push(Buffer.isBuffer(content) ? Buffer.from(content) : content);
     }
-    rules.found(below.length, contents);
+    rules.found(this.#descent.depth, contents);
   }
 
-  *visit({ directory, below }: Frame, name: Name, visit: Visit): Io<Step> {
-    const entry = yield* this.#describe(directory, name, below.length + 1);
+  *#visit(name: Name, visit: Visit): Io<Step> {
+    const { directory } = this.#descent;
+    const entry = yield* this.#describe(directory, name, this.#descent.depth + 1);
     // Vanished, or of a kind that nobody knows: left out.
     if (entry === undefined) return "skip";
     const step = yield* wait(visit(entry));
@@ -129,18 +162,13 @@ class EntryWalk {
   }
 
   /** `undefined` when it is gone, no directory any more, or on another device. */
-  *enter(parent: Pinned, name: Name): Io<Pinned | undefined> {
+  *#enter(name: Name): Io<Pinned | undefined> {
     const { handles, crossDevice, top } = this.#jail;
-    const child = yield* handles.enter(parent, name.raw);
+    const child = yield* handles.enter(this.#descent.directory, name.raw);
     if (typeof child === "string") return undefined;
     if (crossDevice || child.stat.device === top.stat.device) return child;
     release(child);
     this.#options.unreadable?.();
     return undefined;
   }
-}
-
-function leave(frames: Frame[], start: Pinned): void {
-  const left = frames.pop();
-  if (left !== undefined && left.directory !== start) release(left.directory);
 }

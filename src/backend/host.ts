@@ -154,7 +154,7 @@ export class HostBackend implements Backend {
   *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
     access.scope.checkpoint();
     const { place, links, rules } = access;
-    const walk = this.#jail.walk(path, { place, links, rules, followLast });
+    const walk = this.#jail.walk(path, { place, scope: access.scope, links, rules, followLast });
     try {
       const found = yield* arrive(walk, path, access);
       if (found.state !== "found") throw notFound(access.place);
@@ -214,7 +214,7 @@ export class HostBackend implements Backend {
   *#walk<T>(path: RelPath, access: Access, { work, way }: { work: Arrived<T>; way: Way }): Io<T> {
     access.scope.checkpoint();
     const { place, links, rules } = access;
-    const walk = this.#jail.walk(path, { place, links, rules, ...way });
+    const walk = this.#jail.walk(path, { place, scope: access.scope, links, rules, ...way });
     try {
       const found = yield* arrive(walk, path, access);
       return yield* work(walk, found);

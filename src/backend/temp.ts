@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { Io } from "../core/io.js";
+import { type Awaitable, type Io, runIo } from "../core/io.js";
 import { rawName } from "../jail/directory.js";
 import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../jail/handles.js";
 import { hasProcHandles } from "../jail/mounts.js";
@@ -19,7 +19,7 @@ import { isDead, ownIdentity, type ProcessIdentity } from "../jail/process-ident
 import { purge } from "../jail/purge.js";
 import { errnoOf, quietly, Sys } from "../jail/sys.js";
 
-interface Emptied {
+interface Emptied extends Manner {
   readonly sys: Sys;
   readonly handles: Handles;
   readonly directory: Pinned;
@@ -62,26 +62,16 @@ export class TempHome {
     for (const path of [this.#home, join(this.#home, this.#instance)]) chmodSync(path, 0o711);
   }
 
-  /** Removes one directory made here. Never fails: what cannot be removed goes with the rest. */
-  discard(path: string): void {
-    const { sys, handles } = atOnceHandles();
-    try {
-      const directory = handles.openRoot(dirname(path));
-      try {
-        runAtOnce(empty({ sys, handles, directory }, (name) => name === basename(path)));
-      } finally {
-        release(directory);
-      }
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-    }
+  /** Removes one directory made here, letting others run meanwhile. Never fails: what cannot be removed goes with the rest. */
+  discard(path: string): Awaitable<void> {
+    return runIo(quietly(discardBelow(path)));
   }
 
-  /** Removes every directory made here. Never fails: what cannot be removed is left to a later start. */
-  remove(): void {
+  /** Removes every directory made here, letting others run meanwhile. Never fails: what cannot be removed is left to a later start. */
+  remove(): Awaitable<void> {
     if (!this.#made) return;
-    removeInstance(this.#home, this.#instance);
     this.#made = false;
+    return runIo(quietly(removeInstance(this.#home, this.#instance, {})));
   }
 }
 
@@ -106,7 +96,9 @@ function sweep(home: string): void {
   for (const file of readdirSync(home)) {
     const [, instance] = RECORD.exec(file) ?? [];
     const left = instance === undefined ? undefined : readRecord(join(home, file));
-    if (instance !== undefined && left !== undefined && isDead(left, own)) removeInstance(home, instance);
+    if (instance !== undefined && left !== undefined && isDead(left, own)) {
+      runAtOnce(quietly(removeInstance(home, instance, { atOnce: true })));
+    }
   }
 }
 
@@ -125,15 +117,16 @@ function parseRecord(value: unknown): ProcessIdentity | undefined {
   return typeof pid === "number" && typeof start === "number" ? { boot, namespace, pid, start } : undefined;
 }
 
+interface Manner {
+  /** Nobody else is to be served meanwhile. */
+  readonly atOnce?: true;
+}
+
 /** The record goes last, and only when nothing is left, so that an interrupted removal is found again. */
-function removeInstance(home: string, instance: string): void {
-  try {
-    runAtOnce(removeBelow(home, instance));
-    if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
-      rmSync(join(home, `${instance}.json`), { force: true });
-    }
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
+function* removeInstance(home: string, instance: string, manner: Manner): Io<void> {
+  yield* quietly(removeBelow(home, instance, manner));
+  if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
+    rmSync(join(home, `${instance}.json`), { force: true });
   }
 }
 
@@ -141,14 +134,14 @@ function removeInstance(home: string, instance: string): void {
  * Whoever works in a root may still be changing it, and may be shut up in it: so it goes by handles, as a jail would do
  * it, never by paths that lead elsewhere a moment later.
  */
-function* removeBelow(home: string, instance: string): Io<void> {
+function* removeBelow(home: string, instance: string, manner: Manner): Io<void> {
   const { sys, handles } = atOnceHandles();
   const above = handles.openRoot(home);
   try {
     const directory = yield* handles.enter(above, instance);
     if (typeof directory === "string") return;
     try {
-      yield* empty({ sys, handles, directory }, () => true);
+      yield* empty({ sys, handles, directory, ...manner }, () => true);
     } finally {
       release(directory);
     }
@@ -158,22 +151,33 @@ function* removeBelow(home: string, instance: string): Io<void> {
   }
 }
 
-function atOnceHandles(): Omit<Emptied, "directory"> {
+function* discardBelow(path: string): Io<void> {
+  const { sys, handles } = atOnceHandles();
+  const directory = handles.openRoot(dirname(path));
+  try {
+    yield* empty({ sys, handles, directory }, (name) => name === basename(path));
+  } finally {
+    release(directory);
+  }
+}
+
+function atOnceHandles(): Pick<Emptied, "sys" | "handles"> {
   const sys = new Sys(false);
   return { sys, handles: hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys) };
 }
 
 /** Purges the entries of a directory that `goes` chooses. */
 function* empty(place: Emptied, goes: (name: string) => boolean): Io<void> {
-  const { sys, handles, directory } = place;
+  const { sys, handles, directory, atOnce } = place;
+  const manner = atOnce === undefined ? {} : { atOnce };
   const room = { directory, freeName: () => randomBytes(16).toString("hex") };
   for (const entry of yield* sys.names(directory.path)) {
     const name = rawName(entry);
-    if (typeof name === "string" && goes(name)) yield* purge({ handles, sys, atOnce: true }, room, name);
+    if (typeof name === "string" && goes(name)) yield* purge({ handles, sys, ...manner }, room, name);
   }
 }
 
 /** Runs to the end without letting others in between. What is waited for is only ever a courtesy to others. */
-function runAtOnce(io: Io<void>): void {
+function runAtOnce(io: Io<unknown>): void {
   while (io.next().done !== true);
 }

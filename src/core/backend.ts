@@ -111,6 +111,11 @@ export interface WalkOptions {
   };
   /** Told of each directory that could not be entered or listed, the start among them never. */
   readonly unreadable?: () => void;
+  /**
+   * Told when something was passed by that may be there to be seen another time: descriptors had run out, or a directory
+   * was moved while the walk was below it. What is passed by is told to {@link unreadable} or `content` too.
+   */
+  readonly exhausted?: () => void;
 }
 
 export interface FileStat {

@@ -31,7 +31,7 @@ export interface JailOptions {
 }
 
 /** A walk that is asked for. */
-interface WalkRequest extends Pick<WalkOptions, "place" | "followLast"> {
+interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"> {
   /** Nobody will ask for the directories on the way. */
   readonly onlyTarget?: boolean;
   /** What is to happen where the path comes to a link. Absent: it is followed, as far as that stays inside. */
@@ -101,10 +101,10 @@ export class Jail implements WalkRoot {
   walk(path: RelPath, options: WalkRequest): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const { place, followLast, onlyTarget = false, links, rules } = options;
+    const { place, scope, followLast, onlyTarget = false, links, rules } = options;
     const limits = { refuseLinks: links === "refuse", floor: rules?.floor ?? 0 };
     const [since, onClose] = [this.locks.turn, this.#onWalkClosed];
-    return new Walk(this, path, { place, followLast, ...limits, onlyTarget, since, onClose });
+    return new Walk(this, path, { place, scope, followLast, ...limits, onlyTarget, since, onClose });
   }
 
   /** The file system the root is on: bytes in all, and bytes this process may still use. */

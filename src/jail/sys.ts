@@ -69,7 +69,7 @@ export function* succeeds(call: Io<void>): Io<boolean> {
 /** Bodies above this many bytes go through the thread pool even on a local disk, so that others are served meanwhile. */
 const LARGE_BYTES = 262_144;
 
-const NO_DESCRIPTORS = new Set(["EMFILE", "ENFILE"]);
+const NO_DESCRIPTORS: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE"]);
 const DESCRIPTOR_RETRIES = 5;
 
 /** The errno name of a failed system call, if `error` is one. */
@@ -77,6 +77,29 @@ export function errnoOf(error: unknown): string | undefined {
   // By shape: an error of another realm is no instance of this one's Error.
   if (typeof error !== "object" || error === null || !("code" in error) || !("syscall" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Whether a system call failed because this process, or the system, can open no more. */
+export const isExhaustion = (error: unknown): boolean => NO_DESCRIPTORS.has(errnoOf(error));
+
+function* waited<T>(work: Promise<T>): Io<T> {
+  return (yield work) as T;
+}
+
+function* atOnce<T>(work: () => T): Io<T> {
+  return work();
+}
+
+/** Asks again for a while where descriptors have run out: others close theirs. */
+function* patiently<T>(open: () => Io<T>): Io<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return yield* open();
+    } catch (error) {
+      if (attempt > DESCRIPTOR_RETRIES || !isExhaustion(error)) throw error;
+      yield new Promise((resolve) => setTimeout(resolve, attempt * 10));
+    }
+  }
 }
 
 /**
@@ -99,14 +122,13 @@ export class Sys {
   }
 
   *open(path: string | Buffer, flags: number, mode = 0o666): Io<number> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return this.#pool ? ((yield pool.open(path, flags, mode)) as number) : fs.openSync(path, flags, mode);
-      } catch (error) {
-        if (attempt > DESCRIPTOR_RETRIES || !NO_DESCRIPTORS.has(errnoOf(error) ?? "")) throw error;
-        yield new Promise((resolve) => setTimeout(resolve, attempt * 10));
-      }
+    if (this.#pool) return yield* patiently(() => waited(pool.open(path, flags, mode)));
+    try {
+      return fs.openSync(path, flags, mode);
+    } catch (error) {
+      if (!isExhaustion(error)) throw error;
     }
+    return yield* patiently(() => atOnce(() => fs.openSync(path, flags, mode)));
   }
 
   /** Closes a descriptor that was written to; others are closed by {@link closeNow}. */
@@ -137,14 +159,15 @@ export class Sys {
   /** The entries of a directory. Names come as latin1, a character for each byte: not all of them are UTF-8. */
   *names(path: string): Io<Dirent[]> {
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
-    if (this.#pool) return (yield pool.names(path, options)) as Dirent[];
-    return fs.readdirSync(path, options as { withFileTypes: true });
+    if (this.#pool) return yield* patiently(() => waited(pool.names(path, options)));
+    return yield* patiently(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
   }
 
   /** Opens a directory for {@link readPiece}; whoever does closes it. */
   *openDirectory(path: string): Io<Dir> {
     const options = { encoding: "latin1", bufferSize: PIECE } as const;
-    return this.#pool ? ((yield pool.opendir(path, options)) as Dir) : fs.opendirSync(path, options);
+    if (this.#pool) return yield* patiently(() => waited(pool.opendir(path, options)));
+    return yield* patiently(() => atOnce(() => fs.opendirSync(path, options)));
   }
 
   /** The next entries of a directory, none at its end. Names as in {@link names}. */

@@ -1,3 +1,4 @@
+import type { CallScope } from "../core/scope.js";
 import type { Place } from "../core/texts.js";
 import type { Handles, PinnedRoot } from "./handles.js";
 import type { Sys } from "./sys.js";
@@ -15,6 +16,8 @@ export interface WalkRoot {
 
 export interface WalkOptions {
   readonly place: Place;
+  /** The call that walks: a long chain of links lets others run now and then. */
+  readonly scope: Pick<CallScope, "breathe">;
   /** Resolve a link in the last component, as everything but delete does. */
   readonly followLast: boolean;
   /** Nobody will ask for the directories on the way, so the target may be reached without them. */

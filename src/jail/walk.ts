@@ -4,15 +4,17 @@ import type { RelPath } from "../core/path.js";
 import { invalidPath, otherDevice, symlinkEscape } from "../core/texts.js";
 import { isReservedName, MAX_SEGMENTS } from "../path/grammar.js";
 import { findAtOnce } from "./at-once.js";
+import { Descent } from "./descent.js";
 import { storedName } from "./directory.js";
 import type { Found } from "./found.js";
-import { below, identity, type Pinned, release, renew } from "./handles.js";
+import { below, type Pinned, release, renew } from "./handles.js";
 import { errnoOf } from "./sys.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
 const MAX_LINKS = 40;
 /** How often a name is looked at again because it turned into something else between two looks. */
 const MAX_LOOKS = 40;
+const BREATH_STEPS = 16;
 
 /**
  * One walk from the root to a requested path, a component at a time, each relative to the pinned directory before it.
@@ -39,10 +41,8 @@ export class Walk {
   #linkAt: readonly string[] = [];
   #escapedAt: readonly string[] | undefined;
   #object: Pinned | undefined;
-  /** The pinned directories, the root's own first; after {@link settle} without those between it and the deepest. */
-  #directories: Pinned[];
-  /** Identities of the directories that {@link settle} let go. */
-  #passed: string[] = [];
+  readonly #descent: Descent;
+  #steps = 0;
 
   /** Real names of the directories from the root down to the one the walk has reached. */
   readonly names: string[] = [];
@@ -54,7 +54,7 @@ export class Walk {
     this.#pending = [...path.segments].reverse();
     this.#requested = path.segments;
     this.#requestedLeft = path.segments.length;
-    this.#directories = [root.top];
+    this.#descent = new Descent(root.handles, root.top);
   }
 
   /** Whether any link was resolved, so that the real path may differ from the requested one. */
@@ -69,7 +69,7 @@ export class Walk {
 
   /** The deepest directory reached: the parent of the target, unless the target is the root or a link ended in `.`. */
   get directory(): Pinned {
-    return this.#directories.at(-1) as Pinned;
+    return this.#descent.directory;
   }
 
   /** Where a walk that led nowhere gave up: the place of which its failure tells something. */
@@ -88,12 +88,14 @@ export class Walk {
 
   *#byComponents(): Io<Found> {
     for (let token = this.#pending.pop(); token !== undefined; token = this.#pending.pop()) {
+      // Links can make one path of thousands of steps.
+      if (++this.#steps % BREATH_STEPS === 0) yield* this.#options.scope.breathe();
       this.#token = token;
       this.#tokenOfRequest = this.#pending.length < this.#requestedLeft;
       if (this.#tokenOfRequest) this.#requestedLeft--;
       else if (token === ".") continue;
       else if (token === "..") {
-        this.#leave();
+        yield* this.#leave();
         continue;
       }
       this.#refuseReserved(token, this.names.length === 0);
@@ -110,25 +112,23 @@ export class Walk {
    * were: a call that waits its turn must not hold a descriptor for each level of its path.
    */
   settle(): void {
-    const between = this.#directories.splice(1, this.#directories.length - 2);
-    this.#passed = between.map(identity);
-    between.forEach(release);
+    this.#descent.settle();
   }
 
   /** Identities of every directory from the root down to the deepest one. */
   identities(): string[] {
-    return [...this.#passed, ...this.#directories.map(identity)];
+    return this.#descent.identities();
   }
 
   /** Adds a directory that the caller made or found below the deepest one. */
   push(directory: Pinned, name: string): void {
-    this.#directories.push(directory);
+    this.#descent.push(directory, name);
     this.names.push(name);
     if (this.names.length > MAX_SEGMENTS) throw invalidPath(this.#options.place, "too deep");
   }
 
   close(): void {
-    this.#directories.splice(1).forEach(release);
+    this.#descent.close();
     if (this.#object !== undefined) release(this.#object);
     this.#object = undefined;
     this.#options.onClose();
@@ -146,7 +146,7 @@ export class Walk {
         return undefined;
       }
       const target = yield* this.#linkText(token);
-      if (target !== undefined) return this.#follow(target);
+      if (target !== undefined) return yield* this.#follow(target);
       if (yield* this.#standsInTheWay(token)) return this.#blocked(token);
     }
     throw invalidPath(this.#options.place, "too many links");
@@ -166,7 +166,7 @@ export class Walk {
       const target = yield* this.#linkText(token);
       if (target !== undefined) {
         this.#lastIsLink = true;
-        return this.#follow(target);
+        return yield* this.#follow(target);
       }
     }
     throw invalidPath(this.#options.place, "too many links");
@@ -207,7 +207,7 @@ export class Walk {
   }
 
   /** Goes on with the text of the link that stands under the current token. */
-  #follow(target: string): undefined {
+  *#follow(target: string): Io<undefined> {
     // What a link on another device says is not told either.
     this.#sameDevice(this.directory);
     if (this.#options.refuseLinks) throw symlinkEscape(this.#options.place);
@@ -215,7 +215,7 @@ export class Walk {
     this.#linkAt = [...this.names, this.#token];
     // A link on the way to where the caller's paths begin would begin them elsewhere.
     if (this.names.length < this.#options.floor) throw this.#escape();
-    const text = target.startsWith("/") ? this.#insideRoot(target) : target;
+    const text = target.startsWith("/") ? yield* this.#insideRoot(target) : target;
     const tokens = text.split("/").filter((segment) => segment !== "");
     // A target that ends in a slash means a directory: `.` makes the walk enter it.
     if (text.endsWith("/")) tokens.push(".");
@@ -223,19 +223,19 @@ export class Walk {
   }
 
   /** The rest of an absolute target that goes through the canonical path of the root, or of where paths begin; anything else leaves it. */
-  #insideRoot(target: string): string {
+  *#insideRoot(target: string): Io<string> {
     const { floor } = this.#options;
     const top = [this.#root.realPath, ...this.names.slice(0, floor)].join("/");
     if (target !== top && !target.startsWith(`${top}/`)) throw this.#escape();
-    while (this.names.length > floor) this.#leave();
+    while (this.names.length > floor) yield* this.#leave();
     return target.slice(top.length);
   }
 
-  #leave(): void {
+  *#leave(): Io<void> {
     if (this.names.length <= this.#options.floor) throw this.#escape();
     this.names.pop();
-    const left = this.#directories.pop();
-    if (left !== undefined) release(left);
+    if ((yield* this.#descent.leave()) === 1) return;
+    throw Object.assign(new Error("moved while it was walked"), { code: "ESTALE", syscall: "open" });
   }
 
   #escape(): FileAdapterError {

@@ -7,7 +7,7 @@ import { escapeText, notFound } from "../core/texts.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
 import { compareVisits } from "../search/order.js";
 import { HiddenCount, MOST_VISITED, Patience } from "../search/sieve.js";
-import { hintOf, patienceMs } from "./search.js";
+import { EXHAUSTED, hintOf, patienceMs } from "./search.js";
 
 const PATIENCE_MS = 10_000;
 const USUAL_LIMIT = 100;
@@ -26,8 +26,8 @@ export const du: Operation<DuInput, DuOutput> = {
     if (found === undefined) throw notFound(access.place);
     const sum = new SizeSum(input, call);
     if (found.type !== "directory") return sum.ofFile(found.type === "file" ? found.size : 0);
-    const { visit, visitDenied, unreadable } = sum;
-    await root.backend.walk(path, { visit, visitDenied, unreadable, sizes: true }, access);
+    const { visit, visitDenied, unreadable, exhausted } = sum;
+    await root.backend.walk(path, { visit, visitDenied, unreadable, exhausted, sizes: true }, access);
     return sum.answer();
   },
   render,
@@ -56,6 +56,7 @@ class SizeSum {
   #files = 0;
   #directories = 0;
   #visited = 0;
+  #isExhausted = false;
   #stopped: Incomplete | undefined;
 
   constructor(input: DuInput, call: PathCall) {
@@ -74,6 +75,9 @@ class SizeSum {
     return step;
   };
   readonly unreadable = (): void => this.#hidden.add("unreadable");
+  readonly exhausted = (): void => {
+    this.#isExhausted = true;
+  };
 
   ofFile(bytes: number): DuOutput {
     this.#bytes = bytes;
@@ -84,7 +88,8 @@ class SizeSum {
   answer(): DuOutput {
     this.#children.sort((a, b) => b.bytes - a.bytes || compareVisits(a.path, b.path));
     const shown = this.#children.slice(0, this.#limit);
-    const reason = this.#stopped ?? (shown.length < this.#children.length ? "limit" : undefined);
+    const error = this.#isExhausted ? "error" : undefined;
+    const reason = error ?? this.#stopped ?? (shown.length < this.#children.length ? "limit" : undefined);
     const { segments, text } = this.#call.path;
     const completeness = { ...(reason === undefined ? {} : { reason }), ...this.#hidden.part() };
     return {
@@ -157,6 +162,7 @@ const ADVICE = {
   limit: "Pass a larger limit",
   timeout: "Sums are too low: pass a larger timeoutMs, or a deeper path",
   visited: "Sums are too low: pass a deeper path",
+  error: `Sums are too low. ${EXHAUSTED}`,
 };
 
 function render({ children, ...rest }: DuOutput): Rendering {

@@ -11,7 +11,7 @@ import { compileGlobs, type Globs } from "../search/globs.js";
 import { compareVisits } from "../search/order.js";
 import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
-import { baseIsGit, baseOf, hintOf, ignoreRules, namesGit, patienceMs } from "./search.js";
+import { baseIsGit, baseOf, EXHAUSTED, hintOf, ignoreRules, namesGit, patienceMs } from "./search.js";
 
 const PATIENCE_MS = 5000;
 const USUAL_LIMIT = 200;
@@ -145,10 +145,11 @@ class GlobSearch {
     const shown = this.#found.slice(0, this.#limit);
     const before = this.#parts.resume?.counted ?? 0;
     const isCut = this.#total - before > shown.length;
-    const reason: Incomplete | undefined = isCut ? "limit" : sieve.stopped;
+    const reason: Incomplete | undefined = sieve.isExhausted ? "error" : isCut ? "limit" : sieve.stopped;
     const last = isCut ? (shown.at(-1)?.path ?? []) : sieve.reached;
     // Files that change in between would be missed or come twice, so what is sorted by time has one page.
-    const goesOn = reason !== undefined && !isSorted && last.length > 0;
+    // A next page would not come back to what was passed by.
+    const goesOn = reason !== undefined && reason !== "error" && !isSorted && last.length > 0;
     const counted = before + shown.length;
     const completeness = {
       ...(reason === undefined ? {} : { reason }),
@@ -158,7 +159,7 @@ class GlobSearch {
     return {
       paths: shown.map((one) => one.shown),
       totalMatches: this.#total,
-      countIsComplete: sieve.stopped === undefined,
+      countIsComplete: sieve.stopped === undefined && !sieve.isExhausted,
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
@@ -171,6 +172,7 @@ const ADVICE = {
   limit: "Pass a larger limit or a narrower pattern",
   timeout: "Pass a larger timeoutMs, or a deeper path",
   visited: "Pass a deeper path",
+  error: EXHAUSTED,
 };
 
 function render({ paths, ...rest }: GlobOutput): Rendering {

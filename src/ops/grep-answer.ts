@@ -6,7 +6,7 @@ import { type Binding, type Position, type Resume, writeCursor } from "../search
 import type { Sieve } from "../search/sieve.js";
 import type { ScannedFile } from "./grep-scans.js";
 import { textOfMatch } from "./grep-text.js";
-import { hintOf } from "./search.js";
+import { EXHAUSTED, hintOf } from "./search.js";
 
 const USUAL_LIMIT = 200;
 /** Most bytes of lines in one answer. */
@@ -145,7 +145,8 @@ export class GrepAnswer {
     const { output = "lines" } = this.#input;
     const { sieve, resume, binding } = this.#parts;
     const stopped = this.#stopped ?? sieve.stopped;
-    const reason = this.#cut ?? stopped;
+    const { isExhausted } = sieve;
+    const reason = isExhausted ? "error" : (this.#cut ?? stopped);
     const given = output === "lines" ? this.#matches.length : this.#counts.length;
     // A file that could not be scanned in time is not done with, though the walk has passed it.
     const isAllScanned = this.#cut === undefined && this.#stopped === undefined;
@@ -153,18 +154,20 @@ export class GrepAnswer {
     const counted = (resume?.counted ?? 0) + given;
     const completeness = {
       ...(reason === undefined ? {} : { reason }),
-      ...(reason === undefined || done === undefined ? {} : { nextCursor: writeCursor(binding, { ...done, counted }) }),
+      ...(reason === undefined || isExhausted || done === undefined
+        ? {}
+        : { nextCursor: writeCursor(binding, { ...done, counted }) }),
       ...sieve.hidden.part(),
     };
     return {
       ...this.#items(output),
       totalMatches: this.#total,
-      countIsComplete: stopped === undefined,
+      countIsComplete: stopped === undefined && !isExhausted,
       filesScanned: this.#scanned,
       timedOut: stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
-      ...hintOf(completeness, ADVICE),
+      ...hintOf(completeness, isExhausted ? { error: EXHAUSTED } : ADVICE),
     };
   }
 

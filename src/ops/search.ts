@@ -65,6 +65,9 @@ export const namesGit = (pattern: string | readonly string[] | undefined): boole
 
 export const baseIsGit = (base: readonly string[]): boolean => !isWithin([], base) || base.includes(".git");
 
+/** Advice where parts could not be opened: nothing in the call can be better. */
+export const EXHAUSTED = "Some parts could not be opened. Call again later, or on a deeper path";
+
 /** What is said of an answer that ends early or leaves something out. */
 export function hintOf(
   { reason, nextCursor, hidden }: Omit<Completeness, "complete" | "hint">,

@@ -6,7 +6,7 @@ import type { TreeInput, TreeOutput } from "../schema/types.js";
 import { HiddenCount } from "../search/sieve.js";
 import { clamp } from "./clamp.js";
 import { humanSize } from "./human-size.js";
-import { hintOf } from "./search.js";
+import { EXHAUSTED, hintOf } from "./search.js";
 
 /** A directory and what is below it as indented text, the form that costs a model least. */
 export const tree: Operation<TreeInput, TreeOutput> = {
@@ -41,20 +41,26 @@ export const tree: Operation<TreeInput, TreeOutput> = {
       return "skip" as const;
     };
     const unreadable = () => hidden.add("unreadable");
-    await root.backend.walk(path, { visit, visitDenied, unreadable, sizes }, access);
-    return { tree: lines, truncated, entries, depthLimited, ...completenessOf({ truncated, depthLimited }, hidden) };
+    let isExhausted = false;
+    const exhausted = () => {
+      isExhausted = true;
+    };
+    await root.backend.walk(path, { visit, visitDenied, unreadable, exhausted, sizes }, access);
+    const ends = { truncated, depthLimited, isExhausted };
+    return { tree: lines, truncated, entries, depthLimited, ...completenessOf(ends, hidden) };
   },
   render: ({ tree: text, ...rest }) => {
-    const note = cutNote(rest) ?? rest.hint;
+    const note = rest.reason === "error" ? rest.hint : (cutNote(rest) ?? rest.hint);
     return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
   },
 };
 
 function completenessOf(
-  { truncated, depthLimited }: { truncated: boolean; depthLimited: boolean },
+  { truncated, depthLimited, isExhausted }: { truncated: boolean; depthLimited: boolean; isExhausted: boolean },
   hidden: HiddenCount,
 ) {
-  const reason: "limit" | "depth" | undefined = truncated ? "limit" : depthLimited ? "depth" : undefined;
+  const early = truncated ? "limit" : depthLimited ? "depth" : undefined;
+  const reason: "limit" | "depth" | "error" | undefined = isExhausted ? "error" : early;
   const cut = { ...(reason === undefined ? {} : { reason }), ...hidden.part() } as const;
   return { complete: reason === undefined, ...cut, ...hintOf(cut, ADVICE) };
 }
@@ -62,6 +68,7 @@ function completenessOf(
 const ADVICE = {
   limit: "Pass a deeper path or a larger maxEntries",
   depth: "Pass a deeper path or a larger maxDepth",
+  error: EXHAUSTED,
 };
 
 function line(entry: WalkEntry): string {

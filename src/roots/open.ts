@@ -95,7 +95,7 @@ class RootSet implements OpenRoots {
     try {
       this.#opened = this.#open(config);
     } catch (error) {
-      this.#temp.remove();
+      void this.#temp.remove();
       throw error;
     }
   }
@@ -122,7 +122,7 @@ class RootSet implements OpenRoots {
 
   async close(): Promise<void> {
     await Promise.all(this.#opened.map(closeRoot));
-    this.#temp.remove();
+    await this.#temp.remove();
   }
 
   /** Takes over what is open already. Nothing stays open of an attempt that fails. */
@@ -147,7 +147,7 @@ class RootSet implements OpenRoots {
     await Promise.all(dropped.map(closeRoot));
     for (const { config, host } of dropped) {
       if (config.kind !== "temp" || host === undefined) continue;
-      if (!staying.some((one) => one.host?.path === host.path)) this.#temp.discard(host.path);
+      if (!staying.some((one) => one.host?.path === host.path)) await this.#temp.discard(host.path);
     }
   }
 

@@ -162,7 +162,7 @@ export interface TreeOutput {
   entries: number;
   depthLimited: boolean;
   complete: boolean;
-  reason?: "limit" | "depth";
+  reason?: "limit" | "depth" | "error";
   hidden?: {
     policy?: number;
     unreadable?: number;

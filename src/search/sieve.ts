@@ -78,6 +78,7 @@ export class Sieve {
   readonly #options: SieveOptions;
   readonly #names: string[];
   #visited = 0;
+  #isExhausted = false;
   #stopped: Incomplete | undefined;
   /** The last entry that was looked at, and all before it. */
   #reached: readonly string[] = [];
@@ -96,21 +97,29 @@ export class Sieve {
     return this.#stopped;
   }
 
+  /** Something was passed by that is to be answered another time: descriptors ran out, or the tree was moved meanwhile. */
+  get isExhausted(): boolean {
+    return this.#isExhausted;
+  }
+
   get reached(): readonly string[] {
     return this.#reached;
   }
 
   /** What the walk is to read for the sieve. */
-  rules(): Pick<WalkOptions, "rules" | "unreadable" | "visitDenied"> {
+  rules(): Pick<WalkOptions, "rules" | "unreadable" | "exhausted" | "visitDenied"> {
     const { ignore, base } = this.#options;
     const unreadable = () => this.hidden.add("unreadable");
     const visitDenied = (entry: WalkEntry) => this.decide(this.#deny(entry));
-    if (ignore === undefined) return { unreadable, visitDenied };
+    const exhausted = () => {
+      this.#isExhausted = true;
+    };
+    if (ignore === undefined) return { unreadable, exhausted, visitDenied };
     const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) => {
       const unread = ignore.enter(this.#names.slice(0, base.length + depth), contents);
       for (let count = 0; count < unread; count++) unreadable();
     };
-    return { unreadable, visitDenied, rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
+    return { unreadable, exhausted, visitDenied, rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
   }
 
   /** Runs what decides on an entry. When time is up in the middle of it, the entry has not been looked at. */

@@ -1,6 +1,8 @@
 import { closeSync, openSync, readdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { systemClock } from "../../src/core/clock.js";
+import { CallScope } from "../../src/core/scope.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";
 import { relPath } from "../../src/path/grammar.js";
@@ -78,10 +80,12 @@ test.each(ENGINES)("the root itself is shown as it is now, by %s", async (engine
   });
 });
 
+const callScope = () => new CallScope({ clock: systemClock, timeoutMs: 30_000 });
+
 test("a closed jail gives no walks, even to a caller that holds it", async () => {
   await inArena(async ({ root }) => {
     const jail = new Jail({ path: root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
-    const options = { place: { root: "r", path: "file.txt" }, followLast: true };
+    const options = { place: { root: "r", path: "file.txt" }, scope: callScope(), followLast: true };
     jail.walk(relPath(["file.txt"]), options).close();
     await jail.close();
     expect(() => jail.walk(relPath(["file.txt"]), options)).toThrow("Operation cancelled");
@@ -91,7 +95,7 @@ test("a closed jail gives no walks, even to a caller that holds it", async () =>
 test("a jail stays open until its last walk is closed", async () => {
   await inArena(async ({ root }) => {
     const jail = new Jail({ path: root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
-    const walk = jail.walk(relPath([]), { place: { root: "r", path: "" }, followLast: true });
+    const walk = jail.walk(relPath([]), { place: { root: "r", path: "" }, scope: callScope(), followLast: true });
     const closing = jail.close();
     await new Promise((resolve) => setImmediate(resolve));
     expect(readdirSync(walk.directory.path).sort()).toEqual(["dir", "file.txt"]);

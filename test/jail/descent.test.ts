@@ -1,0 +1,79 @@
+import { mkdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { type Io, runIo } from "../../src/core/io.js";
+import { Descent, MOST_HELD } from "../../src/jail/descent.js";
+import { identity, ProcHandles, release } from "../../src/jail/handles.js";
+import { Sys } from "../../src/jail/sys.js";
+import { inArena, openDescriptors } from "./arena.js";
+
+const LEVELS = 3 * MOST_HELD;
+
+/** Goes down `LEVELS` directories named `d`, then runs `work`. Nothing stays open. */
+async function descended(
+  work: (at: { descent: Descent; identities: readonly string[]; root: string; handles: ProcHandles }) => Io<void>,
+): Promise<void> {
+  await inArena(async ({ root }) => {
+    mkdirSync(join(root, ...Array(LEVELS).fill("d")), { recursive: true });
+    const before = openDescriptors();
+    const handles = new ProcHandles(new Sys(false));
+    const start = handles.openRoot(root);
+    const descent = new Descent(handles, start);
+    try {
+      await runIo(
+        (function* () {
+          for (let level = 0; level < LEVELS; level++) {
+            const next = yield* handles.enter(descent.directory, "d");
+            if (typeof next === "string") throw new Error(next);
+            descent.push(next, "d");
+          }
+          yield* work({ descent, identities: descent.identities(), root, handles });
+        })(),
+      );
+    } finally {
+      descent.close();
+      release(start);
+    }
+    expect(openDescriptors()).toEqual(before);
+  });
+}
+
+test("holds the deepest directories only, and comes back to the very same ones", () =>
+  descended(function* ({ descent, identities }) {
+    expect(identities).toHaveLength(LEVELS + 1);
+    expect(new Set(identities).size).toBe(LEVELS + 1);
+    const open = openDescriptors().length;
+    for (let level = LEVELS; level > 0; level--) {
+      expect(identity(descent.directory)).toBe(identities[level]);
+      expect(yield* descent.leave()).toBe(1);
+      expect(openDescriptors().length).toBeLessThanOrEqual(open);
+    }
+    expect(identity(descent.directory)).toBe(identities[0]);
+    expect(descent.depth).toBe(0);
+    expect(yield* descent.leave()).toBe(0);
+  }));
+
+const levels = (count: number): string => Array(count).fill("d").join("/");
+
+test("a directory that was moved meanwhile leads nowhere else: the one above it is found by name", () =>
+  descended(function* ({ descent, identities, root }) {
+    const level = LEVELS - MOST_HELD;
+    mkdirSync(join(root, "elsewhere"));
+    renameSync(join(root, levels(level)), join(root, "elsewhere/d"));
+    while (descent.depth > level) expect(yield* descent.leave()).toBe(1);
+    expect(yield* descent.leave()).toBe(1);
+    expect(identity(descent.directory)).toBe(identities[level - 1]);
+  }));
+
+test("what is neither above nor under its name any more is lost, up to what is", () =>
+  descended(function* ({ descent, identities, root }) {
+    const level = LEVELS - MOST_HELD;
+    mkdirSync(join(root, "elsewhere"));
+    renameSync(join(root, levels(level)), join(root, "elsewhere/d"));
+    renameSync(join(root, levels(4)), join(root, "elsewhere/e"));
+    mkdirSync(join(root, levels(4)));
+    while (descent.depth > level) expect(yield* descent.leave()).toBe(1);
+    expect(yield* descent.leave()).toBe(level - 3);
+    expect(descent.depth).toBe(3);
+    expect(identity(descent.directory)).toBe(identities[3]);
+  }));
