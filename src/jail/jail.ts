@@ -88,7 +88,7 @@ export class Jail implements WalkRoot {
     this.crossDevice = options.crossDevice;
     this.#readOnly = options.readOnly;
     this.locks = locks;
-    this.staging = new Staging(this);
+    this.staging = new Staging(this, (work) => this.inBackground(work));
     if (!this.#readOnly) this.inBackground(runIo(this.staging.sweep()));
   }
 

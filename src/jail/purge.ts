@@ -29,26 +29,42 @@ const MAX_DESCENT = 200;
  * Removes one entry of a directory, of any depth with few handles: subdirectories are moved up first and then emptied in
  * turn. Every step is by handle and follows no link, so whatever is exchanged meanwhile, nothing elsewhere is touched.
  * Mount points are left alone. Never fails: what cannot be removed stays.
+ * @returns names in the place that stay
  */
-export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<void> {
+export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<string[]> {
   const waiting = [name];
+  const left: string[] = [];
   const emptying = new Emptying(tools, place, waiting);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const path = below(place.directory, next);
     const directory = yield* quietly(tools.handles.enter(place.directory, next));
     if (directory === undefined || typeof directory === "string") {
-      yield* quietly(tools.sys.unlink(path));
+      if (!(yield* succeeds(tools.sys.unlink(path))) && (yield* isThere(tools, path))) left.push(next);
       continue;
     }
+    let isGone = false;
     try {
       for (let round = 1; round <= ROUNDS; round++) {
         yield* emptying.empty(directory, 0);
         const large = tools.atOnce !== true && directory.stat.size > LARGE_BYTES;
-        if (yield* succeeds(large ? tools.sys.rmdirLarge(path) : tools.sys.rmdir(path))) break;
+        isGone = yield* succeeds(large ? tools.sys.rmdirLarge(path) : tools.sys.rmdir(path));
+        if (isGone) break;
       }
     } finally {
       release(directory);
     }
+    if (!isGone && (yield* isThere(tools, path))) left.push(next);
+  }
+  return left;
+}
+
+/** What cannot be asked about may be there. */
+function* isThere({ sys }: PurgeTools, path: string): Io<boolean> {
+  try {
+    return (yield* sys.lstat(path)) !== undefined;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return true;
   }
 }
 

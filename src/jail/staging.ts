@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Io } from "../core/io.js";
+import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { CallScope } from "../core/scope.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "./handles.js";
+import { Leftovers } from "./leftovers.js";
 import { createLock, type LockFile, type LockPlace, takeStaleLock } from "./lock-file.js";
 import {
   isDead,
@@ -45,9 +46,12 @@ const LONGEST_PAUSE_MS = 10;
 export class Staging {
   readonly #root: WalkRoot;
   readonly #identity: ProcessIdentity = ownIdentity();
+  readonly #leftovers: Leftovers;
 
-  constructor(root: WalkRoot) {
+  /** @param inBackground takes work that nobody waits for */
+  constructor(root: WalkRoot, inBackground: (work: Awaitable<unknown>) => void) {
     this.#root = root;
+    this.#leftovers = new Leftovers(() => inBackground(runIo(quietly(this.#purgeAgain()))));
   }
 
   /** A place on the same file system as `parent`: the staging directory, else `parent` itself with reserved names. */
@@ -181,17 +185,39 @@ export class Staging {
     return { stage: { directory, prefix: "", release: () => release(directory) }, left };
   }
 
-  /** Removes the staging directory if nothing is in it. Never fails. */
+  /** Removes the staging directory if nothing is in it. Never fails. To be called when all work on it has ended. */
   *removeIfEmpty(): Io<void> {
+    yield* quietly(this.#purgeAgain());
+    this.#leftovers.stop();
     const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
     release(directory);
     yield* quietly(this.#root.sys.rmdir(below(this.#root.top, RESERVED_NAME)));
   }
 
-  /** Removes one staged entry of any depth. Never fails: what cannot be removed stays for a later sweep. */
-  purge(stage: Stage, name: string): Io<void> {
-    return purge(this.#root, { directory: stage.directory, freeName: () => this.newName(stage) }, name);
+  /**
+   * Removes one staged entry of any depth. Never fails: what cannot be removed from the staging directory is tried again
+   * after a while, and what stays then, or beside a target, is left to a sweep.
+   */
+  *purge(stage: Stage, name: string): Io<void> {
+    const left = yield* purge(this.#root, { directory: stage.directory, freeName: () => this.newName(stage) }, name);
+    if (stage.prefix === "") this.#leftovers.add(left);
+  }
+
+  *#purgeAgain(): Io<void> {
+    const names = this.#leftovers.take();
+    if (names.length === 0) return;
+    const directory = yield* quietly(this.#enter(false));
+    if (directory === undefined) {
+      this.#leftovers.add(names);
+      return;
+    }
+    try {
+      const stage = { directory, prefix: "", release: () => {} };
+      for (const name of names) yield* this.purge(stage, name);
+    } finally {
+      release(directory);
+    }
   }
 
   *#enter(create: boolean): Io<Pinned | undefined> {
