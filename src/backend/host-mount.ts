@@ -9,7 +9,7 @@ import { entryPath, type Pinned, release, renew } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import type { StagedFile } from "../jail/staging.js";
 import type { Stat } from "../jail/stat.js";
-import { closeNow, errnoOf, quietly, succeeds } from "../jail/sys.js";
+import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../jail/sys.js";
 import type { Walk } from "../jail/walk.js";
 import { named } from "./errno.js";
 import { arrive, directoryOf } from "./host-arrive.js";
@@ -186,6 +186,7 @@ function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinne
     }
   };
   for (let round = 1; round <= ROUNDS; round++) if (yield* eachBelow(jail, top, clear)) return;
+  throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
 }
 
 const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -215,8 +216,8 @@ function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
       const stat = yield* examine(jail.sys, directory, { name: "", raw: name, type: undefined });
       if (stat === undefined) continue;
       yield* work(directory, name, stat);
-      const child = stat.isDirectory() ? yield* quietly(jail.handles.enter(directory, name)) : "missing";
-      if (child === undefined) isWhole = false;
+      const child = stat.isDirectory() ? yield* enter(jail, directory, name) : undefined;
+      if (child === "exhausted") isWhole = false;
       if (child === undefined || typeof child === "string") continue;
       if (child.stat.device !== top.stat.device) release(child);
       else {
@@ -227,6 +228,16 @@ function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
     return isWhole;
   } finally {
     descent.close();
+  }
+}
+
+/** `undefined`: it is not for this process to see. */
+function* enter(jail: Jail, parent: Pinned, name: string | Buffer): Io<Pinned | string | undefined> {
+  try {
+    return yield* jail.handles.enter(parent, name);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return isExhaustion(error) ? "exhausted" : undefined;
   }
 }
 
