@@ -12,6 +12,8 @@ import { isReservedName } from "../path/grammar.js";
 const MOST_DENIED = 1_000;
 /** Directories that must keep their names. Where it would be more, one that holds what is denied is hidden whole. */
 const MOST_PINS = 128;
+/** Reserved names beside the staging directory; there are a few where that cannot be used. */
+const MOST_RESERVED = 256;
 /** Of everything together. */
 const MOST_MASKS = 5_000;
 /** Deeper than this no file operation gets, and no command either. */
@@ -73,6 +75,7 @@ class MaskSearch {
   readonly #hidden: Mask[] = [];
   readonly #pins = new Map<string, Mask>();
   #denied = 0;
+  #reserved = 0;
 
   constructor(jail: Jail, access: Access, frames: Frame[]) {
     this.#jail = jail;
@@ -114,9 +117,16 @@ class MaskSearch {
     if (type === undefined || type === "symlink") return undefined;
     const kind = type === "directory" ? "directory" : "file";
     if (isDenied) this.#deny(frame, name, kind);
-    else if (isReservedName(name.name, isTop, this.#jail.foldsCase)) this.#mask(targetOf(frame, name, kind));
+    else if (this.#isReserved(name.name, isTop)) this.#mask(targetOf(frame, name, kind));
     else if (type === "directory") return yield* this.#enter(frame, name);
     return undefined;
+  }
+
+  /** A command can make as many such names as it likes, and nothing of ours is in those. */
+  #isReserved(name: string, isTop: boolean): boolean {
+    const { foldsCase } = this.#jail;
+    if (!isReservedName(name, isTop, foldsCase)) return false;
+    return !isReservedName(name, false, foldsCase) || ++this.#reserved <= MOST_RESERVED;
   }
 
   /** What no file operation enters, commands do not either. */

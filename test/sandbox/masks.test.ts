@@ -197,6 +197,15 @@ describe("what one command leaves behind keeps no other from being run", () => {
     expect(masks.filter(({ kind, path }) => kind === "directory" && !path.includes("/"))).toHaveLength(136);
   });
 
+  test("by reserved names, of which more than there ever are of ours are not hidden, but what is denied in them is", async () => {
+    const make = "touch $(seq -f .venue-files-%g 6000); mkdir in; cd in; mkdir $(seq -f .venue-files-%g 300)";
+    expect((await ground.sh(make)).exitCode).toBe(0);
+    for (let index = 1; index <= 300; index++) ground.put(`in/.venue-files-${index}/.env`, "SECRET");
+    const masks = await masksOf();
+    expect(masks.filter(({ path }) => !path.endsWith(".env"))).toHaveLength(256);
+    expect((await ground.sh("cat in/.venue-files-*/.env; ls .venue-files; echo still")).stdout).toBe("still\n");
+  });
+
   test("by a directory that nobody may look into", async () => {
     ground.put("shut/in/.env", "SECRET");
     ground.put("half/in/.env", "SECRET");
