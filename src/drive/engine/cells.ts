@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Awaitable, isPending } from "../../core/io.js";
 import type { Source } from "../assemble.js";
 import { cellOf } from "../cell.js";
@@ -104,6 +105,9 @@ export interface CellScope {
   open(ref: Uint8Array): Promise<Value>;
 }
 
+/** A store that answers at once keeps others waiting for so long at most, beside one run of the work. */
+const MOST_MS_PER_TURN = 10;
+
 export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   const held = new Map<string, Uint8Array>();
   const source: Source = { load: (hash) => held.get(hash), limits: DEFAULT_CELL_LIMITS };
@@ -124,10 +128,15 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     });
   };
   const again = async <T>(work: () => T, first: unknown): Promise<T> => {
+    let since = performance.now();
     for (let error = first; ; ) {
       const hash = missingHash(error);
       if (hash === undefined || held.has(hash)) throw error;
       await hold([hash]);
+      if (performance.now() - since > MOST_MS_PER_TURN) {
+        await nextTurn();
+        since = performance.now();
+      }
       if (!held.has(hash)) throw error;
       try {
         return work();

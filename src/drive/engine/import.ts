@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { cellOf } from "../cell.js";
 import type { NodeLimits } from "../check-node.js";
 import { driveError } from "../error.js";
@@ -38,6 +39,8 @@ export interface ImportReport {
 }
 
 const DEFAULT_SKEW_MS = 600_000;
+/** How many cells are taken in before others get their turn. */
+const CELLS_PER_TURN = 64;
 
 /**
  * Imports files of cells: all or nothing. Cells go into the store while they come, and are checked there, one after the other,
@@ -108,7 +111,11 @@ async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: R
         count.cells += 1;
         await intake.begin(top);
       }
-      for (let cell = await stream.next(); cell !== undefined; cell = await stream.next()) await intake.add(cell);
+      for (let cell = await stream.next(); cell !== undefined; cell = await stream.next()) {
+        await intake.add(cell);
+        // A source that has everything at hand never waits.
+        if (count.cells % CELLS_PER_TURN === 0) await nextTurn();
+      }
     }
   } finally {
     await Promise.allSettled(streams.map((stream) => stream.end()));
