@@ -5,7 +5,12 @@ const WRAPPERS: Readonly<Record<string, RegExp>> = {
   sudo: /^(?:-[A-Za-z]*[ughpCrtUDRT]|--(?:user|group|host|prompt|close-from|role|type|other-user|chdir|chroot))$/,
   env: /^(?:-[A-Za-z]*[uC]|--(?:unset|chdir))$/,
   nohup: /^$/,
+  time: /^(?:-[A-Za-z]*[fo]|--(?:format|output))$/,
+  exec: /^-[A-Za-z]*a$/,
+  command: /^$/,
 };
+/** Words of the shell's grammar behind which a command stands. */
+const BEFORE_COMMAND: ReadonlySet<string> = new Set(["!", "if", "then", "elif", "else", "while", "until", "do"]);
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*\+?=/;
 /** Where the programs of the system are; the same names elsewhere are somebody's own. */
 const SYSTEM = /^\/(?:usr\/(?:local\/)?)?s?bin\//;
@@ -42,31 +47,30 @@ function isHarmful(words: readonly ShellWord[]): boolean {
 
 const nameOf = ({ text }: ShellWord): string => text.replace(SYSTEM, "");
 
-/** The command itself, without assignments in front of it and what runs it. */
+/** The command itself, without the shell's words and assignments in front of it, and without what runs it. */
 function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
-  let rest = words;
-  for (;;) {
-    rest = rest.slice(countWhile(rest, ({ text }) => ASSIGNMENT.test(text)));
-    const [first] = rest;
-    const wrapper = first === undefined || first.isQuoted ? "" : nameOf(first);
-    const takesValue = Object.hasOwn(WRAPPERS, wrapper) ? WRAPPERS[wrapper] : undefined;
-    if (takesValue === undefined) return rest;
-    rest = behindFlags(rest.slice(1), takesValue);
+  for (let at = 0; ; ) {
+    const word = words[at];
+    if (word === undefined) return [];
+    const name = word.isQuoted ? "" : nameOf(word);
+    const takesValue = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+    if (ASSIGNMENT.test(word.text) || (!word.isQuoted && BEFORE_COMMAND.has(word.text))) at++;
+    else if (takesValue === undefined) return words.slice(at);
+    else if (name === "command" && isQuestion(words[at + 1])) return [];
+    else at = behindFlags(words, at + 1, takesValue);
   }
 }
 
-function behindFlags(words: readonly ShellWord[], takesValue: RegExp): readonly ShellWord[] {
-  let at = 0;
+/** `command -v` and `-V` say what a name stands for, and run nothing. */
+const isQuestion = (flag: ShellWord | undefined): boolean => /^-p*[vV]/.test(flag?.text ?? "");
+
+function behindFlags(words: readonly ShellWord[], from: number, takesValue: RegExp): number {
+  let at = from;
   for (let word = words[at]; word?.text.startsWith("-") === true; word = words[at]) {
-    if (word.text === "--") return words.slice(at + 1);
+    if (word.text === "--") return at + 1;
     at += takesValue.test(word.text) ? 2 : 1;
   }
-  return words.slice(at);
-}
-
-function countWhile<T>(items: readonly T[], holds: (item: T) => boolean): number {
-  const end = items.findIndex((item) => !holds(item));
-  return end < 0 ? items.length : end;
+  return at;
 }
 
 /** Whether the arguments of `rm` say: everything, and without asking. */

@@ -51,6 +51,24 @@ describe("a command is blocked where it would be run:", () => {
     "/sbin/reboot",
     "cat <<EOF\nx\nEOF\nreboot",
     "echo 'a' # no\nhalt",
+    "if true; then rm -rf /; fi",
+    "if reboot; then :; fi",
+    "if false; then :; elif halt; then :; else poweroff; fi",
+    "if false; then :; else rm -rf /*; fi",
+    "for i in 1 2; do rm -rf /; done",
+    "while rm -rf /; do :; done",
+    "until mkfs.ext4 x; do :; done",
+    "! rm -rf /",
+    "time rm -rf /",
+    "time -p rm -rf /",
+    "/usr/bin/time -f %e -o log reboot",
+    "exec rm -rf /",
+    "exec -a name rm -rf /",
+    "exec -c reboot",
+    "command rm -rf /",
+    "command -p rm -rf /",
+    "command -- halt",
+    "if ! time exec command sudo env A=1 nohup rm -rf /; then :; fi",
   ])("%j", (command) => {
     expect(isBlocked(command)).toBe(true);
   });
@@ -98,6 +116,18 @@ describe("a command passes that only speaks of such things:", () => {
     'echo ":(){:|:&};:"',
     ["echo $", "{a}{b,c}"].join(""),
     "echo $((1 | 2))",
+    "echo then rm -rf /",
+    "echo do reboot; echo ! halt",
+    "'then' rm -rf /",
+    "command -v reboot",
+    "command -V rm -rf /",
+    "command -pv halt",
+    "time ls halt/",
+    "exec node shutdown.js",
+    "for i in rm -rf /; do echo $i; done",
+    "if test -f reboot; then echo halt; fi",
+    "do_reboot",
+    "thenrm -rf /",
   ])("%j", (command) => {
     expect(isBlocked(command)).toBe(false);
   });
@@ -136,7 +166,25 @@ test("whatever the text, it is judged, and the same text in quotes passes", () =
 });
 
 test("a long text is judged in proportion to its length", () => {
-  for (const one of ["a ", "a(", ":(){:|:&", "'", '"\\', "<<a\n", "$(", "x|", "(  ", "sudo ", "env A=1 ", "  "]) {
+  for (const one of [
+    "a ",
+    "a(",
+    ":(){:|:&",
+    "'",
+    '"\\',
+    "<<a\n",
+    "$(",
+    "x|",
+    "(  ",
+    "sudo ",
+    "env A=1 ",
+    "  ",
+    "then ",
+    "! ",
+    "time -p ",
+    "exec ",
+    "command ",
+  ]) {
     expect(isBlocked(one.repeat(120_000 / one.length))).toBe(false);
   }
 });
