@@ -7,8 +7,10 @@ const target = new URL("../docs/configuration.md", import.meta.url);
 const INTRODUCTION = `# Configuration
 
 JSON5, given with \`--config FILE\`; none is searched for. Relative paths are relative to the file's folder. An unknown key, a
-wrong type or a key of a later version stops the start, and all problems are told at once. Exit status: 66 the file cannot be
-read, 78 it is invalid, 69 the port cannot be had. [config.example.json5](../config.example.json5) is a complete example.
+wrong type or a key of a later version stops the start, and all problems are told at once, in the order of the file and with
+their lines. \`venue-files check\` also tells what a start would find: folders that are missing or cannot be written, secrets that
+cannot be trusted, an address that is none of this machine. It makes nothing, and asks neither whether a port or folder is in use now nor
+whether a bucket can be reached. Exit status: 66 the file cannot be read, 78 it is invalid, 69 the port cannot be had. [config.example.json5](../config.example.json5) is a complete example.
 
 The file holds one venue with the keys below, or several as \`{ venues: [ {…}, {…} ] }\`: each is one server in the process, and
 none starts when any is invalid. Two venues cannot share an address, a socket, an audit file, a storage folder, a folder of

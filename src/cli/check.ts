@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { forgetsDrives } from "../config/drive-checks.js";
 import { ConfigError } from "../config/errors.js";
+import { inOrder, type Lines, withLine } from "../config/lines.js";
+import { readConfigLines } from "../config/load.js";
 import { checkListener, isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { type Log, silentLog } from "../core/log.js";
@@ -12,28 +14,34 @@ import { describeVenue, type RevocationFacts, type VenueFacts } from "../surface
 import { canonicalDid, type Identity, openIdentity } from "../venue/identity.js";
 import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
 import { openRevocations, type RevocationPlace, revocationPlace } from "../venue/revocations.js";
-import { NO_CREDENTIALS, s3Access } from "../venue/s3-access.js";
+import { s3Access } from "../venue/s3-access.js";
 import { checkSecretsOutside, knownStateDir } from "../venue/secrets.js";
 import { NoStateDir } from "../venue/state-dir.js";
 import { hasLocalToken, stateDirOf, withOwnStateDirs } from "../venue/state-place.js";
 import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../venue/static-tokens.js";
 import { packageVersion } from "../version.js";
+import { startProblems } from "./check-start.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadConfigs } from "./load.js";
 
 /** `venue-files check`: says what `serve` would run with this configuration, or everything that is wrong with it. */
 export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
-  const problems: string[] = [];
   const loaded = loadConfigs(command.source, context.cwd);
-  const configs = attempting(() => withOwnStateDirs(loaded, context.env), problems) ?? loaded;
+  const lines: Lines = command.source.file === undefined ? new Map() : readConfigLines(command.source.file);
+  const shared: string[] = [];
+  const configs = attempting(() => withOwnStateDirs(loaded, context.env), shared) ?? loaded;
+  const problems = shared.map((problem) => withLine(problem, lines));
   const described: string[] = [];
-  for (const config of configs) {
+  for (const [index, config] of configs.entries()) {
+    const own: string[] = [];
     const refusal = checkListener(config);
-    if (refusal !== undefined) problems.push(refusal);
-    const found = await factsOf(config, { env: context.env, problems });
+    if (refusal !== undefined) own.push(refusal);
+    const found = await factsOf(config, { env: context.env, problems: own });
     if (found !== undefined) described.push(describeVenue(found));
+    const above = lines.has("venues") ? `venues[${index}].` : "";
+    problems.push(...own.map((problem) => withLine(problem, lines, above)));
   }
-  if (problems.length > 0) throw new ConfigError([...new Set(problems)], EXIT.config);
+  if (problems.length > 0) throw new ConfigError(inOrder([...new Set(problems)]), EXIT.config);
   context.stdout.write(`venue-files ${packageVersion()}: the configuration is valid\n\n${described.join("\n")}`);
   return EXIT.ok;
 }
@@ -52,6 +60,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
   const attempt = <T>(step: () => T): T | undefined => attempting(step, problems);
   attempt(() => checkSecretsOutside(config, env));
   const identity = attempt(() => existingIdentity(config, log));
+  problems.push(...(await startProblems(config, { env, hasKey: identity !== undefined || !isKeyMade(config) })));
   const tokens = attempt(() => tokensOf(config, namesOf(config, identity), env));
   const revocations = attempt(() => revocationsOf(config, { names: namesOf(config, identity), env, log }));
   const localTokenIn = attempt(() => localTokenDirectory(config, env));
@@ -74,7 +83,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       revocations,
       roots: rootsOf(config, opened, canonical),
       state: knownStateDir(config, env),
-      drives: drivesOf(config, { env, log }),
+      drives: drivesOf(config, env),
       warnings: [...warnings, ...opened.warnings],
     };
   } finally {
@@ -82,13 +91,12 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
   }
 }
 
-function drivesOf(config: VenueConfig, { env, log }: { env: CommandContext["env"]; log: Log }): string {
+function drivesOf(config: VenueConfig, env: CommandContext["env"]): string {
   const { store } = config.drives;
   if (forgetsDrives(config)) return "in memory";
   if (store === undefined || store === "memory") return `in ${join(stateDirOf(config, env), "drives")}`;
   if ("path" in store) return `in ${store.path}`;
-  const { bucket, prefix, endpoint, region, credentials } = s3Access(store.s3, env);
-  if (credentials === undefined) log.warn({}, `'drives.store.s3': ${NO_CREDENTIALS}`);
+  const { bucket, prefix, endpoint, region } = s3Access(store.s3, env);
   const below = prefix === undefined ? "" : ` below ${prefix.replace(/\/$/, "")}/`;
   return `in bucket ${bucket}${below} of ${endpoint ?? "AWS"}, region ${region}`;
 }
@@ -103,8 +111,13 @@ function attempting<T>(step: () => T, problems: string[]): T | undefined {
   }
 }
 
-function existingIdentity({ seed, seedFile, did }: VenueConfig, log: Log): Identity | undefined {
-  const exists = seed !== undefined || (seedFile !== undefined && existsSync(seedFile));
+/** Whether the first start makes a key that stays. */
+const isKeyMade = ({ seed, seedFile }: VenueConfig): boolean =>
+  seed === undefined && seedFile !== undefined && !existsSync(seedFile);
+
+function existingIdentity(config: VenueConfig, log: Log): Identity | undefined {
+  const { seed, seedFile, did } = config;
+  const exists = seed !== undefined || (seedFile !== undefined && !isKeyMade(config));
   return exists ? openIdentity({ seed, seedFile, did, log }) : undefined;
 }
 

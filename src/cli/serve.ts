@@ -11,6 +11,7 @@ import { publicCapsOf, servesPublic } from "../venue/public-caps.js";
 import { withOwnStateDirs } from "../venue/state-place.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, codeOf, EXIT, Unavailable } from "./context.js";
+import { listenFailure } from "./listen-failure.js";
 import { loadConfigs } from "./load.js";
 import { warn } from "./warn.js";
 
@@ -76,26 +77,6 @@ async function listen({ config, host }: OpenVenue): Promise<void> {
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new Unavailable(listenFailure(config, codeOf(error)));
   }
-}
-
-const LISTEN_FAILURES: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the port is in use. Choose another with --port",
-  EACCES: "the port needs more rights. Choose another with --port",
-  EADDRNOTAVAIL: "this machine has no such address",
-  ENOTFOUND: "no such host name",
-  EAI_AGAIN: "the host name cannot be looked up",
-};
-
-const SOCKET_FAILURES: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the socket is in use",
-  EACCES: "permission denied",
-  ENOENT: "its folder does not exist",
-  EINVAL: "the path is too long for a socket",
-};
-
-function listenFailure({ listen, hostname, port }: VenueConfig, code: string): string {
-  if (listen !== undefined) return `Cannot listen on ${listen.socket}: ${SOCKET_FAILURES[code] ?? code}`;
-  return `Cannot listen on ${hostname}:${port}: ${LISTEN_FAILURES[code] ?? code}`;
 }
 
 function bannerOf({ config, host, access }: OpenVenue): string {

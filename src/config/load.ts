@@ -6,6 +6,7 @@ import { packageFile } from "../core/package-files.js";
 import { escapeText } from "../core/texts.js";
 import { ConfigError } from "./errors.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
+import { inOrder, type Lines, linesOf, withLine } from "./lines.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
 import type { VenueParseOptions } from "./parse-venue.js";
 import { parseVenue, parseVenues } from "./parse-venues.js";
@@ -23,8 +24,26 @@ const require = createRequire(import.meta.url);
  * const [config] = loadConfigFile("config.json5");
  */
 export function loadConfigFile(path: string, options: Omit<VenueParseOptions, "baseDir"> = {}): readonly VenueConfig[] {
-  const value = parseText(`"${escapeText(basename(path))}"`, readBytes(path));
-  return parseConfigs(value, { ...options, baseDir: dirname(resolve(path)) });
+  const value = parseText(nameOf(path), readBytes(path));
+  try {
+    return parseConfigs(value, { ...options, baseDir: dirname(resolve(path)) });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const lines = readConfigLines(path);
+    throw new ConfigError(inOrder(error.problems.map((problem) => withLine(problem, lines))), error.exitStatus);
+  }
+}
+
+/** Where the keys of a config file stand, for what is found to be wrong later. @throws ConfigError when it cannot be read */
+export function readConfigLines(path: string): Lines {
+  return linesOf(textOf(nameOf(path), readBytes(path)), json5().parse);
+}
+
+const nameOf = (path: string): string => `"${escapeText(basename(path))}"`;
+
+/** Loaded only when asked for: a venue or library without a config file needs no JSON5, and loading it costs some milliseconds. */
+function json5(): typeof import("json5") {
+  return require("json5");
 }
 
 /**
@@ -80,17 +99,21 @@ function readBytes(path: string): Uint8Array {
   }
 }
 
-function parseText(quotedName: string, bytes: Uint8Array): unknown {
-  // Loaded only now: a venue or library without a config file needs no JSON5, and loading it costs some milliseconds.
-  const JSON5: typeof import("json5") = require("json5");
-  let reason = "not valid UTF-8";
+function textOf(quotedName: string, bytes: Uint8Array): string {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    reason = "not valid JSON5";
-    return JSON5.parse(text);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new ConfigError([`Cannot read ${quotedName}: not valid UTF-8`], 78);
+  }
+}
+
+function parseText(quotedName: string, bytes: Uint8Array): unknown {
+  const text = textOf(quotedName, bytes);
+  try {
+    return json5().parse(text);
   } catch (error) {
     const { lineNumber, columnNumber } = error as { lineNumber?: number; columnNumber?: number };
     const where = lineNumber === undefined ? "" : ` at line ${lineNumber}, column ${columnNumber}`;
-    throw new ConfigError([`Cannot read ${quotedName}: ${reason}${where}`], 78);
+    throw new ConfigError([`Cannot read ${quotedName}: not valid JSON5${where}`], 78);
   }
 }

@@ -194,17 +194,29 @@ async function enterFolder(parent: string, name: string): Promise<void> {
 
 /** @throws AssetStorageError unless it is a directory of this user, or one that may be closed to others */
 async function makePrivate(path: string): Promise<void> {
+  const fault = await whyNotPrivate(path);
+  if (fault !== undefined) throw new AssetStorageError(fault);
+  if (((await lstat(path)).mode & 0o077) !== 0) await chmod(path, 0o700);
+}
+
+/** Why a directory cannot hold assets, `undefined` when it can or is not there. Nothing is made or changed. */
+export async function whyNotStorage(path: string): Promise<string | undefined> {
+  try {
+    return await whyNotPrivate(await realpath(path));
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function whyNotPrivate(path: string): Promise<string | undefined> {
   const stat = await lstat(path);
-  if (!stat.isDirectory()) throw new AssetStorageError("something else is in place of a directory");
-  if (stat.uid !== (process.geteuid?.() ?? stat.uid)) {
-    throw new AssetStorageError("the directory belongs to another user");
-  }
-  if ((stat.mode & 0o077) === 0) return;
+  if (!stat.isDirectory()) return "something else is in place of a directory";
+  if (stat.uid !== (process.geteuid?.() ?? stat.uid)) return "the directory belongs to another user";
+  if ((stat.mode & 0o077) === 0) return undefined;
   // Others use it already; closing it would break them.
-  if ((await readdir(path)).some((name) => !isOurs(name))) {
-    throw new AssetStorageError("the directory is open to other users and not empty");
-  }
-  await chmod(path, 0o700);
+  const isShared = (await readdir(path)).some((name) => !isOurs(name));
+  return isShared ? "the directory is open to other users and not empty" : undefined;
 }
 
 const isOurs = (name: string): boolean =>

@@ -10,7 +10,8 @@ import { createAssets, type VenueAssets } from "./assets.js";
 import { type LogStreams, type OpenLog, openLog } from "./log.js";
 import type { VenueTickets } from "./tickets.js";
 
-const FAILURES: Readonly<Record<string, string>> = {
+/** What the errno of something that cannot be opened means. */
+export const OPEN_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
   ENOTDIR: "its folder does not exist",
   EISDIR: "it is a directory",
@@ -73,7 +74,7 @@ function asConfigError(error: unknown, key: string, path: string): unknown {
   const cannotOpen = (reason: string) => new ConfigError([`'${key}' cannot be opened: ${reason}: ${path}`], 78);
   if (error instanceof AssetStorageError) return cannotOpen(error.message);
   const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
-  return typeof code === "string" ? cannotOpen(FAILURES[code] ?? code) : error;
+  return typeof code === "string" ? cannotOpen(OPEN_FAILURES[code] ?? code) : error;
 }
 
 /** Tickets of a venue that listens. @param url where it can be reached; `undefined`: it does not listen yet */

@@ -1,23 +1,12 @@
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
 import { escapeText } from "../core/texts.js";
 import { makeFolder } from "../drive/store/make-folder.js";
+import { whyNotFile, whyNotFolder } from "../jail/can-make.js";
+import { placeOnce } from "../jail/place-once.js";
 import { errnoOf } from "../jail/sys.js";
 
 const LOCAL_TOKEN = "local-token";
@@ -86,11 +75,15 @@ export function openSecretFile(
   try {
     placeOnce(path, options.make());
   } catch (error) {
-    const { fault, missing, ...more } = faultOf(error);
-    return { ...more, fault: `it cannot be made: ${missing ? REASONS["ENOTDIR"] : fault}` };
+    return unmakeable(faultOf(error));
   }
   return readSecretFile(path, options);
 }
+
+const unmakeable = ({ fault, missing, ...more }: FileFault): FileFault => ({
+  ...more,
+  fault: `it cannot be made: ${missing ? REASONS["ENOTDIR"] : fault}`,
+});
 
 /** Whether others than the owner may read a file or write it. Always `false` where modes say nothing. */
 export const isOpenToOthers = (stat: Stats, to: "read" | "write"): boolean =>
@@ -154,9 +147,23 @@ export function openStateDir(path: string): string {
   // Something else may have the name, and that is what has to be known.
   const found = checkDirectory(directory);
   const fault = found?.missing ? (unmade ?? found) : found;
-  if (fault === undefined) return directory;
-  const advice = fault.advice === undefined ? "" : `. ${fault.advice}`;
-  throw new ConfigError([`'stateDir' cannot be used: ${fault.fault}: ${escapeText(path)}${advice}`], fault.exitStatus);
+  if (fault !== undefined) throw unusableDir(path, fault);
+  return directory;
+}
+
+/** The same without making anything. @returns whether it is there @throws ConfigError as that does */
+export function checkStateDir(path: string): boolean {
+  const directory = resolve(path);
+  const found = checkDirectory(directory);
+  const errno = found?.missing ? whyNotFolder(directory) : undefined;
+  const fault = found?.missing ? (errno === undefined ? undefined : unmade(faultOfErrno(errno))) : found;
+  if (fault !== undefined) throw unusableDir(path, fault);
+  return found === undefined;
+}
+
+function unusableDir(path: string, { fault, exitStatus, advice }: FileFault): ConfigError {
+  const end = advice === undefined ? "" : `. ${advice}`;
+  return new ConfigError([`'stateDir' cannot be used: ${fault}: ${escapeText(path)}${end}`], exitStatus);
 }
 
 /**
@@ -166,11 +173,22 @@ export function openStateDir(path: string): string {
  * @throws ConfigError 66 when the file cannot be read or made, 78 when it holds no token or is open to others
  */
 export function openLocalToken(directory: string): string {
-  const file = openSecretFile(join(directory, LOCAL_TOKEN), {
-    maxBytes: 64,
-    follow: false,
-    make: () => `${randomBytes(32).toString("base64url")}\n`,
-  });
+  const make = () => `${randomBytes(32).toString("base64url")}\n`;
+  return localTokenIn(openSecretFile(join(directory, LOCAL_TOKEN), { ...TOKEN_FILE, make }), directory);
+}
+
+/** The same without making anything; there may be none yet. @throws ConfigError as that does */
+export function checkLocalToken(directory: string): void {
+  const path = join(directory, LOCAL_TOKEN);
+  const file = readSecretFile(path, TOKEN_FILE);
+  const errno = "missing" in file ? whyNotFile(path) : undefined;
+  if (errno !== undefined) localTokenIn(unmakeable(faultOfErrno(errno)), directory);
+  if (!("missing" in file)) localTokenIn(file, directory);
+}
+
+const TOKEN_FILE = { maxBytes: 64, follow: false };
+
+function localTokenIn(file: SecretFile | FileFault, directory: string): string {
   const refuse = (fault: string, exitStatus: ConfigExitStatus) =>
     new ConfigError([`'stateDir' has a ${LOCAL_TOKEN} that cannot be used: ${fault}`], exitStatus);
   if ("fault" in file) {
@@ -196,41 +214,6 @@ function readUpTo(fd: number, maxBytes: number): string | undefined {
   return undefined;
 }
 
-/** Puts a file in place as a whole, unless one is there: a reader never finds half of it. */
-function placeOnce(path: string, content: string): void {
-  const draft = `${path}.${randomBytes(8).toString("hex")}`;
-  try {
-    writeFileSync(draft, content, { flag: "wx", mode: 0o600, flush: true });
-    linkSync(draft, path);
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST") throw error;
-  } finally {
-    removeDraft(draft);
-  }
-  flushDirectory(dirname(path));
-}
-
-function removeDraft(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-  }
-}
-
-/** Else a power failure could take the file away again, and with it who the venue is. Some systems cannot do it. */
-function flushDirectory(path: string): void {
-  let fd: number | undefined;
-  try {
-    fd = openSync(path, constants.O_RDONLY);
-    fsyncSync(fd);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
-}
-
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   ENOTDIR: "its folder does not exist",
@@ -242,6 +225,10 @@ const REASONS: Readonly<Record<string, string>> = {
 function faultOf(error: unknown): FileFault {
   const errno = errnoOf(error);
   if (errno === undefined) throw error;
+  return faultOfErrno(errno);
+}
+
+function faultOfErrno(errno: string): FileFault {
   if (errno === "ELOOP") return { fault: "it is a link", exitStatus: 78 };
   const fault = { fault: REASONS[errno] ?? errno, exitStatus: 66 } as const;
   if (errno === "EROFS") return { ...fault, advice: ELSEWHERE };
@@ -255,11 +242,14 @@ function makeDirectory(path: string): FileFault | undefined {
     makeFolder(path);
     return undefined;
   } catch (error) {
-    const { missing, ...fault } = faultOf(error);
-    // Its parent is there, or was made: it is the system that makes none here, as in /proc.
-    if (missing) return { ...fault, fault: "no folder can be made there (ENOENT)", advice: ELSEWHERE };
-    return fault.fault === REASONS["EACCES"] ? { ...fault, advice: ELSEWHERE } : fault;
+    return unmade(faultOf(error));
   }
+}
+
+function unmade({ missing, ...fault }: FileFault): FileFault {
+  // Its parent is there, or was made: it is the system that makes none here, as in /proc.
+  if (missing) return { ...fault, fault: "no folder can be made there (ENOENT)", advice: ELSEWHERE };
+  return fault.fault === REASONS["EACCES"] ? { ...fault, advice: ELSEWHERE } : fault;
 }
 
 function checkDirectory(path: string): FileFault | undefined {

@@ -3,7 +3,15 @@ import { ConfigError } from "../config/errors.js";
 import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/texts.js";
-import { defaultStateDir, NoStateDir, openSecretFile, openStateDir, readSecretFile } from "./state-dir.js";
+import {
+  checkLocalToken,
+  checkStateDir,
+  defaultStateDir,
+  NoStateDir,
+  openSecretFile,
+  openStateDir,
+  readSecretFile,
+} from "./state-dir.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type StateConfig = Pick<VenueConfig, "stateDir" | "stateBase">;
@@ -38,6 +46,17 @@ export function openState(config: StateConfig, env: Environment, need: string): 
   if (config.stateDir === false) throw new ConfigError([`'${need}' needs 'stateDir', which is false`], 78);
   if (stateBase !== undefined) stateFormat(openStateDir(stateBase));
   return stateFormat(openStateDir(stateDirOf(config, env)));
+}
+
+/** Whether {@link openState} would do, and the local token in it, without making anything. @throws ConfigError */
+export function checkState(config: VenueConfig, env: Environment): void {
+  const directory = stateDirOf(config, env);
+  let isThere = false;
+  for (const path of config.stateBase === undefined ? [directory] : [config.stateBase, directory]) {
+    isThere = checkStateDir(path);
+    checkFormat(path);
+  }
+  if (hasLocalToken(config) && isThere) checkLocalToken(directory);
 }
 
 /** @returns the directory */

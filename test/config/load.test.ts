@@ -62,10 +62,10 @@ describe("a config file", () => {
   test("takes the last of two equal keys, and __proto__ as a name", () => {
     expect(only(loadConfigFile(file(`{ port: 1, port: 2 }`))).port).toBe(2);
     expect(problemsOf(() => loadConfigFile(file(`{ __proto__: { port: 1 } }`)))).toEqual([
-      "Unknown config key '__proto__'",
+      "line 1: Unknown config key '__proto__'",
     ]);
     expect(problemsOf(() => loadConfigFile(file(`{ file: { roots: { __proto__: "a" } } }`)))).toEqual([
-      expect.stringMatching(/^'file\.roots\.__proto__' has an invalid name: expected /),
+      expect.stringMatching(/^line 1: 'file\.roots\.__proto__' has an invalid name: expected /),
     ]);
   });
 });
@@ -121,8 +121,8 @@ describe("an invalid file ends with status 78", () => {
     const error = configErrorOf(() => loadConfigFile(file(`{ port: "8080", nmae: "a" }`)));
     expect(error?.exitStatus).toBe(78);
     expect(error?.message.split("\n")).toEqual([
-      "Unknown config key 'nmae' - did you mean 'name'?",
-      "'port' must be an integer from 0 to 65535, not a string",
+      "line 1: Unknown config key 'nmae' - did you mean 'name'?",
+      "line 1: 'port' must be an integer from 0 to 65535, not a string",
     ]);
   });
 });

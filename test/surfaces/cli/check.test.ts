@@ -254,6 +254,21 @@ describe("check", () => {
     expect(stderr.match(/Root 'docs' does not exist/g)).toHaveLength(1);
   });
 
+  test("tells all mistakes of a file at once, with their lines", async () => {
+    const { status, stderr } = await check(`{
+  port: "80",
+  nme: "x",
+  auth: {
+    public: { caps: [{ with: "docs", can: "read" }] } },
+  file: {
+    roots: { "bad name": "." } },
+}`);
+    expect(status).toBe(78);
+    const told = stderr.trimEnd().split("\n");
+    expect(told.map((line) => line.replace(/(?<=^line \d+: ).*/, ""))).toEqual([2, 3, 5, 7].map((n) => `line ${n}: `));
+    expect(told[1]).toBe("line 3: Unknown config key 'nme' - did you mean 'name'?");
+  });
+
   test("a file that is not there ends with 66", async () => {
     expect((await check(undefined, { args: ["--config", "none.json5"] })).status).toBe(66);
   });
