@@ -35,7 +35,7 @@ function open(level: LogLevel = "info", path?: string): OpenLog {
 
 /** A program that does something with the log, in a process of its own. @returns its path */
 function logProgram(run: string): string {
-  for (const path of ["venue/log", "core/clock", "core/describe-error"]) {
+  for (const path of ["venue/log", "core/clock", "core/describe-error", "core/package-files"]) {
     const { code } = transformFileSync(fileURLToPath(new URL(`../../src/${path}.ts`, import.meta.url)), {
       jsc: { target: "es2023", parser: { syntax: "typescript" } },
       module: { type: "es6" },
