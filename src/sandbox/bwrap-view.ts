@@ -33,6 +33,10 @@ export const EMPTY_FILE = 5;
 export const INFO = 6;
 /** The system call filter. */
 export const FILTER = 10;
+/** Files that are made for the run, and the first of their descriptors. */
+const FIRST_FILE = 11;
+/** Who a command is inside, as user and as group: nobody. */
+const USER = "65534";
 export const FIRST_DIRECTORY = 20;
 
 type Arg = string | Uint8Array;
@@ -42,6 +46,8 @@ export interface View {
   /** Absent: one is enough. */
   readonly outer?: Uint8Array;
   readonly inner: Uint8Array;
+  /** What is written to descriptors beside the arguments. */
+  readonly files: ReadonlyMap<number, Uint8Array>;
   /** Handles of directories, in the order of their descriptors. */
   readonly directories: readonly number[];
 }
@@ -62,6 +68,8 @@ export function createView(job: ViewJob, config: ShellConfig): View {
   // What lies in another one comes after it.
   const mounts = [...job.mounts].sort((a, b) => a.at.length - b.at.length);
   const directories = mounts.flatMap(({ host }) => (host?.descriptor === undefined ? [] : [host.descriptor]));
+  const files = filesOf(job);
+  const descriptors = new Map([...files.keys()].map((path, index) => [path, FIRST_FILE + index]));
   const isStaged = needsOuter(mounts);
   let next = 0;
   const sourceOf = (): Source => {
@@ -70,8 +78,13 @@ export function createView(job: ViewJob, config: ShellConfig): View {
       ? { option: "", from: `${STAGED}/${index}` }
       : { option: "-fd", from: String(FIRST_DIRECTORY + index) };
   };
-  const inner = encode([...guard(config), ...mounts.flatMap((mount) => [...show(mount, sourceOf)]), ...finish(job)]);
-  return { directories, inner, ...(isStaged ? { outer: encode(stage(directories.length, config)) } : {}) };
+  const inner = encode([
+    ...guard(config, descriptors),
+    ...mounts.flatMap((mount) => [...show(mount, sourceOf)]),
+    ...finish(job),
+  ]);
+  const fed = new Map([...files].map(([path, bytes]) => [descriptors.get(path) ?? 0, bytes]));
+  return { directories, inner, files: fed, ...(isStaged ? { outer: encode(stage(directories.length, config)) } : {}) };
 }
 
 /** What a mounted directory is taken from: a path, or a descriptor. */
@@ -88,6 +101,17 @@ const needsOuter = (mounts: readonly SandboxMount[]): boolean =>
       mounts.slice(0, index).some((above) => at.startsWith(`${above.at}/`)),
   );
 
+/** Files of `/etc` that are not those of the host, by their paths. */
+function filesOf({ env: { HOME: home = "/" } }: ViewJob): ReadonlyMap<string, Uint8Array> {
+  // What would be another field or line of the file is no home.
+  const directory = /[:\n]/.test(home) ? "/" : home;
+  const texts = {
+    "/etc/passwd": `root:x:0:0:root:/:/usr/sbin/nologin\nnobody:x:${USER}:${USER}:nobody:${directory}:/bin/sh\n`,
+    "/etc/group": `root:x:0:\nnogroup:x:${USER}:\n`,
+  };
+  return new Map(Object.entries(texts).map(([path, text]) => [path, Buffer.from(text)]));
+}
+
 function* stage(count: number, config: ShellConfig): Generator<Arg> {
   yield* ["--unshare-user", "--die-with-parent"];
   yield* system(config);
@@ -99,11 +123,12 @@ function* stage(count: number, config: ShellConfig): Generator<Arg> {
   }
 }
 
-function* guard(config: ShellConfig): Generator<Arg> {
+function* guard(config: ShellConfig, files: ReadonlyMap<string, number>): Generator<Arg> {
   const size = ["--size", String(config.scratchBytes)];
   yield* ["--unshare-all", "--unshare-user", "--disable-userns", "--seccomp", String(FILTER)];
   if (config.network) yield "--share-net";
-  yield* ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--new-session"];
+  yield* ["--uid", USER, "--gid", USER, "--cap-drop", "ALL", "--die-with-parent", "--new-session"];
+  for (const [path, file] of files) yield* ["--perms", "0444", "--file", String(file), path];
   yield* system(config);
   yield* ["--proc", "/proc", "--dev", "/dev", ...size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
   // These name keys of the host.

@@ -139,6 +139,7 @@ export class BwrapSandbox implements Sandbox {
         ...(view.outer === undefined ? [] : ([[ARGS.outer, view.outer]] as const)),
         [ARGS.inner, view.inner],
         [FILTER, this.#filter],
+        ...view.files,
       ]),
       readyAt: READY.descriptor,
       leaderAt: INFO,
@@ -157,6 +158,7 @@ export class BwrapSandbox implements Sandbox {
       [FILTER, "pipe"],
       [READY.descriptor, "pipe"],
     ]);
+    for (const descriptor of view.files.keys()) used.set(descriptor, "pipe");
     if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);
     for (const [index, directory] of view.directories.entries()) used.set(FIRST_DIRECTORY + index, directory);
     for (const leak of this.#leaks) if (!used.has(leak)) used.set(leak, nothing);

@@ -1,9 +1,9 @@
-import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
 import { needs } from "../needs.js";
-import { bwrapHere, isRoot, OWNER, useShell } from "./ground.js";
+import { bwrapHere, ENV, isRoot, OWNER, useShell } from "./ground.js";
 
 const { possible, reason } = await bwrapHere();
 const test = needs(possible, reason);
@@ -58,17 +58,23 @@ describe("a command in bubblewrap", () => {
 
   test("sees nothing of the host but its system", async () => {
     writeFileSync(join(ground.outside, "file"), "secret");
-    const { stdout } = await ground.sh(
-      "cd /; ls -A; echo; ls -A etc home root var srv 2>/dev/null; cat etc/passwd etc/shadow",
-    );
+    const { stdout } = await ground.sh("cd /; ls -A; echo; ls -A etc home root var srv 2>/dev/null; cat etc/shadow");
     const [top = "", rest = ""] = stdout.split("\n\n");
     for (const name of top.split("\n")) {
       expect(["bin", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "tmp", "usr", "workspace"]).toContain(name);
     }
     for (const name of rest.trim().split("\n").slice(1)) {
-      expect(["alternatives", "ca-certificates", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl", "pki"]).toContain(
-        name,
-      );
+      expect([
+        "group",
+        "passwd",
+        "alternatives",
+        "ca-certificates",
+        "ld.so.cache",
+        "ld.so.conf",
+        "ld.so.conf.d",
+        "ssl",
+        "pki",
+      ]).toContain(name);
     }
     expect(await ground.sh(`cat ${ground.outside}/file`)).toMatchObject({ stdout: "", exitCode: 1 });
   });
@@ -100,6 +106,22 @@ describe("a command in bubblewrap", () => {
       `${writes}; for d in /workspace /tmp /dev/shm; do : > $d/x && echo $d; done; head -c 2000000 /dev/zero > /tmp/large || echo full`,
     );
     expect(stdout).toBe("/workspace\n/tmp\n/dev/shm\nfull\n");
+  });
+
+  test("knows who it is, and where its home is", async () => {
+    const python =
+      "import getpass, os, pwd, grp; print(getpass.getuser(), pwd.getpwuid(os.getuid()).pw_dir, grp.getgrgid(os.getgid()).gr_name)";
+    const { stdout, exitCode } = await ground.sh(
+      `whoami; id -gn; getent passwd 65534; [ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c '${python}'; echo >> /etc/passwd`,
+    );
+    const lines = stdout.trim().split("\n");
+    expect(lines.slice(0, 3)).toEqual(["nobody", "nogroup", "nobody:x:65534:65534:nobody:/workspace:/bin/sh"]);
+    expect(lines.slice(3)).toEqual(existsSync("/usr/bin/python3") ? ["nobody /workspace nogroup"] : []);
+    expect(exitCode).not.toBe(0);
+    const odd = await ground.sh("getent passwd 65534; wc -l < /etc/passwd", {
+      env: { ...ENV, HOME: "/a:b\nroot::0:0" },
+    });
+    expect(odd.stdout).toBe("nobody:x:65534:65534:nobody:/:/bin/sh\n2\n");
   });
 
   test("has no rights, and cannot get any", async () => {
