@@ -123,7 +123,6 @@ export class DirectoryThread {
   #start(): void {
     const worker = new Worker(CODE, { stdin: false, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
     this.#worker = worker;
-    worker.unref();
     worker.once("online", () => {
       if (this.#worker === worker) this.#isOnline = true;
       this.#rest();
@@ -134,6 +133,8 @@ export class DirectoryThread {
     });
     const end = () => this.#forget(worker);
     worker.once("error", end).once("exit", end);
+    // After the listeners, which hold the process again. A call that waits for an answer holds it by the timer of its deadline.
+    worker.unref();
   }
 
   #forget(worker: Worker): void {
