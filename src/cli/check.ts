@@ -9,6 +9,7 @@ import type { VenueConfig } from "../config/types.js";
 import { type Log, silentLog } from "../core/log.js";
 import type { RootFacts } from "../core/operation.js";
 import { type OpenRoots, openRoots, RootsError } from "../roots/open.js";
+import { networkRefusal } from "../sandbox/user-network.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "../surfaces/cli/describe-venue.js";
 import { canonicalDid, type Identity, openIdentity } from "../venue/identity.js";
@@ -59,6 +60,10 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
   const log: Log = { ...silentLog, warn: (_fields, text) => warnings.push(text) };
   const attempt = <T>(step: () => T): T | undefined => attempting(step, problems);
   attempt(() => checkSecretsOutside(config, env));
+  for (const [name, { shell }] of Object.entries(config.profiles)) {
+    const refusal = shell && networkRefusal(shell);
+    if (refusal !== undefined) problems.push(`profiles.${name}: ${refusal}`);
+  }
   const identity = attempt(() => existingIdentity(config, log));
   problems.push(...(await startProblems(config, { env, hasKey: identity !== undefined || !isKeyMade(config) })));
   const tokens = attempt(() => tokensOf(config, namesOf(config, identity), env));

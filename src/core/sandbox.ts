@@ -41,8 +41,19 @@ export const DEFAULT_SHELL: ShellConfig = {
   unsafe: false,
 };
 
-/** `PATH` of every run. */
+/** Programs of the system, as in `PATH` of every run. */
 export const SHELL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/**
+ * Environment of a shell: what `pip install` and others put below `~/.local` is found, and `pip` may put it there.
+ *
+ * @param home absolute path inside
+ */
+export function shellEnvironment(home: string): Readonly<Record<string, string>> {
+  // A path with a colon would be two.
+  const own = home.includes(":") ? "" : `${home === "/" ? "" : home}/.local/bin:`;
+  return { PATH: `${own}${SHELL_PATH}`, HOME: home, LANG: "C.UTF-8", PIP_BREAK_SYSTEM_PACKAGES: "1" };
+}
 
 export interface SandboxProbe {
   readonly available: boolean;

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync } from "node:fs";
 import type { SandboxMount, ShellConfig } from "../core/sandbox.js";
+import { resolverFile } from "./resolver.js";
 
 /** Where a program of the host is; never looked for by `PATH`, which others may set. */
 export const BWRAP = "/usr/bin/bwrap";
@@ -17,7 +18,10 @@ const ETC = [
     "/etc/pki/ca-trust/extracted",
   ],
 ];
-const ETC_OF_NETWORK = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols"];
+const ETC_OF_NETWORK = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols"];
+/** Who a command is inside, as user and as group: nobody. */
+const USER = "65534";
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 /** Where the outer of two sandboxes has the mounted directories, and what masks are made of. */
 const STAGED = "/.roots";
 /** An empty directory of its own for each takes as long as a second bubblewrap where there are more. */
@@ -31,12 +35,12 @@ export const ARGS = { outer: 3, inner: 4 } as const;
 export const EMPTY_FILE = 5;
 /** On this it tells of the first process of the namespace. */
 export const INFO = 6;
+/** A run with a network says its process id on one of these, and begins when it reads a line from the other. */
+export const NETWORK = { waiting: 7, go: 8 } as const;
 /** The system call filter. */
 export const FILTER = 10;
 /** Files that are made for the run, and the first of their descriptors. */
 const FIRST_FILE = 11;
-/** Who a command is inside, as user and as group: nobody. */
-const USER = "65534";
 export const FIRST_DIRECTORY = 20;
 
 type Arg = string | Uint8Array;
@@ -68,9 +72,10 @@ export function createView(job: ViewJob, config: ShellConfig): View {
   // What lies in another one comes after it.
   const mounts = [...job.mounts].sort((a, b) => a.at.length - b.at.length);
   const directories = mounts.flatMap(({ host }) => (host?.descriptor === undefined ? [] : [host.descriptor]));
-  const files = filesOf(job);
+  const files = filesOf(job, config);
   const descriptors = new Map([...files.keys()].map((path, index) => [path, FIRST_FILE + index]));
-  const isStaged = needsOuter(mounts);
+  // A network is connected to namespaces that are there before those of the command.
+  const isStaged = config.network || needsOuter(mounts);
   let next = 0;
   const sourceOf = (): Source => {
     const index = next++;
@@ -78,11 +83,8 @@ export function createView(job: ViewJob, config: ShellConfig): View {
       ? { option: "", from: `${STAGED}/${index}` }
       : { option: "-fd", from: String(FIRST_DIRECTORY + index) };
   };
-  const inner = encode([
-    ...guard(config, descriptors),
-    ...mounts.flatMap((mount) => [...show(mount, sourceOf)]),
-    ...finish(job),
-  ]);
+  const shown = mounts.flatMap((mount) => [...show(mount, sourceOf)]);
+  const inner = encode([...guard(config, descriptors), ...shown, ...finish(job)]);
   const fed = new Map([...files].map(([path, bytes]) => [descriptors.get(path) ?? 0, bytes]));
   return { directories, inner, files: fed, ...(isStaged ? { outer: encode(stage(directories.length, config)) } : {}) };
 }
@@ -102,21 +104,26 @@ const needsOuter = (mounts: readonly SandboxMount[]): boolean =>
   );
 
 /** Files of `/etc` that are not those of the host, by their paths. */
-function filesOf({ env: { HOME: home = "/" } }: ViewJob): ReadonlyMap<string, Uint8Array> {
+function filesOf({ env: { HOME: home = "/" } }: ViewJob, { network }: ShellConfig): ReadonlyMap<string, Uint8Array> {
   // What would be another field or line of the file is no home.
   const directory = /[:\n]/.test(home) ? "/" : home;
   const texts = {
     "/etc/passwd": `root:x:0:0:root:/:/usr/sbin/nologin\nnobody:x:${USER}:${USER}:nobody:${directory}:/bin/sh\n`,
     "/etc/group": `root:x:0:\nnogroup:x:${USER}:\n`,
+    ...(network ? { "/etc/resolv.conf": resolverFile() } : {}),
   };
   return new Map(Object.entries(texts).map(([path, text]) => [path, Buffer.from(text)]));
 }
 
 function* stage(count: number, config: ShellConfig): Generator<Arg> {
   yield* ["--unshare-user", "--die-with-parent"];
-  yield* system(config);
-  // Without it bubblewrap cannot begin.
-  yield* ["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"];
+  // Whoever connects the network joins this very user namespace, and is root there (a `--dev` would put another one in it);
+  // to map that root to somebody else, the inner bubblewrap has to hold CAP_SETFCAP. The command has neither.
+  if (config.network) yield* ["--unshare-net", "--uid", "0", "--gid", "0", "--cap-add", "CAP_SETFCAP"];
+  yield* system({ ...config, extraMounts: config.extraMounts.map(({ path }) => ({ path })) });
+  // Without these bubblewrap cannot begin.
+  yield* ["--proc", "/proc", "--dir", "/tmp"];
+  for (const name of DEVICES) yield* ["--dev-bind", `/dev/${name}`, `/dev/${name}`];
   yield* ["--dir", `${NOTHING}/directory`, "--perms", "0444", "--file", String(EMPTY_FILE), `${NOTHING}/file`];
   for (let index = 0; index < count; index++) {
     yield* ["--bind-fd", String(FIRST_DIRECTORY + index), `${STAGED}/${index}`];

@@ -8,6 +8,7 @@ import {
   FILTER,
   FIRST_DIRECTORY,
   INFO,
+  NETWORK,
   PRLIMIT,
   READY,
   type View,
@@ -15,6 +16,7 @@ import {
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
 import { type Identity, identityFor } from "./identity.js";
 import { syscallFilter } from "./seccomp.js";
+import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from "./user-network.js";
 
 const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 const PROBE_MS = 5_000;
@@ -22,6 +24,9 @@ const NO_DIRECTORY = /^bwrap: Can't chdir to /;
 const CLOSE_ON_EXEC = 0o2000000;
 /** Says that the command runs, closes what it said it by, and becomes the command. What bubblewrap adds to the environment goes too. */
 const ANNOUNCE = `unset PWD OLDPWD SHLVL; printf ${READY.text} >&${READY.descriptor}; exec ${READY.descriptor}>&-; exec "$@"`;
+
+/** Waits in the namespaces of the outer one until their network is connected. */
+const GATE = `echo $$ >&${NETWORK.waiting} && read -r _ <&${NETWORK.go} && exec "$@" ${NETWORK.waiting}>&- ${NETWORK.go}<&-`;
 
 /** Bubblewrap: user, mount, pid and network namespaces, for one command each. */
 export class BwrapSandbox implements Sandbox {
@@ -35,6 +40,8 @@ export class BwrapSandbox implements Sandbox {
   #probe: Promise<SandboxProbe> | undefined;
   #program = "";
   #filter: Uint8Array = new Uint8Array();
+  /** What connects the network of runs; none where they have none. */
+  #network: NetworkTool | undefined;
   /** Descriptors that this process was given, and would give on. */
   #leaks: readonly number[] = [];
 
@@ -72,8 +79,14 @@ export class BwrapSandbox implements Sandbox {
     const missing = this.#program === "" ? "bubblewrap" : existsSync(PRLIMIT) ? undefined : "util-linux (prlimit)";
     if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
     this.#leaks = inheritable();
-    const reason = await this.#try();
-    return { ...found, available: reason === undefined, ...(reason === undefined ? {} : { reason }) };
+    const tools = network ? networkTools() : [undefined];
+    const reasons: string[] = [];
+    for (this.#network of tools) {
+      const reason = await this.#try();
+      if (reason === undefined) return { ...found, available: true };
+      reasons.push(reason);
+    }
+    return { ...found, available: false, reason: reasons.join("; ") || NO_NETWORK_TOOL };
   }
 
   /** Runs nothing, with all that a run is made of. @returns why that is not possible */
@@ -119,15 +132,17 @@ export class BwrapSandbox implements Sandbox {
     { view, identity, nothing }: { view: View; identity: Identity | undefined; nothing: number },
   ): ChildPlan {
     const { nproc, fsize, data, nofile, core } = this.#config.limits;
+    const tool = this.#network;
     const layers = view.outer === undefined ? [ARGS.inner] : [ARGS.outer, ARGS.inner];
-    const layer = (descriptor: number, more: readonly string[]) => [
-      ...[this.#program, ...more, "--args", String(descriptor), "--"],
+    const layer = (descriptor: number, at: number) => [
+      ...(at > 0 && tool !== undefined ? ["/bin/sh", "-c", GATE, "sh"] : []),
+      ...[this.#program, ...(at === 0 ? ["--info-fd", String(INFO)] : []), "--args", String(descriptor), "--"],
     ];
     return {
       file: PRLIMIT,
       args: [
         ...[`--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
-        ...layers.flatMap((descriptor, at) => layer(descriptor, at === 0 ? ["--info-fd", String(INFO)] : [])),
+        ...layers.flatMap(layer),
         // Set in the user namespace of the run, it counts (Linux 5.14) the processes of the run, not all those of the user.
         ...[PRLIMIT, `--nproc=${nproc}`, "/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
       ],
@@ -142,11 +157,16 @@ export class BwrapSandbox implements Sandbox {
         ...view.files,
       ]),
       readyAt: READY.descriptor,
+      ...(tool === undefined ? {} : { network: { ...NETWORK, connect: this.#connector(tool, identity) } }),
       leaderAt: INFO,
       refusal: (said) =>
         NO_DIRECTORY.test(said) ? invalidInput("'cwd' is no directory", "/cwd", "a directory") : undefined,
       signalCodes: true,
     };
+  }
+
+  #connector(tool: NetworkTool, identity: Identity | undefined) {
+    return (pid: number) => connectNetwork({ tool, pid, identity, leaks: this.#leaks });
   }
 
   #descriptors(view: View, nothing: number): ("ignore" | "pipe" | number)[] {
@@ -159,6 +179,7 @@ export class BwrapSandbox implements Sandbox {
       [READY.descriptor, "pipe"],
     ]);
     for (const descriptor of view.files.keys()) used.set(descriptor, "pipe");
+    if (this.#network !== undefined) used.set(NETWORK.waiting, "pipe").set(NETWORK.go, "pipe");
     if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);
     for (const [index, directory] of view.directories.entries()) used.set(FIRST_DIRECTORY + index, directory);
     for (const leak of this.#leaks) if (!used.has(leak)) used.set(leak, nothing);

@@ -9,6 +9,7 @@ import { aborted, notSupportedHere } from "../core/texts.js";
 import { isOver } from "../jail/process-identity.js";
 import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
+import type { NetworkHelper } from "./user-network.js";
 
 /** How long setting up a sandbox may take, on a machine that is busy. */
 const START_MS = 10_000;
@@ -30,6 +31,13 @@ export interface ChildPlan {
   readonly readyAt?: number;
   /** Pipe on which it names, as `"child-pid"`, the process with whose end all others have ended. */
   readonly leaderAt?: number;
+  /** It waits for its network: names a process of it on one pipe, and begins when it reads a line from the other. */
+  readonly network?: {
+    readonly waiting: number;
+    readonly go: number;
+    /** @throws Error that says why there is none */
+    connect(pid: number): Promise<NetworkHelper>;
+  };
   /** What the caller is to blame for, by what was said on standard error. */
   readonly refusal?: (said: string) => FileAdapterError | undefined;
   /** Nothing but this ends what it leaves behind. */
@@ -88,10 +96,15 @@ class Child implements SandboxProcess {
       this.#child.stdio[plan.leaderAt]?.on("data", told).on("error", () => {});
     }
     const code = this.#code(plan.endsGroup === true);
+    const network = this.#connect(plan.network, code);
     this.started = this.#start(plan, code, host);
     // Whoever is not interested in it is told by `exited`.
     this.started.catch(() => {});
-    this.exited = this.#exit(plan, run, { code, clock: host.clock });
+    const gone = code.then(async (end) => {
+      await (await network)?.end();
+      return end;
+    });
+    this.exited = this.#exit(plan, run, { code: gone, clock: host.clock });
   }
 
   output() {
@@ -141,6 +154,25 @@ class Child implements SandboxProcess {
     const [, pid] = /"child-pid": *(\d+)/.exec(this.#leader) ?? [];
     const end = performance.now() + LEFT_MS;
     while (pid !== undefined && !isOver(Number(pid)) && performance.now() < end) await sleep(1);
+  }
+
+  /** Gives it the network that it waits for. @returns what has to be ended with it */
+  async #connect(network: ChildPlan["network"], ended: Promise<unknown>): Promise<NetworkHelper | undefined> {
+    if (network === undefined) return undefined;
+    const told = new Promise<string>((resolve) => {
+      this.#child.stdio[network.waiting]?.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1")));
+    });
+    const pid = await Promise.race([told, ended.then(() => undefined)]);
+    if (pid === undefined) return undefined;
+    try {
+      const helper = await network.connect(Number(pid));
+      feed(this.#child.stdio[network.go], Buffer.from("\n"));
+      return helper;
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : "it has no network";
+      this.#kill();
+      return undefined;
+    }
   }
 
   async #start(plan: ChildPlan, ended: Promise<unknown>, host: ChildHost): Promise<void> {

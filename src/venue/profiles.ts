@@ -1,4 +1,5 @@
 import type { HostedFileAdapter } from "../adapter.js";
+import { ConfigError } from "../config/errors.js";
 import type { ProfileConfig } from "../config/types.js";
 import type { Adapter } from "../core/adapter.js";
 import type { Log } from "../core/log.js";
@@ -37,6 +38,9 @@ export async function openProfiles(parts: ProfileParts): Promise<readonly Adapte
 }
 
 async function shellOf(name: string, config: ShellConfig, { log }: ProfileParts): Promise<ProfileShell> {
+  const { networkRefusal } = await import("../sandbox/user-network.js");
+  const refusal = networkRefusal(config);
+  if (refusal !== undefined) throw new ConfigError([`profiles.${name}: ${refusal}`], 78);
   const { createSandbox } = await import("../sandbox/create.js");
   const { openShell } = await import("../profiles/shell.js");
   const shell = openShell(() => createSandbox(config, { onWarning: (text) => log.warn({ profile: name }, text) }));

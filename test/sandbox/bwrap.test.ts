@@ -65,10 +65,10 @@ describe("a command in bubblewrap", () => {
     }
     for (const name of rest.trim().split("\n").slice(1)) {
       expect([
-        "group",
-        "passwd",
         "alternatives",
         "ca-certificates",
+        "group",
+        "passwd",
         "ld.so.cache",
         "ld.so.conf",
         "ld.so.conf.d",
@@ -147,8 +147,7 @@ describe("a command in bubblewrap", () => {
       const call = `bash -c 'exec 5<>/dev/tcp/127.0.0.1/${port} && cat <&5'`;
       const { stdout } = await ground.sh(`cut -d: -f1 /proc/net/dev | tail -n +3; ${call}`);
       expect(stdout.trim()).toBe("lo");
-      const open = await ground.sh(call, { sandbox: await networked() });
-      expect(open.stdout).toBe("reached");
+      expect((await ground.sh(call)).stdout).toBe("");
     } finally {
       server.close();
     }
@@ -197,9 +196,3 @@ describe("a command in bubblewrap", () => {
     expect((await ground.sh(`: ${"x".repeat(100_000)}; echo ok`)).stdout).toBe("ok\n");
   });
 });
-
-async function networked() {
-  const { createSandbox } = await import("../../src/sandbox/create.js");
-  const { DEFAULT_SHELL } = await import("../../src/core/sandbox.js");
-  return createSandbox({ ...DEFAULT_SHELL, driver: "bwrap", network: true });
-}

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/adapter.js";
-import { SHELL_PATH } from "../../core/sandbox.js";
+import { shellEnvironment } from "../../core/sandbox.js";
 import type { BoundRoot } from "../bound-root.js";
 import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
 import type { ProfileShell, ProfileTool } from "../profile.js";
@@ -30,7 +30,7 @@ async function run(args: JsonObject, { paths, shell, root }: BashParts & { reado
   const command = String(args["command"]);
   const place = paths.prefix || WORKSPACE;
   const directory = paths.parse(String(args["working_dir"] ?? ""));
-  const env = { PATH: SHELL_PATH, HOME: place, LANG: "C.UTF-8" };
+  const env = shellEnvironment(place);
   const script = directory === "/" ? command : `cd -- ${quoted(`${place}${directory}`)} || exit 1\n${command}`;
   const process = await root.exec(
     {

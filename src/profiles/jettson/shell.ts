@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/adapter.js";
-import { type SandboxExit, type SandboxOutput, SHELL_PATH } from "../../core/sandbox.js";
+import { type SandboxExit, type SandboxOutput, shellEnvironment } from "../../core/sandbox.js";
 import type { BoundRoot } from "../bound-root.js";
 import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "../profile.js";
@@ -13,7 +13,7 @@ const BLOCKED = "command matches a blocked pattern (destructive or escape attemp
 const USUAL_SECONDS = 30;
 const MOST_SECONDS = 60;
 const CUT = "\n... [output truncated: combined output exceeded 10 MB] ...";
-const ENV = { PATH: SHELL_PATH, HOME: WORKSPACE, LANG: "C.UTF-8" };
+const ENV = shellEnvironment(WORKSPACE);
 
 /** The shell tool of a binding that has one. */
 export function shellTool(shell: ProfileShell): ProfileTool {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type SandboxExit, type SandboxProcess, SHELL_PATH } from "../../core/sandbox.js";
+import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../core/sandbox.js";
 import { aborted, notADirectory, notFound } from "../../core/texts.js";
 import { requireApproval, unlessAborted } from "./approval.js";
 import { UnknownTerminal } from "./errors.js";
@@ -144,7 +144,7 @@ export class Terminals {
         })),
         argv: [command, ...args],
         cwd: at,
-        env: { PATH: SHELL_PATH, HOME: at, LANG: "C.UTF-8", ...env },
+        env: { ...shellEnvironment(at), ...env },
         timeoutMs,
         outputBytes: Math.min(outputByteLimit, MAX_OUTPUT_BYTES),
         keep: "tail",

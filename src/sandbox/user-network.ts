@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ShellConfig } from "../core/sandbox.js";
+import type { Identity } from "./identity.js";
+
+// Network of a run with `network: true`: a namespace of its own, connected by a program that relays its traffic through
+// ordinary sockets of the host. It maps nothing to the host's loopback, and abstract sockets belong to a namespace anyhow.
+
+export interface NetworkTool {
+  readonly name: "pasta" | "slirp4netns";
+  readonly path: string;
+}
+
+/** What connects a namespace for as long as the run lasts. */
+export interface NetworkHelper {
+  /** Resolves when it is gone. More than once is harmless. */
+  end(): Promise<void>;
+}
+
+const TOOLS: readonly NetworkTool[] = [
+  { name: "pasta", path: "/usr/bin/pasta" },
+  { name: "slirp4netns", path: "/usr/bin/slirp4netns" },
+];
+const INTERFACE = "net0";
+/** Reserved for benchmarks (RFC 2544): no real network has it, so it hides none. */
+const SUBNET = "198.18.0.0/24";
+const LOOK_MS = 5;
+const COMPLAINT_BYTES = 1000;
+/** Ends what it becomes when its input ends, as it does when whoever started it is gone. */
+const LEASH = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec "$@" </dev/null 3<&-';
+
+export const NO_NETWORK_TOOL =
+  "'shell.network' needs pasta (package passt) or slirp4netns, and neither is installed: install one, or set it to false";
+
+/** Those that are installed, the best first. */
+export function networkTools(tools: readonly NetworkTool[] = TOOLS): readonly NetworkTool[] {
+  return tools.filter(({ path }) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Why commands cannot have the network that is asked for, on this machine. `undefined`: they can, or none is asked for. */
+export function networkRefusal(
+  { driver, network, unsafe }: ShellConfig,
+  tools: readonly NetworkTool[] = TOOLS,
+): string | undefined {
+  const isAsked = network && !unsafe && (driver === "auto" || driver === "bwrap") && process.platform === "linux";
+  return isAsked && networkTools(tools).length === 0 ? NO_NETWORK_TOOL : undefined;
+}
+
+/** @param pid of a process in the namespaces */
+export function networkArguments(name: NetworkTool["name"], pid: number): readonly string[] {
+  if (name === "pasta") {
+    return [
+      ...["--foreground", "--stderr", "--quiet", "--config-net", "--ns-ifname", INTERFACE],
+      // By default the gateway is the host, and ports of either loopback are those of the other.
+      ...["--no-map-gw", "-t", "none", "-u", "none", "-T", "none", "-U", "none"],
+      String(pid),
+    ];
+  }
+  return [
+    ...["--configure", "--mtu=65520", `--cidr=${SUBNET}`, "--enable-sandbox", "--enable-seccomp"],
+    // Its name server is whatever port of the host's, which may be on loopback.
+    ...["--disable-host-loopback", "--disable-dns"],
+    ...[`--userns-path=/proc/${pid}/ns/user`, String(pid), INTERFACE],
+  ];
+}
+
+export interface Connection {
+  readonly tool: NetworkTool;
+  /** Of a process that waits in the namespaces. */
+  readonly pid: number;
+  /** Absent: as this process. */
+  readonly identity: Identity | undefined;
+  /** Descriptors that this process was given, and would give on. */
+  readonly leaks: readonly number[];
+}
+
+/** Connects a network namespace. Resolves when it has its routes. @throws Error with what the program says */
+export async function connectNetwork({ tool, pid, identity, leaks }: Connection): Promise<NetworkHelper> {
+  const nothing = openSync("/dev/null", "r");
+  let helper: ChildProcess;
+  try {
+    const held = Math.max(2, ...leaks);
+    helper = spawn("/bin/sh", ["-c", LEASH, "sh", tool.path, ...networkArguments(tool.name, pid)], {
+      ...{ cwd: "/", env: {}, detached: true },
+      stdio: [
+        ...(["pipe", "ignore", "pipe"] as const),
+        ...Array.from({ length: held - 2 }, (_, at) => (leaks.includes(at + 3) ? nothing : ("ignore" as const))),
+      ],
+      ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
+    });
+  } finally {
+    closeSync(nothing);
+  }
+  const running = new Helper(helper);
+  try {
+    while (!isConnected(pid, tool)) {
+      if (running.isOver) throw new Error("it has ended");
+      await sleep(LOOK_MS);
+    }
+  } catch (error) {
+    await running.end();
+    const { said } = running;
+    throw new Error(`${tool.name}: ${said || (error instanceof Error ? error.message : "no network")}`);
+  }
+  return running;
+}
+
+class Helper implements NetworkHelper {
+  said = "";
+  isOver = false;
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  constructor(helper: ChildProcess) {
+    this.#process = helper;
+    const stderr: Readable | null = helper.stderr;
+    stderr?.on("data", (chunk: Buffer) => {
+      if (this.said.length < COMPLAINT_BYTES) this.said += chunk.toString("utf8");
+    });
+    const stdin: Writable | null = helper.stdin;
+    stdin?.on("error", () => {});
+    this.#ended = Promise.race([once(helper, "exit"), once(helper, "error")]).then(
+      () => this.#over(),
+      (error: Error) => {
+        this.said ||= error.message;
+        this.#over();
+      },
+    );
+  }
+
+  async end(): Promise<void> {
+    this.#kill();
+    await this.#ended;
+  }
+
+  /** The group is still there while its leash is, so that no other can have the number. */
+  #over(): void {
+    if (this.isOver) return;
+    this.#kill();
+    this.isOver = true;
+    for (const stream of this.#process.stdio) stream?.destroy();
+  }
+
+  #kill(): void {
+    const { pid } = this.#process;
+    if (this.isOver || pid === undefined) return;
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has just ended.
+    }
+  }
+}
+
+/** Whether a namespace has the default routes that its tool gives it. @throws Error when the process is gone */
+function isConnected(pid: number, { name }: NetworkTool): boolean {
+  const has = routesOf(String(pid));
+  if (name === "slirp4netns") return has.v4;
+  const host = routesOf("self");
+  return (has.v4 || has.v6) && (has.v4 || !host.v4) && (has.v6 || !host.v6);
+}
+
+/** Default routes in the network namespace of a process. */
+function routesOf(pid: string): { readonly v4: boolean; readonly v6: boolean } {
+  const v4 = /^\S+\t0{8}\t/m.test(readFileSync(`/proc/${pid}/net/route`, "utf8"));
+  return { v4, v6: /^0{32} 00 .* (?!lo$)\S+$/m.test(ipv6RoutesOf(pid)) };
+}
+
+/** There are none where the kernel has no IPv6. */
+function ipv6RoutesOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/net/ipv6_route`, "utf8");
+  } catch {
+    return "";
+  }
+}
