@@ -15,6 +15,7 @@ import {
 } from "./bwrap-view.js";
 import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
 import { type Identity, identityFor } from "./identity.js";
+import { MKFIFO, type OutputPipe, PipeStock } from "./pipes.js";
 import { syscallFilter } from "./seccomp.js";
 import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from "./user-network.js";
 
@@ -38,6 +39,7 @@ export class BwrapSandbox implements Sandbox {
   readonly #host: ChildHost;
   readonly #architecture: string;
   #probe: Promise<SandboxProbe> | undefined;
+  readonly #pipes = new PipeStock();
   #program = "";
   #filter: Uint8Array = new Uint8Array();
   /** What connects the network of runs; none where they have none. */
@@ -76,7 +78,9 @@ export class BwrapSandbox implements Sandbox {
     }
     this.#filter = filter;
     this.#program = PLACES.find((path) => existsSync(path)) ?? "";
-    const missing = this.#program === "" ? "bubblewrap" : existsSync(PRLIMIT) ? undefined : "util-linux (prlimit)";
+    const needed: Record<string, string> = { [PRLIMIT]: "util-linux (prlimit)", [MKFIFO]: "coreutils (mkfifo)" };
+    const missing =
+      this.#program === "" ? "bubblewrap" : needed[Object.keys(needed).find((path) => !existsSync(path)) ?? ""];
     if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
     this.#leaks = inheritable();
     const tools = network ? networkTools() : [undefined];
@@ -120,17 +124,31 @@ export class BwrapSandbox implements Sandbox {
   #start(job: SandboxJob, identity: Identity | undefined, host: ChildHost): SandboxProcess {
     const view = createView(job, this.#config);
     const nothing = openSync("/dev/null", "r");
+    const pipes: OutputPipe[] = [];
     try {
-      return startChild(this.#plan(job, { view, identity, nothing }), job, host);
+      const [stdout, stderr] = [this.#pipe(pipes, identity, host), this.#pipe(pipes, identity, host)];
+      return startChild(this.#plan(job, { view, identity, nothing, stdout, stderr }), job, host);
+    } catch (error) {
+      for (const { reader } of pipes) reader.destroy();
+      throw error;
     } finally {
-      closeSync(nothing);
+      for (const descriptor of [nothing, ...pipes.map(({ writer }) => writer)]) closeSync(descriptor);
     }
   }
 
-  #plan(
-    { argv }: SandboxJob,
-    { view, identity, nothing }: { view: View; identity: Identity | undefined; nothing: number },
-  ): ChildPlan {
+  /** @throws NOT_SUPPORTED */
+  #pipe(pipes: OutputPipe[], identity: Identity | undefined, host: ChildHost): OutputPipe {
+    try {
+      const pipe = this.#pipes.take(identity);
+      pipes.push(pipe);
+      return pipe;
+    } catch (error) {
+      throw unavailable(host, error instanceof Error ? error.message : "there is no pipe");
+    }
+  }
+
+  #plan({ argv }: SandboxJob, parts: Parts): ChildPlan {
+    const { view, identity, stdout, stderr } = parts;
     const { nproc, fsize, data, nofile, core } = this.#config.limits;
     const tool = this.#network;
     const layers = view.outer === undefined ? [ARGS.inner] : [ARGS.outer, ARGS.inner];
@@ -147,9 +165,10 @@ export class BwrapSandbox implements Sandbox {
         ...[PRLIMIT, `--nproc=${nproc}`, "/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
       ],
       options: {
-        ...{ cwd: "/", env: {}, stdio: this.#descriptors(view, nothing) },
+        ...{ cwd: "/", env: {}, stdio: this.#descriptors(parts) },
         ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
       },
+      output: { stdout: stdout.reader, stderr: stderr.reader },
       feeds: new Map([
         ...(view.outer === undefined ? [] : ([[ARGS.outer, view.outer]] as const)),
         [ARGS.inner, view.inner],
@@ -169,10 +188,10 @@ export class BwrapSandbox implements Sandbox {
     return (pid: number) => connectNetwork({ tool, pid, identity, leaks: this.#leaks });
   }
 
-  #descriptors(view: View, nothing: number): ("ignore" | "pipe" | number)[] {
+  #descriptors({ view, nothing, stdout, stderr }: Parts): ("ignore" | "pipe" | number)[] {
     const used = new Map<number, "pipe" | number>([
-      [1, "pipe"],
-      [2, "pipe"],
+      [1, stdout.writer],
+      [2, stderr.writer],
       [ARGS.inner, "pipe"],
       [INFO, "pipe"],
       [FILTER, "pipe"],
@@ -185,6 +204,16 @@ export class BwrapSandbox implements Sandbox {
     for (const leak of this.#leaks) if (!used.has(leak)) used.set(leak, nothing);
     return Array.from({ length: Math.max(...used.keys()) + 1 }, (_, index) => used.get(index) ?? "ignore");
   }
+}
+
+/** What one run is put together of. */
+interface Parts {
+  readonly view: View;
+  readonly identity: Identity | undefined;
+  /** Descriptor of what is empty. */
+  readonly nothing: number;
+  readonly stdout: OutputPipe;
+  readonly stderr: OutputPipe;
 }
 
 /** Descriptors above the first three that a child would get from this process: whoever started it may have left some open. */

@@ -25,6 +25,8 @@ export interface ChildPlan {
   readonly file: string;
   readonly args: readonly string[];
   readonly options: SpawnOptions;
+  /** Its standard output and error, where its `stdio` has descriptors for them. */
+  readonly output?: Readonly<Record<StreamName, Readable>>;
   /** What is written to the pipes of these numbers. */
   readonly feeds: ReadonlyMap<number, Uint8Array>;
   /** Pipe on which it says that the command runs. Absent: it runs as soon as there is a process. */
@@ -86,8 +88,8 @@ class Child implements SandboxProcess {
   constructor(plan: ChildPlan, run: RunOptions, host: ChildHost) {
     this.#output = createOutput(run.keep, run.outputBytes);
     this.#child = spawn(plan.file, [...plan.args], { ...plan.options, detached: true });
-    this.#listen("stdout", this.#child.stdout);
-    this.#listen("stderr", this.#child.stderr);
+    this.#listen("stdout", plan.output?.stdout ?? this.#child.stdout);
+    this.#listen("stderr", plan.output?.stderr ?? this.#child.stderr);
     for (const [number, bytes] of plan.feeds) feed(this.#child.stdio[number], bytes);
     if (plan.leaderAt !== undefined) {
       const told = (chunk: Buffer) => {
@@ -95,7 +97,7 @@ class Child implements SandboxProcess {
       };
       this.#child.stdio[plan.leaderAt]?.on("data", told).on("error", () => {});
     }
-    const code = this.#code(plan.endsGroup === true);
+    const code = this.#code(plan);
     const network = this.#connect(plan.network, code);
     this.started = this.#start(plan, code, host);
     // Whoever is not interested in it is told by `exited`.
@@ -129,23 +131,30 @@ class Child implements SandboxProcess {
   }
 
   /** Settles when everything that held its output is gone, or soon after the process itself. */
-  #code(endsGroup: boolean): Promise<{ code: number | null; signal: string | null }> {
+  #code({ endsGroup, output }: ChildPlan): Promise<{ code: number | null; signal: string | null }> {
+    const outputs = output === undefined ? [] : [output.stdout, output.stderr];
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
-      const end = (code: number | null, signal: string | null) => {
+      let open = outputs.length + 1;
+      const end = () => {
         clearTimeout(timer);
-        for (const stream of this.#child.stdio) stream?.destroy();
-        resolve({ code, signal });
+        for (const stream of [...this.#child.stdio, ...outputs]) stream?.destroy();
+        const { pid, exitCode, signalCode } = this.#child;
+        resolve({ code: pid === undefined ? null : exitCode, signal: signalCode });
+      };
+      const closed = () => {
+        if (--open === 0) end();
       };
       this.#child.once("error", (error) => {
         this.#failure = error.message;
-        if (this.#child.pid === undefined) end(null, null);
+        if (this.#child.pid === undefined) end();
       });
-      this.#child.once("exit", (code, signal) => {
-        if (endsGroup) killGroup(this.#child.pid);
-        timer = setTimeout(() => end(code, signal), DRAIN_MS);
+      this.#child.once("exit", () => {
+        if (endsGroup === true) killGroup(this.#child.pid);
+        timer = setTimeout(end, DRAIN_MS);
       });
-      this.#child.once("close", end);
+      this.#child.once("close", closed);
+      for (const stream of outputs) stream.once("close", closed);
     });
   }
 
