@@ -63,7 +63,7 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
       return unknownField(String(fault.params["additionalProperty"]), pointer, schema);
     case "type": {
       const type = String(fault.params["type"]);
-      if (typeof fault.data === "bigint" && /^(?:integer|number)$/.test(type)) return tooLargeNumber(field, fault);
+      if (isUnsafe(fault.data) && /^(?:integer|number)$/.test(type)) return tooLargeNumber(field, fault);
       return invalidInput(`'${field}' must be a ${NOUNS[type] ?? type}`, pointer, type);
     }
     case "enum":
@@ -90,7 +90,10 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
   }
 }
 
-/** Where JSON had an integer that no double holds, it is a `bigint`. */
+/** JSON integers that no double holds arrive as `bigint`; a smaller one comes from code and has the wrong type. */
+const isUnsafe = (value: unknown): boolean =>
+  typeof value === "bigint" && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER);
+
 function tooLargeNumber(field: string, { instancePath, parentSchema }: ErrorObject): FileAdapterError {
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = parentSchema as {
     minimum?: number;
