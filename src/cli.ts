@@ -2,7 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import { type CommandContext, EXIT, Unavailable } from "./cli/context.js";
 import { ConfigError } from "./config/errors.js";
-import { describeError } from "./core/describe-error.js";
+import { describeError } from "./core/errors/describe-error.js";
 import { type Command, parseCommandLine } from "./surfaces/cli/arguments.js";
 import { UsageError } from "./surfaces/cli/options.js";
 import { packageVersion } from "./version.js";

@@ -8,8 +8,8 @@ import { ConfigError } from "./config/errors.js";
 import { parseConfig, parseFileConfig } from "./config/load.js";
 import { checkListener } from "./config/loopback.js";
 import type { DidGrant, FileConfigInput, UcanConfig, VenueConfig, VenueConfigInput } from "./config/types.js";
-import type { Capability } from "./core/capability.js";
-import { type Log, silentLog } from "./core/log.js";
+import type { Capability } from "./core/call/capability.js";
+import { type Log, silentLog } from "./core/ports/log.js";
 import { createToolProfile, type ToolProfile } from "./profiles/library.js";
 import type { ProfileBinding } from "./profiles/profile.js";
 import type { PlugIn } from "./venue/plug-in.js";
@@ -19,6 +19,9 @@ export type { AuditRecord, AuditSink } from "./audit/record.js";
 export { type MintOptions, mintUcan } from "./authz/mint-ucan.js";
 export { ConfigError } from "./config/errors.js";
 export type { DidGrant, FileConfigInput, RootConfigInput, UcanConfig, VenueConfigInput } from "./config/types.js";
+export type { Authentication } from "./core/call/caller.js";
+export type { Capability } from "./core/call/capability.js";
+export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors/errors.js";
 export type {
   Annotations,
   AssetContent,
@@ -26,11 +29,8 @@ export type {
   JsonObject,
   OperationMetadata,
   ResolveAsset,
-} from "./core/adapter.js";
-export type { Authentication } from "./core/caller.js";
-export type { Capability } from "./core/capability.js";
-export { ERROR_CODES, type ErrorCode, FileAdapterError } from "./core/errors.js";
-export type { Log, LogFields } from "./core/log.js";
+} from "./core/ports/adapter.js";
+export type { Log, LogFields } from "./core/ports/log.js";
 export {
   DEFAULT_SHELL,
   type ExecMount,
@@ -42,7 +42,7 @@ export {
   type SandboxProcess,
   SHELL_PATH,
   type ShellConfig,
-} from "./core/sandbox.js";
+} from "./core/ports/sandbox.js";
 export type { ToolProfile } from "./profiles/library.js";
 export type { ProfileBinding, ProfileTool, SeedFile } from "./profiles/profile.js";
 export { RootsError } from "./roots/open.js";

@@ -1,6 +1,6 @@
-import type { SurfaceContext } from "../core/adapter.js";
-import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/sandbox.js";
-import { aborted, readOnlyRoot } from "../core/texts.js";
+import { aborted, readOnlyRoot } from "../core/errors/texts.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/ports/sandbox.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 
 /** What a command may do by operations in a directory that it may not change. */

@@ -1,7 +1,7 @@
 import type { DriveSource } from "../backend/drive.js";
-import type { Adapter, OperationMetadata, Rendering } from "../core/adapter.js";
-import type { AnyOperation, PersonalRoot } from "../core/operation.js";
-import { invalidInput, notSupportedHere } from "../core/texts.js";
+import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
+import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapter.js";
+import type { AnyOperation, PersonalRoot } from "../core/ports/operation.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
 import { isDriveName } from "../drive/name.js";

@@ -1,5 +1,5 @@
-import type { OperationMetadata } from "../core/adapter.js";
-import type { AnyOperation } from "../core/operation.js";
+import type { OperationMetadata } from "../core/ports/adapter.js";
+import type { AnyOperation } from "../core/ports/operation.js";
 import type { RegisteredOperation } from "../dispatch/options.js";
 import { loadOperationSchema } from "../schema/load.js";
 

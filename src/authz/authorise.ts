@@ -1,6 +1,6 @@
-import type { SurfaceContext } from "../core/adapter.js";
-import type { Ability } from "../core/capability.js";
-import type { FileAdapterError } from "../core/errors.js";
+import type { Ability } from "../core/call/capability.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ChainLink, HeldGrant } from "../ucan/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
 import { type DenialReason, denied } from "./denial.js";

@@ -1,5 +1,5 @@
-import type { SurfaceContext } from "../core/adapter.js";
-import { readUcans } from "../core/ucans.js";
+import { readUcans } from "../core/call/ucans.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
 import { type Authority, type AuthorityFacts, CallerAuthority, everythingIn } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";

@@ -1,4 +1,4 @@
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
 import type { UcanVerifier } from "../ucan/proof.js";
 import type { Grant } from "./grant.js";
 

@@ -1,6 +1,6 @@
-import type { Capability } from "../core/capability.js";
-import { adapterError, type FileAdapterError } from "../core/errors.js";
-import { escapeText } from "../core/texts.js";
+import type { Capability } from "../core/call/capability.js";
+import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { TokenFault } from "../ucan/fault.js";
 import { type Grant, printResource, SCHEME, type Scheme } from "./grant.js";
 

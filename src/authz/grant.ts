@@ -1,4 +1,4 @@
-import type { Ability, Capability } from "../core/capability.js";
+import type { Ability, Capability } from "../core/call/capability.js";
 import type { GrantSemantics } from "../ucan/proof.js";
 
 /** What a resource is about: a root, or a drive of the caller's own. Neither ever covers the other. */

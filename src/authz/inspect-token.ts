@@ -1,4 +1,4 @@
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
 import type { TokenFault } from "../ucan/fault.js";
 import type { ChainFault, UcanToken, UcanVerifier } from "../ucan/proof.js";
 import type { DenialReason } from "./denial.js";

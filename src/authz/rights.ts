@@ -1,5 +1,5 @@
-import type { Ability, Capability } from "../core/capability.js";
-import { unknownRoot } from "../core/texts.js";
+import type { Ability, Capability } from "../core/call/capability.js";
+import { unknownRoot } from "../core/errors/texts.js";
 import type { ChainLink } from "../ucan/proof.js";
 import type { Authoriser } from "./authorise.js";
 import type { Authorities } from "./authorities.js";

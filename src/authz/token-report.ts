@@ -1,4 +1,4 @@
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
 import type { DenialReason } from "./denial.js";
 
 /** What is asked about a token. */

@@ -1,7 +1,7 @@
-import type { Access, PlacePolicy } from "../core/backend.js";
-import type { Ability } from "../core/capability.js";
+import type { Ability } from "../core/call/capability.js";
+import { CallScope, cancelledBy } from "../core/call/scope.js";
 import { type Clock, systemClock } from "../core/clock.js";
-import { CallScope, cancelledBy } from "../core/scope.js";
+import type { Access, PlacePolicy } from "../core/ports/backend.js";
 
 /** Name under which the suite expects to have been given its root; it stands in the texts of errors. */
 export const SUITE_ROOT = "suite";

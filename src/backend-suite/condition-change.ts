@@ -1,7 +1,7 @@
-import type { AppendOptions, Written } from "../core/backend.js";
-import { FileAdapterError } from "../core/errors.js";
-import { type Conflict, conflict } from "../core/texts.js";
-import { type Expected, etagOf, hashText, type Sha256 } from "../core/version.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { type Conflict, conflict } from "../core/errors/texts.js";
+import { type Expected, etagOf, hashText, type Sha256 } from "../core/etag.js";
+import type { AppendOptions, Written } from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
 import { bodyOf, type Content, placeOf } from "./files.js";

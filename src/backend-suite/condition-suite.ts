@@ -1,5 +1,5 @@
-import { existsNotDirectory, isADirectory, parentMissing } from "../core/texts.js";
-import { etagOf, hashText } from "../core/version.js";
+import { existsNotDirectory, isADirectory, parentMissing } from "../core/errors/texts.js";
+import { etagOf, hashText } from "../core/etag.js";
 import { change, codeOf, EMPTY, etag, hash, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
 import { bodyOf, expectFailure, placeOf, slowly } from "./files.js";
 import type { Scenario } from "./index.js";

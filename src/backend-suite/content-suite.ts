@@ -1,4 +1,4 @@
-import { isADirectory, notADirectory, parentMissing } from "../core/texts.js";
+import { isADirectory, notADirectory, parentMissing } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
 import { bodyOf, expectFailure, placeOf, slowly } from "./files.js";

@@ -1,4 +1,4 @@
-import { existsNotDirectory, notADirectory, notEmpty, parentMissing, rootDelete } from "../core/texts.js";
+import { existsNotDirectory, notADirectory, notEmpty, parentMissing, rootDelete } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
 import { expectFailure, placeOf } from "./files.js";

@@ -1,7 +1,16 @@
-import type { Backend, Body, FileStat, Listing, ReadBytes, ReadRange, Visit, WalkEntry } from "../core/backend.js";
-import { adapterError, FileAdapterError } from "../core/errors.js";
-import type { RelPath } from "../core/path.js";
-import type { Place } from "../core/texts.js";
+import type { RelPath } from "../core/call/path.js";
+import { adapterError, FileAdapterError } from "../core/errors/errors.js";
+import type { Place } from "../core/errors/texts.js";
+import type {
+  Backend,
+  Body,
+  FileStat,
+  Listing,
+  ReadBytes,
+  ReadRange,
+  Visit,
+  WalkEntry,
+} from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, type TestAccess, testAccess } from "./access.js";
 import { expect } from "./runner.js";

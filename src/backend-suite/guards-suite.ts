@@ -1,4 +1,4 @@
-import { contentTooLarge, rootDelete } from "../core/texts.js";
+import { contentTooLarge, rootDelete } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
 import { CHANGES, CONTENT_CHANGES, makeGround, PARENT_MAKING_CHANGES } from "./changes.js";

@@ -1,4 +1,4 @@
-import type { Backend } from "../core/backend.js";
+import type { Backend } from "../core/ports/backend.js";
 import { concurrencySuite } from "./concurrency-suite.js";
 import { conditionSuite } from "./condition-suite.js";
 import { contentSuite, parentsSuite } from "./content-suite.js";
@@ -13,6 +13,18 @@ import { readSuite, statSuite } from "./reading-suite.js";
 import { relocationSuite } from "./relocation-suite.js";
 import { describe, expect, test } from "./runner.js";
 
+export type { RelPath } from "../core/call/path.js";
+export {
+  conflict,
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notAFile,
+  notEmpty,
+  notFound,
+  parentMissing,
+  rootDelete,
+} from "../core/errors/texts.js";
 export type {
   Access,
   AppendOptions,
@@ -32,19 +44,7 @@ export type {
   WalkOptions,
   WriteOptions,
   Written,
-} from "../core/backend.js";
-export type { RelPath } from "../core/path.js";
-export {
-  conflict,
-  existsNotDirectory,
-  isADirectory,
-  notADirectory,
-  notAFile,
-  notEmpty,
-  notFound,
-  parentMissing,
-  rootDelete,
-} from "../core/texts.js";
+} from "../core/ports/backend.js";
 export { sortByName } from "../path/order.js";
 export { type AccessOverrides, SUITE_ROOT, steppingClock, type TestAccess, testAccess } from "./access.js";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { aborted, timedOut } from "../core/texts.js";
+import { aborted, timedOut } from "../core/errors/texts.js";
 import { steppingClock } from "./access.js";
 import { CHANGES, CONTENT_CHANGES, makeGround } from "./changes.js";
 import { expectFailure, type Files, filesOf, turn } from "./files.js";

@@ -1,5 +1,5 @@
-import type { WalkEntry } from "../core/backend.js";
-import { aborted, notADirectory, notFound } from "../core/texts.js";
+import { aborted, notADirectory, notFound } from "../core/errors/texts.js";
+import type { WalkEntry } from "../core/ports/backend.js";
 import { steppingClock } from "./access.js";
 import { expectFailure, type Files, filesOf, placeOf } from "./files.js";
 import type { Scenario } from "./index.js";

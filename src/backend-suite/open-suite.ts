@@ -1,5 +1,5 @@
-import type { OpenFile } from "../core/backend.js";
-import { aborted, isADirectory, notFound } from "../core/texts.js";
+import { aborted, isADirectory, notFound } from "../core/errors/texts.js";
+import type { OpenFile } from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
 import { denial, expectFailure, placeOf } from "./files.js";

@@ -1,4 +1,4 @@
-import { contentTooLarge, isADirectory, notFound } from "../core/texts.js";
+import { contentTooLarge, isADirectory, notFound } from "../core/errors/texts.js";
 import { expectFailure, placeOf } from "./files.js";
 import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";

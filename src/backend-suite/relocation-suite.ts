@@ -1,6 +1,6 @@
-import type { Backend, Copied, CopyOptions, Moved, MoveOptions } from "../core/backend.js";
-import { FileAdapterError } from "../core/errors.js";
-import { alreadyExists, isADirectory, notADirectory, notFound, parentMissing } from "../core/texts.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { alreadyExists, isADirectory, notADirectory, notFound, parentMissing } from "../core/errors/texts.js";
+import type { Backend, Copied, CopyOptions, Moved, MoveOptions } from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
 import { makeGround } from "./changes.js";

@@ -1,4 +1,4 @@
-import type { Access } from "../core/backend.js";
+import type { Access } from "../core/ports/backend.js";
 
 /** The whole of a stream, as far as it may be. */
 export async function collect(

@@ -1,6 +1,6 @@
 import { hash, webcrypto } from "node:crypto";
+import type { Sha256 } from "../core/etag.js";
 import type { Awaitable } from "../core/io.js";
-import type { Sha256 } from "../core/version.js";
 
 /** Hashing less takes less time than handing it over. */
 const LARGE_BYTES = 262_144;

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Access, AppendOptions, Written } from "../core/backend.js";
-import { type Expected, isExpected } from "../core/version.js";
+import { type Expected, isExpected } from "../core/etag.js";
+import type { Access, AppendOptions, Written } from "../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../drive/engine/engine.js";
 import { MAX_TOLD_BYTES, refused, requireExpected, wrongSize } from "./expected.js";
 

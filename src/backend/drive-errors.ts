@@ -1,4 +1,4 @@
-import { adapterError, FileAdapterError } from "../core/errors.js";
+import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import {
   cannotImport,
   contentTooLarge,
@@ -15,7 +15,7 @@ import {
   readOnlyRoot,
   storeDamaged,
   storeUnavailable,
-} from "../core/texts.js";
+} from "../core/errors/texts.js";
 
 /** What was being done to a drive when it failed. */
 export interface DriveDeed {

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, OpenFile, PlaceOptions } from "../core/backend.js";
 import {
   alreadyExists,
   deniedByPolicy,
@@ -9,9 +8,19 @@ import {
   notADirectory,
   notFound,
   parentMissing,
-} from "../core/texts.js";
-import type { SourceEntry, TreeSource } from "../core/tree-source.js";
-import type { Sha256 } from "../core/version.js";
+} from "../core/errors/texts.js";
+import type { Sha256 } from "../core/etag.js";
+import type {
+  Access,
+  At,
+  Copied,
+  CopyOptions,
+  Moved,
+  MoveOptions,
+  OpenFile,
+  PlaceOptions,
+} from "../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../core/ports/tree-source.js";
 import type { DriveSnapshot, DriveStat, StagedContent } from "../drive/engine/engine.js";
 import { checkExpected } from "./drive-conditions.js";
 import type { DriveDoor } from "./drive-store.js";

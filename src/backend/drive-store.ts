@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Access, AppendOptions, Body, Written } from "../core/backend.js";
-import { ending } from "../core/ending.js";
-import type { RelPath } from "../core/path.js";
-import type { Sha256 } from "../core/version.js";
+import { ending } from "../core/call/ending.js";
+import type { RelPath } from "../core/call/path.js";
+import type { Sha256 } from "../core/etag.js";
+import type { Access, AppendOptions, Body, Written } from "../core/ports/backend.js";
 import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../drive/engine/engine.js";
 import { sha256Of } from "./digest.js";
 import { checkAppend, checkExpected, type Found } from "./drive-conditions.js";

@@ -1,7 +1,7 @@
-import type { Access, Entry, Stamp } from "../core/backend.js";
-import { FileAdapterError } from "../core/errors.js";
-import type { RelPath } from "../core/path.js";
-import { notADirectory, notFound } from "../core/texts.js";
+import type { RelPath } from "../core/call/path.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { notADirectory, notFound } from "../core/errors/texts.js";
+import type { Access, Entry, Stamp } from "../core/ports/backend.js";
 import type { DriveChange, DriveSnapshot } from "../drive/engine/engine.js";
 import { isReachableName } from "../path/grammar.js";
 

@@ -1,7 +1,7 @@
-import type { Access, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
-import { FileAdapterError } from "../core/errors.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { deniedByPolicy } from "../core/errors/texts.js";
 import { isPending } from "../core/io.js";
-import { deniedByPolicy } from "../core/texts.js";
+import type { Access, WalkContent, WalkEntry, WalkOptions } from "../core/ports/backend.js";
 import type { DriveSnapshot } from "../drive/engine/engine.js";
 import { isReachableName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";

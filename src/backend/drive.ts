@@ -1,3 +1,13 @@
+import type { RelPath } from "../core/call/path.js";
+import {
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notEmpty,
+  notFound,
+  parentMissing,
+  rootDelete,
+} from "../core/errors/texts.js";
 import type {
   Access,
   AppendOptions,
@@ -18,18 +28,8 @@ import type {
   WalkOptions,
   WriteOptions,
   Written,
-} from "../core/backend.js";
-import type { RelPath } from "../core/path.js";
-import {
-  existsNotDirectory,
-  isADirectory,
-  notADirectory,
-  notEmpty,
-  notFound,
-  parentMissing,
-  rootDelete,
-} from "../core/texts.js";
-import type { TreeSource } from "../core/tree-source.js";
+} from "../core/ports/backend.js";
+import type { TreeSource } from "../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, OwnerDrives } from "../drive/engine/engine.js";
 import { sortByName } from "../path/order.js";
 import { checkExpected } from "./drive-conditions.js";

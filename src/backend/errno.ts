@@ -1,5 +1,4 @@
-import type { FileAdapterError } from "../core/errors.js";
-import type { Io } from "../core/io.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
 import {
   invalidPath,
   ioError,
@@ -9,7 +8,8 @@ import {
   notFound,
   type Place,
   permissionDenied,
-} from "../core/texts.js";
+} from "../core/errors/texts.js";
+import type { Io } from "../core/io.js";
 import { errnoOf } from "../jail/sys.js";
 
 const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {

@@ -1,6 +1,6 @@
-import type { Access } from "../core/backend.js";
-import { conflict } from "../core/texts.js";
-import { type Expected, etagOf, isExpected, type Sha256 } from "../core/version.js";
+import { conflict } from "../core/errors/texts.js";
+import { type Expected, etagOf, isExpected, type Sha256 } from "../core/etag.js";
+import type { Access } from "../core/ports/backend.js";
 
 /** Larger files are not read only to say in an error what they are. */
 export const MAX_TOLD_BYTES = 8_388_608;

@@ -1,6 +1,6 @@
 import type { Hash } from "node:crypto";
+import { type Expected, isExpected } from "../core/etag.js";
 import type { Io } from "../core/io.js";
-import { type Expected, isExpected } from "../core/version.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import { closeNow } from "../jail/sys.js";
 import { requireExpected, requireSize, wrongSize } from "./expected.js";

@@ -1,6 +1,6 @@
-import type { AppendOptions, Body, Written } from "../core/backend.js";
+import { hardLinked, ioError, noSpace } from "../core/errors/texts.js";
 import { type Io, wait } from "../core/io.js";
-import { hardLinked, ioError, noSpace } from "../core/texts.js";
+import type { AppendOptions, Body, Written } from "../core/ports/backend.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../jail/handles.js";
 import { closeNow, errnoOf, quietly } from "../jail/sys.js";
 import { sha256Of } from "./digest.js";

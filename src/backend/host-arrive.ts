@@ -1,7 +1,7 @@
-import type { Access } from "../core/backend.js";
+import type { RelPath } from "../core/call/path.js";
+import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import type { RelPath } from "../core/path.js";
-import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from "../core/texts.js";
+import type { Access } from "../core/ports/backend.js";
 import type { Found } from "../jail/found.js";
 import type { Pinned } from "../jail/handles.js";
 import type { Walk } from "../jail/walk.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Sha256 } from "../core/etag.js";
 import { type Io, wait } from "../core/io.js";
-import type { Sha256 } from "../core/version.js";
 import { sha256Of } from "./digest.js";
 import type { Change } from "./host-target.js";
 

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Copied, CopyOptions, OpenFile } from "../core/backend.js";
+import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } from "../core/errors/texts.js";
 import { type Io, runIo, wait } from "../core/io.js";
-import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } from "../core/texts.js";
-import type { SourceEntry, TreeSource } from "../core/tree-source.js";
+import type { Copied, CopyOptions, OpenFile } from "../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../core/ports/tree-source.js";
 import { Descent } from "../jail/descent.js";
 import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../jail/handles.js";
 import type { Stage } from "../jail/staging.js";

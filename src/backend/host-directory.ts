@@ -1,6 +1,6 @@
-import type { WriteOptions } from "../core/backend.js";
+import { existsNotDirectory } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import { existsNotDirectory } from "../core/texts.js";
+import type { WriteOptions } from "../core/ports/backend.js";
 import { release } from "../jail/handles.js";
 import { refused, requireExpected } from "./expected.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "./host-target.js";

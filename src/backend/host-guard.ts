@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
+import type { Expected } from "../core/etag.js";
 import type { Io } from "../core/io.js";
-import type { Expected } from "../core/version.js";
 import { identity, type Pinned, READ } from "../jail/handles.js";
 import { closeNow } from "../jail/sys.js";
 import { MAX_TOLD_BYTES, refused, requireExpected } from "./expected.js";

@@ -1,7 +1,7 @@
-import type { Access } from "../core/backend.js";
+import { deniedByPolicy, tooManyDenied } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import type { Mask } from "../core/sandbox.js";
-import { deniedByPolicy, tooManyDenied } from "../core/texts.js";
+import type { Access } from "../core/ports/backend.js";
+import type { Mask } from "../core/ports/sandbox.js";
 import { eachPiece, examine, type Name, nameOf } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";

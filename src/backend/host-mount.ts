@@ -1,8 +1,8 @@
-import type { Access } from "../core/backend.js";
+import type { RelPath } from "../core/call/path.js";
+import { notSupportedByRoot } from "../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../core/io.js";
-import type { MountedDirectory, MountOptions } from "../core/mount.js";
-import type { RelPath } from "../core/path.js";
-import { notSupportedByRoot } from "../core/texts.js";
+import type { Access } from "../core/ports/backend.js";
+import type { MountedDirectory, MountOptions } from "../core/ports/mount.js";
 import { Descent } from "../jail/descent.js";
 import { eachPiece, examine, rawName } from "../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../jail/handles.js";

@@ -1,6 +1,6 @@
-import type { Moved, MoveOptions } from "../core/backend.js";
+import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../core/texts.js";
+import type { Moved, MoveOptions } from "../core/ports/backend.js";
 import { below, identity, type Pinned, release } from "../jail/handles.js";
 import { errnoOf } from "../jail/sys.js";
 import { requireExpected } from "./expected.js";

@@ -1,5 +1,5 @@
-import type { Access, OpenFile, Stamp } from "../core/backend.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
+import type { Access, OpenFile, Stamp } from "../core/ports/backend.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";
 import type { Stat } from "../jail/stat.js";

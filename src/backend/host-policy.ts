@@ -1,5 +1,5 @@
+import { deniedByPolicy } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import { deniedByPolicy } from "../core/texts.js";
 import type { Pinned } from "../jail/handles.js";
 import type { Change } from "./host-target.js";
 import { walkEntries } from "./host-walk.js";

@@ -1,5 +1,3 @@
-import type { PlaceOptions } from "../core/backend.js";
-import type { Io } from "../core/io.js";
 import {
   alreadyExists,
   invalidInput,
@@ -7,7 +5,9 @@ import {
   notAFile,
   notSupportedByRoot,
   parentMissing,
-} from "../core/texts.js";
+} from "../core/errors/texts.js";
+import type { Io } from "../core/io.js";
+import type { PlaceOptions } from "../core/ports/backend.js";
 import { below, CREATE, identity, type Pinned, release } from "../jail/handles.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../jail/sys.js";
 import { refused } from "./expected.js";

@@ -1,6 +1,6 @@
-import type { ChangeOptions } from "../core/backend.js";
+import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../core/io.js";
-import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../core/texts.js";
+import type { ChangeOptions } from "../core/ports/backend.js";
 import { below, type Pinned, release } from "../jail/handles.js";
 import type { Stage } from "../jail/staging.js";
 import { errnoOf } from "../jail/sys.js";

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Access, OpenFile, SourceOptions } from "../core/backend.js";
+import { ioError, isADirectory } from "../core/errors/texts.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
-import { ioError, isADirectory } from "../core/texts.js";
-import type { SourceEntry, TreeSource } from "../core/tree-source.js";
+import type { Access, OpenFile, SourceOptions } from "../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../core/ports/tree-source.js";
 import { Descent } from "../jail/descent.js";
 import { type Name, readNames } from "../jail/directory.js";
 import { identity, type Pinned, release } from "../jail/handles.js";

@@ -1,6 +1,6 @@
-import type { WalkContent } from "../core/backend.js";
+import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
+import type { WalkContent } from "../core/ports/backend.js";
 import type { Name } from "../jail/directory.js";
 import { type Pinned, READ, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";

@@ -1,7 +1,14 @@
-import type { Access } from "../core/backend.js";
+import type { RelPath } from "../core/call/path.js";
+import {
+  isADirectory,
+  notADirectory,
+  notAFile,
+  type Place,
+  parentMissing,
+  permissionDenied,
+} from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import type { RelPath } from "../core/path.js";
-import { isADirectory, notADirectory, notAFile, type Place, parentMissing, permissionDenied } from "../core/texts.js";
+import type { Access } from "../core/ports/backend.js";
 import type { Found } from "../jail/found.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";

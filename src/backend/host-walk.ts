@@ -1,5 +1,5 @@
-import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
+import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../core/ports/backend.js";
 import { Descent } from "../jail/descent.js";
 import { examine, isReachable, type Name, readNames } from "../jail/directory.js";
 import { type Pinned, release } from "../jail/handles.js";

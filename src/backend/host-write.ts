@@ -1,5 +1,5 @@
-import type { Body, WriteOptions, Written } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
+import type { Body, WriteOptions, Written } from "../core/ports/backend.js";
 import { fill } from "./host-content.js";
 import { apart, checkEarly, checkExpected } from "./host-guard.js";
 import { install, staged, withCurrent } from "./host-stage.js";

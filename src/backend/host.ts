@@ -1,3 +1,6 @@
+import type { RelPath } from "../core/call/path.js";
+import { notAFile, notFound, rootDelete } from "../core/errors/texts.js";
+import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type {
   Access,
   AppendOptions,
@@ -18,12 +21,9 @@ import type {
   WalkOptions,
   WriteOptions,
   Written,
-} from "../core/backend.js";
-import { type Awaitable, type Io, runIo } from "../core/io.js";
-import type { MountedDirectory, MountOptions } from "../core/mount.js";
-import type { RelPath } from "../core/path.js";
-import { notAFile, notFound, rootDelete } from "../core/texts.js";
-import type { TreeSource } from "../core/tree-source.js";
+} from "../core/ports/backend.js";
+import type { MountedDirectory, MountOptions } from "../core/ports/mount.js";
+import type { TreeSource } from "../core/ports/tree-source.js";
 import { readEntries, readNames } from "../jail/directory.js";
 import { type Pinned, READ } from "../jail/handles.js";
 import type { Jail } from "../jail/jail.js";

@@ -1,5 +1,5 @@
-import type { Access, AppendOptions, Written } from "../core/backend.js";
-import { isExpected } from "../core/version.js";
+import { isExpected } from "../core/etag.js";
+import type { Access, AppendOptions, Written } from "../core/ports/backend.js";
 import { sha256Now } from "./digest.js";
 import { requireExpected, wrongSize } from "./expected.js";
 import type { FileNode } from "./memory-tree.js";

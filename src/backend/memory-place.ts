@@ -1,4 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
+import type { RelPath } from "../core/call/path.js";
+import type { Clock } from "../core/clock.js";
+import {
+  alreadyExists,
+  deniedByPolicy,
+  invalidInput,
+  isADirectory,
+  notADirectory,
+  notFound,
+  parentMissing,
+} from "../core/errors/texts.js";
+import { type Io, wait } from "../core/io.js";
 import type {
   Access,
   At,
@@ -8,20 +20,8 @@ import type {
   MoveOptions,
   PlaceOptions,
   SourceOptions,
-} from "../core/backend.js";
-import type { Clock } from "../core/clock.js";
-import { type Io, wait } from "../core/io.js";
-import type { RelPath } from "../core/path.js";
-import {
-  alreadyExists,
-  deniedByPolicy,
-  invalidInput,
-  isADirectory,
-  notADirectory,
-  notFound,
-  parentMissing,
-} from "../core/texts.js";
-import type { SourceEntry, TreeSource } from "../core/tree-source.js";
+} from "../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../core/ports/tree-source.js";
 import { sha256Now } from "./digest.js";
 import { refused, requireExpected } from "./expected.js";
 import {

@@ -1,7 +1,7 @@
-import type { Access, Entry, WalkContent, WalkEntry, WalkOptions } from "../core/backend.js";
+import type { RelPath } from "../core/call/path.js";
+import type { Sha256 } from "../core/etag.js";
 import { type Io, wait } from "../core/io.js";
-import type { RelPath } from "../core/path.js";
-import type { Sha256 } from "../core/version.js";
+import type { Access, Entry, WalkContent, WalkEntry, WalkOptions } from "../core/ports/backend.js";
 import { sortByName } from "../path/order.js";
 
 export interface FileNode {

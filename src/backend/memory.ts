@@ -1,3 +1,19 @@
+import { DEFAULT_LIMITS } from "../core/call/limits.js";
+import type { RelPath } from "../core/call/path.js";
+import type { Clock } from "../core/clock.js";
+import {
+  contentTooLarge,
+  deniedByPolicy,
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notEmpty,
+  notFound,
+  type Place,
+  parentMissing,
+  rootDelete,
+} from "../core/errors/texts.js";
+import { type Awaitable, type Io, runIo, wait } from "../core/io.js";
 import type {
   Access,
   AppendOptions,
@@ -18,24 +34,8 @@ import type {
   WalkOptions,
   WriteOptions,
   Written,
-} from "../core/backend.js";
-import type { Clock } from "../core/clock.js";
-import { type Awaitable, type Io, runIo, wait } from "../core/io.js";
-import { DEFAULT_LIMITS } from "../core/limits.js";
-import type { RelPath } from "../core/path.js";
-import {
-  contentTooLarge,
-  deniedByPolicy,
-  existsNotDirectory,
-  isADirectory,
-  notADirectory,
-  notEmpty,
-  notFound,
-  type Place,
-  parentMissing,
-  rootDelete,
-} from "../core/texts.js";
-import type { TreeSource } from "../core/tree-source.js";
+} from "../core/ports/backend.js";
+import type { TreeSource } from "../core/ports/tree-source.js";
 import { collect } from "./collect.js";
 import { sha256Now } from "./digest.js";
 import { refused, requireExpected } from "./expected.js";

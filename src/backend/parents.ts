@@ -1,5 +1,5 @@
-import type { Access } from "../core/backend.js";
-import type { RelPath } from "../core/path.js";
+import type { RelPath } from "../core/call/path.js";
+import type { Access } from "../core/ports/backend.js";
 
 /** Asks for the directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
 export function authoriseParents(path: RelPath, { from, to }: { from: number; to: number }, access: Access): void {

@@ -1,4 +1,4 @@
-import type { ReadBytes, Stamp } from "../core/backend.js";
+import type { ReadBytes, Stamp } from "../core/ports/backend.js";
 
 /** Smaller ones are not worth keeping: the allocator has them at hand. */
 const LEAST_BYTES = 65_536;

@@ -1,6 +1,6 @@
+import { type Place, quotaExceeded } from "../core/errors/texts.js";
 import type { Quota } from "../core/file-config.js";
-import type { QuotaFacts } from "../core/operation.js";
-import { type Place, quotaExceeded } from "../core/texts.js";
+import type { QuotaFacts } from "../core/ports/operation.js";
 
 /** So much of a root. */
 export interface Amount {

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type ClientApp, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
-import { DEFAULT_SHELL } from "../core/sandbox.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
+import { DEFAULT_SHELL } from "../core/ports/sandbox.js";
 import { createSandbox } from "../sandbox/create.js";
 import type { AcpAuditRecord } from "../surfaces/acp/audit.js";
 import { AcpClientFs } from "../surfaces/acp/client-fs.js";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { type CommandContext, codeOf, Unavailable } from "./context.js";
 
 /** How long an agent gets to end by itself. */

@@ -1,5 +1,5 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../surfaces/acp/approval.js";
 import type { AcpCommand } from "../surfaces/cli/acp-arguments.js";
 import { requestView } from "../surfaces/cli/acp-view.js";

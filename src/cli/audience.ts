@@ -1,4 +1,4 @@
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { checkAudience } from "../ucan/mint-checks.js";
 import { MintError } from "../ucan/mint-error.js";

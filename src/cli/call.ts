@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { ConfigError } from "../config/errors.js";
 import type { VenueConfig } from "../config/types.js";
-import { errorCodeOf } from "../core/error-output.js";
-import { FileAdapterError } from "../core/errors.js";
-import type { Log } from "../core/log.js";
-import { internalError } from "../core/texts.js";
+import { errorCodeOf } from "../core/errors/error-output.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { internalError } from "../core/errors/texts.js";
+import type { Log } from "../core/ports/log.js";
 import { parseExact, stringifyExact, UnkeptNumber } from "../schema/exact-json.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { UsageError } from "../surfaces/cli/options.js";

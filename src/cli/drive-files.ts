@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigError } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { ExportPiece } from "../drive/engine/engine.js";
 import { type CommandContext, codeOf, EXIT } from "./context.js";
 

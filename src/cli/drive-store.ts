@@ -1,5 +1,5 @@
-import { adapterError } from "../core/errors.js";
-import { escapeText } from "../core/texts.js";
+import { adapterError } from "../core/errors/errors.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { DriveCommand } from "../surfaces/cli/drive-arguments.js";
 import { table } from "../surfaces/cli/table.js";
 import { EXIT, print } from "./context.js";

@@ -1,7 +1,7 @@
 import { asCallerError } from "../backend/drive-errors.js";
 import type { VenueConfig } from "../config/types.js";
-import { FileAdapterError } from "../core/errors.js";
-import { escapeText } from "../core/texts.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { OwnerDrives } from "../drive/engine/engine.js";
 import type { DriveCommand, DriveUser } from "../surfaces/cli/drive-arguments.js";
 import { UsageError } from "../surfaces/cli/options.js";

@@ -1,5 +1,5 @@
-import { FileAdapterError } from "../core/errors.js";
-import { alreadyExists, notFound } from "../core/texts.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { alreadyExists, notFound } from "../core/errors/texts.js";
 import type { FileInputs } from "../schema/types.js";
 import { diffLines } from "../surfaces/cli/file-lines.js";
 import { type FileCommand, type FilePlace, numberOf, placeOf, wordsOf } from "../surfaces/cli/file-options.js";

@@ -1,4 +1,4 @@
-import { conflict } from "../core/texts.js";
+import { conflict } from "../core/errors/texts.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../surfaces/cli/file-options.js";
 import { asJson, type FileSession, onEach } from "./file-session.js";
 

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, link, open, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ConfigError } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { errnoOf } from "../jail/sys.js";
 import { type CommandContext, EXIT } from "./context.js";
 

@@ -1,4 +1,4 @@
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { humanSize } from "../ops/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../surfaces/cli/file-options.js";
 import { findGlobs } from "../surfaces/cli/find-globs.js";

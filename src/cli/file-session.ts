@@ -1,5 +1,5 @@
-import type { ResolveAsset } from "../core/adapter.js";
-import { FileAdapterError } from "../core/errors.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import type { ResolveAsset } from "../core/ports/adapter.js";
 import { stringifyExact } from "../schema/exact-json.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { FileRun } from "../surfaces/cli/file-line.js";

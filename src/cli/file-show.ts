@@ -1,4 +1,4 @@
-import { FileAdapterError } from "../core/errors.js";
+import { FileAdapterError } from "../core/errors/errors.js";
 import {
   columnLines,
   factLines,

@@ -1,6 +1,6 @@
 import { parseGrant } from "../authz/grant.js";
-import type { Capability } from "../core/capability.js";
-import { escapeText } from "../core/texts.js";
+import type { Capability } from "../core/call/capability.js";
+import { escapeText } from "../core/errors/texts.js";
 import { shortDid } from "../surfaces/cli/did.js";
 import { printDuration } from "../surfaces/cli/duration.js";
 import type { VenueView } from "./venue-view.js";

@@ -1,9 +1,9 @@
 import { covers, FILE_SEMANTICS, type Grant, parseGrant, wordsOf } from "../authz/grant.js";
 import { ConfigError } from "../config/errors.js";
 import { parseConfig } from "../config/load.js";
-import type { Ability, Capability } from "../core/capability.js";
+import type { Ability, Capability } from "../core/call/capability.js";
 import { systemClock } from "../core/clock.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { GrantCommand } from "../surfaces/cli/arguments.js";
 import { shortDid } from "../surfaces/cli/did.js";
 import { printDuration, printTime } from "../surfaces/cli/duration.js";

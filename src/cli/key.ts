@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { ConfigError } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { table } from "../surfaces/cli/table.js";

@@ -6,7 +6,7 @@ import { ConfigError } from "../config/errors.js";
 import { loadConfigFile, parseConfig } from "../config/load.js";
 import { parseRootArguments } from "../config/root-argument.js";
 import type { VenueConfig } from "../config/types.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { ConfigSource } from "../surfaces/cli/arguments.js";
 import { codeOf, EXIT } from "./context.js";
 

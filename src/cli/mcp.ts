@@ -1,5 +1,5 @@
 import { ConfigError } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { openConfiguredLog } from "../venue/open-parts.js";
 import { type CommandContext, EXIT } from "./context.js";

@@ -1,5 +1,5 @@
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { openSecretFile, readSecretFile } from "../venue/state-dir.js";
 
 /**

@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/errors.js";
 import type { ProfileConfig, VenueConfig } from "../config/types.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { EXIT } from "./context.js";
 
 /** Profiles that need no configuration where there is one root. */

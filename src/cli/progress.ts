@@ -1,4 +1,4 @@
-import { aborted } from "../core/texts.js";
+import { aborted } from "../core/errors/texts.js";
 import type { CommandContext } from "./context.js";
 
 const EVERY_MS = 250;

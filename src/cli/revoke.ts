@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/errors.js";
-import { silentLog } from "../core/log.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
+import { silentLog } from "../core/ports/log.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { decodeToken } from "../ucan/decode.js";

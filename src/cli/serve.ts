@@ -1,7 +1,7 @@
 import { ConfigError } from "../config/errors.js";
 import { checkListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
-import { silentLog } from "../core/log.js";
+import { silentLog } from "../core/ports/log.js";
 import type { Command } from "../surfaces/cli/arguments.js";
 import { banner } from "../surfaces/cli/banner.js";
 import type { OpenLog } from "../venue/log.js";

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { ConfigError } from "../config/errors.js";
 import type { VenueConfig } from "../config/types.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { parseSeed, type SigningKey, signingKeyFromSeed } from "../ucan/signing-key.js";
 import { isOpenToOthers, readSecretFile } from "../venue/state-dir.js";

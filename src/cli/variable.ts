@@ -1,5 +1,5 @@
 import { ConfigError } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import type { CommandContext } from "./context.js";
 

@@ -1,5 +1,5 @@
 import type { VenueConfig } from "../config/types.js";
-import { silentLog } from "../core/log.js";
+import { silentLog } from "../core/ports/log.js";
 import type { Access } from "../venue/access.js";
 import { openOwnAccess } from "../venue/own-access.js";
 import type { CommandContext } from "./context.js";

@@ -1,4 +1,4 @@
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { below, quoted } from "./check-schema.js";
 import type { DraftVenue } from "./checked-venue.js";
 import { bareHost } from "./loopback.js";

@@ -1,4 +1,4 @@
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
 import { below, type Place, quoted } from "./check-schema.js";
 import type { Draft, DraftVenue } from "./checked-venue.js";
 import { isLoopbackListener } from "./loopback.js";

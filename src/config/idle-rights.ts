@@ -1,5 +1,5 @@
 import { parseGrant } from "../authz/grant.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { below, type Place, quoted } from "./check-schema.js";
 import type { VenueConfig } from "./types.js";
 

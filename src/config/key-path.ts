@@ -1,4 +1,4 @@
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 
 /** Keys and array indexes from the top of a config down to one value. */
 export type KeyPath = readonly (string | number)[];

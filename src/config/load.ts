@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, resolve } from "node:path";
+import { escapeText } from "../core/errors/texts.js";
 import type { FileConfig } from "../core/file-config.js";
 import { packageFile } from "../core/package-files.js";
-import { escapeText } from "../core/texts.js";
 import { ConfigError } from "./errors.js";
 import { isObject, type JsonSchema } from "./json-schema.js";
 import { inOrder, type Lines, linesOf, withLine } from "./lines.js";

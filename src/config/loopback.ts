@@ -1,5 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { VenueConfig } from "./types.js";
 
 /** Whether an address, without brackets, is one that only this machine can reach. */

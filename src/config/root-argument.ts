@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { ConfigError } from "./errors.js";
 import { expectation, matches, resolveRef } from "./json-schema.js";
 import { readConfigSchema } from "./load.js";

@@ -1,6 +1,6 @@
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
 import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
-import type { ShellConfig } from "../core/sandbox.js";
+import type { ShellConfig } from "../core/ports/sandbox.js";
 
 /** What a text read over MCP returns, and how much at most. */
 export interface McpConfig {

@@ -1,4 +1,4 @@
-import type { Limits } from "./limits.js";
+import type { Limits } from "./call/limits.js";
 
 /** The part of {@link Limits} that a config can set. */
 export type ConfiguredLimits = Pick<

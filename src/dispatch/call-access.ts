@@ -1,12 +1,12 @@
 import type { Authoriser } from "../authz/authorise.js";
-import type { Access, PlacePolicy } from "../core/backend.js";
-import type { Ability } from "../core/capability.js";
-import type { DenyPolicy } from "../core/deny-policy.js";
-import type { RelPath } from "../core/path.js";
-import type { PathRules } from "../core/path-rules.js";
-import type { CallScope } from "../core/scope.js";
-import type { CallTerms } from "../core/terms.js";
-import { deniedByPolicy, type Place, permissionDenied } from "../core/texts.js";
+import type { Ability } from "../core/call/capability.js";
+import type { RelPath } from "../core/call/path.js";
+import type { PathRules } from "../core/call/path-rules.js";
+import type { CallScope } from "../core/call/scope.js";
+import type { CallTerms } from "../core/call/terms.js";
+import { deniedByPolicy, type Place, permissionDenied } from "../core/errors/texts.js";
+import type { Access, PlacePolicy } from "../core/ports/backend.js";
+import type { DenyPolicy } from "../core/ports/deny-policy.js";
 
 export interface CallAccessOptions {
   readonly verb: string;

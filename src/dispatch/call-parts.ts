@@ -1,6 +1,6 @@
-import type { Limits } from "../core/limits.js";
-import type { AnyOperation, OpenRoot, RootFacts } from "../core/operation.js";
-import { invalidInput } from "../core/texts.js";
+import type { Limits } from "../core/call/limits.js";
+import { invalidInput } from "../core/errors/texts.js";
+import type { AnyOperation, OpenRoot, RootFacts } from "../core/ports/operation.js";
 
 /** The limits themselves, but for a root with one of its own. */
 export function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { AuditRecord } from "../audit/record.js";
 import type { Authoriser } from "../authz/authorise.js";
 import { printResource, type Scheme } from "../authz/grant.js";
-import type { SurfaceContext } from "../core/adapter.js";
-import type { SandboxExit } from "../core/sandbox.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { SandboxExit } from "../core/ports/sandbox.js";
 
 /** How much of a command the audit keeps. */
 const COMMAND_CHARS = 200;

@@ -2,9 +2,19 @@ import { randomUUID } from "node:crypto";
 import { Authoriser, capsOf } from "../authz/authorise.js";
 import type { Scheme } from "../authz/grant.js";
 import { asCallerError } from "../backend/drive-errors.js";
-import type { SurfaceContext } from "../core/adapter.js";
-import { FileAdapterError } from "../core/errors.js";
+import { CallScope, type Cancellation, cancelledBy } from "../core/call/scope.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import {
+  aborted,
+  driveRequiresAuth,
+  internalError,
+  readOnlyRoot,
+  unknownOperation,
+  unknownRoot,
+} from "../core/errors/texts.js";
+import { VersionCache } from "../core/etag-cache.js";
 import { type Awaitable, isPending } from "../core/io.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
 import {
   type AnyOperation,
   type Call,
@@ -14,18 +24,8 @@ import {
   type PersonalRoot,
   type PlaceRequest,
   type Root,
-} from "../core/operation.js";
-import { CallScope, type Cancellation, cancelledBy } from "../core/scope.js";
-import {
-  aborted,
-  driveRequiresAuth,
-  internalError,
-  readOnlyRoot,
-  unknownOperation,
-  unknownRoot,
-} from "../core/texts.js";
-import type { TicketRequest } from "../core/transfer.js";
-import { VersionCache } from "../core/version-cache.js";
+} from "../core/ports/operation.js";
+import type { TicketRequest } from "../core/ports/transfer.js";
 import { parsePath } from "../path/grammar.js";
 import { CallAccess } from "./call-access.js";
 import { byName, limitsOf, parseInput, timeoutOf } from "./call-parts.js";

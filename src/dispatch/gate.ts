@@ -1,4 +1,4 @@
-import type { CallScope } from "../core/scope.js";
+import type { CallScope } from "../core/call/scope.js";
 
 /** Lets a bounded number of calls run at once; the others wait in order, until their deadline. */
 export class Gate {

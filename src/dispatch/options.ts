@@ -1,12 +1,12 @@
 import type { AuditSink } from "../audit/record.js";
 import type { Authority } from "../authz/authority.js";
-import type { SurfaceContext } from "../core/adapter.js";
+import type { Limits } from "../core/call/limits.js";
+import type { Scanners } from "../core/call/scan.js";
 import type { Clock } from "../core/clock.js";
-import type { Limits } from "../core/limits.js";
-import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/operation.js";
-import type { Scanners } from "../core/scan.js";
-import type { TicketOffice } from "../core/transfer.js";
-import type { VersionCache } from "../core/version-cache.js";
+import type { VersionCache } from "../core/etag-cache.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/ports/operation.js";
+import type { TicketOffice } from "../core/ports/transfer.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
 import type { Gate } from "./gate.js";

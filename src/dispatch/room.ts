@@ -1,5 +1,5 @@
+import type { CallScope } from "../core/call/scope.js";
 import { type AnswerMemory, NeedsMemory } from "../core/memory.js";
-import type { CallScope } from "../core/scope.js";
 import type { Gate } from "./gate.js";
 
 interface Turn {

@@ -1,4 +1,4 @@
-import type { FileAdapterError } from "../core/errors.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
 import type { Built, Weight } from "./built.js";
 import { type Checked, checkParts } from "./check-parts.js";
 import { driveError } from "./error.js";

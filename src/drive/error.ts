@@ -1,4 +1,4 @@
-import { adapterError, type FileAdapterError } from "../core/errors.js";
+import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 
 /** What can be wrong with cells (the first four) and with trees of them. */
 export type DriveErrorCode =

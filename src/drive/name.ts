@@ -1,4 +1,4 @@
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { driveError } from "./error.js";
 
 /** Most UTF-8 bytes of a name in a directory. */

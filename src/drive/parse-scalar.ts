@@ -1,4 +1,4 @@
-import type { FileAdapterError } from "../core/errors.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
 import { driveError } from "./error.js";
 import { Keyword, MAX_KEYWORD_BYTES } from "./keyword.js";
 import { badFormat, type Reader, take, takeByte } from "./reader.js";

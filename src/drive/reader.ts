@@ -1,4 +1,4 @@
-import type { FileAdapterError } from "../core/errors.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
 import { driveError } from "./error.js";
 
 /** Goes through bytes once; nothing beyond `end` belongs to what is being read. */

@@ -1,8 +1,8 @@
 // Reads directories and looks at their entries in a thread, so that a busy event loop keeps to what only it can do.
 import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
-import type { EntryType } from "../core/backend.js";
 import { compiledFile } from "../core/package-files.js";
+import type { EntryType } from "../core/ports/backend.js";
 
 /** Types as they stand in messages, by index. */
 export const TYPES: readonly (EntryType | undefined)[] = [undefined, "file", "directory", "symlink", "other"];

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
-import type { Entry, EntryType } from "../core/backend.js";
+import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
+import type { Entry, EntryType } from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
 import { type FoundNames, type FoundStats, NOTHING, TYPES } from "./directory-thread.js";
 import { entryPath, identity, type Pinned } from "./handles.js";

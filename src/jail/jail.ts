@@ -1,9 +1,9 @@
 import { realpathSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
+import type { RelPath } from "../core/call/path.js";
+import type { PathRules } from "../core/call/path-rules.js";
+import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
-import type { RelPath } from "../core/path.js";
-import type { PathRules } from "../core/path-rules.js";
-import { aborted } from "../core/texts.js";
 import { BeneathHandles, WALKS_BEFORE_LOADING } from "./beneath.js";
 import type { DirectoryThread } from "./directory-thread.js";
 import { type EngineName, type Handles, PathHandles, type PinnedRoot, ProcHandles, release } from "./handles.js";

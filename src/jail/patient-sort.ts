@@ -1,5 +1,5 @@
+import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
 import { compareCodePoints, sortByName } from "../path/order.js";
 
 /** So many are sorted before others get a turn. */

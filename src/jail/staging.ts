@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "./handles.js";
 import { Leftovers } from "./leftovers.js";

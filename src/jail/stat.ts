@@ -1,6 +1,6 @@
 import fs, { type BigIntStats, type Stats } from "node:fs";
-import type { EntryType } from "../core/backend.js";
 import { type Identity, identityOf, isExact } from "../core/identity.js";
+import type { EntryType } from "../core/ports/backend.js";
 
 const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK } = fs.constants;
 export const EXACT = { bigint: true } as const;

@@ -1,5 +1,5 @@
-import type { CallScope } from "../core/scope.js";
-import type { Place } from "../core/texts.js";
+import type { CallScope } from "../core/call/scope.js";
+import type { Place } from "../core/errors/texts.js";
 import type { Handles, PinnedRoot } from "./handles.js";
 import type { Sys } from "./sys.js";
 

@@ -1,7 +1,7 @@
-import type { FileAdapterError } from "../core/errors.js";
+import type { RelPath } from "../core/call/path.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import { invalidPath, otherDevice, symlinkEscape } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import type { RelPath } from "../core/path.js";
-import { invalidPath, otherDevice, symlinkEscape } from "../core/texts.js";
 import { isReservedName, MAX_SEGMENTS } from "../path/grammar.js";
 import { findAtOnce } from "./at-once.js";
 import { Descent } from "./descent.js";

@@ -1,5 +1,5 @@
 import { NeedsMemory } from "../core/memory.js";
-import type { Call } from "../core/operation.js";
+import type { Call } from "../core/ports/operation.js";
 
 /** What a byte of a file takes as text or base64: the byte itself, and the text, which may have two bytes a character. */
 const AS_TEXT = 3;

@@ -1,5 +1,5 @@
-import type { Operation } from "../core/operation.js";
-import { etagOf, expectedOf } from "../core/version.js";
+import { etagOf, expectedOf } from "../core/etag.js";
+import type { Operation } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
 

@@ -1,9 +1,16 @@
 import { createHash } from "node:crypto";
-import type { AssetContent } from "../core/adapter.js";
-import type { Body } from "../core/backend.js";
+import {
+  assetNoContent,
+  assetNotFound,
+  contentTooLarge,
+  invalidInput,
+  ioError,
+  type Place,
+} from "../core/errors/texts.js";
 import type { Awaitable } from "../core/io.js";
-import type { Call, PathCall } from "../core/operation.js";
-import { assetNoContent, assetNotFound, contentTooLarge, invalidInput, ioError, type Place } from "../core/texts.js";
+import type { AssetContent } from "../core/ports/adapter.js";
+import type { Body } from "../core/ports/backend.js";
+import type { Call, PathCall } from "../core/ports/operation.js";
 import { stringifyExact } from "../schema/exact-json.js";
 
 /** The four ways to give new content; exactly one is allowed. */

@@ -1,7 +1,7 @@
-import type { Copied, PlaceOptions } from "../core/backend.js";
-import { conflict, deniedByPolicy, isADirectory, notSupportedByRoot } from "../core/texts.js";
-import type { TreeSource } from "../core/tree-source.js";
-import { type Expected, etagOf, isExpected } from "../core/version.js";
+import { conflict, deniedByPolicy, isADirectory, notSupportedByRoot } from "../core/errors/texts.js";
+import { type Expected, etagOf, isExpected } from "../core/etag.js";
+import type { Copied, PlaceOptions } from "../core/ports/backend.js";
+import type { TreeSource } from "../core/ports/tree-source.js";
 import type { TwoPlaces } from "./two-places.js";
 
 export interface TreeCopyOptions extends PlaceOptions {

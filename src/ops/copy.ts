@@ -1,6 +1,6 @@
-import type { Operation } from "../core/operation.js";
-import { isADirectory } from "../core/texts.js";
-import type { LeftOut } from "../core/tree-source.js";
+import { isADirectory } from "../core/errors/texts.js";
+import type { Operation } from "../core/ports/operation.js";
+import type { LeftOut } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
 import { copyTree } from "./copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./two-places.js";

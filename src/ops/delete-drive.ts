@@ -1,4 +1,4 @@
-import type { DriveOperation } from "../core/operation.js";
+import type { DriveOperation } from "../core/ports/operation.js";
 import { checkNamedDrive, type NamedDrive, namedDrive } from "./named-drive.js";
 
 interface Deleted {

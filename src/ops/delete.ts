@@ -1,5 +1,5 @@
-import type { Operation } from "../core/operation.js";
-import { expectedOf } from "../core/version.js";
+import { expectedOf } from "../core/etag.js";
+import type { Operation } from "../core/ports/operation.js";
 import type { DeleteInput, DeleteOutput } from "../schema/types.js";
 
 /** Removes a file, a link or a directory. */

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { OpenFile } from "../core/backend.js";
+import { ioError } from "../core/errors/texts.js";
+import type { Sha256 } from "../core/etag.js";
 import { runIo } from "../core/io.js";
-import type { Operation, PathCall } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { ioError } from "../core/texts.js";
-import type { ByteSpan, DownloadInput, TakeDownload } from "../core/transfer.js";
-import type { Sha256 } from "../core/version.js";
+import type { OpenFile } from "../core/ports/backend.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
+import type { ByteSpan, DownloadInput, TakeDownload } from "../core/ports/transfer.js";
 import { mimeByName } from "./mime.js";
 
 const CHUNK_BYTES = 262_144;

@@ -1,9 +1,9 @@
-import type { Rendering } from "../core/adapter.js";
-import type { Visit, WalkEntry } from "../core/backend.js";
-import type { Incomplete } from "../core/completeness.js";
-import type { Operation, PathCall } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { escapeText, notFound } from "../core/texts.js";
+import type { Incomplete } from "../core/call/completeness.js";
+import { escapeText, notFound } from "../core/errors/texts.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { Visit, WalkEntry } from "../core/ports/backend.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
 import { compareVisits } from "../search/order.js";
 import { HiddenCount, MOST_VISITED, Patience } from "../search/sieve.js";

@@ -1,4 +1,4 @@
-import { invalidInput } from "../core/texts.js";
+import { invalidInput } from "../core/errors/texts.js";
 import type { EditInput } from "../schema/types.js";
 import type { Edit } from "./edit-match.js";
 import { isEncodingName } from "./encoding.js";

@@ -1,4 +1,4 @@
-import type { TextChange } from "../core/terms.js";
+import type { TextChange } from "../core/call/terms.js";
 import { type Spans, spansOf } from "./span-search.js";
 import { type PlainText, plainText, type Terminator, terminatorsIn, withTerminator } from "./terminators.js";
 import { type Occurrences, occurrencesOf } from "./text-search.js";

@@ -1,8 +1,8 @@
 import { createHash, hash } from "node:crypto";
-import type { OpenFile, Stamp } from "../core/backend.js";
+import { etagOf, hashText, type Sha256 } from "../core/etag.js";
 import { type Io, wait } from "../core/io.js";
-import type { Call, PathCall } from "../core/operation.js";
-import { etagOf, hashText, type Sha256 } from "../core/version.js";
+import type { OpenFile, Stamp } from "../core/ports/backend.js";
+import type { Call, PathCall } from "../core/ports/operation.js";
 
 /** `hash`: only where the call asks for details. */
 interface Version {

@@ -1,8 +1,8 @@
-import type { MountedDirectory } from "../core/mount.js";
-import type { Operation, PathCall, PlacesCall } from "../core/operation.js";
-import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/sandbox.js";
-import { invalidInput, notSupportedHere, quotaExceeded } from "../core/texts.js";
-import type { CommandTransfer } from "../core/transfer.js";
+import { invalidInput, notSupportedHere, quotaExceeded } from "../core/errors/texts.js";
+import type { MountedDirectory } from "../core/ports/mount.js";
+import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
+import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
+import type { CommandTransfer } from "../core/ports/transfer.js";
 
 /** What the system takes as one argument, and roughly as all together. */
 const MOST_ARGUMENT_BYTES = 131_071;

@@ -1,4 +1,4 @@
-import { type DriveKey, type DriveOperation, LOOKS } from "../core/operation.js";
+import { type DriveKey, type DriveOperation, LOOKS } from "../core/ports/operation.js";
 
 /** The key that signs the drives of the caller, for one who leaves with them; offered only where the operator allows it. */
 export const exportDriveKey: DriveOperation<Readonly<Record<string, never>>, DriveKey> = {

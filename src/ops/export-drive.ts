@@ -1,6 +1,6 @@
-import type { Rendering } from "../core/adapter.js";
-import { type DriveExport, type DriveOperation, LOOKS } from "../core/operation.js";
-import { contentTooLarge, invalidInput } from "../core/texts.js";
+import { contentTooLarge, invalidInput } from "../core/errors/texts.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import { type DriveExport, type DriveOperation, LOOKS } from "../core/ports/operation.js";
 
 interface ExportOutput {
   readonly content: string;

@@ -1,6 +1,6 @@
-import type { OpenFile } from "../core/backend.js";
+import type { CallScope } from "../core/call/scope.js";
 import { type Io, wait } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
+import type { OpenFile } from "../core/ports/backend.js";
 import type { TextCodec } from "./encoding.js";
 import { lastLineEnd, lineEnd } from "./text.js";
 

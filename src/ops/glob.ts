@@ -1,10 +1,10 @@
-import type { Rendering } from "../core/adapter.js";
-import type { Visit, WalkEntry, WalkStep } from "../core/backend.js";
-import type { Incomplete } from "../core/completeness.js";
+import type { Incomplete } from "../core/call/completeness.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import type { Operation, PathCall } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { escapeText } from "../core/texts.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { Visit, WalkEntry, WalkStep } from "../core/ports/backend.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { GlobInput, GlobOutput } from "../schema/types.js";
 import { type Binding, type Resume, readCursor, refusedCursor, writeCursor } from "../search/cursor.js";
 import { compileGlobs, type Globs } from "../search/globs.js";

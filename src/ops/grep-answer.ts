@@ -1,6 +1,6 @@
-import type { HiddenKind, Incomplete } from "../core/completeness.js";
-import type { Scan, ScanJob } from "../core/scan.js";
-import { type Place, tooMuchToSearch } from "../core/texts.js";
+import type { HiddenKind, Incomplete } from "../core/call/completeness.js";
+import type { Scan, ScanJob } from "../core/call/scan.js";
+import { type Place, tooMuchToSearch } from "../core/errors/texts.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { type Binding, type Position, type Resume, writeCursor } from "../search/cursor.js";
 import type { Sieve } from "../search/sieve.js";

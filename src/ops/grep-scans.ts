@@ -1,7 +1,7 @@
-import type { WalkContent } from "../core/backend.js";
-import { FileAdapterError } from "../core/errors.js";
+import type { LineScanner, Scan, ScanJob } from "../core/call/scan.js";
+import { FileAdapterError } from "../core/errors/errors.js";
 import { isPending } from "../core/io.js";
-import type { LineScanner, Scan, ScanJob } from "../core/scan.js";
+import type { WalkContent } from "../core/ports/backend.js";
 import type { Patience } from "../search/sieve.js";
 import type { GrepAnswer } from "./grep-answer.js";
 

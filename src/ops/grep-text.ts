@@ -1,5 +1,5 @@
-import type { Rendering } from "../core/adapter.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
+import type { Rendering } from "../core/ports/adapter.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 
 /** Each file once, then its lines: `12:text`, lines around them `13-text`, `--` between stretches. */

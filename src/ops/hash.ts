@@ -1,7 +1,7 @@
+import { etagOf, hashText } from "../core/etag.js";
 import { type Io, runIo, wait } from "../core/io.js";
-import type { Operation, PathCall } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { etagOf, hashText } from "../core/version.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { HashInput, HashOutput } from "../schema/types.js";
 import { hashOf } from "./etag.js";
 

@@ -1,6 +1,6 @@
-import { ending } from "../core/ending.js";
-import type { DriveImport, DriveImported, DriveOperation } from "../core/operation.js";
-import { invalidInput } from "../core/texts.js";
+import { ending } from "../core/call/ending.js";
+import { invalidInput } from "../core/errors/texts.js";
+import type { DriveImport, DriveImported, DriveOperation } from "../core/ports/operation.js";
 import { loadContent } from "./content.js";
 
 type ImportInput = DriveImport & { readonly bytes?: string; readonly asset?: string };

@@ -1,4 +1,4 @@
-import { type DriveOperation, LOOKS } from "../core/operation.js";
+import { type DriveOperation, LOOKS } from "../core/ports/operation.js";
 
 /** The drives of the caller. */
 export const listDrives: DriveOperation<object, { drives: string[] }> = {

@@ -1,5 +1,5 @@
-import type { Operation } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
+import type { Operation } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
 import { clamp } from "./clamp.js";
 import { hintOf } from "./search.js";

@@ -1,5 +1,5 @@
-import type { Operation } from "../core/operation.js";
-import { expectedOf } from "../core/version.js";
+import { expectedOf } from "../core/etag.js";
+import type { Operation } from "../core/ports/operation.js";
 import type { MkdirInput, MkdirOutput } from "../schema/types.js";
 
 /** Makes a directory. */

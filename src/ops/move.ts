@@ -1,7 +1,7 @@
-import type { Copied, PlaceOptions } from "../core/backend.js";
-import type { Operation } from "../core/operation.js";
-import { conflict, invalidInput } from "../core/texts.js";
-import { type Expected, hashText } from "../core/version.js";
+import { conflict, invalidInput } from "../core/errors/texts.js";
+import { type Expected, hashText } from "../core/etag.js";
+import type { Copied, PlaceOptions } from "../core/ports/backend.js";
+import type { Operation } from "../core/ports/operation.js";
 import type { MoveInput, MoveOutput } from "../schema/types.js";
 import { copyTree } from "./copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf, type TwoPlaces } from "./two-places.js";

@@ -1,4 +1,4 @@
-import { invalidInput } from "../core/texts.js";
+import { invalidInput } from "../core/errors/texts.js";
 
 /** A drive under `drive`, or under `name`, as the reference's schema has it. Given twice, it must be the same. */
 export interface NamedDrive {

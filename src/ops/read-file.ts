@@ -1,8 +1,8 @@
-import type { ReadBytes, ReadRange } from "../core/backend.js";
-import type { FileAdapterError } from "../core/errors.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import { notJson, notText, type Place, tooLargeToRead } from "../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../core/io.js";
-import type { PathCall } from "../core/operation.js";
-import { notJson, notText, type Place, tooLargeToRead } from "../core/texts.js";
+import type { ReadBytes, ReadRange } from "../core/ports/backend.js";
+import type { PathCall } from "../core/ports/operation.js";
 import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../schema/exact-json.js";
 import type { ReadOutput } from "../schema/types.js";
 import { holdAnswer } from "./answer-room.js";

@@ -1,5 +1,5 @@
-import type { Stamp } from "../core/backend.js";
-import { notText } from "../core/texts.js";
+import { notText } from "../core/errors/texts.js";
+import type { Stamp } from "../core/ports/backend.js";
 import type { ReadOutput } from "../schema/types.js";
 import { numbered } from "./cut.js";
 import type { TextCodec } from "./encoding.js";

@@ -1,5 +1,5 @@
-import type { OpenFile } from "../core/backend.js";
 import { type Io, wait } from "../core/io.js";
+import type { OpenFile } from "../core/ports/backend.js";
 import type { ReadOutput } from "../schema/types.js";
 import { holdAnswer } from "./answer-room.js";
 import { type Cut, cutLines } from "./cut.js";

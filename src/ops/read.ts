@@ -1,6 +1,6 @@
-import type { Rendering } from "../core/adapter.js";
-import type { Operation } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { Operation } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
 import { bySignature } from "./mime.js";

@@ -1,7 +1,7 @@
-import { FileAdapterError } from "../core/errors.js";
-import type { Operation, PathCall, PlacesCall } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { escapeText } from "../core/texts.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { escapeText } from "../core/errors/texts.js";
+import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
 import { holdAnswer } from "./answer-room.js";
 import { readFile } from "./read-file.js";

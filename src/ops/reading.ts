@@ -1,5 +1,5 @@
-import type { PathCall } from "../core/operation.js";
-import { invalidInput } from "../core/texts.js";
+import { invalidInput } from "../core/errors/texts.js";
+import type { PathCall } from "../core/ports/operation.js";
 import type { ReadInput } from "../schema/types.js";
 import { isEncodingName } from "./encoding.js";
 

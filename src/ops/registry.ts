@@ -1,4 +1,4 @@
-import type { AnyOperation } from "../core/operation.js";
+import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
 import { copy } from "./copy.js";
 import { createDrive } from "./create-drive.js";

@@ -1,5 +1,5 @@
-import type { Operation } from "../core/operation.js";
-import { LOOKS, type QuotaFacts, type RootFacts } from "../core/operation.js";
+import type { Operation } from "../core/ports/operation.js";
+import { LOOKS, type QuotaFacts, type RootFacts } from "../core/ports/operation.js";
 import type { RootsInput, RootsOutput } from "../schema/types.js";
 
 /** The roots the caller may use. */

@@ -1,8 +1,8 @@
-import type { WalkContent } from "../core/backend.js";
-import type { Completeness, Incomplete } from "../core/completeness.js";
+import type { Completeness, Incomplete } from "../core/call/completeness.js";
+import { DEFAULT_LIMITS, type Limits } from "../core/call/limits.js";
 import { runIo } from "../core/io.js";
-import { DEFAULT_LIMITS, type Limits } from "../core/limits.js";
-import type { PathCall, PlacesCall } from "../core/operation.js";
+import type { WalkContent } from "../core/ports/backend.js";
+import type { PathCall, PlacesCall } from "../core/ports/operation.js";
 import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../search/ignore-rules.js";
 import { isWithin } from "../search/order.js";
 import { Pace } from "../search/pace.js";

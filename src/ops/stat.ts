@@ -1,8 +1,8 @@
-import type { FileStat } from "../core/backend.js";
+import { etagOf, hashText } from "../core/etag.js";
 import { type Io, runIo, wait } from "../core/io.js";
-import type { Operation, PathCall } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { etagOf, hashText } from "../core/version.js";
+import type { FileStat } from "../core/ports/backend.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { StatInput, StatOutput } from "../schema/types.js";
 import { etagFor, hashOf } from "./etag.js";
 import { mimeByName } from "./mime.js";

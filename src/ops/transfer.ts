@@ -1,7 +1,7 @@
-import type { Ability } from "../core/capability.js";
-import type { Operation } from "../core/operation.js";
-import { isADirectory, notAFile, notFound, notSupportedHere } from "../core/texts.js";
-import type { Direction } from "../core/transfer.js";
+import type { Ability } from "../core/call/capability.js";
+import { isADirectory, notAFile, notFound, notSupportedHere } from "../core/errors/texts.js";
+import type { Operation } from "../core/ports/operation.js";
+import type { Direction } from "../core/ports/transfer.js";
 import type { TransferInput, TransferOutput } from "../schema/types.js";
 
 const ABILITIES: Readonly<Record<Direction, Ability>> = { download: "crud/read", upload: "crud/write" };

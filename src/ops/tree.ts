@@ -1,7 +1,7 @@
-import type { WalkEntry } from "../core/backend.js";
-import type { Operation } from "../core/operation.js";
-import { LOOKS } from "../core/operation.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
+import type { WalkEntry } from "../core/ports/backend.js";
+import type { Operation } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
 import type { TreeInput, TreeOutput } from "../schema/types.js";
 import { HiddenCount } from "../search/sieve.js";
 import { clamp } from "./clamp.js";

@@ -1,8 +1,8 @@
-import type { PlaceOptions } from "../core/backend.js";
-import type { Ability } from "../core/capability.js";
-import type { PathCall, PlacesCall } from "../core/operation.js";
-import { invalidInput } from "../core/texts.js";
-import { type Expected, etagOf, expectedOf, type Sha256 } from "../core/version.js";
+import type { Ability } from "../core/call/capability.js";
+import { invalidInput } from "../core/errors/texts.js";
+import { type Expected, etagOf, expectedOf, type Sha256 } from "../core/etag.js";
+import type { PlaceOptions } from "../core/ports/backend.js";
+import type { PathCall, PlacesCall } from "../core/ports/operation.js";
 
 /** What move and copy have in common. */
 export interface TwoPlacesInput {

@@ -1,4 +1,4 @@
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import type { Replacement } from "./edit-match.js";
 import { changedLines, type LineChange, splitLines } from "./line-changes.js";
 

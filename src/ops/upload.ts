@@ -1,7 +1,7 @@
-import type { Operation, PathCall } from "../core/operation.js";
-import { contentTooLarge } from "../core/texts.js";
-import type { UploadBody, Uploaded, UploadInput } from "../core/transfer.js";
-import { expectedOf } from "../core/version.js";
+import { contentTooLarge } from "../core/errors/texts.js";
+import { expectedOf } from "../core/etag.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import type { UploadBody, Uploaded, UploadInput } from "../core/ports/transfer.js";
 
 /** A sender that brings less than this within the time of an operation is taken for gone. */
 const PROGRESS_BYTES = 65_536;

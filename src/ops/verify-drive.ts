@@ -1,4 +1,4 @@
-import { type DriveCheck, type DriveOperation, LOOKS } from "../core/operation.js";
+import { type DriveCheck, type DriveOperation, LOOKS } from "../core/ports/operation.js";
 
 type VerifyOutput = Omit<DriveCheck, "damaged"> & { readonly damaged: readonly string[] };
 

@@ -1,4 +1,4 @@
-import type { DenyPolicy } from "../core/deny-policy.js";
+import type { DenyPolicy } from "../core/ports/deny-policy.js";
 import { type Anchors, allAbove, anchorsOf } from "./deny-anchors.js";
 import { compileGlob, type GlobMatcher } from "./glob-match.js";
 import { GlobFault, readGlobNodes } from "./glob-reader.js";

@@ -1,5 +1,5 @@
-import type { RelPath } from "../core/path.js";
-import { invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/texts.js";
+import type { RelPath } from "../core/call/path.js";
+import { invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/errors/texts.js";
 
 export const MAX_PATH_BYTES = 4096;
 export const MAX_SEGMENT_BYTES = 255;

@@ -1,7 +1,7 @@
-import type { SurfaceContext } from "../core/adapter.js";
-import { adapterError, FileAdapterError } from "../core/errors.js";
-import type { PathRules } from "../core/path-rules.js";
-import type { ExecRequest, SandboxProcess } from "../core/sandbox.js";
+import type { PathRules } from "../core/call/path-rules.js";
+import { adapterError, FileAdapterError } from "../core/errors/errors.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import { parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { Profile, ProfileHost } from "./profile.js";

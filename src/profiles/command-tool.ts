@@ -1,7 +1,7 @@
 import { constants } from "node:os";
-import type { Rendering } from "../core/adapter.js";
-import type { FileAdapterError } from "../core/errors.js";
-import type { SandboxExit, SandboxProcess } from "../core/sandbox.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import type { BoundRoot } from "./bound-root.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "./profile.js";
 

@@ -1,9 +1,9 @@
 import { ConfigError } from "../config/errors.js";
-import type { JsonObject, SurfaceContext } from "../core/adapter.js";
-import { errorOutput } from "../core/error-output.js";
-import { type ErrorCode, FileAdapterError } from "../core/errors.js";
+import { errorOutput } from "../core/errors/error-output.js";
+import { type ErrorCode, FileAdapterError } from "../core/errors/errors.js";
+import { escapeText, internalError, unknownOperation } from "../core/errors/texts.js";
 import { isPending } from "../core/io.js";
-import { escapeText, internalError, unknownOperation } from "../core/texts.js";
+import type { JsonObject, SurfaceContext } from "../core/ports/adapter.js";
 import { parsePath } from "../path/grammar.js";
 import { InputValidator } from "../schema/validate.js";
 import { type Bound, bindCall } from "./bound-root.js";

@@ -1,6 +1,6 @@
 import type { FileAdapter } from "../adapter.js";
-import type { InvokeContext, JsonObject } from "../core/adapter.js";
-import { DEFAULT_SHELL, type Sandbox, type ShellConfig } from "../core/sandbox.js";
+import type { InvokeContext, JsonObject } from "../core/ports/adapter.js";
+import { DEFAULT_SHELL, type Sandbox, type ShellConfig } from "../core/ports/sandbox.js";
 import { openProfile, type ProfileInstance } from "./create-profile.js";
 import type { ProfileBinding, ProfileHost } from "./profile.js";
 import { openShell } from "./shell.js";

@@ -1,5 +1,5 @@
-import type { Adapter, JsonObject, OperationMetadata } from "../core/adapter.js";
-import { unknownOperation } from "../core/texts.js";
+import { unknownOperation } from "../core/errors/texts.js";
+import type { Adapter, JsonObject, OperationMetadata } from "../core/ports/adapter.js";
 import type { ProfileInstance } from "./create-profile.js";
 import type { ProfileTool } from "./profile.js";
 

@@ -1,8 +1,8 @@
 import type { HostedFileAdapter } from "../adapter.js";
-import type { Annotations, JsonObject, Rendering } from "../core/adapter.js";
-import type { Ability } from "../core/capability.js";
-import type { ErrorCode, FileAdapterError } from "../core/errors.js";
-import type { Sandbox, SandboxProbe, ShellConfig } from "../core/sandbox.js";
+import type { Ability } from "../core/call/capability.js";
+import type { ErrorCode, FileAdapterError } from "../core/errors/errors.js";
+import type { Annotations, JsonObject, Rendering } from "../core/ports/adapter.js";
+import type { Sandbox, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
 import type { BoundRoot } from "./bound-root.js";
 
 /** What a profile is put on; `root` and `prefix` are never the caller's to choose. */

@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxProbe } from "../core/sandbox.js";
+import type { Sandbox, SandboxProbe } from "../core/ports/sandbox.js";
 import type { ProfileShell } from "./profile.js";
 
 /** Has a sandbox made, and knows when that is done; where it cannot be made, there is none. */

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
-import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
-import { invalidInput } from "../core/texts.js";
+import { invalidInput } from "../core/errors/texts.js";
+import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
 import {
   ARGS,
   createView,

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../core/clock.js";
-import type { Sandbox, ShellConfig } from "../core/sandbox.js";
+import type { Sandbox, ShellConfig } from "../core/ports/sandbox.js";
 import { createNone } from "./none.js";
 
 export interface SandboxParts {

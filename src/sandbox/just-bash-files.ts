@@ -1,5 +1,5 @@
-import { FileAdapterError } from "../core/errors.js";
-import type { SandboxFiles } from "../core/sandbox.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import type { SandboxFiles } from "../core/ports/sandbox.js";
 import type { FileAnswer, FileCall, FileFacts, FileName } from "./just-bash-messages.js";
 
 /** Bytes of one read, and of one file that is read at all. */

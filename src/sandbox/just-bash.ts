@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
+import { aborted } from "../core/errors/texts.js";
 import { compiledFile } from "../core/package-files.js";
-import type { Sandbox, SandboxExit, SandboxJob, SandboxProbe, SandboxProcess } from "../core/sandbox.js";
-import { aborted } from "../core/texts.js";
+import type { Sandbox, SandboxExit, SandboxJob, SandboxProbe, SandboxProcess } from "../core/ports/sandbox.js";
 import { type ChildHost, unavailable } from "./child.js";
 import { untilDeadline } from "./deadline.js";
 import { answerCall } from "./just-bash-files.js";

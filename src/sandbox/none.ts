@@ -1,5 +1,5 @@
-import type { DriverName, Sandbox, SandboxProbe } from "../core/sandbox.js";
-import { notSupportedHere } from "../core/texts.js";
+import { notSupportedHere } from "../core/errors/texts.js";
+import type { DriverName, Sandbox, SandboxProbe } from "../core/ports/sandbox.js";
 
 /** Runs nothing. */
 export function createNone(reason: string, name: DriverName = "none"): Sandbox {

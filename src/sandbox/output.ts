@@ -1,4 +1,4 @@
-import type { SandboxOutput } from "../core/sandbox.js";
+import type { SandboxOutput } from "../core/ports/sandbox.js";
 
 export type StreamName = "stdout" | "stderr";
 

@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/sandbox.js";
+import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
 import { type ChildHost, startChild, unavailable } from "./child.js";
 import { identityFor } from "./identity.js";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { JsonObject } from "../core/adapter.js";
 import { packageFile } from "../core/package-files.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 
 /** What `schemas/<adapter>/<operation>.json` says of one operation. */
 export interface OperationSchema {

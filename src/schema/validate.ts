@@ -1,8 +1,8 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
-import type { JsonObject } from "../core/adapter.js";
-import type { FileAdapterError } from "../core/errors.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { Awaitable } from "../core/io.js";
-import { escapeText, invalidInput } from "../core/texts.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import { nearestName } from "./nearest.js";
 
 /** Checks inputs against the schemas of their operations. Compiles each on first use: most processes need few. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { invalidInput } from "../core/texts.js";
+import { invalidInput } from "../core/errors/texts.js";
 import { compareVisits, isWithin } from "./order.js";
 
 /** How far an enumeration has come. */

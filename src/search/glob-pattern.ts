@@ -1,4 +1,4 @@
-import { invalidPattern } from "../core/texts.js";
+import { invalidPattern } from "../core/errors/texts.js";
 import type { Glob } from "../path/glob-match.js";
 import { GlobFault, readGlobNodes } from "../path/glob-reader.js";
 

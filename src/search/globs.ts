@@ -1,5 +1,5 @@
+import { invalidInput, invalidPattern } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
-import { invalidInput, invalidPattern } from "../core/texts.js";
 import { compileGlob, type GlobMatcher } from "../path/glob-match.js";
 import { type GlobPattern, readGlob } from "./glob-pattern.js";
 import type { Pace } from "./pace.js";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import type { WalkContent } from "../core/backend.js";
 import type { Io } from "../core/io.js";
+import type { WalkContent } from "../core/ports/backend.js";
 import { type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
 import type { Pace } from "./pace.js";
 

@@ -1,5 +1,5 @@
+import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
 
 /** Steps of matching, some hundred microseconds of them, between two looks at the clock. */
 const STEPS_BETWEEN = 100_000;

@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSSyntaxException } from "re2js";
-import type { LineQuery } from "../core/scan.js";
+import type { LineQuery } from "../core/call/scan.js";
 import type { LineMatcher } from "./scan-lines.js";
 
 /** Why a pattern cannot be compiled. */

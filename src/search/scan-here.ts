@@ -1,6 +1,6 @@
+import type { LineScanner, Scan, ScanJob } from "../core/call/scan.js";
+import { timedOut } from "../core/errors/texts.js";
 import { type Awaitable, isPending } from "../core/io.js";
-import type { LineScanner, Scan, ScanJob } from "../core/scan.js";
-import { timedOut } from "../core/texts.js";
 import { type LineMatcher, literalMatcher, scanLines } from "./scan-lines.js";
 
 /** How long a scan may occupy the event loop before it lets others run. */

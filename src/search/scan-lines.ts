@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { FoundLine, Scan, ScanJob } from "../core/scan.js";
+import type { FoundLine, Scan, ScanJob } from "../core/call/scan.js";
 
 /** Leading bytes in which a NUL means that a file is not text. */
 const NUL_WINDOW = 8192;

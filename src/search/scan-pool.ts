@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
-import { FileAdapterError } from "../core/errors.js";
+import type { LineQuery, LineScanner, Scan, ScanJob, Scanners } from "../core/call/scan.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { aborted, invalidPattern, timedOut } from "../core/errors/texts.js";
 import { compiledFile } from "../core/package-files.js";
-import type { LineQuery, LineScanner, Scan, ScanJob, Scanners } from "../core/scan.js";
-import { aborted, invalidPattern, timedOut } from "../core/texts.js";
 import type { PatternFault } from "./scan-expression.js";
 import { scanHere } from "./scan-here.js";
 import type { ScanRequest } from "./scan-worker.js";

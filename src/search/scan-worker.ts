@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import type { LineQuery, Scan, ScanJob } from "../core/scan.js";
+import type { LineQuery, Scan, ScanJob } from "../core/call/scan.js";
 import { compileExpression } from "./scan-expression.js";
 import { type LineMatcher, scanLines } from "./scan-lines.js";
 

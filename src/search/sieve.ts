@@ -1,7 +1,7 @@
-import type { WalkEntry, WalkOptions, WalkStep } from "../core/backend.js";
-import type { HiddenKind, Incomplete } from "../core/completeness.js";
+import type { HiddenKind, Incomplete } from "../core/call/completeness.js";
+import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
-import type { CallScope } from "../core/scope.js";
+import type { WalkEntry, WalkOptions, WalkStep } from "../core/ports/backend.js";
 import type { Resume } from "./cursor.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
 import { Pace, TimeIsUp } from "./pace.js";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import { isJsonObject } from "./strict-json.js";
 
 /** Most entries of a token's list. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import { decodeBase64url } from "./base64url.js";
 import { multikeyOfDid } from "./did-key.js";
 import type { TokenFault } from "./fault.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../core/adapter.js";
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import type { SigningKey } from "./signing-key.js";
 
 /** What a new token says, whatever its form. */

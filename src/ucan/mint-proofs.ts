@@ -1,4 +1,4 @@
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import type { TokenFault } from "./fault.js";
 import { MintError, proofError } from "./mint-error.js";
 import type { UcanToken, UcanVerifier } from "./proof.js";

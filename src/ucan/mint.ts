@@ -1,5 +1,5 @@
-import type { JsonObject } from "../core/adapter.js";
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import { MAX_ENTRIES } from "./capability-entries.js";
 import { checkAudience, endAfter } from "./mint-checks.js";
 import type { MintClaims } from "./mint-claims.js";

@@ -1,5 +1,5 @@
 import { sign } from "node:crypto";
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import type { SigningKey } from "./signing-key.js";
 
 /** Signs with an Ed25519 key. @returns 64 bytes */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 
 /** Deep enough for every claim there is. */
 const MAX_DEPTH = 32;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 
 const OF_HEADER = /^0\.[89]\.(?:0|[1-9][0-9]{0,3})$/;
 const OF_PAYLOAD = /^0\.10\.(?:0|[1-9][0-9]{0,3})$/;

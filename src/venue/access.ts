@@ -1,7 +1,7 @@
 import type { Grant } from "../authz/grant.js";
 import type { VenueConfig } from "../config/types.js";
-import type { JsonObject } from "../core/adapter.js";
-import type { Authenticate, NameCaller } from "../core/caller.js";
+import type { Authenticate, NameCaller } from "../core/call/caller.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 import type { UcanVerifier } from "../ucan/proof.js";
 import type { SigningKey } from "../ucan/signing-key.js";
 import type { Authenticator } from "./authenticate.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import type { JsonObject } from "../core/adapter.js";
+import type { JsonObject } from "../core/ports/adapter.js";
 
 /** Every form a reference may have, whoever's asset it names: [1] the DID, [2] the id. */
 const REFERENCE = /^(?:\/?(?:(did:[a-z0-9]+:[^/\s]+)\/)?a\/|0[xX])?([0-9a-fA-F]{64})$/;

@@ -1,4 +1,4 @@
-import type { ByteRange } from "../core/asset.js";
+import type { ByteRange } from "../core/ports/asset.js";
 import type { AssetRecord, AssetStore } from "./asset-store.js";
 
 /** Sizes of the blocks content is copied into: the first, and the most they grow to. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../core/adapter.js";
-import { AssetError, type OwnAsset } from "../core/asset.js";
+import type { JsonObject } from "../core/ports/adapter.js";
+import { AssetError, type OwnAsset } from "../core/ports/asset.js";
 import { stringifyExact } from "../schema/exact-json.js";
 import { assetIdOf } from "./asset-id.js";
 

@@ -1,4 +1,4 @@
-import type { JsonObject, OperationMetadata } from "../core/adapter.js";
+import type { JsonObject, OperationMetadata } from "../core/ports/adapter.js";
 
 /** The asset that stands for an operation. Its id is known before anything has been registered, and is stable. */
 export function operationAsset(operation: OperationMetadata): JsonObject {

@@ -1,5 +1,5 @@
-import type { OwnAsset } from "../core/asset.js";
-import type { Page, Paged } from "../core/page.js";
+import type { Page, Paged } from "../core/call/page.js";
+import type { OwnAsset } from "../core/ports/asset.js";
 import { readMetadata, summaryOf } from "./asset-metadata.js";
 import type { AssetRecord } from "./asset-store.js";
 

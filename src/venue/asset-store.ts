@@ -1,4 +1,4 @@
-import type { ByteRange } from "../core/asset.js";
+import type { ByteRange } from "../core/ports/asset.js";
 
 /** Why a storage cannot be opened: a phrase for the operator, without the path. */
 export class AssetStorageError extends Error {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { AssetContent, JsonObject, ResolveAsset } from "../core/adapter.js";
-import { AssetError, type Assets, type OwnAsset, type StoredContent } from "../core/asset.js";
-import type { Caller } from "../core/caller.js";
+import type { Caller } from "../core/call/caller.js";
+import type { Page, Paged } from "../core/call/page.js";
 import type { Clock } from "../core/clock.js";
-import type { Log } from "../core/log.js";
-import type { Page, Paged } from "../core/page.js";
+import type { AssetContent, JsonObject, ResolveAsset } from "../core/ports/adapter.js";
+import { AssetError, type Assets, type OwnAsset, type StoredContent } from "../core/ports/asset.js";
+import type { Log } from "../core/ports/log.js";
 import { errnoOf } from "../jail/sys.js";
 import { ByteBudget } from "./asset-budget.js";
 import { canonicalJson, isAssetReference, parseAssetReference } from "./asset-id.js";

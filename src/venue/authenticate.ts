@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { covers, EVERYTHING, type Grant } from "../authz/grant.js";
-import type { SurfaceContext } from "../core/adapter.js";
-import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../core/caller.js";
+import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../core/call/caller.js";
 import type { Clock } from "../core/clock.js";
-import { type Log, silentLog } from "../core/log.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import { type Log, silentLog } from "../core/ports/log.js";
 import { type IdentityRules, verifyIdentityToken } from "../ucan/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../ucan/proof.js";
 import type { PublicKeys } from "../ucan/public-keys.js";

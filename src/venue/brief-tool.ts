@@ -1,4 +1,4 @@
-import type { JsonObject, OperationMetadata } from "../core/adapter.js";
+import type { JsonObject, OperationMetadata } from "../core/ports/adapter.js";
 
 /** Fields that mean the same in every tool: the instructions of the server say what, once. */
 const SAID_ONCE: ReadonlySet<string> = new Set([

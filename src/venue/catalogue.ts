@@ -1,4 +1,4 @@
-import type { Adapter, JsonObject, OperationMetadata } from "../core/adapter.js";
+import type { Adapter, JsonObject, OperationMetadata } from "../core/ports/adapter.js";
 import type { OperationListing } from "../surfaces/http/host.js";
 import { operationAsset } from "./asset-operation.js";
 

@@ -1,8 +1,8 @@
 import type { AuditRecord, AuditSink } from "../audit/record.js";
-import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../core/adapter.js";
 import type { Clock } from "../core/clock.js";
-import { FileAdapterError } from "../core/errors.js";
-import { aborted, invalidInput } from "../core/texts.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { aborted, invalidInput } from "../core/errors/texts.js";
+import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../core/ports/adapter.js";
 import { InputValidator } from "../schema/validate.js";
 
 /** What a venue lends to the adapters it hosts. */

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { ConfigError } from "../config/errors.js";
-import { type Log, silentLog } from "../core/log.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
+import { type Log, silentLog } from "../core/ports/log.js";
 import { newSeed, parseSeed, signingKeyFromSeed } from "../ucan/signing-key.js";
 import { isOpenToOthers, openSecretFile } from "./state-dir.js";
 

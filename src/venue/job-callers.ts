@@ -1,4 +1,4 @@
-import type { Page } from "../core/page.js";
+import type { Page } from "../core/call/page.js";
 
 /** Which jobs each caller has, so that a list of one's own does not walk through everybody's. */
 export class JobCallers {

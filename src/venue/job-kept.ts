@@ -1,5 +1,5 @@
-import type { JobListener, JobRecord, RecordedJob } from "../core/job.js";
-import { isTerminal } from "../core/job.js";
+import type { JobListener, JobRecord, RecordedJob } from "../core/ports/job.js";
+import { isTerminal } from "../core/ports/job.js";
 import type { Outcome } from "./job-record.js";
 
 /** Timers of Node fire at once when they are asked to wait longer than this. */

@@ -1,7 +1,7 @@
-import { errorCodeOf } from "../core/error-output.js";
-import type { FileAdapterError } from "../core/errors.js";
-import type { JobRecord, Submission } from "../core/job.js";
-import { aborted } from "../core/texts.js";
+import { errorCodeOf } from "../core/errors/error-output.js";
+import type { FileAdapterError } from "../core/errors/errors.js";
+import { aborted } from "../core/errors/texts.js";
+import type { JobRecord, Submission } from "../core/ports/job.js";
 import type { HostedOperation } from "./catalogue.js";
 import { estimateBytes } from "./record-size.js";
 

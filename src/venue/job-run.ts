@@ -1,4 +1,4 @@
-import type { Cancellation } from "../core/scope.js";
+import type { Cancellation } from "../core/call/scope.js";
 import type { KeptJob } from "./job-kept.js";
 
 /** A run of an operation. It can be stopped by the venue, and by whoever submitted it. */

@@ -1,4 +1,4 @@
-import { Overloaded } from "../core/overload.js";
+import { Overloaded } from "../core/errors/overload.js";
 import { JobRun } from "./job-run.js";
 import { estimateBytes } from "./record-size.js";
 

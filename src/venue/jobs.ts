@@ -1,6 +1,9 @@
-import type { Caller } from "../core/caller.js";
+import type { Caller } from "../core/call/caller.js";
+import type { Page, Paged } from "../core/call/page.js";
 import type { Clock } from "../core/clock.js";
-import { FileAdapterError } from "../core/errors.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { Overloaded } from "../core/errors/overload.js";
+import { internalError, unknownOperation } from "../core/errors/texts.js";
 import type {
   CallerJobs,
   JobListener,
@@ -11,10 +14,7 @@ import type {
   RecordedJob,
   StartedJob,
   Submission,
-} from "../core/job.js";
-import { Overloaded } from "../core/overload.js";
-import type { Page, Paged } from "../core/page.js";
-import { internalError, unknownOperation } from "../core/texts.js";
+} from "../core/ports/job.js";
 import type { Catalogue, HostedOperation } from "./catalogue.js";
 import { JobCallers } from "./job-callers.js";
 import { createJobIds } from "./job-id.js";

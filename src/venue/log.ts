@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import type { Logger } from "pino";
 import type { LogLevel } from "../config/types.js";
 import { type Clock, systemClock } from "../core/clock.js";
-import { describeError } from "../core/describe-error.js";
-import type { Log, LogFields } from "../core/log.js";
+import { describeError } from "../core/errors/describe-error.js";
+import type { Log, LogFields } from "../core/ports/log.js";
 
 export interface LogOptions {
   readonly level: LogLevel;

@@ -1,8 +1,8 @@
 import type { HostedFileAdapter } from "../adapter.js";
 import type { McpConfig, VenueConfig } from "../config/types.js";
-import type { ResolveAsset, SurfaceContext } from "../core/adapter.js";
-import { attribute } from "../core/attribute.js";
-import type { Caller, NameCaller } from "../core/caller.js";
+import { attribute } from "../core/call/attribute.js";
+import type { Caller, NameCaller } from "../core/call/caller.js";
+import type { ResolveAsset, SurfaceContext } from "../core/ports/adapter.js";
 import type { McpHost } from "../surfaces/mcp/host.js";
 import { packageVersion } from "../version.js";
 import { briefTool } from "./brief-tool.js";

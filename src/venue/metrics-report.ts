@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Gauge, Histogram, Registry } from "prom-client";
-import type { Root } from "../core/operation.js";
+import type { Root } from "../core/ports/operation.js";
 import type { MetricsSources, OperationTally, RootTally } from "./metrics.js";
 
 /** How full the file system below a root is. */

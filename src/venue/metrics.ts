@@ -1,7 +1,7 @@
 import type { AuditRecord, AuditSink } from "../audit/record.js";
-import type { OperationMetadata } from "../core/adapter.js";
-import { ERROR_CODES } from "../core/errors.js";
-import type { Root } from "../core/operation.js";
+import { ERROR_CODES } from "../core/errors/errors.js";
+import type { OperationMetadata } from "../core/ports/adapter.js";
+import type { Root } from "../core/ports/operation.js";
 import type { HttpMetrics } from "../surfaces/http/host.js";
 import { type MetricsReport, openMetricsReport } from "./metrics-report.js";
 

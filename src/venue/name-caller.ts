@@ -1,6 +1,6 @@
 import type { Grant } from "../authz/grant.js";
-import type { Caller, NameCaller } from "../core/caller.js";
-import { readUcans } from "../core/ucans.js";
+import type { Caller, NameCaller } from "../core/call/caller.js";
+import { readUcans } from "../core/call/ucans.js";
 import { readEntries } from "../ucan/capability-entries.js";
 import { checkInvocation, type InvocationRules } from "../ucan/identity-token.js";
 import type { UcanToken, UcanVerifier } from "../ucan/proof.js";

@@ -1,7 +1,7 @@
 import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
-import type { Log } from "../core/log.js";
+import type { Log } from "../core/ports/log.js";
 import { type Access, keyOf } from "./access.js";
 import { createAuthenticator } from "./authenticate.js";
 import { didDocument } from "./did-document.js";

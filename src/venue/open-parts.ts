@@ -3,7 +3,7 @@ import { ConfigError } from "../config/errors.js";
 import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
-import type { Log } from "../core/log.js";
+import type { Log } from "../core/ports/log.js";
 import type { Access } from "./access.js";
 import { AssetStorageError, type AssetStore } from "./asset-store.js";
 import { createAssets, type VenueAssets } from "./assets.js";

@@ -1,5 +1,5 @@
 import type { VenueConfig } from "../config/types.js";
-import type { Log } from "../core/log.js";
+import type { Log } from "../core/ports/log.js";
 import { type Access, closedAccess, keyOf, OPERATOR } from "./access.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { readSecretFile } from "./state-dir.js";

@@ -1,4 +1,4 @@
-import type { SurfaceContext } from "../core/adapter.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { SigningKey } from "../ucan/signing-key.js";
 import type { Access } from "./access.js";
 

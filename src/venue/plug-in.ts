@@ -1,3 +1,4 @@
+import { parseUcans } from "../core/call/ucans.js";
 import type {
   Adapter,
   Annotations,
@@ -5,8 +6,7 @@ import type {
   JsonObject,
   OperationMetadata,
   SurfaceContext,
-} from "../core/adapter.js";
-import { parseUcans } from "../core/ucans.js";
+} from "../core/ports/adapter.js";
 import { type AdapterHosting, hostAdapter } from "./hosted-adapter.js";
 
 /** An operation as the author of an adapter describes it. */

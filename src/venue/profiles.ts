@@ -1,9 +1,9 @@
 import type { HostedFileAdapter } from "../adapter.js";
 import { ConfigError } from "../config/errors.js";
 import type { ProfileConfig } from "../config/types.js";
-import type { Adapter } from "../core/adapter.js";
-import type { Log } from "../core/log.js";
-import type { ShellConfig } from "../core/sandbox.js";
+import type { Adapter } from "../core/ports/adapter.js";
+import type { Log } from "../core/ports/log.js";
+import type { ShellConfig } from "../core/ports/sandbox.js";
 import type { ProfileShell } from "../profiles/profile.js";
 
 /** Which profiles are opened, and on what. */

@@ -1,6 +1,6 @@
 import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
-import type { Capability } from "../core/capability.js";
+import type { Capability } from "../core/call/capability.js";
 
 /** Whether callers without credentials are served at all. */
 export const servesPublic = (config: VenueConfig): boolean => config.auth.public.enabled ?? isLoopbackListener(config);

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpat
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import { makeFolder } from "../drive/store/make-folder.js";
 import { whyNotFile, whyNotFolder } from "../jail/can-make.js";
 import { placeOnce } from "../jail/place-once.js";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ConfigError } from "../config/errors.js";
 import { isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
-import { escapeText } from "../core/texts.js";
+import { escapeText } from "../core/errors/texts.js";
 import {
   checkLocalToken,
   checkStateDir,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
 import type { StaticTokenConfig } from "../config/types.js";
-import type { Capability } from "../core/capability.js";
-import { escapeText } from "../core/texts.js";
+import type { Capability } from "../core/call/capability.js";
+import { escapeText } from "../core/errors/texts.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { readSecretFile } from "./state-dir.js";
 

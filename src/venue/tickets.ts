@@ -1,7 +1,7 @@
 import { createPublicKey, randomBytes, sign, verify } from "node:crypto";
-import type { SurfaceContext } from "../core/adapter.js";
 import type { Clock } from "../core/clock.js";
-import type { TicketOffice, TicketRequest } from "../core/transfer.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { TicketOffice, TicketRequest } from "../core/ports/transfer.js";
 import { parsePath } from "../path/grammar.js";
 import type { HttpFiles } from "../surfaces/http/host.js";
 import type { SigningKey } from "../ucan/signing-key.js";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { FILE_SEMANTICS, type Grant } from "../authz/grant.js";
 import type { VenueConfig } from "../config/types.js";
 import { systemClock } from "../core/clock.js";
-import type { Log } from "../core/log.js";
+import type { Log } from "../core/ports/log.js";
 import type { UcanVerifier } from "../ucan/proof.js";
 import { createPublicKeys, type PublicKeys } from "../ucan/public-keys.js";
 import { createUcanVerifier } from "../ucan/verifier.js";

@@ -1,4 +1,4 @@
-import type { Adapter, JsonObject } from "../core/adapter.js";
+import type { Adapter, JsonObject } from "../core/ports/adapter.js";
 import { operationAsset } from "./asset-operation.js";
 import type { HostedOperation } from "./catalogue.js";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Adapter, JsonObject } from "../core/adapter.js";
-import { AssetError } from "../core/asset.js";
-import type { Authenticate, NameCaller } from "../core/caller.js";
+import type { Authenticate, NameCaller } from "../core/call/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
-import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/job.js";
-import { type Log, silentLog } from "../core/log.js";
+import type { Adapter, JsonObject } from "../core/ports/adapter.js";
+import { AssetError } from "../core/ports/asset.js";
+import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/ports/job.js";
+import { type Log, silentLog } from "../core/ports/log.js";
 import type { HttpFiles, HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimit } from "../surfaces/http/host.js";
 import type { HttpTimeouts } from "../surfaces/http/node-server.js";
 import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";

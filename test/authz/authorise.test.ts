@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Authoriser, readCaps } from "../../src/authz/authorise.js";
 import { type Grant, parseGrant } from "../../src/authz/grant.js";
-import type { Ability, Capability } from "../../src/core/capability.js";
-import { FileAdapterError } from "../../src/core/errors.js";
+import type { Ability, Capability } from "../../src/core/call/capability.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { authorityOf, holding } from "./fixture.js";
 
 const READ: Capability = { with: "file://docs/", can: "crud/read" };

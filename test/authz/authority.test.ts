@@ -5,9 +5,9 @@ import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import { createFileVerifier } from "../../src/authz/file-verifier.js";
 import { parseGrant } from "../../src/authz/grant.js";
 import { createRights } from "../../src/authz/rights.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
-import type { Ability } from "../../src/core/capability.js";
-import { FileAdapterError } from "../../src/core/errors.js";
+import type { Ability } from "../../src/core/call/capability.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { alice, bob, clock, delegation, identityToken, NOW, signer, venue } from "../ucan/tokens.js";
 
 const carol = signer(4);

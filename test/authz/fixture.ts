@@ -2,7 +2,7 @@ import { createAuthorities } from "../../src/authz/authorities.js";
 import type { Authority } from "../../src/authz/authority.js";
 import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import type { Grant } from "../../src/authz/grant.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { UcanVerifier } from "../../src/ucan/proof.js";
 
 /** Reads no tokens: for rights that rest on none. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { type Failure, useGround } from "../ops/ground.js";
 import { bob, delegation, venue } from "../ucan/tokens.js";
 

@@ -6,7 +6,7 @@ import { HostBackend } from "../../src/backend/host.js";
 import { filesOf } from "../../src/backend-suite/files.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { HostRootInput } from "../../src/config/types.js";
-import { isPersonal } from "../../src/core/operation.js";
+import { isPersonal } from "../../src/core/ports/operation.js";
 import type { EngineName } from "../../src/jail/handles.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/locks.js";

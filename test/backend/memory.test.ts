@@ -10,9 +10,9 @@ import {
   slowly,
   turn,
 } from "../../src/backend-suite/files.js";
-import type { Access, Backend } from "../../src/core/backend.js";
 import { systemClock } from "../../src/core/clock.js";
-import { aborted, contentTooLarge, isADirectory, notADirectory, parentMissing } from "../../src/core/texts.js";
+import { aborted, contentTooLarge, isADirectory, notADirectory, parentMissing } from "../../src/core/errors/texts.js";
+import type { Access, Backend } from "../../src/core/ports/backend.js";
 import { parsePath } from "../../src/path/grammar.js";
 import { backendSuite, SUITE_ROOT, testAccess } from "./suite.js";
 

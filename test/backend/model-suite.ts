@@ -1,7 +1,7 @@
 import { describe, expect } from "@jest/globals";
 import fc from "fast-check";
 import { type Files, slowly } from "../../src/backend-suite/files.js";
-import { FileAdapterError } from "../../src/core/errors.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { type Command, type Model, type Outcome, runOnModel } from "./model.js";
 import type { Scenario } from "./suite.js";
 

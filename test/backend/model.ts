@@ -1,4 +1,4 @@
-import type { ErrorCode, FileAdapterError } from "../../src/core/errors.js";
+import type { ErrorCode, FileAdapterError } from "../../src/core/errors/errors.js";
 
 export type Command =
   | { readonly kind: "write" | "append"; readonly path: string; readonly content: string; readonly parents: boolean }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DriveSource } from "../../src/backend/drive.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
-import { silentLog } from "../../src/core/log.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { createDriveEngine, type DriveEngineOptions } from "../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../src/drive/keys/owner-keys.js";
 import type { CellStore } from "../../src/drive/store/cell-store.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
-import { DEFAULT_SHELL } from "../../src/core/sandbox.js";
+import { DEFAULT_SHELL } from "../../src/core/ports/sandbox.js";
 import { at, venueProblems } from "./problems.js";
 
 const roots = { docs: { path: "docs" } };

@@ -7,7 +7,7 @@ import { parseGrant } from "../../src/authz/grant.js";
 import type { JsonSchema } from "../../src/config/json-schema.js";
 import { loadConfigFile, parseConfig, parseConfigs, readConfigSchema } from "../../src/config/load.js";
 import { parseVenues } from "../../src/config/parse-venues.js";
-import { DEFAULT_LIMITS } from "../../src/core/limits.js";
+import { DEFAULT_LIMITS } from "../../src/core/call/limits.js";
 import { problemsOf, venueProblems } from "./problems.js";
 
 const schema = readConfigSchema();

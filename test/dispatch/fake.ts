@@ -1,10 +1,10 @@
 import type { AuditRecord } from "../../src/audit/record.js";
 import { createMemoryBackend } from "../../src/backend/memory.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
-import type { Backend } from "../../src/core/backend.js";
+import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
-import { DEFAULT_LIMITS, type Limits } from "../../src/core/limits.js";
-import type { Root } from "../../src/core/operation.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import type { Backend } from "../../src/core/ports/backend.js";
+import type { Root } from "../../src/core/ports/operation.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";

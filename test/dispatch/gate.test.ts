@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import type { ReadBytes } from "../../src/core/backend.js";
+import { CallScope, cancelledBy } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
-import { CallScope, cancelledBy } from "../../src/core/scope.js";
+import type { ReadBytes } from "../../src/core/ports/backend.js";
 import { Gate } from "../../src/dispatch/gate.js";
 import { failureOf } from "../ops/ground.js";
 import { deferred, dispatchOn, turn } from "./fake.js";

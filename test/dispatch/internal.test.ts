@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { notFound } from "../../src/core/texts.js";
+import { notFound } from "../../src/core/errors/texts.js";
 import { failureOf } from "../ops/ground.js";
 import { dispatchOn } from "./fake.js";
 

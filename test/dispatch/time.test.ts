@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { ResolveAsset } from "../../src/core/adapter.js";
 import type { Clock } from "../../src/core/clock.js";
+import type { ResolveAsset } from "../../src/core/ports/adapter.js";
 import { failureOf, useGround } from "../ops/ground.js";
 import { deferred, dispatchOn, turn } from "./fake.js";
 

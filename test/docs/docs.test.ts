@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import { ERROR_CODES } from "../../src/core/errors.js";
+import { ERROR_CODES } from "../../src/core/errors/errors.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "@jest/globals";
-import { silentLog } from "../../src/core/log.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { createDriveEngine, type DriveEngine } from "../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../src/drive/keys/owner-keys.js";
 import { openEmbeddedStore } from "../../src/drive/store/embedded.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { adapterError } from "../../src/core/errors.js";
+import { adapterError } from "../../src/core/errors/errors.js";
 import type { CellStore } from "../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../src/drive/store/memory.js";
 import { ALICE, useDrives } from "./ground.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { ALICE, ANONYMOUS, BOB, useDrives, VENUE } from "./ground.js";
 
 const ground = useDrives();

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { hashOf } from "../../src/drive/cell.js";
 import { fromMultiCell, map, sign, toMultiCell } from "../../src/drive/index.js";
 import { dir, file } from "../../src/drive/node.js";

@@ -1,9 +1,9 @@
 import type { FileAdapter } from "../../src/adapter.js";
 import { HostBackend } from "../../src/backend/host.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { systemClock } from "../../src/core/clock.js";
-import { FileAdapterError } from "../../src/core/errors.js";
-import { DEFAULT_LIMITS, type Limits } from "../../src/core/limits.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import { createFileAdapter } from "../../src/index.js";
 import type { EngineName } from "../../src/jail/handles.js";

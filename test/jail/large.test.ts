@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { CallScope } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
 import { runIo } from "../../src/core/io.js";
-import { CallScope } from "../../src/core/scope.js";
 import { sortPatiently } from "../../src/jail/patient-sort.js";
 import { sortByName } from "../../src/path/order.js";
 import { expectClosedSoon, inArena, openDescriptors, staged } from "./arena.js";

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { etagOf } from "../../src/core/version.js";
+import { etagOf } from "../../src/core/etag.js";
 import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/process-identity.js";
 import { needs } from "../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "./arena.js";

@@ -1,6 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { adapterError } from "../../src/core/errors.js";
+import { adapterError } from "../../src/core/errors/errors.js";
 import type { Files, Output } from "./files.js";
 
 /**

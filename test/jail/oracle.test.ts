@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { type Arena, makeArena } from "./arena.js";
 import { ATTEMPT_NAMES, type AttemptName } from "./attempts.js";
 import { ENGINES, type Engine, type Files, openFiles, outcomeOf } from "./files.js";

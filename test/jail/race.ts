@@ -1,4 +1,4 @@
-import { FileAdapterError } from "../../src/core/errors.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { type Arena, inArena } from "./arena.js";
 import { type Engine, type Files, openFiles } from "./files.js";
 import { naiveFiles } from "./naive-files.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import type { AssetContent, ResolveAsset } from "../../src/core/adapter.js";
+import type { AssetContent, ResolveAsset } from "../../src/core/ports/adapter.js";
 import { failure, useGround } from "./ground.js";
 
 export type Method = "write" | "append";

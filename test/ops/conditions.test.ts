@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { etagOf, hashText } from "../../src/core/version.js";
+import { etagOf, hashText } from "../../src/core/etag.js";
 import { failure, useGround } from "./ground.js";
 
 const ground = useGround();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { etagOf } from "../../src/core/version.js";
+import { etagOf } from "../../src/core/etag.js";
 import { dispatchOn } from "../dispatch/fake.js";
 import { sha256Of } from "./edit-fixture.js";
 import { failureOf } from "./ground.js";

@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { etagOf } from "../../src/core/version.js";
+import { etagOf } from "../../src/core/etag.js";
 import { sha256Of } from "./edit-fixture.js";
 import { failure, useGround } from "./ground.js";
 

@@ -15,11 +15,11 @@ import { assembleAdapter, type FileAdapter, type FileOperationName } from "../..
 import type { AuditRecord } from "../../src/audit/record.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
-import type { Rendering, SurfaceContext } from "../../src/core/adapter.js";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
+import { DEFAULT_LIMITS } from "../../src/core/call/limits.js";
 import type { Clock } from "../../src/core/clock.js";
-import { type ErrorCode, FileAdapterError } from "../../src/core/errors.js";
-import { DEFAULT_LIMITS } from "../../src/core/limits.js";
+import { type ErrorCode, FileAdapterError } from "../../src/core/errors/errors.js";
+import type { Rendering, SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
 
 export interface Failure {

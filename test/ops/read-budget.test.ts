@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { ReadBudget } from "../../src/core/limits.js";
+import type { ReadBudget } from "../../src/core/call/limits.js";
 import { etagOfContent } from "./etags.js";
 import { failure, useGround } from "./ground.js";
 

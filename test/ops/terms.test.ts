@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { adapterError } from "../../src/core/errors.js";
-import type { CallTerms } from "../../src/core/terms.js";
+import type { CallTerms } from "../../src/core/call/terms.js";
+import { adapterError } from "../../src/core/errors/errors.js";
 import { WALKS_BEFORE_LOADING } from "../../src/jail/beneath.js";
 import { useGround } from "./ground.js";
 

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfig, VenueConfigInput } from "../../src/config/types.js";
-import { silentLog } from "../../src/core/log.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { createFileAdapter } from "../../src/index.js";
 import { tokenId } from "../../src/ucan/token-id.js";
 import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { FileAdapterError } from "../../src/core/errors.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { parsePath } from "../../src/path/grammar.js";
 
 /** The answer in one line: the canonical path, or the code and the reason. */

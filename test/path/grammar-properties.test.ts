@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { RelPath } from "../../src/core/path.js";
+import type { RelPath } from "../../src/core/call/path.js";
 import {
   isReachableName,
   isReservedName,

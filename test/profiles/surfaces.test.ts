@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parseConfig } from "../../src/config/load.js";
-import { silentLog } from "../../src/core/log.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { ConfigError, createFileAdapter, createProfile, createVenue, type Venue } from "../../src/index.js";
 import { openVenue } from "../../src/venue/open-venue.js";
 import { CLI, cleanUp, makeFolder, run } from "../surfaces/cli/process.js";

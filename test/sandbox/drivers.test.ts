@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { DEFAULT_SHELL, type ShellConfig } from "../../src/core/sandbox.js";
+import { DEFAULT_SHELL, type ShellConfig } from "../../src/core/ports/sandbox.js";
 import { createSandbox } from "../../src/sandbox/create.js";
 import { useShell } from "./ground.js";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "@jest/globals";
-import { DEFAULT_SHELL } from "../../src/core/sandbox.js";
+import { DEFAULT_SHELL } from "../../src/core/ports/sandbox.js";
 import { createSandbox } from "../../src/sandbox/create.js";
 import { needs } from "../needs.js";
 import { bwrapHere, processesWith, useShell } from "./ground.js";

@@ -18,7 +18,7 @@ import type { AuditRecord } from "../../src/audit/record.js";
 import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import {
   DEFAULT_SHELL,
   type ExecRequest,
@@ -26,7 +26,7 @@ import {
   type SandboxExit,
   SHELL_PATH,
   type ShellConfig,
-} from "../../src/core/sandbox.js";
+} from "../../src/core/ports/sandbox.js";
 import { createSandbox } from "../../src/sandbox/create.js";
 
 /** Owner of the roots where the tests run as root, since no command does. */

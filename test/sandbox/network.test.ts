@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
-import { DEFAULT_SHELL, type ShellConfig } from "../../src/core/sandbox.js";
+import { DEFAULT_SHELL, type ShellConfig } from "../../src/core/ports/sandbox.js";
 import { resolverFile } from "../../src/sandbox/resolver.js";
 import { networkArguments, networkRefusal, networkTools } from "../../src/sandbox/user-network.js";
 import { needs } from "../needs.js";

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
-import { DEFAULT_SHELL } from "../../src/core/sandbox.js";
+import { DEFAULT_SHELL } from "../../src/core/ports/sandbox.js";
 import { BwrapSandbox } from "../../src/sandbox/bwrap.js";
 import { SYSCALLS, type SyscallTable } from "../../src/sandbox/syscalls.js";
 import { needs } from "../needs.js";

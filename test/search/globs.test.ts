@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import picomatch from "picomatch";
-import { FileAdapterError } from "../../src/core/errors.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { type Io, runIo } from "../../src/core/io.js";
 import { compileGlobs } from "../../src/search/globs.js";
 import { Pace, TimeIsUp } from "../../src/search/pace.js";

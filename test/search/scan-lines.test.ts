@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { RE2JS } from "re2js";
-import type { FoundLine, LineQuery, Scan, ScanJob } from "../../src/core/scan.js";
+import type { FoundLine, LineQuery, Scan, ScanJob } from "../../src/core/call/scan.js";
 import { compileExpression } from "../../src/search/scan-expression.js";
 import { type LineMatcher, literalMatcher, scanLines } from "../../src/search/scan-lines.js";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { FileAdapterError } from "../../src/core/errors.js";
-import type { LineQuery, LineScanner, ScanJob } from "../../src/core/scan.js";
+import type { LineQuery, LineScanner, ScanJob } from "../../src/core/call/scan.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { ScanPool } from "../../src/search/scan-pool.js";
 
 const LONG_MS = 20_000;

@@ -1,5 +1,5 @@
 import type { Grant } from "../../src/authz/grant.js";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import type { Verdict } from "../../src/ucan/proof.js";
 import { createPublicKeys, type PublicKeys } from "../../src/ucan/public-keys.js";
 import { verifierBy } from "./judge.js";

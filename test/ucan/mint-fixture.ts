@@ -1,5 +1,5 @@
 import { FILE_SEMANTICS, type Grant } from "../../src/authz/grant.js";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import { type MintRequest, type MintRules, mint } from "../../src/ucan/mint.js";
 import type { MintError } from "../../src/ucan/mint-error.js";
 import type { HeldGrant } from "../../src/ucan/proof.js";

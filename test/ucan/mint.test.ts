@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import { type MintRequest, mint } from "../../src/ucan/mint.js";
 import type { SigningKey } from "../../src/ucan/signing-key.js";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import { createPublicKeys } from "../../src/ucan/public-keys.js";
 import { ALL_DOCS, lead, owner, READ_DOCS, READ_OUT, worker } from "./mint-fixture.js";
 import {

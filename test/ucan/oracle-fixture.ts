@@ -2,7 +2,7 @@ import { sign, verify } from "node:crypto";
 import type { Capability as Parsed } from "ucans";
 import * as ucans from "ucans";
 import type { Grant } from "../../src/authz/grant.js";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import { systemClock } from "../../src/core/clock.js";
 import type { MintRules } from "../../src/ucan/mint.js";
 import { createPublicKeys, type PublicKeys } from "../../src/ucan/public-keys.js";

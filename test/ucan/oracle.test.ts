@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { FILE_SEMANTICS } from "../../src/authz/grant.js";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import { type MintRequest, mint } from "../../src/ucan/mint.js";
 import { mintUcan08 } from "../../src/ucan/mint-ucan08.js";
 import { ALL_DOCS, helper, lead, owner, parts, READ_DOCS, READ_OUT, worker } from "./mint-fixture.js";

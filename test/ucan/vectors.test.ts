@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { FILE_SEMANTICS } from "../../src/authz/grant.js";
-import type { Capability } from "../../src/core/capability.js";
+import type { Capability } from "../../src/core/call/capability.js";
 import { verifyIdentityToken } from "../../src/ucan/identity-token.js";
 import { createPublicKeys } from "../../src/ucan/public-keys.js";
 import { parseSeed, signingKeyFromSeed } from "../../src/ucan/signing-key.js";

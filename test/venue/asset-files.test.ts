@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { type Log, silentLog } from "../../src/core/log.js";
+import { type Log, silentLog } from "../../src/core/ports/log.js";
 import { openAssetFiles } from "../../src/venue/asset-files.js";
 import { parseMetadata } from "../../src/venue/asset-metadata.js";
 import { type AssetRecord, AssetStorageError, type AssetStore } from "../../src/venue/asset-store.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { assembleAdapter, type FileAdapter } from "../../src/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
-import { silentLog } from "../../src/core/log.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { openAssetFiles } from "../../src/venue/asset-files.js";
 import type { VenueAssets } from "../../src/venue/assets.js";
 import { ALICE, assetsOf, body, DID, freshPath, removePaths, sha256, wanting } from "./asset-fixture.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { AssetErrorData, AssetFault } from "../../src/core/asset.js";
-import type { Caller } from "../../src/core/caller.js";
+import type { Caller } from "../../src/core/call/caller.js";
+import type { AssetErrorData, AssetFault } from "../../src/core/ports/asset.js";
 import { assetIdOf } from "../../src/venue/asset-id.js";
 import { createAssetMemory } from "../../src/venue/asset-memory.js";
 import type { AssetStore } from "../../src/venue/asset-store.js";

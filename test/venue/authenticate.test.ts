@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
-import { attribute } from "../../src/core/attribute.js";
-import type { Caller } from "../../src/core/caller.js";
-import { type Log, silentLog } from "../../src/core/log.js";
+import { attribute } from "../../src/core/call/attribute.js";
+import type { Caller } from "../../src/core/call/caller.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import { type Log, silentLog } from "../../src/core/ports/log.js";
 import { createPublicKeys } from "../../src/ucan/public-keys.js";
 import { tokenId } from "../../src/ucan/token-id.js";
 import { type AuthenticatorOptions, createAuthenticator } from "../../src/venue/authenticate.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Adapter, JsonObject, OperationMetadata } from "../../src/core/adapter.js";
+import type { Adapter, JsonObject, OperationMetadata } from "../../src/core/ports/adapter.js";
 import { type Catalogue, createCatalogue } from "../../src/venue/catalogue.js";
 import { fakeAdapter } from "./fake-adapter.js";
 

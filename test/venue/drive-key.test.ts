@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
-import { silentLog } from "../../src/core/log.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
 import { failureOf } from "../ops/ground.js";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
-import type { SurfaceContext } from "../../src/core/adapter.js";
-import { silentLog } from "../../src/core/log.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../drive/store/s3/fake-s3.js";
 

@@ -1,4 +1,4 @@
-import type { Adapter, OperationMetadata, SurfaceContext } from "../../src/core/adapter.js";
+import type { Adapter, OperationMetadata, SurfaceContext } from "../../src/core/ports/adapter.js";
 
 /** What the fake does for one operation. */
 export type FakeOperation = (input: unknown, context: SurfaceContext) => unknown;

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Log } from "../../src/core/log.js";
-import { silentLog } from "../../src/core/log.js";
+import type { Log } from "../../src/core/ports/log.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { canonicalDid, type IdentityOptions, openIdentity } from "../../src/venue/identity.js";
 import { configErrorOf } from "../config/problems.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { JobRecord } from "../../src/core/job.js";
+import type { JobRecord } from "../../src/core/ports/job.js";
 import type { Jobs } from "../../src/venue/jobs.js";
 import { gate } from "./fake-adapter.js";
 import { ALICE, BOB, call, callBy, store } from "./job-store.js";

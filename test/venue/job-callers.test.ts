@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Caller } from "../../src/core/caller.js";
+import type { Caller } from "../../src/core/call/caller.js";
 import type { Jobs } from "../../src/venue/jobs.js";
 import { gate } from "./fake-adapter.js";
 import { ALICE, ANYONE, BOB, callBy, OPERATOR, store } from "./job-store.js";

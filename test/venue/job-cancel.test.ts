@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
+import { CallScope, cancelledBy } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
-import { CallScope, cancelledBy } from "../../src/core/scope.js";
-import { aborted } from "../../src/core/texts.js";
+import { aborted } from "../../src/core/errors/texts.js";
+import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { gate } from "./fake-adapter.js";
 import { ALICE, call, store } from "./job-store.js";
 

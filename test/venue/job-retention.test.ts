@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from "@jest/globals";
-import type { Submission } from "../../src/core/job.js";
+import type { Submission } from "../../src/core/ports/job.js";
 import { JobRetention } from "../../src/venue/job-retention.js";
 import type { Jobs } from "../../src/venue/jobs.js";
 import { gate } from "./fake-adapter.js";

@@ -1,6 +1,6 @@
-import type { Caller } from "../../src/core/caller.js";
+import type { Caller } from "../../src/core/call/caller.js";
 import type { Clock } from "../../src/core/clock.js";
-import type { Submission } from "../../src/core/job.js";
+import type { Submission } from "../../src/core/ports/job.js";
 import { createCatalogue } from "../../src/venue/catalogue.js";
 import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "../../src/venue/jobs.js";
 import { type FakeAdapter, type FakeOperation, fakeAdapter } from "./fake-adapter.js";

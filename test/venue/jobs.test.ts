@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from "@jest/globals";
-import { FileAdapterError } from "../../src/core/errors.js";
-import { aborted, notFound, timedOut } from "../../src/core/texts.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
+import { aborted, notFound, timedOut } from "../../src/core/errors/texts.js";
 import { gate } from "./fake-adapter.js";
 import { ALICE, call, OP_ASSET, store } from "./job-store.js";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
-import type { JsonObject } from "../../src/core/adapter.js";
-import { FileAdapterError } from "../../src/core/errors.js";
-import { silentLog } from "../../src/core/log.js";
+import { FileAdapterError } from "../../src/core/errors/errors.js";
+import type { JsonObject } from "../../src/core/ports/adapter.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import { type OpenVenue, type OpenVenueOptions, openVenue } from "../../src/venue/open-venue.js";
 import { alice, bob, type Signer, signed, venue as venueKey } from "../ucan/tokens.js";
 

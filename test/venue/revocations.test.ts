@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
-import { type Log, silentLog } from "../../src/core/log.js";
+import { type Log, silentLog } from "../../src/core/ports/log.js";
 import { openRevocations, type RevocationList, revocationPlace } from "../../src/venue/revocations.js";
 import { configErrorOf } from "../config/problems.js";
 import { needs } from "../needs.js";

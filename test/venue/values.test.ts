@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Adapter } from "../../src/core/adapter.js";
+import type { Adapter } from "../../src/core/ports/adapter.js";
 import { operationAsset } from "../../src/venue/asset-operation.js";
 import { createCatalogue } from "../../src/venue/catalogue.js";
 import { createValues } from "../../src/venue/values.js";

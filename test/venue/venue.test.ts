@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { aborted } from "../../src/core/texts.js";
+import { aborted } from "../../src/core/errors/texts.js";
 import type { McpHandler } from "../../src/surfaces/http/host.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
 import { DID, memoryAssets } from "../surfaces/http/fixture.js";

@@ -1,5 +1,5 @@
+import { escapeText } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
-import { escapeText } from "../../core/texts.js";
 import { cellOf } from "../cell.js";
 import { createDrive } from "../drive-life.js";
 import { driveError } from "../error.js";

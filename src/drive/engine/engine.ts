@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.js";
-import type { Log } from "../../core/log.js";
+import type { Log } from "../../core/ports/log.js";
 import type { OwnerKeys } from "../keys/owner-keys.js";
 import type { CellStore } from "../store/cell-store.js";
 import { createCellPool } from "./cells.js";

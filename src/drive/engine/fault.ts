@@ -1,6 +1,6 @@
-import { adapterError, type FileAdapterError } from "../../core/errors.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
-import { escapeText } from "../../core/texts.js";
 
 /** A drive and a path in it, for errors. */
 export interface Spot {

@@ -1,5 +1,5 @@
-import { adapterError } from "../../core/errors.js";
-import { escapeText } from "../../core/texts.js";
+import { adapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { cellOf } from "../cell.js";
 import { createDrive, deleteDrive, isDeletedDrive } from "../drive-life.js";
 import { driveError } from "../error.js";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.js";
-import { adapterError } from "../../core/errors.js";
-import type { Log } from "../../core/log.js";
+import { adapterError } from "../../core/errors/errors.js";
+import type { Log } from "../../core/ports/log.js";
 import { cellOf, encode } from "../cell.js";
 import type { CadMap } from "../hash-map.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";

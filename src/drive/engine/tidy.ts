@@ -1,4 +1,4 @@
-import { describeError } from "../../core/describe-error.js";
+import { describeError } from "../../core/errors/describe-error.js";
 import { sameBytes } from "../ref.js";
 import type { RootRecord } from "../store/cell-store.js";
 import { codeOf } from "./fault.js";

@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { cellOf } from "../cell.js";
 import { driveError } from "../error.js";
 import { directoryOf, type FileNode, type NodeView, viewOf } from "../node.js";

@@ -1,4 +1,4 @@
-import { adapterError } from "../../core/errors.js";
+import { adapterError } from "../../core/errors/errors.js";
 import type { KeyRecord } from "../store/cell-store.js";
 import type { Sealed } from "./seal.js";
 

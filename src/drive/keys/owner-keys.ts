@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
-import { adapterError } from "../../core/errors.js";
+import { adapterError } from "../../core/errors/errors.js";
 import { driveError } from "../error.js";
 import { toHex } from "../ref.js";
 import { createSigner, type Signed } from "../signed.js";

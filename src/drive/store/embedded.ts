@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { describeError } from "../../core/describe-error.js";
-import { FileAdapterError } from "../../core/errors.js";
-import { type Log, silentLog } from "../../core/log.js";
+import { describeError } from "../../core/errors/describe-error.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { type Log, silentLog } from "../../core/ports/log.js";
 import { sameBytes, sha3 } from "../ref.js";
 import type { CellBatch, CellStore, CollectOptions, CollectReport, KeyRecords, Pin, RootRecord } from "./cell-store.js";
 import { checkHash, checkOpen, checkOwner, checkRoot } from "./checks.js";

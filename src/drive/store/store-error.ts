@@ -1,4 +1,4 @@
-import { adapterError, type FileAdapterError } from "../../core/errors.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 
 /** @param why in words, for the operator; without places, keys and hashes */
 export const storeUnavailable = (why: string): FileAdapterError =>

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../core/adapter.js";
-import { shellEnvironment } from "../../core/sandbox.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { shellEnvironment } from "../../core/ports/sandbox.js";
 import type { BoundRoot } from "../bound-root.js";
 import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
 import type { ProfileShell, ProfileTool } from "../profile.js";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import type { ProfileTool } from "../profile.js";
 import type { SessionPaths } from "./session-path.js";

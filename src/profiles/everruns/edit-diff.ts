@@ -1,5 +1,5 @@
-import type { TextChange } from "../../core/terms.js";
-import { escapeText } from "../../core/texts.js";
+import type { TextChange } from "../../core/call/terms.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { firstDifference, replaced } from "../../ops/edit-apply.js";
 import { withTerminator } from "../../ops/terminators.js";
 import { diffLines } from "../../ops/unified-diff.js";

@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../core/adapter.js";
-import { FileAdapterError } from "../../core/errors.js";
-import type { EditedText, TextChange } from "../../core/terms.js";
-import { escapeText } from "../../core/texts.js";
-import { hashText } from "../../core/version.js";
+import type { EditedText, TextChange } from "../../core/call/terms.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { hashText } from "../../core/etag.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import type { FileOutputs } from "../../schema/types.js";
 import { toldEdit } from "./edit-diff.js";
 import { type AskedEdit, askedEdits, type EditArguments } from "./edit-input.js";

@@ -1,5 +1,5 @@
-import type { EditedText, TextChange } from "../../core/terms.js";
-import { escapeText } from "../../core/texts.js";
+import type { EditedText, TextChange } from "../../core/call/terms.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { inOrder, overlapIn, type Planned } from "../../ops/edit-apply.js";
 import { nearestLines } from "../../ops/nearest-lines.js";
 import { type Terminator, terminatorsIn, withTerminator } from "../../ops/terminators.js";

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../core/adapter.js";
-import { adapterError } from "../../core/errors.js";
-import type { CallTerms } from "../../core/terms.js";
+import type { CallTerms } from "../../core/call/terms.js";
+import { adapterError } from "../../core/errors/errors.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import type { BoundRoot } from "../bound-root.js";
 import type { ReadonlyFiles } from "./readonly-files.js";
 import type { SessionPaths } from "./session-path.js";

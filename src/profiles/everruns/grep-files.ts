@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import type { SessionCall } from "./files.js";
 import { pathMatcher } from "./path-pattern.js";
 import { toolFault } from "./tool-fault.js";

@@ -1,5 +1,5 @@
-import { FileAdapterError } from "../../core/errors.js";
-import { escapeText } from "../../core/texts.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { compileGlobs } from "../../search/globs.js";
 import { toolFault } from "./tool-fault.js";
 

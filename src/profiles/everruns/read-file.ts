@@ -1,4 +1,4 @@
-import type { JsonObject, Rendering } from "../../core/adapter.js";
+import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { hashIn, LOOKING, type SessionCall } from "./files.js";
 
 /** Names of pictures, and what they are. */

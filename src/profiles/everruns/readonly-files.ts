@@ -1,4 +1,4 @@
-import type { CallTerms } from "../../core/terms.js";
+import type { CallTerms } from "../../core/call/terms.js";
 
 /** The files of one instance that its tools do not change. The flag is the instance's own: nothing on the disk knows it. */
 export class ReadonlyFiles {

@@ -1,4 +1,4 @@
-import { pathEscapesRoot } from "../../core/texts.js";
+import { pathEscapesRoot } from "../../core/errors/texts.js";
 
 /** How the tools of one instance write paths: behind the alias, or from `/` on where there is none. */
 export interface SessionPaths {

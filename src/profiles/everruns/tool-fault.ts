@@ -1,4 +1,4 @@
-import { adapterError, type ErrorCode, type FileAdapterError } from "../../core/errors.js";
+import { adapterError, type ErrorCode, type FileAdapterError } from "../../core/errors/errors.js";
 
 /** A failure in the words of the tools, which are not mapped again. */
 export const toolFault = (code: ErrorCode, text: string): FileAdapterError => adapterError(code, text, { told: true });

@@ -1,5 +1,5 @@
-import type { JsonObject, Rendering } from "../../core/adapter.js";
-import { LOOKS } from "../../core/operation.js";
+import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
+import { LOOKS } from "../../core/ports/operation.js";
 import type { BoundRoot } from "../bound-root.js";
 import type { ProfileTool } from "../profile.js";
 import { described } from "./described.js";

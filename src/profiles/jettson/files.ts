@@ -1,7 +1,7 @@
-import type { JsonObject, Rendering } from "../../core/adapter.js";
-import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors.js";
-import { LOOKS } from "../../core/operation.js";
-import { invalidInput } from "../../core/texts.js";
+import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput } from "../../core/errors/texts.js";
+import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
+import { LOOKS } from "../../core/ports/operation.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import type { BoundRoot } from "../bound-root.js";
 import type { ProfileTool } from "../profile.js";

@@ -1,5 +1,5 @@
-import type { FileAdapterError } from "../../core/errors.js";
-import { escapeText } from "../../core/texts.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
 import type { FailedCall } from "../profile.js";
 import { ESCAPES } from "./path.js";

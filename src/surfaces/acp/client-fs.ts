@@ -1,6 +1,6 @@
 import { type ClientApp, client, type Stream } from "@agentclientprotocol/sdk";
 import { systemClock } from "../../core/clock.js";
-import { silentLog } from "../../core/log.js";
+import { silentLog } from "../../core/ports/log.js";
 import { packageVersion } from "../../version.js";
 import { openBuffer, saveBuffer } from "./buffer-files.js";
 import type { Modified, ShownPlace } from "./changes.js";

@@ -1,6 +1,6 @@
 import { RequestError } from "@agentclientprotocol/sdk";
-import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../core/errors.js";
-import { pathText } from "../../core/texts.js";
+import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
+import { pathText } from "../../core/errors/texts.js";
 import { Rejected } from "./approval.js";
 import { isByPath } from "./files.js";
 import { OutsideRoots } from "./mounts.js";

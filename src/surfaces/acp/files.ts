@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { SurfaceContext } from "../../core/adapter.js";
-import { FileAdapterError } from "../../core/errors.js";
-import { hashText } from "../../core/version.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { hashText } from "../../core/etag.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type {
   HashOutput,
   MkdirInput,

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ClientApp } from "@agentclientprotocol/sdk";
-import { isADirectory, notADirectory } from "../../core/texts.js";
+import { isADirectory, notADirectory } from "../../core/errors/texts.js";
 import type { AcpAuditRecord, Trace } from "./audit.js";
 import { answerFor, NotOffered, UnknownSession } from "./errors.js";
 import { typeAt } from "./files.js";

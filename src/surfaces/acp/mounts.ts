@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import type { AcpMount } from "./options.js";
 
 /** A root as it is seen by agents. */

@@ -1,8 +1,8 @@
-import type { InvokeContext, SurfaceContext } from "../../core/adapter.js";
-import type { Ability } from "../../core/capability.js";
+import type { Ability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
-import type { Log } from "../../core/log.js";
-import type { Exec, Sandbox } from "../../core/sandbox.js";
+import type { InvokeContext, SurfaceContext } from "../../core/ports/adapter.js";
+import type { Log } from "../../core/ports/log.js";
+import type { Exec, Sandbox } from "../../core/ports/sandbox.js";
 import type { Approve } from "./approval.js";
 import type { AcpAuditRecord } from "./audit.js";
 

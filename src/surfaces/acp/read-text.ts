@@ -1,4 +1,4 @@
-import { tooLargeToRead } from "../../core/texts.js";
+import { tooLargeToRead } from "../../core/errors/texts.js";
 import type { ReadInput } from "../../schema/types.js";
 import { type FilePlace, hashAt, hashOfText, readRange } from "./files.js";
 import { cutLines, type LineRange, lineOutOfRange, withoutMark } from "./lines.js";

@@ -1,6 +1,6 @@
-import type { SurfaceContext } from "../../core/adapter.js";
 import type { Clock } from "../../core/clock.js";
-import type { Log } from "../../core/log.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { Log } from "../../core/ports/log.js";
 import { type Approve, StandingAnswers } from "./approval.js";
 import { Buffers } from "./buffers.js";
 import { Changes, type HistoryLimits } from "./changes.js";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../core/sandbox.js";
-import { aborted, notADirectory, notFound } from "../../core/texts.js";
+import { aborted, notADirectory, notFound } from "../../core/errors/texts.js";
+import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../core/ports/sandbox.js";
 import { requireApproval, unlessAborted } from "./approval.js";
 import { UnknownTerminal } from "./errors.js";
 import { typeAt } from "./files.js";

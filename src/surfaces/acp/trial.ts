@@ -1,4 +1,4 @@
-import { SHELL_PATH } from "../../core/sandbox.js";
+import { SHELL_PATH } from "../../core/ports/sandbox.js";
 import type { Mount } from "./mounts.js";
 import type { AcpTerminals } from "./options.js";
 import type { Host } from "./session.js";

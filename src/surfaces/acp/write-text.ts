@@ -1,4 +1,4 @@
-import { notKept } from "../../core/texts.js";
+import { notKept } from "../../core/errors/texts.js";
 import { type ApprovalRequest, requireApproval } from "./approval.js";
 import { type Change, type Held, type Lost, type Overwritten, overwrittenBy, type ShownPlace } from "./changes.js";
 import {

@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import type { ApprovalRequest } from "../acp/approval.js";
 import type { AcpAuditRecord } from "../acp/audit.js";
 import type { Modified } from "../acp/changes.js";

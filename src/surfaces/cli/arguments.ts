@@ -1,5 +1,5 @@
-import type { Capability } from "../../core/capability.js";
-import { escapeText } from "../../core/texts.js";
+import type { Capability } from "../../core/call/capability.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { type AcpCommand, parseAcp } from "./acp-arguments.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drive-arguments.js";

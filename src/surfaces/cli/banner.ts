@@ -1,6 +1,6 @@
 import { type Grant, parseGrant } from "../../authz/grant.js";
-import type { Ability, Capability } from "../../core/capability.js";
-import { escapeText } from "../../core/texts.js";
+import type { Ability, Capability } from "../../core/call/capability.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { coversRoot, reachesInto, verbsIn } from "./rights.js";
 import { table } from "./table.js";
 

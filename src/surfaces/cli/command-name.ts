@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
 import { FILE_COMMANDS } from "./file-options.js";
 import { COMMANDS, type CommandName, checkedArgument, type HelpTopic, UsageError } from "./options.js";

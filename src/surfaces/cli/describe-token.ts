@@ -1,7 +1,7 @@
 import type { DenialReason } from "../../authz/denial.js";
 import type { LinkReport, TokenReport } from "../../authz/token-report.js";
-import type { Capability } from "../../core/capability.js";
-import { escapeText } from "../../core/texts.js";
+import type { Capability } from "../../core/call/capability.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { shortDid } from "./did.js";
 import { printDuration, printTime } from "./duration.js";
 import { table } from "./table.js";

@@ -1,7 +1,7 @@
 import { EVERYTHING, type Grant, parseGrant } from "../../authz/grant.js";
 import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
-import type { Capability } from "../../core/capability.js";
-import { escapeText } from "../../core/texts.js";
+import type { Capability } from "../../core/call/capability.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { printDuration } from "./duration.js";
 import { verbsIn } from "./rights.js";
 import { table } from "./table.js";

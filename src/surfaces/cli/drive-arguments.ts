@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { parseDuration } from "./duration.js";
 import { needed, single, UsageError, type Values } from "./options.js";
 

@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import type { Paint } from "./paint.js";
 import { table } from "./table.js";
 

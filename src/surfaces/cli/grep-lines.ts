@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import type { FilePlace } from "./file-options.js";
 import { placeText } from "./file-options.js";
 import type { Paint } from "./paint.js";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
 
 /** A command line that cannot be understood. */

@@ -1,5 +1,5 @@
 import { covers, type Grant, wordsOf } from "../../authz/grant.js";
-import type { Ability } from "../../core/capability.js";
+import type { Ability } from "../../core/call/capability.js";
 
 const VERBS: Readonly<Record<string, Ability>> = { read: "crud/read", write: "crud/write", delete: "crud/delete" };
 

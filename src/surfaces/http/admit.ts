@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "../../core/caller.js";
+import type { Caller } from "../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../core/memory.js";
 import { refuse } from "./admission.js";
 import { COMMON_HEADERS } from "./answer.js";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import type { JobRecord } from "../../core/job.js";
 import type { MemoryLease } from "../../core/memory.js";
+import type { JobRecord } from "../../core/ports/job.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { jsonPieces } from "../json-pieces.js";
 import type { HttpHost } from "./host.js";

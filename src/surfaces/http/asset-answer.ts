@@ -1,4 +1,4 @@
-import { AssetError } from "../../core/asset.js";
+import { AssetError } from "../../core/ports/asset.js";
 import { badRequest, echo, HttpError } from "./http-error.js";
 
 /** Asks the assets for something; a refusal becomes the answer of the endpoint. @throws HttpError */

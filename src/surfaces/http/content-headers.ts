@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ByteRange, StoredContent } from "../../core/asset.js";
+import type { ByteRange, StoredContent } from "../../core/ports/asset.js";
 
 /** Types a browser may show in place: it runs nothing that is in them. */
 const INLINE_TYPES = new Set(["text/plain", "image/png", "image/jpeg", "image/gif", "image/webp"]);

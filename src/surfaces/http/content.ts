@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { AssetError } from "../../core/asset.js";
+import { AssetError } from "../../core/ports/asset.js";
 import { sendJson } from "./answer.js";
 import { askAssets } from "./asset-answer.js";
 import { cachingHeaders, contentHeaders, etagOf, isKnown, rangeOf } from "./content-headers.js";

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Overloaded } from "../../core/overload.js";
+import { Overloaded } from "../../core/errors/overload.js";
 import type { HttpHost } from "./host.js";
 import { badRequest, HttpError, internal, tooManyRequests, unsupportedMediaType } from "./http-error.js";
 

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
-import type { SurfaceContext } from "../../core/adapter.js";
-import { attribute } from "../../core/attribute.js";
-import { ERROR_CODES, FileAdapterError } from "../../core/errors.js";
-import type { Direction, DownloadInput } from "../../core/transfer.js";
+import { attribute } from "../../core/call/attribute.js";
+import { ERROR_CODES, FileAdapterError } from "../../core/errors/errors.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { Direction, DownloadInput } from "../../core/ports/transfer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpFiles, HttpHost } from "./host.js";
 import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "./http-error.js";

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { aborted } from "../../core/texts.js";
-import type { ByteSpan, Download } from "../../core/transfer.js";
-import { hashText } from "../../core/version.js";
+import { aborted } from "../../core/errors/texts.js";
+import { hashText } from "../../core/etag.js";
+import type { ByteSpan, Download } from "../../core/ports/transfer.js";
 import { COMMON_HEADERS, sendError } from "./answer.js";
 import { contentHeaders, isKnown, rangeOf } from "./content-headers.js";
 import { HttpError } from "./http-error.js";

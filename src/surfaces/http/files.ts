@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
-import { aborted } from "../../core/texts.js";
-import type { TakeDownload, Uploaded, UploadInput } from "../../core/transfer.js";
-import { hashText } from "../../core/version.js";
+import { aborted } from "../../core/errors/texts.js";
+import { hashText } from "../../core/etag.js";
+import type { TakeDownload, Uploaded, UploadInput } from "../../core/ports/transfer.js";
 import { COMMON_HEADERS } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import { sendContinue } from "./expect.js";

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { Caller } from "../../core/caller.js";
+import type { Caller } from "../../core/call/caller.js";
 import { COMMON_HEADERS, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost, HttpMetrics } from "./host.js";

@@ -1,10 +1,10 @@
-import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
-import type { Assets } from "../../core/asset.js";
-import type { Authenticate, Caller, NameCaller } from "../../core/caller.js";
-import type { CallerJobs, RecordedJob, Submission } from "../../core/job.js";
-import type { Log } from "../../core/log.js";
+import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
-import type { FileTransfers, TicketRequest } from "../../core/transfer.js";
+import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
+import type { Assets } from "../../core/ports/asset.js";
+import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.js";
+import type { Log } from "../../core/ports/log.js";
+import type { FileTransfers, TicketRequest } from "../../core/ports/transfer.js";
 
 /** An operation as clients see it. */
 export interface OperationListing {

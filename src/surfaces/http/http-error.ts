@@ -1,4 +1,4 @@
-import { escapeText } from "../../core/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
 
 /** Longest text of a caller repeated in an answer. */
 const MOST_ECHO_CHARS = 512;

@@ -1,8 +1,8 @@
 import type { FastifyReply } from "fastify";
-import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
-import { attribute } from "../../core/attribute.js";
-import { ERROR_CODES } from "../../core/errors.js";
-import { isTerminal, type RecordedJob } from "../../core/job.js";
+import { attribute } from "../../core/call/attribute.js";
+import { ERROR_CODES } from "../../core/errors/errors.js";
+import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
+import { isTerminal, type RecordedJob } from "../../core/ports/job.js";
 import { outputJson, recordText, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";

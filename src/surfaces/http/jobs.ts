@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { JobRecord, JobRefusal } from "../../core/job.js";
+import type { JobRecord, JobRefusal } from "../../core/ports/job.js";
 import { recordJson, recordText, sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";

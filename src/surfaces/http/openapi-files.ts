@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { answers, type OpenApiPart, pathParameter, queryParameter } from "./openapi-parts.js";
 
 const TAGS = ["Files"];

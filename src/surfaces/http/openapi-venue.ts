@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import type { HttpHost } from "./host.js";
 import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, schemaRef } from "./openapi-parts.js";
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { JsonObject } from "../../core/adapter.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost, OperationListing } from "./host.js";

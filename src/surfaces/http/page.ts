@@ -1,4 +1,4 @@
-import type { Page } from "../../core/page.js";
+import type { Page } from "../../core/call/page.js";
 import { badRequest } from "./http-error.js";
 
 /** Most items of a list in one answer. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Caller } from "../../core/caller.js";
+import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { COMMON_HEADERS, sendJson } from "./answer.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./assets.js";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { isTerminal, type JobRecord } from "../../core/job.js";
+import { isTerminal, type JobRecord } from "../../core/ports/job.js";
 import { COMMON_HEADERS, recordJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { countValue, listValue, readValue, sliceValue } from "../../core/value-tree.js";
+import { countValue, listValue, readValue, sliceValue } from "../../core/ports/value-tree.js";
 import { sendJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import type { HttpHost } from "./host.js";

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import type { OperationMetadata, Rendering } from "../../core/adapter.js";
-import { errorCodeOf } from "../../core/error-output.js";
-import type { FileAdapterError } from "../../core/errors.js";
+import { errorCodeOf } from "../../core/errors/error-output.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import type { OperationMetadata, Rendering } from "../../core/ports/adapter.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 
 const RESULT = "venue-files/result";

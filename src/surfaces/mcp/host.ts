@@ -1,6 +1,6 @@
-import type { OperationMetadata } from "../../core/adapter.js";
-import type { StartedJob } from "../../core/job.js";
 import type { MemoryLease } from "../../core/memory.js";
+import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { StartedJob } from "../../core/ports/job.js";
 
 /** A tool call as its client sent it. */
 export interface ToolCall {

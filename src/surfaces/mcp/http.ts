@@ -1,5 +1,5 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import type { Caller } from "../../core/caller.js";
+import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { McpHost } from "./host.js";
 import { createMcpServer } from "./server.js";

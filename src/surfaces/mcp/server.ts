@@ -1,10 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, type Server, type Tool } from "@modelcontextprotocol/server";
-import type { OperationMetadata } from "../../core/adapter.js";
-import { FileAdapterError } from "../../core/errors.js";
-import type { StartedJob } from "../../core/job.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { Overloaded } from "../../core/errors/overload.js";
+import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
 import type { MemoryLease } from "../../core/memory.js";
-import { Overloaded } from "../../core/overload.js";
-import { escapeText, internalError, timedOut } from "../../core/texts.js";
+import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { StartedJob } from "../../core/ports/job.js";
 import { answer, failure } from "./answer.js";
 import { CheckedServer } from "./checked-server.js";
 import type { McpHost, ToolCall } from "./host.js";

@@ -1,6 +1,6 @@
-import type { Authentication } from "../../core/caller.js";
-import type { Capability } from "../../core/capability.js";
-import { LOOKS } from "../../core/operation.js";
+import type { Authentication } from "../../core/call/caller.js";
+import type { Capability } from "../../core/call/capability.js";
+import { LOOKS } from "../../core/ports/operation.js";
 import type { OperationCall, VenueOperation } from "./operation.js";
 import { callerOf, isOperator } from "./standing.js";
 

@@ -1,8 +1,8 @@
 import type { HostedFileAdapter } from "../../adapter.js";
 import type { AuthConfig } from "../../config/types.js";
-import type { Annotations } from "../../core/adapter.js";
 import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
+import type { Annotations } from "../../core/ports/adapter.js";
 import type { PublicKeys } from "../../ucan/public-keys.js";
 import type { Access } from "../access.js";
 import type { HostedCall } from "../hosted-adapter.js";

@@ -1,5 +1,5 @@
 import type { DenialReason } from "../../authz/denial.js";
-import { adapterError, type ErrorData, type FileAdapterError } from "../../core/errors.js";
+import { adapterError, type ErrorData, type FileAdapterError } from "../../core/errors/errors.js";
 
 /** A denial that is not about a file. */
 export interface Refusal {

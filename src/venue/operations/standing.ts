@@ -1,6 +1,6 @@
 import { readCaps } from "../../authz/authorise.js";
 import { covers, EVERYTHING } from "../../authz/grant.js";
-import type { SurfaceContext } from "../../core/adapter.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { OperationParts } from "./operation.js";
 
 /** Canonical DID of the caller; that of the operator for a caller without one. */

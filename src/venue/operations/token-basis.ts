@@ -1,6 +1,6 @@
 import type { Grant } from "../../authz/grant.js";
-import type { SurfaceContext } from "../../core/adapter.js";
-import { parseUcans } from "../../core/ucans.js";
+import { parseUcans } from "../../core/call/ucans.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
 import { namesInFacts } from "../../ucan/facts.js";
 import type { ChainLink, UcanToken } from "../../ucan/proof.js";
 import type { OperationParts } from "./operation.js";

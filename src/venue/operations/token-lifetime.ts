@@ -1,5 +1,5 @@
-import type { FileAdapterError } from "../../core/errors.js";
-import { invalidInput } from "../../core/texts.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput } from "../../core/errors/texts.js";
 
 /** How long a token is wanted. */
 export interface WantedLifetime {

@@ -1,10 +1,10 @@
 import { type Grant, parseGrant, printResource } from "../../authz/grant.js";
 import type { CallerRights } from "../../authz/rights.js";
-import type { JsonObject, SurfaceContext } from "../../core/adapter.js";
-import type { Capability } from "../../core/capability.js";
-import type { FileAdapterError } from "../../core/errors.js";
-import { invalidInput, notSupportedHere } from "../../core/texts.js";
-import { parseUcans } from "../../core/ucans.js";
+import type { Capability } from "../../core/call/capability.js";
+import { parseUcans } from "../../core/call/ucans.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput, notSupportedHere } from "../../core/errors/texts.js";
+import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import { MintError, type MintFault } from "../../ucan/mint-error.js";
 import type { ChainLink } from "../../ucan/proof.js";
 import type { SigningKey } from "../../ucan/signing-key.js";

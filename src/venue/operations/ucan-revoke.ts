@@ -1,5 +1,5 @@
-import type { FileAdapterError } from "../../core/errors.js";
-import { aborted, invalidInput } from "../../core/texts.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { aborted, invalidInput } from "../../core/errors/texts.js";
 import { isRevocable } from "../../ucan/revocation-list.js";
 import type { OperationCall, OperationParts, VenueOperation } from "./operation.js";
 import { refused } from "./refusal.js";

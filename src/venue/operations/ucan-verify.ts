@@ -1,8 +1,8 @@
 import { parseGrant } from "../../authz/grant.js";
 import { inspectToken } from "../../authz/inspect-token.js";
 import type { TokenQuestion, TokenReport } from "../../authz/token-report.js";
-import { LOOKS } from "../../core/operation.js";
-import { invalidInput } from "../../core/texts.js";
+import { invalidInput } from "../../core/errors/texts.js";
+import { LOOKS } from "../../core/ports/operation.js";
 import type { OperationParts, VenueOperation } from "./operation.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { Adapter, OperationMetadata } from "../../core/adapter.js";
+import type { Adapter, OperationMetadata } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../hosted-adapter.js";

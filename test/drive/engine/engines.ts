@@ -1,5 +1,5 @@
 import type { Clock } from "../../../src/core/clock.js";
-import { silentLog } from "../../../src/core/log.js";
+import { silentLog } from "../../../src/core/ports/log.js";
 import { createDriveEngine, type DriveEngine, type DriveEngineOptions } from "../../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import type { CellBatch, CellStore } from "../../../src/drive/store/cell-store.js";

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { open } from "lmdb";
-import type { Log } from "../../../src/core/log.js";
+import type { Log } from "../../../src/core/ports/log.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";
 import { refuseNetwork } from "../../../src/drive/store/network-fs.js";

@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { silentLog } from "../../../src/core/log.js";
+import { silentLog } from "../../../src/core/ports/log.js";
 import { createDriveEngine, type OwnerDrives } from "../../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";

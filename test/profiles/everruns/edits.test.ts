@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { EditedText, TextChange } from "../../../src/core/terms.js";
+import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
 import { replaced } from "../../../src/ops/edit-apply.js";
 import { withTerminator } from "../../../src/ops/terminators.js";
 import { toldEdit, withPlainLineEnds } from "../../../src/profiles/everruns/edit-diff.js";

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { DEFAULT_SHELL, type ShellConfig } from "../../../src/core/sandbox.js";
+import { DEFAULT_SHELL, type ShellConfig } from "../../../src/core/ports/sandbox.js";
 import { openProfile, type ProfileInstance } from "../../../src/profiles/create-profile.js";
 import { openShell } from "../../../src/profiles/shell.js";
 import { createSandbox } from "../../../src/sandbox/create.js";

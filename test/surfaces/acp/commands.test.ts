@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
-import { DEFAULT_SHELL } from "../../../src/core/sandbox.js";
+import { DEFAULT_SHELL } from "../../../src/core/ports/sandbox.js";
 import { createSandbox } from "../../../src/sandbox/create.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import { needs } from "../../needs.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { applyPatch } from "diff";
 import fc from "fast-check";
-import { FileAdapterError } from "../../../src/core/errors.js";
+import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpLimits } from "../../../src/surfaces/acp/options.js";
 import { useGround } from "../../ops/ground.js";

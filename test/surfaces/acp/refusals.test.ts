@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../src/core/errors.js";
-import type { Log } from "../../../src/core/log.js";
+import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../src/core/errors/errors.js";
+import type { Log } from "../../../src/core/ports/log.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../src/surfaces/acp/options.js";

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type AnyMessage, agent as agentApp } from "@agentclientprotocol/sdk";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { InvokeContext } from "../../../src/core/adapter.js";
+import type { InvokeContext } from "../../../src/core/ports/adapter.js";
 import { createFileAdapter } from "../../../src/index.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpConnection } from "../../../src/surfaces/acp/connection.js";

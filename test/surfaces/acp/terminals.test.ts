@@ -1,9 +1,9 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { FileAdapterError } from "../../../src/core/errors.js";
-import type { ExecRequest, Sandbox, SandboxExit, SandboxProcess } from "../../../src/core/sandbox.js";
-import { tooManyDenied } from "../../../src/core/texts.js";
+import { FileAdapterError } from "../../../src/core/errors/errors.js";
+import { tooManyDenied } from "../../../src/core/errors/texts.js";
+import type { ExecRequest, Sandbox, SandboxExit, SandboxProcess } from "../../../src/core/ports/sandbox.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter, AcpOptions } from "../../../src/surfaces/acp/options.js";

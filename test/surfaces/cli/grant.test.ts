@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { createFileVerifier } from "../../../src/authz/file-verifier.js";
 import { checkTokenOutput } from "../../../src/cli/token-output.js";
-import type { Capability } from "../../../src/core/capability.js";
+import type { Capability } from "../../../src/core/call/capability.js";
 import { UsageError } from "../../../src/surfaces/cli/options.js";
 import { decodeToken } from "../../../src/ucan/decode.js";
 import { did, makeGround, secretsIn, short, tokenOf } from "./people.js";

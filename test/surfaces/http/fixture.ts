@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
-import type { AuthenticationResult } from "../../../src/core/caller.js";
+import type { AuthenticationResult } from "../../../src/core/call/caller.js";
 import { systemClock } from "../../../src/core/clock.js";
-import { silentLog } from "../../../src/core/log.js";
+import { silentLog } from "../../../src/core/ports/log.js";
 import { createAssetMemory } from "../../../src/venue/asset-memory.js";
 import { createAssets, type VenueAssets } from "../../../src/venue/assets.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../../src/venue/venue.js";

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Caller } from "../../../src/core/caller.js";
+import type { Caller } from "../../../src/core/call/caller.js";
+import { aborted, notFound } from "../../../src/core/errors/texts.js";
 import { MemoryLease } from "../../../src/core/memory.js";
-import { aborted, notFound } from "../../../src/core/texts.js";
 import { gate } from "../../venue/fake-adapter.js";
 import { closeAll, DID, outcome, postInvoke, postText, rawRequest, type Served, serve } from "./fixture.js";
 

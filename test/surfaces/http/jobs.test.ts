@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../../src/core/adapter.js";
-import type { Submission } from "../../../src/core/job.js";
-import { aborted } from "../../../src/core/texts.js";
+import { aborted } from "../../../src/core/errors/texts.js";
+import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
+import type { Submission } from "../../../src/core/ports/job.js";
 import { gate } from "../../venue/fake-adapter.js";
 import { OPERATOR } from "../../venue/job-store.js";
 import { ALICE, as, closeAll, DID, outcome, type Served, serve, type TOKENS } from "./fixture.js";

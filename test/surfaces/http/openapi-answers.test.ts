@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { JsonObject } from "../../../src/core/adapter.js";
+import type { JsonObject } from "../../../src/core/ports/adapter.js";
 import { as, type Served } from "./fixture.js";
 import { checkerOf, type OpenApiChecker } from "./openapi-checker.js";
 import { CONTENT, closeVenues, documentOf, fullVenue, SHA256 } from "./openapi-fixture.js";

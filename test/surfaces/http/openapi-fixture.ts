@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Adapter, JsonObject } from "../../../src/core/adapter.js";
-import { notFound } from "../../../src/core/texts.js";
+import { notFound } from "../../../src/core/errors/texts.js";
+import type { Adapter, JsonObject } from "../../../src/core/ports/adapter.js";
 import { loadOperationSchema } from "../../../src/schema/load.js";
 import type { HttpMetrics } from "../../../src/surfaces/http/host.js";
 import { createMcpEndpoint } from "../../../src/surfaces/mcp/http.js";

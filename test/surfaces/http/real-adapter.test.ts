@@ -16,7 +16,7 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
-import { type Log, silentLog } from "../../../src/core/log.js";
+import { type Log, silentLog } from "../../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/open-venue.js";
 import { newKeyPair } from "../../clients/key-pair.js";
 import { rawRequest, serve as serveFake } from "./fixture.js";

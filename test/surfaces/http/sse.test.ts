@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { afterAll, afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { FastifyReply } from "fastify";
-import type { CallerJobs, JobListener, JobRecord, RecordedJob, Submission } from "../../../src/core/job.js";
+import type { CallerJobs, JobListener, JobRecord, RecordedJob, Submission } from "../../../src/core/ports/job.js";
 import type { Exchange } from "../../../src/surfaces/http/exchange.js";
 import type { HttpHost } from "../../../src/surfaces/http/host.js";
 import { streamJob } from "../../../src/surfaces/http/sse.js";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Caller, NameCaller } from "../../../src/core/caller.js";
+import type { Caller, NameCaller } from "../../../src/core/call/caller.js";
 import { ALICE, as, BOB, closeAll, DID, outcome, postInvoke, postText, type Served, serve } from "./fixture.js";
 
 const PUBLIC = `${DID}:public`;

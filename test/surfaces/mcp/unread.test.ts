@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import type { OperationMetadata } from "../../../src/core/adapter.js";
+import type { OperationMetadata } from "../../../src/core/ports/adapter.js";
 import type { McpHost, ToolCall } from "../../../src/surfaces/mcp/host.js";
 import { serveMcpStdio } from "../../../src/surfaces/mcp/stdio.js";
 

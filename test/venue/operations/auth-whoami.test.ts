@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Capability } from "../../../src/core/capability.js";
+import type { Capability } from "../../../src/core/call/capability.js";
 import { type Person, READ_DOCS, useGround } from "./fixture.js";
 
 const ground = useGround();

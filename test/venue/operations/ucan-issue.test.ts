@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import * as ucans from "ucans";
-import type { Capability } from "../../../src/core/capability.js";
+import type { Capability } from "../../../src/core/call/capability.js";
 import { decodeToken } from "../../../src/ucan/decode.js";
 import { type Answer, type CallOptions, now, type Person, READ_DOCS, useGround } from "./fixture.js";
 

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import type { Capability } from "../../../src/core/capability.js";
+import type { Capability } from "../../../src/core/call/capability.js";
 import { type CallOptions, newPerson, now, READ_DOCS, useGround } from "./fixture.js";
 
 const ground = useGround();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
-import type { Capability } from "../../../src/core/capability.js";
+import type { Capability } from "../../../src/core/call/capability.js";
 import { loadOperationSchema } from "../../../src/schema/load.js";
 import { type CallOptions, READ_DOCS, useGround } from "./fixture.js";
 

@@ -5,7 +5,7 @@ import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { AuditRecord } from "../../../src/audit/record.js";
 import { parseConfig } from "../../../src/config/load.js";
-import { silentLog } from "../../../src/core/log.js";
+import { silentLog } from "../../../src/core/ports/log.js";
 import type { PlugIn } from "../../../src/index.js";
 import { loadOperationSchema } from "../../../src/schema/load.js";
 import { closedAccess } from "../../../src/venue/access.js";

@@ -1,4 +1,4 @@
-import type { FileAdapterError } from "../../../core/errors.js";
+import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { storeUnavailable } from "../store-error.js";
 
 /** An answer of the object storage that is no success. */

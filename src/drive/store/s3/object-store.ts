@@ -1,6 +1,6 @@
-import { describeError } from "../../../core/describe-error.js";
-import { FileAdapterError } from "../../../core/errors.js";
-import type { Log } from "../../../core/log.js";
+import { describeError } from "../../../core/errors/describe-error.js";
+import { FileAdapterError } from "../../../core/errors/errors.js";
+import type { Log } from "../../../core/ports/log.js";
 import type {
   CellBatch,
   CellStore,

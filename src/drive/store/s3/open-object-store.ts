@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Log, silentLog } from "../../../core/log.js";
+import { type Log, silentLog } from "../../../core/ports/log.js";
 import type { CellStore } from "../cell-store.js";
 import { makeFolder } from "../make-folder.js";
 import { storeUnavailable } from "../store-error.js";

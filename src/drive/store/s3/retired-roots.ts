@@ -1,5 +1,5 @@
-import { describeError } from "../../../core/describe-error.js";
-import type { Log } from "../../../core/log.js";
+import { describeError } from "../../../core/errors/describe-error.js";
+import type { Log } from "../../../core/ports/log.js";
 import type { RootRecord } from "../cell-store.js";
 import type { OwnerRoots } from "./owner-roots.js";
 import { rootKey } from "./root-reader.js";

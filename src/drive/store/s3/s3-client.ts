@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { AwsClient } from "aws4fetch";
-import { describeError } from "../../../core/describe-error.js";
-import type { Log } from "../../../core/log.js";
+import { describeError } from "../../../core/errors/describe-error.js";
+import type { Log } from "../../../core/ports/log.js";
 import { storeDamaged, storeUnavailable } from "../store-error.js";
 import { refused, silent } from "./failures.js";
 import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";

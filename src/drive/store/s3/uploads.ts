@@ -1,5 +1,5 @@
-import { describeError } from "../../../core/describe-error.js";
-import type { Log } from "../../../core/log.js";
+import { describeError } from "../../../core/errors/describe-error.js";
+import type { Log } from "../../../core/ports/log.js";
 import { branchHashes } from "../cell-refs.js";
 import { findInFooter } from "./footer.js";
 import type { PackInfo } from "./manifest.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { describeError } from "../../../core/describe-error.js";
-import type { Log } from "../../../core/log.js";
+import { describeError } from "../../../core/errors/describe-error.js";
+import type { Log } from "../../../core/ports/log.js";
 import type { S3Client } from "./s3-client.js";
 
 /** Under which name this process writes its roots. */

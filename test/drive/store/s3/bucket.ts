@@ -1,4 +1,4 @@
-import { silentLog } from "../../../../src/core/log.js";
+import { silentLog } from "../../../../src/core/ports/log.js";
 import type { DriveEngine } from "../../../../src/drive/engine/engine.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
 import type { ObjectStoreOptions } from "../../../../src/drive/store/s3/open-object-store.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import type { Log } from "../../../../src/core/log.js";
+import type { Log } from "../../../../src/core/ports/log.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
 import { filesOf, missingOf, OWNER, publish, treeOf } from "../cells.js";
 import { CREDENTIALS, type FakeS3, startFakeS3 } from "./fake-s3.js";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { silentLog } from "../../../../src/core/log.js";
+import { silentLog } from "../../../../src/core/ports/log.js";
 import type { DriveEngine } from "../../../../src/drive/engine/engine.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
 import { ALICE, clockAt, openEngine } from "../../engine/engines.js";

@@ -1,6 +1,6 @@
+import type { Caller } from "../call/caller.js";
+import type { Page, Paged } from "../call/page.js";
 import type { JsonObject, ResolveAsset } from "./adapter.js";
-import type { Caller } from "./caller.js";
-import type { Page, Paged } from "./page.js";
 
 /**
  * Why an asset call failed. `forbidden`: the caller may not write. `full`: over `assets.maxTotalBytes`, or the disk is.

@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { SurfaceContext } from "../../src/core/adapter.js";
-import { adapterError, ERROR_CODES, type ErrorCode } from "../../src/core/errors.js";
+import { adapterError, ERROR_CODES, type ErrorCode } from "../../../src/core/errors/errors.js";
 import {
   alreadyExists,
   cannotImport,
@@ -18,12 +17,13 @@ import {
   quotaExceeded,
   storeDamaged,
   storeUnavailable,
-} from "../../src/core/texts.js";
-import { closedAccess } from "../../src/venue/access.js";
-import { createVenueAdapters } from "../../src/venue/operations/venue-adapters.js";
-import { dispatchOn } from "../dispatch/fake.js";
-import { type Failure, failureOf, useGround } from "../ops/ground.js";
-import { asNobody } from "../ops/rights.js";
+} from "../../../src/core/errors/texts.js";
+import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
+import { closedAccess } from "../../../src/venue/access.js";
+import { createVenueAdapters } from "../../../src/venue/operations/venue-adapters.js";
+import { dispatchOn } from "../../dispatch/fake.js";
+import { type Failure, failureOf, useGround } from "../../ops/ground.js";
+import { asNobody } from "../../ops/rights.js";
 
 const clock = { stepMs: 0, now: 0, nowMs: () => 0, monotonicMs: () => (clock.now += clock.stepMs) };
 const ground = useGround({

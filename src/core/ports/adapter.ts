@@ -1,10 +1,10 @@
-import type { Authentication, Credential } from "./caller.js";
-import type { Ability, Capability } from "./capability.js";
-import type { ReadBudget } from "./limits.js";
-import type { AnswerMemory } from "./memory.js";
-import type { PathRules } from "./path-rules.js";
-import type { Cancellation } from "./scope.js";
-import type { CallTerms } from "./terms.js";
+import type { Authentication, Credential } from "../call/caller.js";
+import type { Ability, Capability } from "../call/capability.js";
+import type { ReadBudget } from "../call/limits.js";
+import type { PathRules } from "../call/path-rules.js";
+import type { Cancellation } from "../call/scope.js";
+import type { CallTerms } from "../call/terms.js";
+import type { AnswerMemory } from "../memory.js";
 import type { Transfer } from "./transfer.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,12 +1,12 @@
-import type { Ability } from "./capability.js";
-import type { Awaitable } from "./io.js";
+import type { Ability } from "../call/capability.js";
+import type { RelPath } from "../call/path.js";
+import type { PathRules } from "../call/path-rules.js";
+import type { CallScope } from "../call/scope.js";
+import type { Place } from "../errors/texts.js";
+import type { Expected, Sha256 } from "../etag.js";
+import type { Awaitable } from "../io.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
-import type { RelPath } from "./path.js";
-import type { PathRules } from "./path-rules.js";
-import type { CallScope } from "./scope.js";
-import type { Place } from "./texts.js";
 import type { TreeSource } from "./tree-source.js";
-import type { Expected, Sha256 } from "./version.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
 export type EntryType = "file" | "directory" | "symlink" | "other";

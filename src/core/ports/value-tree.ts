@@ -1,5 +1,5 @@
+import type { Page } from "../call/page.js";
 import type { JsonObject } from "./adapter.js";
-import type { Page } from "./page.js";
 
 /** Informative names of what a value is. */
 export type ValueType = "Map" | "Vector" | "String" | "Long" | "Double" | "Boolean" | "Null";

@@ -1,4 +1,4 @@
-import type { Sha256 } from "./version.js";
+import type { Sha256 } from "./etag.js";
 
 /** What is known of one file costs about this many bytes, so the whole stays below some 10 MB. */
 const MAX_ENTRIES = 50_000;

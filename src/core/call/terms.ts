@@ -1,4 +1,4 @@
-import type { Sha256 } from "./version.js";
+import type { Sha256 } from "../etag.js";
 
 /**
  * What a profile asks of an operation beside its input, since its tools answer in another way. It can only tighten what

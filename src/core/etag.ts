@@ -1,4 +1,4 @@
-import { invalidInput } from "./texts.js";
+import { invalidInput } from "./errors/texts.js";
 
 /** SHA-256 of a file's bytes, 64 lowercase hex digits. */
 export type Sha256 = string;

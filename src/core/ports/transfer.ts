@@ -1,6 +1,6 @@
+import type { Sha256 } from "../etag.js";
 import type { SurfaceContext } from "./adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "./sandbox.js";
-import type { Sha256 } from "./version.js";
 
 /** Bytes from `start` to before `end`. */
 export interface ByteSpan {

@@ -1,4 +1,4 @@
-import type { Awaitable } from "./io.js";
+import type { Awaitable } from "../io.js";
 
 /** What lines are looked for. */
 export interface LineQuery {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { adapterError, ERROR_CODES, FileAdapterError } from "../../src/core/errors.js";
+import { adapterError, ERROR_CODES, FileAdapterError } from "../../../src/core/errors/errors.js";
 
 /** The table of the specification: status at an endpoint that answers with the error itself, JSON-RPC code, retry. */
 const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from "@jest/globals";
-import { runIo } from "../../src/core/io.js";
-import { CallScope, cancelledBy } from "../../src/core/scope.js";
+import { CallScope, cancelledBy } from "../../../src/core/call/scope.js";
+import { runIo } from "../../../src/core/io.js";
 
 const TIMEOUT = "Operation timed out after 1000 ms";
 const ABORTED = "Operation cancelled";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { countValue, listValue, readValue, sliceValue } from "../../src/core/value-tree.js";
+import { countValue, listValue, readValue, sliceValue } from "../../../src/core/ports/value-tree.js";
 
 const TREE = {
   map: { b: 1, a: { deep: "é" }, "": 0 },

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { base32nopad } from "@scure/base";
 import fc from "fast-check";
-import { etagOf, expectedOf, hashText, isExpected } from "../../src/core/version.js";
-import { VersionCache } from "../../src/core/version-cache.js";
+import { etagOf, expectedOf, hashText, isExpected } from "../../src/core/etag.js";
+import { VersionCache } from "../../src/core/etag-cache.js";
 
 const sha = (text: string) => createHash("sha256").update(text).digest("hex");
 

@@ -1,6 +1,6 @@
-import type { Clock } from "./clock.js";
-import type { Io, WaitScope } from "./io.js";
-import { aborted, timedOut } from "./texts.js";
+import type { Clock } from "../clock.js";
+import { aborted, timedOut } from "../errors/texts.js";
+import type { Io, WaitScope } from "../io.js";
 
 /** How long one call may occupy the event loop before it lets others run. */
 const BREATH_MS = 10;

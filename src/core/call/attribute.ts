@@ -1,4 +1,4 @@
-import type { SurfaceContext } from "./adapter.js";
+import type { SurfaceContext } from "../ports/adapter.js";
 import type { Caller, NameCaller } from "./caller.js";
 
 type CallerContext = Pick<

@@ -1,18 +1,18 @@
+import type { Ability } from "../call/capability.js";
+import type { Limits, ReadBudget } from "../call/limits.js";
+import type { RelPath } from "../call/path.js";
+import type { Scanners } from "../call/scan.js";
+import type { CallScope, Cancellation } from "../call/scope.js";
+import type { CallTerms } from "../call/terms.js";
+import type { VersionCache } from "../etag-cache.js";
+import type { Quota } from "../file-config.js";
+import type { Awaitable } from "../io.js";
+import type { AnswerMemory } from "../memory.js";
 import type { Annotations, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
-import type { Ability } from "./capability.js";
 import type { DenyPolicy } from "./deny-policy.js";
-import type { Quota } from "./file-config.js";
-import type { Awaitable } from "./io.js";
-import type { Limits, ReadBudget } from "./limits.js";
-import type { AnswerMemory } from "./memory.js";
-import type { RelPath } from "./path.js";
 import type { SandboxExit } from "./sandbox.js";
-import type { Scanners } from "./scan.js";
-import type { CallScope, Cancellation } from "./scope.js";
-import type { CallTerms } from "./terms.js";
 import type { Ticket, TicketRequest, Transfer } from "./transfer.js";
-import type { VersionCache } from "./version-cache.js";
 
 /** What may be used and what is; the latter only once it has been counted. */
 export interface QuotaFacts extends Quota {

@@ -1,4 +1,4 @@
-import { invalidInput } from "./texts.js";
+import { invalidInput } from "../errors/texts.js";
 
 const MOST_TOKENS = 8;
 const MOST_BYTES = 32_768;

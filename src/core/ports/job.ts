@@ -1,6 +1,6 @@
+import type { Caller } from "../call/caller.js";
+import type { Page, Paged } from "../call/page.js";
 import type { SurfaceContext } from "./adapter.js";
-import type { Caller } from "./caller.js";
-import type { Page, Paged } from "./page.js";
 
 export type JobStatus = "PENDING" | "STARTED" | "COMPLETE" | "FAILED" | "CANCELLED";
 

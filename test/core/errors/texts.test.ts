@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { FileAdapterError } from "../../src/core/errors.js";
-import * as texts from "../../src/core/texts.js";
+import type { FileAdapterError } from "../../../src/core/errors/errors.js";
+import * as texts from "../../../src/core/errors/texts.js";
 
 describe("text of a caller in a message", () => {
   const table: readonly [string, string, string][] = [

@@ -1,5 +1,5 @@
+import type { Awaitable } from "../io.js";
 import type { OpenFile } from "./backend.js";
-import type { Awaitable } from "./io.js";
 
 /** A file or directory that is being copied. */
 export interface SourceEntry {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "./adapter.js";
+import type { JsonObject } from "../ports/adapter.js";
 import type { ErrorCode } from "./errors.js";
 
 const CODE = Symbol("errorCode");

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { describeError } from "../../src/core/describe-error.js";
+import { describeError } from "../../../src/core/errors/describe-error.js";
 
 const message = (text: string): string => describeError(new Error(text)).message;
 

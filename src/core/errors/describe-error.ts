@@ -14,7 +14,7 @@ export interface DescribedError {
   readonly errors?: readonly DescribedError[];
 }
 
-import { packageFile } from "./package-files.js";
+import { packageFile } from "../package-files.js";
 
 const MOST_INPUT_CHARS = 4096;
 const MOST_MESSAGE_CHARS = 500;
