@@ -7,7 +7,7 @@ import { createAuthorities } from "./authz/authorities.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
 import { type CallerRights, createRights } from "./authz/rights.js";
-import type { DriveSource } from "./backend/drive.js";
+import type { DriveSource } from "./backend/drive/drive.js";
 import { DEFAULT_LIMITS } from "./core/call/limits.js";
 import { type Clock, systemClock } from "./core/clock.js";
 import type { ErrorCode } from "./core/errors/errors.js";

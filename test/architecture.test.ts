@@ -27,7 +27,7 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
 
 const MAY_USE_FILES = [
   /^jail\//,
-  /^backend\/(host|temp)[^/]*$/,
+  /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
   /^audit\/file-sink\.ts$/,
   /^venue\/(asset-files|socket-file|state-dir|secrets|log|revocations)\.ts$/,
@@ -137,11 +137,11 @@ describe("the checker", () => {
       'export { y } from "../audit/record.js";',
       "path/x.ts imports audit/record.ts, which is not to its left",
     ],
-    ["jail/x.ts", 'import "../backend/host.js";', "jail/x.ts imports backend/host.ts, which is not to its left"],
-    ["ops/x.ts", 'import { HostBackend } from "../backend/host.js";', "ops/x.ts never imports backend/host.ts"],
+    ["jail/x.ts", 'import "../backend/host.js";', "jail/x.ts imports backend/host/host.ts, which is not to its left"],
+    ["ops/x.ts", 'import { HostBackend } from "../backend/host.js";', "ops/x.ts never imports backend/host/host.ts"],
     ["ops/x.ts", 'const { Ajv } = await import("ajv");', "ops/x.ts never imports ajv"],
     ["ops/x.ts", 'import { readFile } from "node:fs/promises";', "ops/x.ts uses files"],
-    ["backend/memory.ts", 'import fs from "node:fs";', "backend/memory.ts uses files"],
+    ["test/backend/memory/memory.ts", 'import fs from "node:fs";', "test/backend/memory/memory.ts uses files"],
     ["surfaces/http/x.ts", 'import { read } from "../../ops/read.js";', "surfaces/http/x.ts never imports ops/read.ts"],
     [
       "surfaces/http/x.ts",
@@ -173,7 +173,7 @@ describe("the checker", () => {
   });
 
   const right: readonly [string, string][] = [
-    ["backend/host.ts", 'import fs from "node:fs";\nimport { Jail } from "../jail/jail.js";\n'],
+    ["backend/host/host.ts", 'import fs from "node:fs";\nimport { Jail } from "../jail/jail.js";\n'],
     ["roots/open.ts", 'import { HostBackend } from "../backend/host.js";\n'],
     ["cli.ts", 'import { x } from "./venue/open-venue.js";\nprocess.on("SIGINT", x);\n'],
     ["core/x.ts", `import { y } from "./y.js";\n// import { z } from "../ops/z.js";\n${"\n".repeat(298)}`],

@@ -1,4 +1,4 @@
-import type { DriveSource } from "../backend/drive.js";
+import type { DriveSource } from "../backend/drive/drive.js";
 import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
 import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapter.js";
 import type { AnyOperation, PersonalRoot } from "../core/ports/operation.js";

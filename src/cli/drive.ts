@@ -1,4 +1,4 @@
-import { asCallerError } from "../backend/drive-errors.js";
+import { asCallerError } from "../backend/drive/errors.js";
 import type { VenueConfig } from "../config/types.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Authoriser, capsOf } from "../authz/authorise.js";
 import type { Scheme } from "../authz/grant.js";
-import { asCallerError } from "../backend/drive-errors.js";
+import { asCallerError } from "../backend/drive/errors.js";
 import { CallScope, type Cancellation, cancelledBy } from "../core/call/scope.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import {

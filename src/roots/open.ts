@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { DriveBackend, type DriveSource } from "../backend/drive.js";
-import { HostBackend } from "../backend/host.js";
-import { sweepRuns } from "../backend/host-mount.js";
-import { countTree } from "../backend/host-usage.js";
-import { ReadBuffers } from "../backend/read-buffers.js";
-import { TempHome } from "../backend/temp.js";
-import { Usage } from "../backend/usage.js";
+import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
+import { HostBackend } from "../backend/host/host.js";
+import { sweepRuns } from "../backend/host/mount.js";
+import { countTree } from "../backend/host/quota.js";
+import { ReadBuffers } from "../backend/host/read-buffers.js";
+import { TempHome } from "../backend/host/temp.js";
+import { Usage } from "../backend/quota.js";
 import { notSupportedHere } from "../core/errors/texts.js";
 import type { DriveRootConfig, FileConfig, Quota, RootConfig } from "../core/file-config.js";
 import { runIo } from "../core/io.js";

@@ -1,6 +1,6 @@
 import { type KeyObject, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { DriveSource } from "../backend/drive.js";
+import type { DriveSource } from "../backend/drive/drive.js";
 import { forgetsDrives } from "../config/drive-checks.js";
 import { ConfigError } from "../config/errors.js";
 import type { S3Config, VenueConfig } from "../config/types.js";

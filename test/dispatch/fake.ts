@@ -1,5 +1,4 @@
 import type { AuditRecord } from "../../src/audit/record.js";
-import { createMemoryBackend } from "../../src/backend/memory.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
@@ -10,6 +9,7 @@ import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";
 import { authorityOf } from "../authz/fixture.js";
+import { createMemoryBackend } from "../backend/memory/memory.js";
 
 export interface Dispatch {
   readonly dispatcher: Dispatcher;

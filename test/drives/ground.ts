@@ -7,7 +7,7 @@ import type { Limits } from "../../src/core/call/limits.js";
 import type { Adapter, SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { DriveEngineOptions } from "../../src/drive/engine/engine.js";
 import type { CellStore } from "../../src/drive/store/cell-store.js";
-import { openDrives, type TestDrives } from "../backend/open-drives.js";
+import { openDrives, type TestDrives } from "../backend/drive/open-drives.js";
 import { type Failure, failureOf } from "../ops/ground.js";
 
 export const VENUE = "did:web:venue.example.com";

@@ -1,9 +1,9 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { HostBackend } from "../../src/backend/host.js";
-import { TempHome } from "../../src/backend/temp.js";
-import { Usage } from "../../src/backend/usage.js";
+import { HostBackend } from "../../src/backend/host/host.js";
+import { TempHome } from "../../src/backend/host/temp.js";
+import { Usage } from "../../src/backend/quota.js";
 import { CallScope } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
 import { Jail } from "../../src/jail/jail.js";

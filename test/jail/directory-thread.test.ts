@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { HostBackend } from "../../src/backend/host.js";
+import { HostBackend } from "../../src/backend/host/host.js";
 import { filesOf } from "../../src/backend-suite/files.js";
 import { DirectoryThread, loopLoad } from "../../src/jail/directory-thread.js";
 import { Jail } from "../../src/jail/jail.js";

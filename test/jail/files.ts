@@ -1,5 +1,5 @@
 import type { FileAdapter } from "../../src/adapter.js";
-import { HostBackend } from "../../src/backend/host.js";
+import { HostBackend } from "../../src/backend/host/host.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { systemClock } from "../../src/core/clock.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";

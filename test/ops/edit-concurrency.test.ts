@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { createMemoryBackend } from "../../src/backend/memory.js";
 import { systemClock } from "../../src/core/clock.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { etagOf } from "../../src/core/etag.js";
 import type { Backend } from "../../src/core/ports/backend.js";
+import { createMemoryBackend } from "../backend/memory/memory.js";
 import { dispatchOn } from "../dispatch/fake.js";
 import { useDrives } from "../drives/ground.js";
 import { startChild } from "../jail/start-child.js";

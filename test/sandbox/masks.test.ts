@@ -3,7 +3,7 @@ import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "@jest/globals";
-import { findMasks } from "../../src/backend/host-masks.js";
+import { findMasks } from "../../src/backend/host/masks.js";
 import { CallScope } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
 import { runIo } from "../../src/core/io.js";

@@ -1,0 +1,72 @@
+import { createHash, type Hash } from "node:crypto";
+import { type Expected, isExpected } from "../../core/etag.js";
+import type { Access, AppendOptions, Written } from "../../core/ports/backend.js";
+import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
+import { MAX_TOLD_BYTES, refused, requireExpected, wrongSize } from "../expected.js";
+
+/** A file of a tree, for one call. */
+export interface DriveFile {
+  readonly tree: DriveSnapshot;
+  readonly segments: readonly string[];
+  /** Bytes. */
+  readonly size: number;
+  readonly access: Access;
+}
+
+/** What a conditional change found of its target. */
+export interface Found {
+  /** Of what is there, to go on with; left out where that was not read. */
+  readonly hash?: Hash;
+  /** What to answer: the append has been done already. */
+  readonly repeated?: Written;
+}
+
+const PIECE_BYTES = 1_048_576;
+
+/** @param stat of what is there; `undefined`: nothing, or no file @throws CONFLICT */
+export async function checkExpected(
+  file: Omit<DriveFile, "size">,
+  stat: DriveStat | undefined,
+  expected: Expected | undefined,
+): Promise<Found> {
+  if (expected === undefined) return {};
+  // Only for the error, which says nothing of a file that takes long to read, or of one that the caller may not.
+  const isForError = expected === "nothing" && stat !== undefined;
+  if (isForError && (stat.size > MAX_TOLD_BYTES || !file.access.holds("crud/read"))) {
+    throw refused(expected, undefined, file.access);
+  }
+  const hash = stat === undefined ? undefined : await hashOf({ ...file, size: stat.size });
+  requireExpected(expected, hash?.copy().digest("hex"), file.access);
+  return hash === undefined ? {} : { hash };
+}
+
+/** Decides on an append. @param data all of it, where a size is expected @throws CONFLICT */
+export async function checkAppend(
+  file: Omit<DriveFile, "size">,
+  stat: DriveStat | undefined,
+  { data, expected, expectedSize }: Omit<AppendOptions, "parents"> & { readonly data?: Buffer | undefined },
+): Promise<Found> {
+  const { access, segments, tree } = file;
+  const size = stat?.size ?? 0;
+  if (expectedSize === undefined || size === expectedSize) return checkExpected(file, stat, expected);
+  // Never told to whoever may not read: by asking for one byte more each time they could find out all of them.
+  const canBeRepeated = stat !== undefined && data !== undefined && access.holds("crud/read");
+  if (!canBeRepeated || size !== expectedSize + data.length) throw wrongSize(expectedSize, stat && size, access);
+  const { bytes } = await tree.readFile(segments, expectedSize, data.length);
+  const before = expected === undefined ? undefined : await hashOf({ ...file, size: expectedSize });
+  const wasExpected = expected === undefined || isExpected(expected, before?.copy().digest("hex"));
+  if (!bytes.equals(data) || !wasExpected) throw wrongSize(expectedSize, size, access);
+  const sha256 = before?.update(data).digest("hex");
+  return {
+    repeated: { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) },
+  };
+}
+
+async function hashOf({ tree, segments, size, access }: DriveFile): Promise<Hash> {
+  const hash = createHash("sha256");
+  for (let at = 0; at < size; at += PIECE_BYTES) {
+    access.scope.checkpoint();
+    hash.update((await tree.readFile(segments, at, Math.min(PIECE_BYTES, size - at))).bytes);
+  }
+  return hash;
+}

@@ -1,0 +1,250 @@
+import { createHash } from "node:crypto";
+import {
+  alreadyExists,
+  deniedByPolicy,
+  invalidInput,
+  invalidPath,
+  isADirectory,
+  notADirectory,
+  notFound,
+  parentMissing,
+} from "../../core/errors/texts.js";
+import type { Sha256 } from "../../core/etag.js";
+import type {
+  Access,
+  At,
+  Copied,
+  CopyOptions,
+  Moved,
+  MoveOptions,
+  OpenFile,
+  PlaceOptions,
+} from "../../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
+import type { DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
+import { refused } from "../expected.js";
+import { authoriseParents } from "../parents.js";
+import { checkExpected } from "./conditions.js";
+import type { DriveDoor } from "./store.js";
+import { locate, makeDirectories, type Spot, stamped, statAt } from "./tree.js";
+import { requireAllAllowed } from "./walk.js";
+
+const PIECE_BYTES = 1_048_576;
+
+/** Something that is to get a name. */
+interface Coming extends PlaceOptions {
+  readonly isFile: boolean;
+}
+
+/** What has been read of a source. */
+interface Loaded {
+  readonly below: readonly string[];
+  /** Absent: a directory. */
+  readonly content?: { readonly put: StagedContent; readonly sha256: Sha256; readonly size: number };
+}
+
+/** Moves an entry in one change of the drive. */
+export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: MoveOptions): Promise<Moved> {
+  const { segments } = from.path;
+  const { access } = from;
+  return drive.change(async (tree) => {
+    const found = await statAt(tree, segments);
+    if (found === undefined) throw notFound(access.place);
+    const { expectedFrom } = options;
+    if (expectedFrom !== undefined && found.type === "directory") throw isADirectory(access.place);
+    const { hash } = await checkExpected({ tree, segments, access }, found, expectedFrom);
+    const seen = { ...(hash === undefined ? {} : { sha256: hash.digest("hex") }), ...stamped(found) };
+    if (from.path.text === to.path.text) return { overwritten: false, ...seen };
+    if (segments.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
+    if (to.path.text.startsWith(`${from.path.text}/`)) {
+      throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
+    }
+    if (found.type === "directory") {
+      for (const end of [from, to]) await requireAllAllowed(tree, segments, end.access);
+    }
+    const { spot, old } = await goalOf(tree, to, { ...options, isFile: found.type === "file" });
+    const last = to.path.segments.length - 1;
+    authoriseParents(to.path, { from: spot.depth, to: last }, to.access);
+    await makeDirectories(tree, to.path, { from: spot.depth, to: last });
+    if (old !== undefined) await tree.remove(to.path.segments, { recursive: false });
+    await tree.move(segments, to.path.segments);
+    access.scope.commit();
+    return { overwritten: old !== undefined, ...seen };
+  });
+}
+
+/** Puts a copy in place in one change of the drive; its content has been stored before. */
+export async function placeInDrive(
+  drive: DriveDoor,
+  at: At,
+  source: TreeSource,
+  options: CopyOptions,
+): Promise<Copied> {
+  const { path, access } = at;
+  const last = path.segments.length - 1;
+  const coming = { ...options, isFile: source.top.type === "file" };
+  const first = await drive.look((tree) => goalOf(tree, at, coming));
+  authoriseParents(path, { from: first.spot.depth, to: last }, access);
+  const all = await loadAll(drive, source, access);
+  const top = all[0]?.content;
+  options.approve?.(top?.sha256);
+  return drive.change(async (tree) => {
+    // Others may have changed the tree meanwhile.
+    const { spot, old } = await goalOf(tree, at, coming);
+    authoriseParents(path, { from: spot.depth, to: first.spot.depth }, access);
+    await makeDirectories(tree, path, { from: spot.depth, to: last });
+    for (const { below, content } of all) {
+      access.scope.checkpoint();
+      const segments = [...path.segments, ...below];
+      if (content === undefined) await tree.makeDirectory(segments);
+      else await tree.writeFile(segments, content.put);
+    }
+    access.scope.commit();
+    const sizes = all.flatMap(({ content }) => (content === undefined ? [] : [content.size]));
+    return {
+      ...{ overwritten: old !== undefined, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) },
+      ...(top === undefined ? {} : { sha256: top.sha256 }),
+    };
+  });
+}
+
+/** @throws NOT_A_DIRECTORY, PARENT_MISSING, CONFLICT, ALREADY_EXISTS */
+async function goalOf(
+  tree: DriveSnapshot,
+  { path, access }: At,
+  { parents, overwrite, expected, isFile }: Coming,
+): Promise<{ readonly spot: Spot; readonly old: DriveStat | undefined }> {
+  const { segments } = path;
+  const spot = await locate(tree, path);
+  const place = (count: number) => ({ root: access.place.root, path: segments.slice(0, count).join("/") });
+  const missing = segments.length - spot.depth;
+  if (missing > 0 && spot.node.type === "file") throw notADirectory(place(spot.depth));
+  if (missing > 1 && !parents) throw parentMissing(place(segments.length - 1));
+  const old = missing === 0 ? spot.node : undefined;
+  if (old?.type === "directory" && expected === "nothing") throw refused(expected, undefined, access);
+  const isReplaced = overwrite && isFile && old?.type === "file";
+  if (old !== undefined && !isReplaced && expected !== "nothing") throw alreadyExists(access.place);
+  await checkExpected({ tree, segments, access }, old, expected);
+  return { spot, old };
+}
+
+async function loadAll(drive: DriveDoor, source: TreeSource, access: Access): Promise<Loaded[]> {
+  const all: Loaded[] = [];
+  for (let entry: SourceEntry | undefined = source.top; entry !== undefined; entry = await source.next()) {
+    access.scope.checkpoint();
+    const { below, type } = entry;
+    const name = below.at(-1);
+    if (entry.raw !== undefined) throw invalidPath(access.place, "not valid Unicode");
+    if (name !== undefined && access.policy?.denies(below.slice(0, -1), name) === true) {
+      throw deniedByPolicy(access.place, access.verb);
+    }
+    all.push(type === "directory" ? { below } : { below, content: await loadFile(drive, entry, access) });
+  }
+  return all;
+}
+
+async function loadFile(drive: DriveDoor, entry: SourceEntry, access: Access) {
+  const file = await entry.open();
+  const hash = createHash("sha256");
+  let size = 0;
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    while (size < file.size) {
+      access.scope.checkpoint();
+      const bytes = await file.read(size, Math.min(PIECE_BYTES, file.size - size));
+      if (bytes.length === 0) return;
+      hash.update(bytes);
+      size += bytes.length;
+      yield bytes;
+    }
+  }
+  try {
+    const put = await drive.stage(pieces());
+    return { put, sha256: hash.digest("hex"), size };
+  } finally {
+    file.close();
+  }
+}
+
+/** A tree of a drive as it was when it was opened. */
+export class DriveTree implements TreeSource {
+  readonly top: SourceEntry;
+  readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
+  readonly #parts: DriveTreeParts;
+  readonly #entries: AsyncGenerator<SourceEntry>;
+
+  constructor(parts: DriveTreeParts) {
+    this.#parts = parts;
+    this.top = this.#entry(parts.found, []);
+    this.#entries = this.#below([]);
+  }
+
+  async next(): Promise<SourceEntry | undefined> {
+    if (this.top.type === "file") return undefined;
+    const step = await this.#parts.run(() => this.#entries.next());
+    return step.done === true ? undefined : step.value;
+  }
+
+  async isUnchanged(): Promise<boolean> {
+    const { at, tree, run, look } = this.#parts;
+    const [then, now] = [await run(() => traceOf(tree, at)), await run(() => look((current) => traceOf(current, at)))];
+    return then === now;
+  }
+
+  close(): void {
+    this.#parts.tree.release();
+  }
+
+  async *#below(below: readonly string[]): AsyncGenerator<SourceEntry> {
+    const { tree, at, denies } = this.#parts;
+    for (const entry of await tree.entries([...at.path.segments, ...below])) {
+      if (denies(below, entry.name)) {
+        this.left.policy++;
+        continue;
+      }
+      const here = [...below, entry.name];
+      yield this.#entry(entry, here);
+      if (entry.type === "directory") yield* this.#below(here);
+    }
+  }
+
+  #entry({ type }: DriveStat, below: readonly string[]): SourceEntry {
+    const { tree, at, run } = this.#parts;
+    const segments = [...at.path.segments, ...below];
+    const open = async (): Promise<OpenFile> => {
+      // What a list says of a damaged file is not its size.
+      const found = await run(() => statAt(tree, segments));
+      if (found?.type !== "file") throw isADirectory(at.access.place);
+      const read = async (offset: number, length: number) =>
+        (await run(() => tree.readFile(segments, offset, length))).bytes;
+      return { size: found.size, modified: found.modified, read, close() {} };
+    };
+    return { type, below, open };
+  }
+}
+
+export interface DriveTreeParts {
+  /** Released with the source. */
+  readonly tree: DriveSnapshot;
+  readonly at: At;
+  /** What is there. */
+  readonly found: DriveStat;
+  denies(below: readonly string[], name: string): boolean;
+  /** Ends with the call, and names the place in its errors. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** The drive as it is now. */
+  look: DriveDoor["look"];
+}
+
+/** All that is seen of a tree. */
+async function traceOf(tree: DriveSnapshot, { path, access }: At): Promise<string> {
+  const hash = createHash("sha256");
+  async function add(segments: readonly string[]): Promise<void> {
+    access.scope.checkpoint();
+    const found = await statAt(tree, segments);
+    hash.update(JSON.stringify([segments, found]));
+    if (found?.type !== "directory") return;
+    for (const { name } of await tree.entries(segments)) await add([...segments, name]);
+  }
+  await add(path.segments);
+  return hash.digest("hex");
+}

@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import { ending } from "../../core/call/ending.js";
+import type { RelPath } from "../../core/call/path.js";
+import type { Sha256 } from "../../core/etag.js";
+import type { Access, AppendOptions, Body, Written } from "../../core/ports/backend.js";
+import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
+import { sha256Of } from "../digest.js";
+import { authoriseParents } from "../parents.js";
+import { checkAppend, checkExpected, type Found } from "./conditions.js";
+import { makeDirectories, type Spot } from "./tree.js";
+
+/** The drive that something is put in. */
+export interface DriveDoor {
+  look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T>;
+  /** The work may be done again, when another process has changed the drive meanwhile. */
+  change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T>;
+  stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
+}
+
+type How = AppendOptions & { readonly verb: "write" | "append" };
+
+export interface Storing {
+  readonly path: RelPath;
+  readonly body: Body;
+  readonly how: How;
+  /** Where the path leads, which must be a place for a file. */
+  check(tree: DriveSnapshot): Promise<Spot>;
+}
+
+interface Content {
+  readonly put: Buffer | StagedContent;
+  /** All of it, where that is at hand. */
+  readonly data: Buffer | undefined;
+  readonly sha256: Sha256;
+}
+
+/** Writes a file or adds to it, in one change. */
+export async function store(drive: DriveDoor, { path, body, how, check }: Storing, access: Access): Promise<Written> {
+  const { segments } = path;
+  const last = segments.length - 1;
+  const old = ({ depth, node }: Spot): DriveStat | undefined => (depth > last ? node : undefined);
+  const first = await drive.look(async (tree) => {
+    const spot = await check(tree);
+    // What the mere presence of a file decides is refused before its content is asked for.
+    if (old(spot) === undefined) await checkStore({ tree, segments, access }, undefined, { how, data: undefined });
+    else if (how.expected === "nothing") await checkExpected({ tree, segments, access }, old(spot), how.expected);
+    return spot;
+  });
+  authoriseParents(path, { from: first.depth, to: last }, access);
+  const { put, data, sha256 } = await load(drive, { body, how }, access);
+  return drive.change(async (tree) => {
+    // Others may have changed the tree while the content was on its way.
+    const spot = await check(tree);
+    authoriseParents(path, { from: spot.depth, to: first.depth }, access);
+    const before = old(spot);
+    const { repeated, hash } = await checkStore({ tree, segments, access }, before, { how, data });
+    if (repeated !== undefined) return repeated;
+    await makeDirectories(tree, path, { from: spot.depth, to: last });
+    const { bytes, created } = await (how.verb === "write"
+      ? tree.writeFile(segments, put)
+      : tree.appendFile(segments, put));
+    access.scope.commit();
+    if (how.verb === "write" || before === undefined) return { bytes, created, size: bytes, sha256 };
+    const whole = data === undefined ? undefined : hash?.update(data).digest("hex");
+    return { bytes, created, size: before.size + bytes, ...(whole === undefined ? {} : { sha256: whole }) };
+  });
+}
+
+const checkStore = (
+  file: { readonly tree: DriveSnapshot; readonly segments: readonly string[]; readonly access: Access },
+  stat: DriveStat | undefined,
+  { how, data }: { readonly how: How; readonly data: Buffer | undefined },
+): Promise<Found> =>
+  how.verb === "write" ? checkExpected(file, stat, how.expected) : checkAppend(file, stat, { ...how, data });
+
+async function load(
+  drive: DriveDoor,
+  { body, how }: Pick<Storing, "body" | "how">,
+  { scope }: Access,
+): Promise<Content> {
+  const loaded = await body.load();
+  scope.checkpoint();
+  if (Buffer.isBuffer(loaded)) return { put: loaded, data: loaded, sha256: await sha256Of(loaded) };
+  const hash = createHash("sha256");
+  const isCompared = how.verb === "append" && (how.expectedSize !== undefined || how.expected !== undefined);
+  const kept: Uint8Array[] = [];
+  async function* passing(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      hash.update(chunk);
+      if (isCompared) kept.push(Buffer.from(chunk));
+      yield chunk;
+    }
+  }
+  // What is still on its way holds up nobody else's change.
+  const put = await drive.stage(passing(ending(loaded, scope)));
+  return { put, data: isCompared ? Buffer.concat(kept) : undefined, sha256: hash.digest("hex") };
+}

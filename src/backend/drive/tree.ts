@@ -1,0 +1,60 @@
+import type { RelPath } from "../../core/call/path.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { notADirectory, notFound } from "../../core/errors/texts.js";
+import type { Access, Entry, Stamp } from "../../core/ports/backend.js";
+import type { DriveChange, DriveSnapshot } from "../../drive/engine/engine.js";
+import { isReachableName } from "../../path/grammar.js";
+
+type Found = NonNullable<Awaited<ReturnType<DriveSnapshot["stat"]>>>;
+
+/** How far a path leads into a tree. */
+export interface Spot {
+  /** Segments of the path that are there. */
+  readonly depth: number;
+  /** What stands at the last of them. */
+  readonly node: Found;
+}
+
+/** What the root of a drive is that is not there. */
+const NO_DRIVE: Found = { type: "directory", size: 0, modified: 0 };
+
+/** What stands at a path; below a file nothing does. */
+export async function statAt(tree: DriveSnapshot, segments: readonly string[]): Promise<Found | undefined> {
+  const found = await tree.stat(segments).catch(nothingBelowFiles);
+  return found === undefined && segments.length === 0 ? NO_DRIVE : found;
+}
+
+function nothingBelowFiles(error: unknown): undefined {
+  if (error instanceof FileAdapterError && (error.code === "NOT_A_DIRECTORY" || error.code === "NOT_FOUND")) return;
+  throw error;
+}
+
+export async function locate(tree: DriveSnapshot, { segments }: RelPath): Promise<Spot> {
+  for (let depth = segments.length; depth > 0; depth--) {
+    const node = await statAt(tree, segments.slice(0, depth));
+    if (node !== undefined) return { depth, node };
+  }
+  return { depth: 0, node: NO_DRIVE };
+}
+
+export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Access): Promise<void> {
+  const found = await statAt(tree, path.segments);
+  if (found === undefined) throw notFound(access.place);
+  if (found.type === "file") throw notADirectory(access.place);
+}
+
+/** The directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
+export async function makeDirectories(tree: DriveChange, path: RelPath, { from, to }: { from: number; to: number }) {
+  for (let index = from; index < to; index++) await tree.makeDirectory(path.segments.slice(0, index + 1));
+}
+
+/** What names the content of a file, as a part of an answer. */
+export const stamped = ({ content }: Found): { stamp?: Stamp } => (content === undefined ? {} : { stamp: content });
+
+export const sized = ({ type, size, modified }: Found) => ({ type, size: type === "file" ? size : 0, modified });
+
+export function describe(entry: Found & { readonly name: string }, directory: RelPath): Entry {
+  const isTop = directory.segments.length === 0;
+  const isReachable = isReachableName(entry.name, isTop, process.platform === "win32");
+  return { name: entry.name, ...sized(entry), ...(isReachable ? {} : { unreachable: true }) };
+}

@@ -1,0 +1,103 @@
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { deniedByPolicy } from "../../core/errors/texts.js";
+import { isPending } from "../../core/io.js";
+import type { Access, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
+import type { DriveSnapshot } from "../../drive/engine/engine.js";
+import { isReachableName } from "../../path/grammar.js";
+import { sortByName } from "../../path/order.js";
+
+const DAMAGE: ReadonlySet<string> = new Set(["STORE_DAMAGED", "MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL"]);
+
+type DriveEntry = Awaited<ReturnType<DriveSnapshot["entries"]>>[number];
+
+interface Walk extends WalkOptions {
+  readonly access: Access;
+}
+
+/** A directory that a walk is in. */
+interface Spot {
+  readonly segments: readonly string[];
+  /** From the place of the call to the directory. */
+  readonly below: readonly string[];
+  /** The directory itself is. */
+  readonly isDenied: boolean;
+}
+
+/** Visits what is below a directory of a drive, as {@link WalkOptions} say: one snapshot from the first entry to the last. */
+export function walkBelow(tree: DriveSnapshot, segments: readonly string[], walk: Walk): Promise<"on" | "stop"> {
+  return visitBelow(tree, { segments, below: [], isDenied: false }, walk);
+}
+
+/** Refuses a directory that holds anything the policy denies. @throws DENIED_BY_POLICY */
+export async function requireAllAllowed(
+  tree: DriveSnapshot,
+  segments: readonly string[],
+  access: Access,
+): Promise<void> {
+  if (access.policy === undefined) return;
+  const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
+  const end = await walkBelow(tree, segments, { ...walk, access });
+  if (end === "stop") throw deniedByPolicy(access.place, access.verb);
+}
+
+async function visitBelow(tree: DriveSnapshot, spot: Spot, walk: Walk): Promise<"on" | "stop"> {
+  const { segments, below } = spot;
+  const { access, sizes } = walk;
+  const entries = await tree.entries(segments);
+  await readRules(tree, { ...spot, entries }, walk);
+  for (const found of sortByName(entries)) {
+    access.scope.checkpoint();
+    const isDenied = spot.isDenied || access.policy?.denies(below, found.name) === true;
+    const visit = isDenied ? walk.visitDenied : walk.visit;
+    const entry = entryOf(found, { isTop: segments.length === 0, sizes, depth: below.length + 1 });
+    const deciding = visit?.(entry) ?? "skip";
+    const answer = isPending(deciding) ? await deciding : deciding;
+    if (answer === "stop") return "stop";
+    const path = [...segments, found.name];
+    const after =
+      answer === "enter" && found.type === "directory"
+        ? await visitBelow(tree, { segments: path, below: [...below, found.name], isDenied }, walk)
+        : answer === "read" && found.type === "file"
+          ? await walk.content?.take(entry, await contentAt(tree, path, walk.content.maxBytes))
+          : "on";
+    if (after === "stop") return "stop";
+  }
+  return "on";
+}
+
+async function readRules(
+  tree: DriveSnapshot,
+  { segments, below, isDenied, entries }: Spot & { readonly entries: readonly DriveEntry[] },
+  { rules, access }: Walk,
+): Promise<void> {
+  if (rules === undefined || isDenied) return;
+  const contents: (WalkContent | undefined)[] = [];
+  for (const wanted of rules.names) {
+    const isFile = entries.some(({ name, type }) => name === wanted && type === "file");
+    const isRead = isFile && access.policy?.denies(below, wanted) !== true;
+    contents.push(isRead ? await contentAt(tree, [...segments, wanted], rules.maxBytes) : undefined);
+  }
+  rules.found(below.length, contents);
+}
+
+function entryOf(
+  { name, type, size, modified }: DriveEntry,
+  { isTop, sizes, depth }: { isTop: boolean; sizes: boolean; depth: number },
+): WalkEntry {
+  return {
+    ...{ name, type, depth, size: sizes ? (type === "file" ? size : 0) : undefined },
+    ...(sizes && type === "file" ? { modified } : {}),
+    ...(isReachableName(name, isTop, process.platform === "win32") ? {} : { unreachable: true }),
+  };
+}
+
+/** A damaged file does not keep the others from being read. */
+async function contentAt(tree: DriveSnapshot, path: readonly string[], maxBytes: number): Promise<WalkContent> {
+  try {
+    const { bytes, size } = await tree.readFile(path, 0, maxBytes + 1);
+    return size > maxBytes ? "too large" : bytes;
+  } catch (error) {
+    if (error instanceof FileAdapterError && DAMAGE.has(error.code)) return "unreadable";
+    throw error;
+  }
+}

@@ -1,0 +1,251 @@
+import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
+import { type Io, wait } from "../../../core/io.js";
+import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
+import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { sha256Of } from "../../digest.js";
+import { apart, checkEarly, checkExpected, type Guard } from "../guard.js";
+import { holding, requireRoom, reserve } from "../quota.js";
+import {
+  type Change,
+  checkFile,
+  createParents,
+  flushDirectory,
+  locate,
+  lockTarget,
+  type Reached,
+  type Target,
+} from "../target.js";
+import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
+import { collect, fill } from "./content.js";
+import { inheritRights, install, staged, withCurrent } from "./stage.js";
+
+/** How often an append starts again because another process has replaced, removed or made the file meanwhile. */
+const RACES = 20;
+
+/** An append that has its turn. */
+interface Addition {
+  readonly name: string;
+  readonly data: Buffer;
+  /** What the walk found. */
+  readonly checked: Pinned | undefined;
+  readonly wanted: Wanted;
+  readonly guard: Guard;
+}
+
+/** Adds to the end of a file in one write; makes it when it is missing. */
+export function* appendFile(change: Change, found: Reached, options: AppendOptions & { body: Body }): Io<Written> {
+  const { expected, expectedSize } = options;
+  const target = locate(change, found, options);
+  yield* checkFile(change, target.old);
+  yield* checkEarly(change, target.old, expected);
+  if (target.old === undefined) requireMissingSize(change, expectedSize);
+  const data = yield* collect(change, yield* wait(options.body.load()));
+  change.access.scope.checkpoint();
+  requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
+  yield* createParents(change, target.parents);
+  const turn = yield* lockTarget(change, target.name);
+  try {
+    const isConditional = expected !== undefined || expectedSize !== undefined;
+    return yield* apart(change, isConditional, (guard) => {
+      const wanted = { expected, expectedSize, data };
+      const addition = { name: target.name, data, checked: target.old, wanted, guard };
+      return appendNow(change, addition, { target, stale: turn.stale || isConditional });
+    });
+  } finally {
+    turn.release();
+  }
+}
+
+function* appendNow(change: Change, addition: Addition, at: { target: Target; stale: boolean }): Io<Written> {
+  for (let attempt = 1; attempt <= RACES; attempt++) {
+    const stale = at.stale || attempt > 1;
+    const written = yield* withCurrent(change, { ...at, stale }, (old) => appendTo(change, old, addition));
+    if (written !== "raced") return written;
+  }
+  throw ioError(change.access.place, "EAGAIN");
+}
+
+function* appendTo(change: Change, old: Pinned | undefined, addition: Addition): Io<Written | "raced"> {
+  const { wanted } = addition;
+  if (old === undefined) {
+    yield* checkExpected(change, old, wanted.expected);
+    requireMissingSize(change, wanted.expectedSize);
+    return yield* createWith(change, addition);
+  }
+  if (old !== addition.checked) yield* checkFile(change, old);
+  const found = yield* checkAppend(change, old, wanted);
+  if (found?.isRepeated === true) return repeated(found, addition.data);
+  const done = yield* appendInPlace(change, old, { ...addition, found });
+  if (done !== "linked") return done;
+  return yield* appendCopy(change, old, { ...addition, found });
+}
+
+function repeated({ size, hash }: FoundBefore, data: Buffer): Written {
+  const sha256 = hash?.update(data).digest("hex");
+  return { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) };
+}
+
+/** Makes the file with its first content; whatever got the name first is left alone. */
+function* createWith(change: Change, { name, data, guard }: Addition): Io<Written | "raced"> {
+  const path = below(change.walk.directory, name);
+  yield* guard();
+  const held = reserve(change, { bytes: data.length, files: 1 });
+  try {
+    const written = yield* createNow(change, path, { name, data });
+    if (written !== "raced") held.keep();
+    return written;
+  } finally {
+    held.undo();
+  }
+}
+
+function* createNow(
+  change: Change,
+  path: string,
+  { name, data }: Pick<Addition, "name" | "data">,
+): Io<Written | "raced"> {
+  const { jail, walk } = change;
+  change.access.scope.commit();
+  let fd: number;
+  try {
+    // In append mode from the start: another process may add to the file as soon as it is there.
+    fd = yield* jail.sys.open(path, CREATE_APPEND);
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return "raced";
+    throw error;
+  }
+  let size = 0;
+  try {
+    yield* inheritRights(change, fd);
+    size = yield* writeOnce(change, { fd, size: 0, data });
+  } catch (error) {
+    yield* quietly(takeBack(change, fd, name));
+    throw error;
+  } finally {
+    closeNow(fd);
+  }
+  yield* flushDirectory(change, walk.directory);
+  const sha256 = yield* wait(sha256Of(data));
+  return { bytes: data.length, created: true, size, ...(size === data.length ? { sha256 } : {}) };
+}
+
+/** Removes the file that could not be filled, unless somebody else uses it, or its name, by now. */
+function* takeBack(change: Change, fd: number, name: string): Io<void> {
+  const { jail, walk } = change;
+  const made = yield* jail.sys.fstat(fd);
+  const now = yield* jail.handles.pin(walk.directory, name);
+  if (now === undefined) return;
+  try {
+    if (identity(now) === made.identity && made.size === 0) yield* jail.sys.unlink(below(walk.directory, name));
+  } finally {
+    release(now);
+  }
+}
+
+/** `raced`: the file has lost its last name since it was found. `linked`: it has others, which must keep the old bytes. */
+function* appendInPlace(
+  change: Change,
+  old: Pinned,
+  { data, guard, found }: Addition & { found: FoundBefore | undefined },
+): Io<Written | "raced" | "linked"> {
+  const { sys } = change.jail;
+  const fd = yield* openAgain(change, old);
+  if (fd === undefined) return "raced";
+  try {
+    const { size: before, nlink } = yield* sys.fstat(fd);
+    if (nlink === 0 || (found !== undefined && found.size !== before)) return "raced";
+    if (nlink > 1 && !change.rules.hardLinks) return "linked";
+    yield* guard();
+    const held = reserve(change, { bytes: data.length, files: 0 });
+    change.access.scope.commit();
+    const size = yield* holding(held, writeOnce(change, { fd, size: before, data }));
+    const isAllSeen = found?.hash !== undefined && size === before + data.length;
+    const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
+    return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
+  } finally {
+    closeNow(fd);
+  }
+}
+
+/** `undefined` when something else has the name by now, on platforms where only the name can be opened. */
+function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
+  try {
+    return yield* change.jail.handles.reopen(old, APPEND);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === "ENOENT" || code === "ESTALE") return undefined;
+    throw error;
+  }
+}
+
+/** One write, and its flush. What got through of a failed one is taken back, unless others have added to it. @returns the size */
+function* writeOnce(change: Change, target: { fd: number; size: number; data: Buffer }): Io<number> {
+  const { sys } = change.jail;
+  const { fd, size, data } = target;
+  let written = 0;
+  try {
+    written = yield* sys.write(fd, data, 0);
+    if (written < data.length) throw noSpace(change.access.place);
+    if (change.rules.durable) yield* sys.fsync(fd);
+    return (yield* sys.fstat(fd)).size;
+  } catch (error) {
+    const now = yield* quietly(sys.fstat(fd));
+    if (now?.size === size + written) yield* quietly(sys.ftruncate(fd, size));
+    throw error;
+  }
+}
+
+/** The other names of a hard-linked file may lie outside the root: they keep the old bytes, this name gets a new file. */
+function* appendCopy(
+  change: Change,
+  old: Pinned,
+  { name, data, guard, found }: Addition & { found: FoundBefore | undefined },
+): Io<Written | "raced"> {
+  const content = Buffer.concat([yield* contentOf(change, old), data]);
+  const size = content.length;
+  if (found !== undefined && found.size + data.length !== size) return "raced";
+  return yield* staged(change, old, function* (file) {
+    const { sha256 } = yield* fill(change, file.fd, content);
+    if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
+    // Another process may have put something else in place, with content that is not in the copy.
+    if (!(yield* isStill(change, name, old))) return "raced";
+    yield* install(change, file, { name, old, guard });
+    return { bytes: data.length, created: false, size, sha256 };
+  });
+}
+
+function* isStill(change: Change, name: string, old: Pinned): Io<boolean> {
+  const now = yield* change.jail.handles.pin(change.walk.directory, name);
+  if (now === undefined) return false;
+  try {
+    return identity(now) === identity(old);
+  } finally {
+    release(now);
+  }
+}
+
+/** The whole content of a file that is to be copied. @throws HARD_LINKED if that is more than may be */
+function* contentOf(change: Change, file: Pinned): Io<Buffer> {
+  const { handles, sys } = change.jail;
+  const limit = change.rules.maxCopyBytes;
+  const fd = yield* handles.reopen(file, READ);
+  try {
+    const parts: Buffer[] = [];
+    let length = 0;
+    // One byte more than expected shows the end in the same call.
+    let { size: expected } = yield* sys.fstat(fd);
+    for (;;) {
+      if (length + expected > limit) throw hardLinked(change.access.place);
+      const buffer = Buffer.allocUnsafe(expected + 1);
+      const count = yield* sys.read(fd, buffer, 0, length);
+      parts.push(buffer.subarray(0, count));
+      length += count;
+      if (length > limit) throw hardLinked(change.access.place);
+      if (count < buffer.length) return Buffer.concat(parts, length);
+      expected = Math.min(65_536, limit - length);
+    }
+  } finally {
+    closeNow(fd);
+  }
+}

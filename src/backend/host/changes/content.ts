@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import type { Sha256 } from "../../../core/etag.js";
+import { type Io, wait } from "../../../core/io.js";
+import { sha256Of } from "../../digest.js";
+import type { Change } from "../target.js";
+
+export type Content = Buffer | AsyncIterable<Uint8Array>;
+
+/** Writes content to a new file as it comes. */
+export function* fill(change: Change, fd: number, content: Content): Io<{ bytes: number; sha256: Sha256 }> {
+  const { sys } = change.jail;
+  if (Buffer.isBuffer(content)) {
+    const sha256 = sha256Of(content);
+    yield* sys.writeAll(fd, content);
+    return { bytes: content.length, sha256: yield* wait(sha256) };
+  }
+  let bytes = 0;
+  const hash = createHash("sha256");
+  yield* eachChunk(change, content, function* (chunk) {
+    hash.update(chunk);
+    yield* sys.writeAll(fd, chunk);
+    bytes += chunk.length;
+  });
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+export function* collect(change: Change, content: Content): Io<Buffer> {
+  if (Buffer.isBuffer(content)) return content;
+  const chunks: Uint8Array[] = [];
+  yield* eachChunk(change, content, function* (chunk) {
+    // A stream may use its buffer again for the next chunk.
+    chunks.push(Buffer.from(chunk));
+  });
+  return Buffer.concat(chunks);
+}
+
+function* eachChunk(
+  change: Change,
+  content: AsyncIterable<Uint8Array>,
+  work: (chunk: Uint8Array) => Io<void>,
+): Io<void> {
+  const chunks = content[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const step = (yield chunks.next()) as IteratorResult<Uint8Array>;
+      if (step.done === true) break;
+      change.access.scope.checkpoint();
+      yield* work(step.value);
+    }
+    finished = true;
+  } finally {
+    if (!finished && chunks.return !== undefined) yield chunks.return().catch(() => undefined);
+  }
+}

@@ -1,0 +1,298 @@
+import { createHash, type Hash } from "node:crypto";
+import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
+import { type Io, runIo, wait } from "../../../core/io.js";
+import type { Copied, CopyOptions, OpenFile } from "../../../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
+import { Descent } from "../../../jail/descent.js";
+import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
+import type { Stage } from "../../../jail/staging.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { isReservedName } from "../../../path/grammar.js";
+import type { Held } from "../../quota.js";
+import { apart } from "../guard.js";
+import { holding, reserve } from "../quota.js";
+import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
+import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
+import { giveToOwner, inheritRights } from "./stage.js";
+
+const PIECE_BYTES = 1_048_576;
+/** Smaller files are hashed while they are copied, since that costs next to nothing. */
+const HASHED_BYTES = 1_048_576;
+/** Smaller files are not worth the attempt to share blocks. */
+const CLONED_BYTES = 65_536;
+
+/** Puts a copy of a tree in place: prepared out of sight, then named in one step. */
+export function* placeCopy(change: Change, found: Reached, source: TreeSource, options: CopyOptions): Io<Copied> {
+  const isFile = source.top.type === "file";
+  if (change.path.segments.length === 0) throw alreadyExists(change.access.place);
+  if (found.state === "found" && source.identity === identity(found.object)) {
+    throw invalidInput("'to' is the same as 'path'", "/to", "another path");
+  }
+  const target = locate(change, found, options);
+  refuseInside(change, source.identity);
+  yield* checkTarget(change, target.old, { ...options, isFile });
+  const copying = new Copying(change, options);
+  const stage = yield* copying.begin(source);
+  try {
+    const copied = yield* copying.run(source);
+    options.approve?.(copied.sha256);
+    change.access.scope.checkpoint();
+    const turn = yield* lockKeys(change, targetKeys(change, target));
+    try {
+      const overwritten = yield* apart(change, options.expected !== undefined, (guard) =>
+        inParents(change, target.parents, function* () {
+          const old = yield* change.jail.handles.pin(change.walk.directory, target.name);
+          try {
+            yield* checkTarget(change, old, { ...options, isFile });
+            const ready = { path: stage.path, isDirectory: !isFile };
+            const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
+            // Room for what is in a directory has been held one by one.
+            yield* isFile ? holding(reserve(change, copied, old), putting) : putting;
+          } finally {
+            if (old !== undefined) release(old);
+          }
+          return old !== undefined;
+        }),
+      );
+      yield* copying.finish();
+      yield* flushDirectory(change, change.walk.directory);
+      return { ...copied, overwritten };
+    } finally {
+      turn.release();
+    }
+  } finally {
+    yield* copying.end();
+  }
+}
+
+interface Begun {
+  readonly stage: Stage;
+  readonly name: string;
+  readonly path: string;
+  /** Of a file; -1 once it has been closed. */
+  fd: number;
+}
+
+/** A copy that is being prepared. */
+class Copying {
+  readonly #change: Change;
+  readonly #options: CopyOptions;
+  /** Of a directory: the top of the copy, and what is being filled below it. */
+  #top: Pinned | undefined;
+  #descent: Descent | undefined;
+  /** Of the top, and of each directory down to the deepest. */
+  readonly #modes: (number | undefined)[] = [];
+  #begun: Begun | undefined;
+  #files = 0;
+  #bytes = 0;
+  #sharesBlocks = true;
+  readonly #held: Held[] = [];
+
+  constructor(change: Change, options: CopyOptions) {
+    this.#change = change;
+    this.#options = options;
+  }
+
+  /** Makes the top of the copy, empty. Whoever calls it calls {@link end} afterwards. */
+  *begin(source: TreeSource): Io<Begun> {
+    const { jail, walk } = this.#change;
+    const { staging, sys } = jail;
+    for (let attempt = 1; ; attempt++) {
+      const stage = attempt > 5 ? staging.beside(walk.directory) : yield* staging.open(walk.directory);
+      const name = staging.newName(stage);
+      const path = below(stage.directory, name);
+      try {
+        let fd = -1;
+        if (source.top.type === "file") fd = yield* sys.open(path, CREATE, modeOfNew(source.top));
+        else yield* sys.mkdir(path, 0o700);
+        this.#begun = { stage, name, path, fd };
+        return this.#begun;
+      } catch (error) {
+        stage.release();
+        const code = errnoOf(error);
+        if (stage.directory === walk.directory || code === undefined) throw error;
+        // The staging directory has gone meanwhile, or may not be used: at last beside the target.
+        if (code !== "ENOENT") attempt = 5;
+      }
+    }
+  }
+
+  *run(source: TreeSource): Io<Omit<Copied, "overwritten">> {
+    const { top } = source;
+    const begun = this.#place();
+    if (top.type === "file") {
+      const { fd, path } = begun;
+      begun.fd = -1;
+      const sha256 = yield* this.#copyFile(top, { fd, path });
+      return { files: 1, bytes: this.#bytes, ...(sha256 === undefined ? {} : { sha256 }) };
+    }
+    const directory = yield* this.#change.jail.handles.enter(begun.stage.directory, begun.name);
+    if (typeof directory === "string") throw ioError(this.#change.access.place, "ESTALE");
+    this.#top = directory;
+    const descent = new Descent(this.#change.jail.handles, directory);
+    this.#descent = descent;
+    this.#modes.push(top.mode);
+    for (let entry = yield* wait(source.next()); entry !== undefined; entry = yield* wait(source.next())) {
+      this.#change.access.scope.checkpoint();
+      yield* this.#closeTo(descent, entry.below.length);
+      yield* this.#add(descent, entry);
+    }
+    yield* this.#closeTo(descent, 1);
+    yield* flushDirectory(this.#change, directory);
+    return { files: this.#files, bytes: this.#bytes };
+  }
+
+  /** The top gets its rights last: without the right to write in it, its owner could not have moved it. */
+  *finish(): Io<void> {
+    for (const held of this.#held.splice(0)) held.keep();
+    this.#begun?.stage.release();
+    this.#begun = undefined;
+    if (this.#top === undefined) return;
+    yield* giveDirectoryToOwner(this.#change.jail, this.#top);
+    const [mode] = this.#modes;
+    if (mode !== undefined) yield* quietly(this.#change.jail.sys.chmod(this.#top.path, mode));
+  }
+
+  /** Removes what has not been put in place. */
+  *end(): Io<void> {
+    for (const held of this.#held.splice(0)) held.undo();
+    this.#descent?.close();
+    if (this.#top !== undefined) release(this.#top);
+    this.#top = undefined;
+    if (this.#begun === undefined) return;
+    const { stage, name, fd } = this.#begun;
+    if (fd >= 0) closeNow(fd);
+    const { jail } = this.#change;
+    const work = function* (): Io<void> {
+      try {
+        yield* jail.staging.purge(stage, name);
+      } finally {
+        stage.release();
+      }
+    };
+    const purging = runIo(work());
+    // A stage beside the target lives on the walk's own handle.
+    if (stage.directory === this.#change.walk.directory) yield* wait(purging);
+    else jail.inBackground(purging);
+  }
+
+  #place(): Begun {
+    if (this.#begun === undefined) throw new TypeError("A copy begins before it runs");
+    return this.#begun;
+  }
+
+  *#add(descent: Descent, entry: SourceEntry): Io<void> {
+    const { jail, access } = this.#change;
+    const name = entry.below.at(-1) ?? "";
+    const parent = descent.directory;
+    if (access.policy?.denies(entry.below.slice(0, -1), name) === true) throw deniedByPolicy(access.place, access.verb);
+    // Names of other stores may be anything.
+    const isUnsafe = entry.raw === undefined && /^\.{0,2}$|\/|\0/.test(name);
+    if (isUnsafe || isReservedName(name, false, jail.foldsCase)) throw invalidPath(access.place, "reserved name");
+    const path = entryPath(parent, entry.raw ?? name);
+    if (entry.type === "file") {
+      yield* this.#copyFile(entry, { fd: yield* jail.sys.open(path, CREATE, modeOfNew(entry)), path });
+      return;
+    }
+    yield* jail.sys.mkdir(path, 0o700);
+    const directory = yield* jail.handles.enter(parent, entry.raw ?? name);
+    if (typeof directory === "string") throw ioError(access.place, "ESTALE");
+    descent.push(directory, entry.raw ?? name);
+    this.#modes.push(entry.mode);
+  }
+
+  /** Closes the directories below a depth: nothing comes into them any more. */
+  *#closeTo(descent: Descent, depth: number): Io<void> {
+    const { jail, access } = this.#change;
+    const change = this.#change;
+    while (this.#modes.length > depth) {
+      yield* access.scope.breathe();
+      const mode = this.#modes.pop();
+      const left = yield* descent.leave(function* (directory) {
+        yield* flushDirectory(change, directory);
+        yield* giveDirectoryToOwner(jail, directory);
+        if (mode !== undefined) yield* jail.sys.chmod(directory.path, mode);
+      });
+      if (left !== 1) throw ioError(access.place, "ESTALE");
+    }
+  }
+
+  /** @param made an empty file, which is closed in any case */
+  *#copyFile(entry: SourceEntry, made: { fd: number; path: string | Buffer }): Io<string | undefined> {
+    const { jail, rules } = this.#change;
+    const { fd, path } = made;
+    let file: OpenFile | undefined;
+    try {
+      file = yield* wait(entry.open());
+      const isInside = entry.below.length > 0;
+      if (isInside) this.#held.push(reserve(this.#change, { bytes: file.size, files: 1 }));
+      const sha256 = yield* this.#fill(fd, file, path);
+      yield* isInside ? giveToOwner(jail, fd) : inheritRights(this.#change, fd);
+      if (entry.mode !== undefined) yield* jail.sys.fchmod(fd, entry.mode);
+      if (rules.durable) yield* jail.sys.fsync(fd);
+      return sha256;
+    } finally {
+      file?.close();
+      yield* jail.sys.close(fd);
+    }
+  }
+
+  /** The hash, where it is wanted or costs little. */
+  *#fill(fd: number, file: OpenFile, path: string | Buffer): Io<string | undefined> {
+    const { jail, access } = this.#change;
+    const { verify, hash: isAsked } = this.#options;
+    this.#files++;
+    const isWanted = verify === true || isAsked === true;
+    if (!isWanted && file.size > CLONED_BYTES && (yield* this.#clone(fd, file))) return undefined;
+    const hash = isWanted || file.size <= HASHED_BYTES ? createHash("sha256") : undefined;
+    for (let at = 0; at < file.size; ) {
+      const bytes = yield* wait(file.read(at, Math.min(PIECE_BYTES, file.size - at)));
+      if (bytes.length === 0) break;
+      hash?.update(bytes);
+      yield* jail.sys.writeAll(fd, bytes);
+      at += bytes.length;
+      this.#bytes += bytes.length;
+      yield* access.scope.breathe();
+    }
+    const sha256 = hash?.digest("hex");
+    if (verify === true && (yield* this.#hashOf(path)) !== sha256) throw ioError(access.place, "EIO");
+    return sha256;
+  }
+
+  *#clone(fd: number, file: OpenFile): Io<boolean> {
+    const { jail, access } = this.#change;
+    if (!this.#sharesBlocks || file.descriptor === undefined || jail.engine !== "handle walk") return false;
+    try {
+      yield* jail.sys.clone(file.descriptor, fd);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      // The next file would not fare better.
+      this.#sharesBlocks = false;
+      yield* jail.sys.ftruncate(fd, 0);
+      return false;
+    }
+    access.scope.checkpoint();
+    this.#bytes += (yield* jail.sys.fstat(fd)).size;
+    return true;
+  }
+
+  *#hashOf(path: string | Buffer): Io<string> {
+    const { sys } = this.#change.jail;
+    const hash: Hash = createHash("sha256");
+    const fd = yield* sys.open(path, READ_NEW);
+    try {
+      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
+      for (let at = 0; ; ) {
+        const count = yield* sys.read(fd, buffer, 0, at);
+        if (count === 0) return hash.digest("hex");
+        hash.update(buffer.subarray(0, count));
+        at += count;
+      }
+    } finally {
+      closeNow(fd);
+    }
+  }
+}
+
+/** Nobody but the process may look into it before it has its rights. */
+const modeOfNew = ({ mode }: SourceEntry): number => (mode === undefined ? 0o666 : 0o600);

@@ -1,0 +1,41 @@
+import { existsNotDirectory } from "../../../core/errors/texts.js";
+import type { Io } from "../../../core/io.js";
+import type { WriteOptions } from "../../../core/ports/backend.js";
+import { release } from "../../../jail/handles.js";
+import { refused, requireExpected } from "../../expected.js";
+import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
+
+const RACES = 5;
+
+/** Makes a directory, and with `parents` those above it. */
+export function* makeDirectory(change: Change, found: Reached, options: WriteOptions): Io<{ created: boolean }> {
+  const target = locate(change, found, options);
+  if (target.old !== undefined) {
+    if (!target.old.stat.isDirectory()) throw existsNotDirectory(change.access.place);
+    return there(change, options);
+  }
+  if (options.expected !== undefined) requireExpected(options.expected, undefined, change.access);
+  const turn = yield* lockTarget(change, target.name);
+  try {
+    change.access.scope.commit();
+    yield* createParents(change, target.parents);
+    for (let attempt = 1; ; attempt++) {
+      if (yield* makeOne(change, target.name)) return { created: true };
+      const other = yield* change.jail.handles.enter(change.walk.directory, target.name);
+      if (typeof other !== "string") {
+        release(other);
+        return there(change, options);
+      }
+      // Gone again: another process has removed what was in the way.
+      if (other !== "missing" || attempt === RACES) throw existsNotDirectory(change.access.place);
+    }
+  } finally {
+    turn.release();
+  }
+}
+
+/** Making it is what decides whether it was there, so no lock is needed. */
+function there({ access }: Change, { expected }: WriteOptions): { created: false } {
+  if (expected !== undefined) throw refused(expected, undefined, access);
+  return { created: false };
+}

@@ -1,0 +1,156 @@
+import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
+import type { Io } from "../../../core/io.js";
+import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
+import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { errnoOf } from "../../../jail/sys.js";
+import { requireExpected } from "../../expected.js";
+import { apart, type Guard, hashFile } from "../guard.js";
+import { stamped } from "../open.js";
+import { requireAllAllowed } from "../policy.js";
+import { freedBy } from "../quota.js";
+import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
+import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
+
+/** How often a move starts again because something else got the name of what is moved. */
+const RACES = 5;
+
+/** One end of a move, arrived. */
+export interface End {
+  readonly change: Change;
+  readonly found: Reached;
+}
+
+/** A move that knows its names. */
+interface Move {
+  readonly from: Change;
+  readonly to: Change;
+  readonly name: string;
+  readonly target: Target;
+  readonly options: MoveOptions;
+}
+
+/** Moves an entry itself, a link or a directory too, by one rename. `undefined`: it lies on another device. */
+export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Moved | undefined> {
+  const { change: from, found } = source;
+  const to = goal.change;
+  if (found.state !== "found") throw notFound(from.access.place);
+  from.walk.settle();
+  const { object, real } = found;
+  if (real.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
+  const target = locate(to, goal.found, options);
+  const isSame = goal.found.state === "found" && goal.found.real.join("/") === real.join("/");
+  const named = isSame ? nameAsked(to, target.name) : target.name;
+  if (isSame && named === target.name) return yield* stay(from, object, options);
+  refuseInside(to, identity(object));
+  if (object.stat.device !== to.walk.directory.stat.device && object.stat.isDirectory()) return undefined;
+  if (!isSame) yield* checkTarget(to, target.old, { ...options, isFile: object.stat.isFile() });
+  const move: Move = { from, to, name: real.at(-1) ?? "", target: { ...target, name: named }, options };
+  let current = object;
+  for (let attempt = 1; attempt <= RACES; attempt++) {
+    const moved = yield* moveLocked(move, current);
+    if (moved !== "raced") return moved === "elsewhere" ? undefined : moved;
+    const now = yield* from.jail.handles.pin(from.walk.directory, move.name);
+    if (now === undefined) throw notFound(from.access.place);
+    if (current !== object) release(current);
+    current = now;
+  }
+  if (current !== object) release(current);
+  throw ioError(from.access.place, "EAGAIN");
+}
+
+/** A name that differs from the stored one only as the file system does not tell apart is a new name all the same. */
+function nameAsked(to: Change, stored: string): string {
+  const asked = to.path.segments.at(-1) ?? stored;
+  return to.jail.foldsCase && !to.walk.lastIsLink && asked.toLowerCase() === stored.toLowerCase() ? asked : stored;
+}
+
+function* moveLocked(move: Move, object: Pinned): Io<Moved | "elsewhere" | "raced"> {
+  const { from, to, name, target, options } = move;
+  const own = targetKeys(from, { name, parents: [], old: undefined });
+  const other = targetKeys(to, target);
+  const turn = yield* lockKeys(from, {
+    shared: [...own.shared, ...other.shared],
+    exclusive: [...own.exclusive, ...other.exclusive, ...(object.stat.isDirectory() ? [identity(object)] : [])],
+  });
+  try {
+    const now = yield* from.jail.handles.pin(from.walk.directory, name);
+    if (now === undefined) throw notFound(from.access.place);
+    try {
+      if (identity(now) !== identity(object)) return "raced";
+      yield* requireAllAllowed(from, now);
+      yield* requireAllAllowed(to, now);
+      const isConditional = options.expected !== undefined || options.expectedFrom !== undefined;
+      return yield* apart(from, isConditional, (guard) => commit(move, now, guard));
+    } finally {
+      release(now);
+    }
+  } finally {
+    turn.release();
+  }
+}
+
+function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewhere"> {
+  const { from, to, name, target, options } = move;
+  const sha256 = yield* checkSource(from, object, options);
+  const path = below(from.walk.directory, name);
+  const isFile = object.stat.isFile();
+  try {
+    return yield* inParents(to, target.parents, function* () {
+      const old = yield* to.jail.handles.pin(to.walk.directory, target.name);
+      try {
+        const isSame = old !== undefined && identity(old) === identity(object);
+        if (isSame && isCaseOnly(move)) {
+          yield* guard();
+          to.access.scope.commit();
+          yield* from.jail.sys.rename(path, below(to.walk.directory, target.name));
+        } else {
+          yield* checkTarget(to, old, { ...options, isFile });
+          const ready = { path, isDirectory: object.stat.isDirectory() };
+          if (isSame) yield* dropName(from, path, guard);
+          else {
+            const freed = freedBy(old?.stat);
+            yield* putInPlace(to, ready, { name: target.name, old, guard, options });
+            to.rules.usage?.free(freed);
+          }
+        }
+        yield* flushDirectory(to, to.walk.directory);
+        yield* flushDirectory(from, from.walk.directory);
+        const overwritten = old !== undefined && !isCaseOnly(move);
+        return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stamped(object.stat) : {}) };
+      } finally {
+        if (old !== undefined) release(old);
+      }
+    });
+  } catch (error) {
+    if (errnoOf(error) === "EXDEV") return "elsewhere";
+    throw error;
+  }
+}
+
+const isCaseOnly = ({ from, to, name, target }: Move): boolean =>
+  from.jail.foldsCase &&
+  identity(from.walk.directory) === identity(to.walk.directory) &&
+  name.toLowerCase() === target.name.toLowerCase();
+
+/** Both names are of one file, which a rename would leave as they are. */
+function* dropName(from: Change, path: string, guard: Guard): Io<void> {
+  yield* guard();
+  from.access.scope.commit();
+  yield* from.jail.sys.unlink(path);
+}
+
+/** Its hash, if something was expected of it. @throws CONFLICT, IS_A_DIRECTORY, NOT_A_FILE */
+function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOptions): Io<string | undefined> {
+  if (expectedFrom === undefined) return undefined;
+  if (object.stat.isDirectory()) throw isADirectory(from.access.place);
+  if (!object.stat.isFile()) throw notAFile(from.access.place);
+  const sha256 = (yield* hashFile(from, object)).digest("hex");
+  requireExpected(expectedFrom, sha256, from.access);
+  return sha256;
+}
+
+/** Nothing is done, but what is expected is asked. */
+function* stay(from: Change, object: Pinned, options: MoveOptions): Io<Moved> {
+  const sha256 = yield* checkSource(from, object, options);
+  return { overwritten: false, ...(sha256 === undefined ? {} : { sha256 }) };
+}

@@ -1,0 +1,171 @@
+import {
+  alreadyExists,
+  invalidInput,
+  notADirectory,
+  notAFile,
+  notSupportedByRoot,
+  parentMissing,
+} from "../../../core/errors/texts.js";
+import type { Io } from "../../../core/io.js";
+import type { PlaceOptions } from "../../../core/ports/backend.js";
+import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
+import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
+import { refused } from "../../expected.js";
+import { checkExpected, type Guard } from "../guard.js";
+import { type Change, checkFile, makeOne, prefix, type Target, type Turn } from "../target.js";
+
+/** Failures that say that a file cannot have a second name, here or at all. */
+const NO_LINKS = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+
+/** Something that is ready to get its name. */
+export interface Ready {
+  readonly path: string;
+  readonly isDirectory: boolean;
+}
+
+/** What is to get a name. */
+export interface Coming extends PlaceOptions {
+  readonly isFile: boolean;
+}
+
+/** Refuses what must not be replaced, or is not what is expected. @throws CONFLICT, ALREADY_EXISTS, NOT_A_FILE, PERMISSION_DENIED */
+export function* checkTarget(change: Change, old: Pinned | undefined, coming: Coming): Io<void> {
+  const { access } = change;
+  const { expected } = coming;
+  if (old === undefined) return yield* checkExpected(change, old, expected);
+  if (expected === "nothing") {
+    if (old.stat.isFile()) yield* checkExpected(change, old, expected);
+    throw refused(expected, undefined, access);
+  }
+  if (!coming.overwrite || !coming.isFile || old.stat.isDirectory()) throw alreadyExists(access.place);
+  if (!old.stat.isFile()) throw notAFile(access.place);
+  yield* checkFile(change, old);
+  yield* checkExpected(change, old, expected);
+}
+
+/** Refuses a place that is the source, or lies in it. @param source identity of device and inode @throws INVALID_INPUT */
+export function refuseInside({ walk }: Change, source: string | undefined): void {
+  if (source === undefined || !walk.identities().includes(source)) return;
+  throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
+}
+
+/** Gives what is ready its name. The commit. @throws ALREADY_EXISTS, CONFLICT */
+export function* putInPlace(
+  change: Change,
+  ready: Ready,
+  target: { name: string; old: Pinned | undefined; guard: Guard; options: PlaceOptions },
+): Io<void> {
+  const { sys } = change.jail;
+  const { overwrite, expected } = target.options;
+  const path = below(change.walk.directory, target.name);
+  yield* target.guard();
+  change.access.scope.commit();
+  try {
+    if (overwrite && !ready.isDirectory && expected !== "nothing") return yield* sys.rename(ready.path, path);
+    if (yield* ready.isDirectory ? nameDirectory(sys, ready.path, path) : nameFile(sys, ready.path, path)) return;
+  } catch (error) {
+    const code = errnoOf(error);
+    // What the name was free for has been a directory since.
+    if (code === "EISDIR" || code === "ENOTEMPTY") throw alreadyExists(change.access.place);
+    if (code === "EXDEV") throw notSupportedByRoot(change.access.place, "one step from one mount to another");
+    throw error;
+  }
+  const now = yield* change.jail.handles.pin(change.walk.directory, target.name);
+  try {
+    yield* checkTarget(change, now, { ...target.options, overwrite: false, isFile: !ready.isDirectory });
+  } finally {
+    if (now !== undefined) release(now);
+  }
+  // Gone again since.
+  throw alreadyExists(change.access.place);
+}
+
+/** `false`: something has the name. Both names are there for a moment. */
+function* nameFile(sys: Sys, from: string, to: string): Io<boolean> {
+  try {
+    yield* sys.link(from, to);
+  } catch (error) {
+    const code = errnoOf(error) ?? "";
+    if (code === "EEXIST") return false;
+    if (!NO_LINKS.has(code)) throw error;
+    return yield* nameOverEmpty(sys, from, to);
+  }
+  try {
+    yield* sys.unlink(from);
+  } catch (error) {
+    yield* quietly(sys.unlink(to));
+    throw error;
+  }
+  return true;
+}
+
+/** Where files have one name: an empty one is made, which nobody had, and replaced. */
+function* nameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
+  try {
+    closeNow(yield* sys.open(to, CREATE, 0o600));
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    yield* sys.rename(from, to);
+  } catch (error) {
+    yield* quietly(sys.unlink(to));
+    throw error;
+  }
+  return true;
+}
+
+/** The same for a directory: a rename replaces an empty one, and no other. */
+function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
+  try {
+    yield* sys.mkdir(to, 0o700);
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    yield* sys.rename(from, to);
+  } catch (error) {
+    yield* quietly(sys.rmdir(to));
+    throw error;
+  }
+  return true;
+}
+
+/** The key of the writers of a target, or of the first directory that is to be made for it. */
+export function targetKeys(change: Change, target: Target): { shared: string[]; exclusive: string[] } {
+  const { walk, jail } = change;
+  const name = target.parents[0] ?? target.name;
+  const key = `${identity(walk.directory)}/${jail.foldsCase ? name.toLowerCase() : name}`;
+  return { shared: walk.identities(), exclusive: [key] };
+}
+
+/** Waits its turn among the writers of everything that the keys name. */
+export function* lockKeys(change: Change, keys: { shared: string[]; exclusive: string[] }): Io<Turn> {
+  const { jail, walk } = change;
+  const lock = yield* jail.locks.hold(keys);
+  return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
+}
+
+/** Runs `work` in the directory of the target, which is made if need be, and unmade if `work` fails. */
+export function* inParents<T>(change: Change, parents: readonly string[], work: () => Io<T>): Io<T> {
+  if (parents.length === 0) return yield* work();
+  const { walk, jail } = change;
+  const above = change.path.segments.length - 1 - parents.length;
+  const made: { parent: Pinned; name: string }[] = [];
+  try {
+    for (const [index, name] of parents.entries()) {
+      const parent = walk.directory;
+      if (yield* makeOne(change, name)) made.push({ parent, name });
+      const directory = yield* jail.handles.enter(parent, name);
+      if (directory === "missing") throw parentMissing(prefix(change, above + index + 1));
+      if (directory === "not a directory") throw notADirectory(prefix(change, above + index + 1));
+      walk.push(directory, name);
+    }
+    return yield* work();
+  } catch (error) {
+    for (const { parent, name } of made.reverse()) yield* quietly(jail.sys.rmdir(below(parent, name)));
+    throw error;
+  }
+}

@@ -1,0 +1,195 @@
+import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
+import { type Io, isPending, runIo } from "../../../core/io.js";
+import type { ChangeOptions } from "../../../core/ports/backend.js";
+import { below, type Pinned, release } from "../../../jail/handles.js";
+import type { Stage } from "../../../jail/staging.js";
+import { errnoOf } from "../../../jail/sys.js";
+import { apart, checkExpected, type Guard } from "../guard.js";
+import { requireAllAllowed } from "../policy.js";
+import { freedBy, freeTree } from "../quota.js";
+import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
+
+/** A tree that has been taken out of everybody's sight, and is to be emptied. */
+interface Hidden {
+  readonly stage: Stage;
+  readonly name: string;
+}
+
+const RACES = 5;
+
+type Removal = ChangeOptions & { readonly recursive: boolean };
+
+/** Removes an entry itself: a link, not its target; a directory as a whole, gone for everyone at once. */
+export function* removeEntry(change: Change, found: Reached, options: Removal): Io<{ existed: boolean }> {
+  const { expected } = options;
+  if (found.state !== "found") {
+    yield* checkExpected(change, undefined, expected);
+    return { existed: false };
+  }
+  change.walk.settle();
+  const { object, real } = found;
+  const name = real.at(-1) ?? "";
+  const turn = yield* lockTarget(change, name, object.stat.isDirectory() ? object : undefined);
+  let hidden: Hidden | undefined;
+  try {
+    if (options.recursive && expected === undefined) yield* requireAllAllowed(change, object);
+    if (expected === undefined) change.access.scope.commit();
+    hidden = yield* apart(change, expected !== undefined, (guard) =>
+      removeName(change, { name, object, stale: turn.stale, ...options, guard }),
+    );
+    yield* flushDirectory(change, change.walk.directory);
+  } catch (error) {
+    // Out of sight is out of sight, even if the disk would not promise it.
+    if (hidden !== undefined) yield* purge(change, hidden);
+    if (errnoOf(error) === "ENOENT") return { existed: false };
+    throw error;
+  } finally {
+    turn.release();
+  }
+  if (hidden !== undefined) yield* purge(change, hidden);
+  return { existed: true };
+}
+
+/** Removes whatever has the name, which may not be what the walk found: others may have had their turn. */
+function* removeName(
+  change: Change,
+  target: Removal & { name: string; object: Pinned; stale: boolean; guard: Guard },
+): Io<Hidden | undefined> {
+  const { jail, walk } = change;
+  const { expected } = target;
+  const path = below(walk.directory, target.name);
+  for (let attempt = 1; ; attempt++) {
+    const isOld = target.stale || attempt > 1 || expected !== undefined;
+    const now = isOld ? yield* jail.handles.pin(walk.directory, target.name) : target.object;
+    if (now === undefined) {
+      yield* checkExpected(change, undefined, expected);
+      throw missing();
+    }
+    try {
+      // Somebody may have put a link there since the walk.
+      if (now.stat.isSymbolicLink() && change.access.links === "refuse") throw symlinkEscape(change.access.place);
+      if (expected !== undefined) {
+        requireFile(change, now);
+        yield* checkExpected(change, now, expected);
+        yield* target.guard();
+        change.access.scope.commit();
+      }
+      if (now.stat.isDirectory() && change.access.rules?.removesFilesOnly === true) {
+        throw isADirectory(change.access.place);
+      }
+      if (!now.stat.isDirectory()) {
+        const freed = freedBy(now.stat);
+        yield* jail.sys.unlink(path);
+        change.rules.usage?.free(freed);
+      } else if (target.recursive) return yield* hide(change, now, path);
+      else yield* removeDirectory(change, now, path);
+      return undefined;
+    } catch (error) {
+      const turned = errnoOf(error) === "EISDIR" || errnoOf(error) === "ENOTDIR";
+      if (!turned || attempt === RACES) throw error;
+    } finally {
+      if (now !== target.object) release(now);
+    }
+  }
+}
+
+/** Only a file has the content that a condition is about; a link is not what it leads to. */
+function requireFile({ access }: Change, object: Pinned): void {
+  if (object.stat.isDirectory()) throw isADirectory(access.place);
+  if (!object.stat.isFile()) throw notAFile(access.place);
+}
+
+const missing = (): Error => Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "unlink" });
+
+function* removeDirectory(change: Change, directory: Pinned, path: string): Io<void> {
+  const { sys, staging } = change.jail;
+  try {
+    yield* sys.rmdir(path);
+  } catch (error) {
+    if (!isNotEmpty(error)) throw error;
+    // It may hold nothing but what a dead process was preparing in it, which nobody can see.
+    if (!(yield* staging.sweepIn(staging.beside(directory)))) throw notEmpty(change.access.place);
+    try {
+      yield* sys.rmdir(path);
+    } catch (again) {
+      throw isNotEmpty(again) ? notEmpty(change.access.place) : again;
+    }
+  }
+}
+
+/** One rename takes a tree out of everybody's sight. Answers nothing when it has been removed already. */
+function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | undefined> {
+  const { jail, walk, access } = change;
+  if (!jail.crossDevice && directory.stat.device !== jail.top.stat.device) throw otherDevice(access.place);
+  for (let attempt = 1; ; attempt++) {
+    const stage = yield* jail.staging.open(walk.directory);
+    try {
+      return yield* moveTo(change, path, stage);
+    } catch (error) {
+      stage.release();
+      // Another process removed the empty staging directory on its way out: the tree itself is still there.
+      const vanished = errnoOf(error) === "ENOENT" && (yield* jail.sys.lstat(path)) !== undefined;
+      if (vanished && attempt < RACES) continue;
+      if (vanished) return yield* moveTo(change, path, jail.staging.beside(walk.directory));
+      return yield* hideBeside(change, { directory, path, error });
+    }
+  }
+}
+
+/** What the staging directory cannot take may still be renamed where it stands, or emptied there. */
+function* hideBeside(
+  change: Change,
+  failed: { directory: Pinned; path: string; error: unknown },
+): Io<Hidden | undefined> {
+  const { path, directory, error } = failed;
+  const { jail, walk } = change;
+  const code = errnoOf(error);
+  const refused = code === "EACCES" || code === "EPERM";
+  if (!refused && code !== "EXDEV") throw error;
+  // Its owner can give himself the right to empty it, whoever else cannot; but an empty one can always be removed.
+  if (refused && directory.stat.uid !== process.geteuid?.()) return yield* removeIfEmpty(change, path, error);
+  try {
+    return yield* moveTo(change, path, jail.staging.beside(walk.directory));
+  } catch (again) {
+    if (errnoOf(again) !== "EXDEV") throw again;
+  }
+  // A layered file system cannot move it at all, so it goes piece by piece.
+  yield* jail.staging.purge(jail.staging.beside(walk.directory), path.slice(walk.directory.path.length + 1));
+  if ((yield* jail.sys.lstat(path)) !== undefined) throw ioError(change.access.place, "EXDEV");
+  return undefined;
+}
+
+function* removeIfEmpty(change: Change, path: string, reason: unknown): Io<undefined> {
+  try {
+    yield* change.jail.sys.rmdir(path);
+  } catch (error) {
+    throw isNotEmpty(error) ? reason : error;
+  }
+}
+
+function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
+  const name = change.jail.staging.newName(stage);
+  yield* change.jail.sys.rename(path, below(stage.directory, name));
+  return { stage, name };
+}
+
+/** Empties a hidden tree, which may take longer than the caller wants to wait. */
+function* purge(change: Change, hidden: Hidden): Io<void> {
+  const { jail, walk, access } = change;
+  const work = runIo(purgeAndRelease(change, hidden));
+  if (!isPending(work)) return;
+  jail.inBackground(work);
+  // A stage beside the target lives on the walk's own handle, which must outlive the purge.
+  yield hidden.stage.directory === walk.directory ? work : access.scope.patience(work);
+}
+
+function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
+  try {
+    yield* freeTree(change, stage.directory, name);
+    yield* change.jail.staging.purge(stage, name);
+  } finally {
+    stage.release();
+  }
+}
+
+const isNotEmpty = (error: unknown): boolean => errnoOf(error) === "ENOTEMPTY" || errnoOf(error) === "EEXIST";

@@ -1,0 +1,189 @@
+import { createHash, type Hash } from "node:crypto";
+import { ioError, isADirectory } from "../../../core/errors/texts.js";
+import { type Awaitable, type Io, runIo } from "../../../core/io.js";
+import type { Access, OpenFile, SourceOptions } from "../../../core/ports/backend.js";
+import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
+import { Descent } from "../../../jail/descent.js";
+import { type Name, readNames } from "../../../jail/directory.js";
+import { identity, type Pinned, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import type { Walk } from "../../../jail/walk.js";
+import { RESERVED_NAME } from "../../../path/grammar.js";
+import { named } from "../../errno.js";
+import { openFile } from "../open.js";
+
+const PERMISSION_BITS = 0o777;
+
+/** A directory that the copy is in. */
+interface Frame {
+  readonly names: readonly Name[];
+  next: number;
+}
+
+export interface HostSourceParts extends Pick<SourceOptions, "there"> {
+  readonly jail: Jail;
+  /** Has arrived at the object, and is closed with the source. */
+  readonly walk: Walk;
+  readonly object: Pinned;
+  /** Last segment of the real path. */
+  readonly name: string;
+  readonly access: Access;
+}
+
+/** A tree of the host being copied; each directory is entered by its parent's handle, each file opened by its own. */
+export class HostSource implements TreeSource {
+  readonly top: SourceEntry;
+  readonly identity: string;
+  readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
+  readonly #parts: HostSourceParts;
+  readonly #descent: Descent;
+  readonly #frames: Frame[] = [];
+  /** Names from the top to the deepest directory. */
+  readonly #below: string[] = [];
+  /** What was seen of each entry when it was come to. */
+  readonly #seen: Hash = createHash("sha256");
+  #current: Pinned | undefined;
+  #isStarted = false;
+  #isClosed = false;
+
+  constructor(parts: HostSourceParts) {
+    this.#parts = parts;
+    this.#descent = new Descent(parts.jail.handles, parts.object);
+    this.identity = identity(parts.object);
+    this.top = this.#entry(parts.object, []);
+    this.#see([], parts.object);
+  }
+
+  next(): Awaitable<SourceEntry | undefined> {
+    return this.#run(this.#next());
+  }
+
+  isUnchanged(): Awaitable<boolean> {
+    return this.#run(this.#isUnchanged());
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#letGo();
+    this.#descent.close();
+    this.#parts.walk.close();
+  }
+
+  #run<T>(io: Io<T>): Awaitable<T> {
+    const { place, scope } = this.#parts.access;
+    return runIo(named(place, io), scope);
+  }
+
+  *#next(): Io<SourceEntry | undefined> {
+    this.#letGo();
+    if (!this.#isStarted) {
+      this.#isStarted = true;
+      if (this.top.type === "file") return undefined;
+      yield* this.#begin();
+    }
+    for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      yield* this.#parts.access.scope.breathe();
+      const name = frame.names[frame.next++];
+      if (name === undefined) {
+        yield* this.#leave();
+        continue;
+      }
+      const entry = yield* this.#lookAt(name);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
+  *#lookAt(name: Name): Io<SourceEntry | undefined> {
+    const { jail, access, there } = this.#parts;
+    if ([access.policy, there?.policy].some((policy) => policy?.denies(this.#below, name.name) === true)) {
+      this.left.policy++;
+      return undefined;
+    }
+    const object = yield* jail.handles.pin(this.#descent.directory, name.raw);
+    if (object === undefined) return undefined;
+    this.#current = object;
+    const { stat } = object;
+    const below = [...this.#below, name.name];
+    if (stat.isSymbolicLink()) this.left.symlinks++;
+    else if (stat.isDirectory() ? this.#isForeign(object, name) : !stat.isFile()) this.left.unreadable++;
+    else {
+      this.#see(below, object);
+      if (stat.isDirectory()) {
+        this.#current = undefined;
+        this.#descent.push(object, name.raw);
+        this.#below.push(name.name);
+        yield* this.#begin();
+      }
+      return this.#entry(object, below, name.raw);
+    }
+    this.#letGo();
+    return undefined;
+  }
+
+  /** On another device, or where another root, which lies inside this one, prepares its files. */
+  #isForeign({ stat }: Pinned, { name }: Name): boolean {
+    const { crossDevice, top } = this.#parts.jail;
+    return name === RESERVED_NAME || (!crossDevice && stat.device !== top.stat.device);
+  }
+
+  #entry(object: Pinned, below: readonly string[], raw?: string | Buffer): SourceEntry {
+    const { access, jail } = this.#parts;
+    const { stat } = object;
+    const open = (): Awaitable<OpenFile> => {
+      if (stat.isDirectory()) throw isADirectory(access.place);
+      return this.#run(openFile(jail, object, access));
+    };
+    return {
+      ...{ type: stat.isDirectory() ? "directory" : "file", below, mode: stat.mode & PERMISSION_BITS, open },
+      ...(raw === undefined || typeof raw === "string" ? {} : { raw }),
+    };
+  }
+
+  *#begin(): Io<void> {
+    const { jail, access } = this.#parts;
+    const { sys, foldsCase, top } = jail;
+    const { directory } = this.#descent;
+    const names = yield* readNames(sys, directory, { top: directory === top, foldsCase, scope: access.scope });
+    this.#frames.push({ names, next: 0 });
+  }
+
+  *#isUnchanged(): Io<boolean> {
+    const { jail, walk, name } = this.#parts;
+    const now = yield* jail.handles.pin(walk.directory, name);
+    if (now === undefined) return false;
+    try {
+      if (identity(now) !== this.identity) return false;
+      const again = new HostSource({ ...this.#parts, object: now });
+      try {
+        while ((yield* again.#next()) !== undefined);
+        return again.#seen.digest("hex") === this.#seen.copy().digest("hex");
+      } finally {
+        again.#letGo();
+        again.#descent.close();
+      }
+    } finally {
+      release(now);
+    }
+  }
+
+  #see(below: readonly string[], { stat }: Pinned): void {
+    // In the order of the walk, depth and name say where an entry stands.
+    this.#seen.update(JSON.stringify([below.length, below.at(-1), stat.version]));
+  }
+
+  #letGo(): void {
+    if (this.#current !== undefined) release(this.#current);
+    this.#current = undefined;
+  }
+
+  *#leave(): Io<void> {
+    this.#frames.pop();
+    if (this.#frames.length === 0) return;
+    const left = yield* this.#descent.leave();
+    // Moved away while it was copied: what has been copied of it would not be all.
+    if (left > 1) throw ioError(this.#parts.access.place, "ESTALE");
+    this.#below.pop();
+  }
+}

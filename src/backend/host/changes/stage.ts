@@ -1,0 +1,150 @@
+import { type Io, runIo } from "../../../core/io.js";
+import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import type { StagedFile } from "../../../jail/staging.js";
+import type { Stat } from "../../../jail/stat.js";
+import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import type { Guard } from "../guard.js";
+import { holding, reserve } from "../quota.js";
+import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
+
+const PERMISSION_BITS = 0o777;
+const SET_GID = 0o2000;
+const COPY_BYTES = 1_048_576;
+
+/**
+ * Runs `work` with a new staged file, which is gone afterwards unless it has been installed.
+ * @param old the file it is meant to replace: whoever may not read that may not read what is prepared for it
+ */
+export function* staged<T>(change: Change, old: Pinned | undefined, work: (file: StagedFile) => Io<T>): Io<T> {
+  const { jail, walk } = change;
+  const mode = old === undefined ? 0o666 : old.stat.mode & PERMISSION_BITS;
+  const file = yield* jail.staging.create(walk.directory, mode);
+  try {
+    return yield* work(file);
+  } catch (error) {
+    yield* quietly(jail.sys.unlink(file.path));
+    jail.inBackground(runIo(jail.staging.sweep()));
+    throw error;
+  } finally {
+    if (file.fd >= 0) {
+      closeNow(file.fd);
+      yield* quietly(jail.sys.unlink(file.path));
+    }
+    file.stage.release();
+  }
+}
+
+/** Where a staged file is put. */
+export interface Installed {
+  readonly name: string;
+  readonly old: Pinned | undefined;
+  readonly guard: Guard;
+}
+
+/** Gives the staged file the rights of the one it replaces, and its name. The commit of every write. */
+export function* install(change: Change, file: StagedFile, target: Installed): Io<void> {
+  const { sys } = change.jail;
+  const { directory } = change.walk;
+  yield* giveRights(change, file.fd, target.old);
+  // Network file systems report a full disk no earlier than here.
+  const { fd } = file;
+  const bytes = change.rules.usage === undefined ? 0 : (yield* sys.fstat(fd)).size;
+  file.fd = -1;
+  yield* sys.close(fd);
+  yield* holding(reserve(change, { bytes, files: 1 }, target.old), putNow(change, file, target));
+  yield* flushDirectory(change, directory);
+}
+
+function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {
+  yield* target.guard();
+  change.access.scope.commit();
+  try {
+    yield* change.jail.sys.rename(file.path, below(change.walk.directory, target.name));
+  } catch (error) {
+    if (errnoOf(error) !== "EXDEV") throw error;
+    yield* installCopy(change, file, target);
+  }
+}
+
+/**
+ * The same where the staging directory turns out to be on another file system than the target, though both have one
+ * device number: behind a bind mount, or in another quota project. The file is prepared again beside its target.
+ */
+function* installCopy(change: Change, file: StagedFile, target: Installed): Io<void> {
+  const { sys, staging } = change.jail;
+  const { directory } = change.walk;
+  const copy = yield* staging.createIn(staging.beside(directory), 0o600);
+  try {
+    yield* copyContent(change, file.path, copy.fd);
+    yield* giveRights(change, copy.fd, target.old);
+    if (change.rules.durable) yield* sys.fsync(copy.fd);
+    const { fd } = copy;
+    copy.fd = -1;
+    yield* sys.close(fd);
+    yield* target.guard();
+    yield* sys.rename(copy.path, below(directory, target.name));
+  } catch (error) {
+    yield* quietly(sys.unlink(copy.path));
+    throw error;
+  } finally {
+    if (copy.fd >= 0) closeNow(copy.fd);
+  }
+  yield* quietly(sys.unlink(file.path));
+}
+
+function* copyContent(change: Change, from: string, to: number): Io<void> {
+  const { sys } = change.jail;
+  const source = yield* sys.open(from, READ_NEW);
+  try {
+    const buffer = Buffer.allocUnsafe(COPY_BYTES);
+    let at = 0;
+    for (let count = -1; count !== 0; at += count) {
+      count = yield* sys.read(source, buffer, 0, at);
+      yield* sys.writeAll(to, buffer.subarray(0, count));
+    }
+  } finally {
+    closeNow(source);
+  }
+}
+
+function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<void> {
+  if (old === undefined) yield* inheritRights(change, fd);
+  else yield* keepRights(change, fd, old.stat);
+}
+
+function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stat): Io<void> {
+  const { sys } = change.jail;
+  const sameGroup = yield* succeeds(sys.fchown(fd, process.geteuid?.() === 0 ? uid : -1, gid));
+  // The members of another group were among the others of the old file; they get no more rights than those had.
+  const rights = sameGroup ? mode & PERMISSION_BITS : (mode & 0o707) | ((mode & 0o007) << 3);
+  yield* sys.fchmod(fd, rights);
+}
+
+/** What is new belongs to whom the root belongs to; a set-group-id directory hands its group on. */
+export function* inheritRights(change: Change, fd: number): Io<void> {
+  const { stat } = change.walk.directory;
+  yield* giveToOwner(change.jail, fd);
+  if ((stat.mode & SET_GID) !== 0) yield* quietly(change.jail.sys.fchown(fd, -1, stat.gid));
+}
+
+/** Whoever owns the root, and whoever commands in it run as, can go on with what this process makes as root. */
+export function* giveToOwner(jail: Jail, fd: number): Io<void> {
+  const { uid, gid } = jail.top.stat;
+  if (isForOwner(jail)) yield* quietly(jail.sys.fchown(fd, uid, gid));
+}
+
+/** Looks at the name again if it may have changed since the walk. */
+export function* withCurrent<T>(
+  change: Change,
+  at: { target: Target; stale: boolean },
+  work: (old: Pinned | undefined) => Io<T>,
+): Io<T> {
+  if (!at.stale && at.target.parents.length === 0) return yield* work(at.target.old);
+  const now = yield* change.jail.handles.pin(change.walk.directory, at.target.name);
+  try {
+    return yield* work(now);
+  } finally {
+    if (now !== undefined) release(now);
+  }
+}

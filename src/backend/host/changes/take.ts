@@ -1,0 +1,78 @@
+import type { CallScope } from "../../../core/call/scope.js";
+import type { Io } from "../../../core/io.js";
+import type { WalkContent } from "../../../core/ports/backend.js";
+import type { Name } from "../../../jail/directory.js";
+import { type Pinned, READ, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
+
+/** Room for most files of a source tree at once. */
+const FIRST_BYTES = 262_144;
+
+/** Reads whole files by the handle of the directory they stand in, all into one buffer. */
+export class FileTaker {
+  readonly #jail: Jail;
+  readonly #scope: CallScope;
+  readonly #exhausted: (() => void) | undefined;
+  #buffer: Buffer | undefined;
+
+  /** @param call `exhausted`: told when a file could not be read for want of descriptors */
+  constructor(jail: Jail, { scope, exhausted }: { scope: CallScope; exhausted: (() => void) | undefined }) {
+    this.#jail = jail;
+    this.#scope = scope;
+    this.#exhausted = exhausted;
+  }
+
+  /** `undefined`: it is gone, or no regular file any more. What is returned is overwritten by the next call. */
+  *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
+    // A name without text cannot be pinned.
+    if (typeof raw !== "string") return undefined;
+    const { handles, crossDevice, top } = this.#jail;
+    let file: Pinned | undefined;
+    let isThere = false;
+    try {
+      file = yield* handles.pin(directory, raw);
+      if (file === undefined) return undefined;
+      isThere = file.stat.isFile();
+      // An overlay gives files numbers of their layers, so their directory decides.
+      if (!isThere || !(crossDevice || directory.stat.device === top.stat.device)) return undefined;
+      if (file.stat.size > maxBytes) return "too large";
+      return yield* this.#read(file, maxBytes);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      if (!isExhaustion(error)) return isThere ? "unreadable" : undefined;
+      this.#exhausted?.();
+      return "unreadable";
+    } finally {
+      if (file !== undefined) release(file);
+    }
+  }
+
+  *#read(file: Pinned, maxBytes: number): Io<WalkContent> {
+    const fd = yield* this.#jail.handles.reopen(file, READ);
+    try {
+      let done = 0;
+      for (;;) {
+        // One byte more than expected shows the end in the same call.
+        const buffer = this.#room(done, Math.max(file.stat.size, done) + 1);
+        const count = yield* this.#jail.sys.read(fd, buffer, done, done);
+        done += count;
+        if (done > maxBytes) return "too large";
+        if (count === 0 || done < buffer.length) return buffer.subarray(0, done);
+        yield* this.#scope.breathe();
+      }
+    } finally {
+      closeNow(fd);
+    }
+  }
+
+  /** The buffer, cut to at least `bytes`; what stands in its first `kept` bytes stays. */
+  #room(kept: number, bytes: number): Buffer {
+    if (this.#buffer === undefined || this.#buffer.length < bytes) {
+      const larger = Buffer.allocUnsafe(Math.max(FIRST_BYTES, bytes, 2 * kept));
+      if (kept > 0) this.#buffer?.copy(larger, 0, 0, kept);
+      this.#buffer = larger;
+    }
+    return this.#buffer.subarray(0, Math.max(bytes, kept + 1));
+  }
+}

@@ -1,0 +1,40 @@
+import { type Io, wait } from "../../../core/io.js";
+import type { Body, WriteOptions, Written } from "../../../core/ports/backend.js";
+import { apart, checkEarly, checkExpected } from "../guard.js";
+import { requireRoom } from "../quota.js";
+import { type Change, checkFile, createParents, locate, lockTarget, type Reached } from "../target.js";
+import { fill } from "./content.js";
+import { install, staged, withCurrent } from "./stage.js";
+
+/** Puts new content in place of whatever file has the name, in one rename. */
+export function* replaceFile(change: Change, found: Reached, options: WriteOptions & { body: Body }): Io<Written> {
+  const { expected } = options;
+  const target = locate(change, found, options);
+  yield* checkFile(change, target.old);
+  yield* checkEarly(change, target.old, expected);
+  const content = yield* wait(options.body.load());
+  // Nobody has had a turn since the walk, in this process or (but for an instant) in another.
+  const instant =
+    Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && expected === undefined;
+  return yield* staged(change, target.old, function* (file) {
+    const { bytes, sha256 } = yield* fill(change, file.fd, content);
+    if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
+    change.access.scope.checkpoint();
+    requireRoom(change, { bytes, files: 1 }, target.old);
+    yield* createParents(change, target.parents);
+    const turn = yield* lockTarget(change, target.name);
+    try {
+      const created = yield* apart(change, expected !== undefined, (guard) =>
+        withCurrent(change, { target, stale: turn.stale || !instant }, function* (old) {
+          if (old !== target.old) yield* checkFile(change, old);
+          yield* checkExpected(change, old, expected);
+          yield* install(change, file, { name: target.name, old, guard });
+          return old === undefined;
+        }),
+      );
+      return { bytes, created, sha256, size: bytes };
+    } finally {
+      turn.release();
+    }
+  });
+}

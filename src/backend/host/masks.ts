@@ -1,0 +1,218 @@
+import { deniedByPolicy, tooManyDenied } from "../../core/errors/texts.js";
+import type { Io } from "../../core/io.js";
+import type { Access } from "../../core/ports/backend.js";
+import type { Mask } from "../../core/ports/sandbox.js";
+import { eachPiece, examine, type Name, nameOf } from "../../jail/directory.js";
+import { type Pinned, release } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import { errnoOf } from "../../jail/sys.js";
+import { isReservedName } from "../../path/grammar.js";
+
+/** More denied entries than this cannot be hidden from commands. */
+const MOST_DENIED = 1_000;
+/** Directories that must keep their names. Where it would be more, one that holds what is denied is hidden whole. */
+const MOST_PINS = 128;
+/** Reserved names beside the staging directory; there are a few where that cannot be used. */
+const MOST_RESERVED = 256;
+/** Of everything together. */
+const MOST_MASKS = 5_000;
+/** Deeper than this no file operation gets, and no command either. */
+const MOST_LEVELS = 512;
+/** Bytes of a path below the mount by which something can be mounted over: the system takes 4,096 in all. */
+const LONGEST_PATH = 3_072;
+
+interface Frame {
+  readonly directory: Pinned;
+  readonly below: readonly string[];
+  readonly path: Buffer;
+  readonly names: readonly Name[];
+  next: number;
+}
+
+/** Something to be hidden, and the depths of the directories above it that must keep their names. */
+interface Target extends Mask {
+  readonly depth: number;
+  readonly anchors: readonly number[];
+}
+
+/**
+ * What commands in a directory must not see: what the root denies everybody, and what is reserved. Links are left as they
+ * are: what they lead to is judged by its own name. What takes too much to be hidden by itself is hidden with a directory
+ * that holds it; so nothing that a command leaves behind keeps the next one from being run, but what is denied itself.
+ *
+ * @throws DENIED_BY_POLICY when more than 1,000 entries are denied, or the directory cannot be looked into
+ */
+export function* findMasks(jail: Jail, start: Pinned, access: Access): Io<readonly Mask[]> {
+  const frames: Frame[] = [{ directory: start, below: [], path: Buffer.alloc(0), names: [], next: 0 }];
+  const search = new MaskSearch(jail, access, frames);
+  try {
+    yield* search.read();
+    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+      const name = frame.names[frame.next++];
+      if (name === undefined) {
+        leave(frames, start);
+        continue;
+      }
+      yield* access.scope.breathe();
+      const child = yield* search.look(frame, name);
+      if (child === undefined) continue;
+      frames.push({
+        ...{ directory: child, below: [...frame.below, name.name], path: pathOf(frame, name), names: [], next: 0 },
+      });
+      yield* search.read();
+    }
+    return search.masks();
+  } finally {
+    while (frames.length > 0) leave(frames, start);
+  }
+}
+
+class MaskSearch {
+  readonly #jail: Jail;
+  readonly #access: Access;
+  /** From the start to the directory that is being looked into: each stands at its depth. */
+  readonly #frames: Frame[];
+  readonly #hidden: Mask[] = [];
+  readonly #pins = new Map<string, Mask>();
+  #denied = 0;
+  #reserved = 0;
+
+  constructor(jail: Jail, access: Access, frames: Frame[]) {
+    this.#jail = jail;
+    this.#access = access;
+    this.#frames = frames;
+  }
+
+  /** Directories that keep their names come first: over what is mounted below them already they would lay it open. */
+  masks(): readonly Mask[] {
+    if (this.#denied > MOST_DENIED) throw tooManyDenied(this.#access.place, this.#denied, MOST_DENIED);
+    const pins = [...this.#pins.values()].sort((a, b) => a.path.length - b.path.length);
+    return [...pins, ...this.#hidden];
+  }
+
+  /** Reads the last directory. One that cannot be looked into may hold what is denied, so it is hidden. */
+  *read(): Io<void> {
+    const frame = this.#frames.at(-1);
+    if (frame === undefined) return;
+    const names: Name[] = [];
+    const { scope } = this.#access;
+    try {
+      yield* eachPiece(this.#jail.sys, frame.directory, function* (entries) {
+        yield* scope.breathe();
+        for (const entry of entries) names.push(nameOf(entry));
+      });
+      this.#frames.splice(-1, 1, { ...frame, names });
+    } catch (error) {
+      if (errnoOf(error) === undefined || errnoOf(error) === "ENOENT") throw error;
+      if (this.#access.policy !== undefined) this.#hideDirectory(this.#frames.length - 1);
+    }
+  }
+
+  /** @returns a directory to look into */
+  *look(frame: Frame, name: Name): Io<Pinned | undefined> {
+    const isTop = frame.directory === this.#jail.top;
+    const isDenied = this.#access.policy?.denies(frame.below, name.name) === true;
+    const stat = name.type === undefined ? yield* examine(this.#jail.sys, frame.directory, name) : undefined;
+    const type = name.type ?? stat?.type;
+    if (type === undefined || type === "symlink") return undefined;
+    const kind = type === "directory" ? "directory" : "file";
+    if (isDenied) this.#deny(frame, name, kind);
+    else if (this.#isReserved(name.name, isTop)) this.#mask(targetOf(frame, name, kind));
+    else if (type === "directory") return yield* this.#enter(frame, name);
+    return undefined;
+  }
+
+  /** A command can make as many such names as it likes, and nothing of ours is in those. */
+  #isReserved(name: string, isTop: boolean): boolean {
+    const { foldsCase } = this.#jail;
+    if (!isReservedName(name, isTop, foldsCase)) return false;
+    return !isReservedName(name, false, foldsCase) || ++this.#reserved <= MOST_RESERVED;
+  }
+
+  /** What no file operation enters, commands do not either. */
+  *#enter(frame: Frame, name: Name): Io<Pinned | undefined> {
+    if (frame.below.length >= MOST_LEVELS) {
+      this.#mask(targetOf(frame, name, "directory"));
+      return undefined;
+    }
+    const child = yield* this.#tryEnter(frame, name);
+    if (child === undefined || typeof child === "string") return undefined;
+    if (this.#jail.crossDevice || child.stat.device === this.#jail.top.stat.device) return child;
+    release(child);
+    this.#mask(targetOf(frame, name, "directory"));
+    return undefined;
+  }
+
+  /** Whoever owns a directory can keep others from entering what is in it: then it is hidden itself. */
+  *#tryEnter(frame: Frame, name: Name) {
+    try {
+      return yield* this.#jail.handles.enter(frame.directory, name.raw);
+    } catch (error) {
+      if (errnoOf(error) !== "EACCES") throw error;
+      if (this.#access.policy !== undefined) this.#hideDirectory(frame.below.length);
+      return undefined;
+    }
+  }
+
+  #deny(frame: Frame, name: Name, kind: "file" | "directory"): void {
+    // Beyond the limit they are only counted.
+    if (++this.#denied > MOST_DENIED) return;
+    const target = targetOf(frame, name, kind);
+    this.#mask({ ...target, anchors: this.#access.policy?.anchors?.(frame.below, name.name) ?? above(target.depth) });
+  }
+
+  /** @param depth of the directory */
+  #hideDirectory(depth: number): void {
+    if (depth === 0) throw this.#refused();
+    this.#mask({ ...this.#directoryAt(depth), anchors: above(depth) });
+  }
+
+  #directoryAt(depth: number): Omit<Target, "anchors"> {
+    return { depth, path: this.#frames[depth]?.path ?? Buffer.alloc(0), kind: "directory" };
+  }
+
+  /** Hides something, or a directory that it stands in; that is left then. */
+  #mask(target: Target): void {
+    const depth = this.#tooHigh(target);
+    if (depth !== undefined) {
+      this.#mask({ ...this.#directoryAt(depth), anchors: target.anchors.filter((at) => at < depth) });
+      return;
+    }
+    if (this.#hidden.length >= MOST_MASKS) throw this.#refused();
+    for (const at of target.anchors) {
+      const { path } = this.#directoryAt(at);
+      this.#pins.set(keyOf(path), { path, kind: "pin" });
+    }
+    this.#hidden.push({ path: target.path, kind: target.kind });
+    while (this.#frames.length > target.depth) leave(this.#frames, this.#frames[0]?.directory);
+  }
+
+  /** Depth of the directory to be hidden in place of something that takes too long a path, or too many pins. */
+  #tooHigh({ path, depth, anchors }: Target): number | undefined {
+    if (path.length > LONGEST_PATH) {
+      return this.#frames.findLastIndex((frame, at) => at < depth && frame.path.length <= LONGEST_PATH);
+    }
+    const fresh = anchors.filter((at) => !this.#pins.has(keyOf(this.#directoryAt(at).path)));
+    return this.#pins.size + fresh.length > MOST_PINS && fresh.length > 0 ? Math.min(...fresh) : undefined;
+  }
+
+  #refused(): Error {
+    return deniedByPolicy(this.#access.place, "run a command in");
+  }
+}
+
+const above = (depth: number): number[] => Array.from({ length: Math.max(0, depth - 1) }, (_, index) => index + 1);
+
+const targetOf = (frame: Frame, name: Name, kind: "file" | "directory"): Target => ({
+  ...{ path: pathOf(frame, name), kind, depth: frame.below.length + 1, anchors: [] },
+});
+
+const keyOf = (path: Uint8Array): string => Buffer.from(path).toString("latin1");
+
+const pathOf = ({ path }: Frame, { raw }: Name): Buffer =>
+  Buffer.concat([path, Buffer.from(path.length === 0 ? "" : "/"), Buffer.from(raw as Buffer)]);
+
+function leave(frames: Frame[], start: Pinned | undefined): void {
+  const left = frames.pop();
+  if (left !== undefined && left.directory !== start) release(left.directory);
+}

@@ -1,0 +1,263 @@
+import type { RelPath } from "../../core/call/path.js";
+import { notSupportedByRoot } from "../../core/errors/texts.js";
+import { type Io, isPending, runIo } from "../../core/io.js";
+import type { Access } from "../../core/ports/backend.js";
+import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
+import { Descent } from "../../jail/descent.js";
+import { eachPiece, examine, rawName } from "../../jail/directory.js";
+import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import type { StagedFile } from "../../jail/staging.js";
+import type { Stat } from "../../jail/stat.js";
+import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/sys.js";
+import type { Walk } from "../../jail/walk.js";
+import { named } from "../errno.js";
+import { arrive, directoryOf } from "./arrive.js";
+import { findMasks } from "./masks.js";
+import { countTree } from "./quota.js";
+import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
+import type { WriteRules } from "./target.js";
+
+const SET_ID_BITS = 0o6000;
+const OWN_ALL = 0o700;
+const BREATH_STEPS = 256;
+/** How often set-id bits are looked for where a tree could not be seen whole. */
+const ROUNDS = 3;
+/** Times of files are those of the last tick of the system. */
+const CLOCK_GRAIN_MS = 2_000;
+
+/** A root, and where in it commands are to be. */
+export interface Mounting {
+  readonly jail: Jail;
+  readonly rules: WriteRules;
+  readonly path: RelPath;
+  readonly access: Access;
+}
+
+/** Opens a directory for commands, and holds it until it is closed. */
+export async function mountDirectory(mounting: Mounting, options: MountOptions): Promise<MountedDirectory> {
+  const { place, scope } = mounting.access;
+  const opening = runIo(named(place, mount(mounting, options)));
+  if (!isPending(opening)) return opening;
+  try {
+    return await scope.race(opening);
+  } catch (error) {
+    // It may yet come to be, and nobody waits for it any more.
+    opening.then(
+      (late) => late.close(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
+function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory> {
+  const { jail, rules, path, access } = mounting;
+  access.scope.checkpoint();
+  const { place, links, rules: pathRules } = access;
+  const walk = jail.walk(path, {
+    place,
+    scope: access.scope,
+    followLast: true,
+    onlyTarget: true,
+    links,
+    rules: pathRules,
+  });
+  let stage: StagedFile | undefined;
+  try {
+    const found = yield* arrive(walk, path, access);
+    if (rules.usage?.counting !== undefined) yield rules.usage.counting;
+    if (jail.top.fd < 0) throw notSupportedByRoot(access.place, "commands on this platform");
+    yield* renew(jail.sys, jail.top);
+    yield* lend(mounting, options);
+    stage = options.keepsStage ? yield* holdStage(jail) : undefined;
+    const { uid, gid } = jail.top.stat;
+    const common = { walk, stage, path: jail.realPath, uid, gid };
+    if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
+    const directory = directoryOf(found, access);
+    const masks = yield* findMasks(jail, directory, access);
+    const mark = options.writable ? yield* placeRunMark(jail, found.real) : undefined;
+    return new Mounted(mounting, { ...common, path: [jail.realPath, ...found.real].join("/"), masks, directory, mark });
+  } catch (error) {
+    yield* dropStage(jail, stage);
+    walk.close();
+    throw error;
+  }
+}
+
+interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> {
+  readonly walk: Walk;
+  readonly stage: StagedFile | undefined;
+  /** Until the directory is known to hold nothing that commands must not leave behind. */
+  readonly mark?: RunMark | undefined;
+  readonly directory?: Pinned;
+}
+
+class Mounted implements MountedDirectory {
+  readonly descriptor?: number;
+  readonly path: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly masks: MountedDirectory["masks"];
+  readonly #mounting: Mounting;
+  readonly #held: Held;
+  readonly #since = Date.now() - CLOCK_GRAIN_MS;
+  #isClean = true;
+
+  constructor(mounting: Mounting, held: Held) {
+    [this.path, this.uid, this.gid, this.masks] = [held.path, held.uid, held.gid, held.masks];
+    if (held.directory !== undefined) this.descriptor = held.directory.fd;
+    this.#mounting = mounting;
+    this.#held = held;
+  }
+
+  async settle(): Promise<void> {
+    const { jail, rules } = this.#mounting;
+    const changes = { jail, since: this.#since };
+    const { directory } = this.#held;
+    this.#isClean = directory === undefined || (await runIo(succeeds(clearSetIds(changes, directory))));
+    if (rules.usage === undefined) return;
+    rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
+    await rules.usage.counting?.catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    const { walk, stage, mark } = this.#held;
+    const { jail } = this.#mounting;
+    if (mark !== undefined) await runIo(leaveRunMark(jail, mark, this.#isClean));
+    await runIo(dropStage(jail, stage));
+    walk.close();
+  }
+}
+
+/**
+ * Keeps the staging directory from being taken away and made again while something is mounted over it. Where it cannot be
+ * used there is nothing to keep.
+ */
+function* holdStage(jail: Jail): Io<StagedFile | undefined> {
+  const stage = yield* jail.staging.open(jail.top);
+  if (stage.directory === jail.top) return undefined;
+  try {
+    return yield* jail.staging.createIn(stage, 0o600);
+  } catch (error) {
+    stage.release();
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+function* dropStage(jail: Jail, file: StagedFile | undefined): Io<void> {
+  if (file === undefined || file.fd < 0) return;
+  closeNow(file.fd);
+  file.fd = -1;
+  yield* quietly(jail.sys.unlink(file.path));
+  file.stage.release();
+}
+
+/** A temp root that this process made as root goes to somebody who is not, with all that is in it. */
+function* lend({ jail, rules }: Mounting, { user }: MountOptions): Io<void> {
+  if (rules.lend === undefined || process.geteuid?.() !== 0) return;
+  rules.lend();
+  if (jail.top.stat.uid !== 0) return;
+  const { sys } = jail;
+  yield* eachBelow(jail, jail.top, function* (directory, name) {
+    yield* quietly(sys.lchown(entryPath(directory, name), user.uid, user.gid));
+  });
+  yield* sys.chown(jail.top.path, user.uid, user.gid);
+  yield* renew(sys, jail.top);
+}
+
+/** Takes back what commands were not to leave behind, where the process that ran them was killed. */
+export const sweepRuns = (jail: Jail): Io<void> =>
+  sweepRunMarks(jail, (directory, since) => clearSetIds({ jail, since: since - CLOCK_GRAIN_MS }, directory));
+
+/** Takes set-user-id and set-group-id off files that have changed since. */
+function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {
+  const { sys, handles } = jail;
+  const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
+  const clear: Work = function* (directory, name, stat) {
+    if (!isMeant(stat)) return;
+    const file = yield* handles.pin(directory, name);
+    if (file === undefined) return;
+    try {
+      if (isMeant(file.stat)) yield* quietly(sys.chmod(file.path, file.stat.mode & 0o1777));
+    } finally {
+      release(file);
+    }
+  };
+  for (let round = 1; round <= ROUNDS; round++) if (yield* eachBelow(jail, top, clear)) return;
+  throw Object.assign(new Error("not seen whole"), { code: "EAGAIN", syscall: "open" });
+}
+
+const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
+
+/**
+ * Looks at everything below a directory, whatever its name; what cannot be reached is left out.
+ * @returns whether nothing was missed that another round may reach: a tree that was moved meanwhile, a lack of descriptors
+ */
+function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
+  const descent = new Descent(jail.handles, top);
+  const frames = [yield* namesIn(jail, top)];
+  let steps = 0;
+  let isWhole = true;
+  try {
+    for (let names = frames.at(-1); names !== undefined; names = frames.at(-1)) {
+      if (++steps % BREATH_STEPS === 0) yield breath();
+      const name = names.pop();
+      if (name === undefined) {
+        const left = yield* descent.leave();
+        if (left > 1) isWhole = false;
+        frames.length -= Math.max(1, left);
+        continue;
+      }
+      const { directory } = descent;
+      const stat = yield* examine(jail.sys, directory, { name: "", raw: name, type: undefined });
+      if (stat === undefined) continue;
+      yield* work(directory, name, stat);
+      const child = stat.isDirectory() ? yield* enter(jail, directory, name) : undefined;
+      if (child === "exhausted") isWhole = false;
+      if (child === undefined || typeof child === "string") continue;
+      if (child.stat.device !== top.stat.device) release(child);
+      else {
+        descent.push(child, name);
+        frames.push(yield* namesIn(jail, child));
+      }
+    }
+    return isWhole;
+  } finally {
+    descent.close();
+  }
+}
+
+/** `undefined`: it is not for this process to see. */
+function* enter(jail: Jail, parent: Pinned, name: string | Buffer): Io<Pinned | string | undefined> {
+  try {
+    return yield* jail.handles.enter(parent, name);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return isExhaustion(error) ? "exhausted" : undefined;
+  }
+}
+
+/** Whoever owns a directory can hide what is in it for a while, but not from this process. */
+function* namesIn(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
+  const read = () => quietly(collect(jail, directory));
+  const names = yield* read();
+  if (names !== undefined) return names;
+  const { mode } = directory.stat;
+  yield* quietly(jail.sys.chmod(directory.path, (mode & 0o7777) | OWN_ALL));
+  const again = (yield* read()) ?? [];
+  yield* quietly(jail.sys.chmod(directory.path, mode & 0o7777));
+  return again;
+}
+
+function* collect(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
+  const names: (string | Buffer)[] = [];
+  yield* eachPiece(jail.sys, directory, function* (entries) {
+    if (names.length > 0) yield breath();
+    for (const entry of entries) names.push(rawName(entry));
+  });
+  return names;
+}

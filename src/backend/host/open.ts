@@ -1,0 +1,82 @@
+import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import type { Access, OpenFile, Stamp } from "../../core/ports/backend.js";
+import { type Pinned, READ } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import type { Stat } from "../../jail/stat.js";
+import { closeNow } from "../../jail/sys.js";
+import { named } from "../errno.js";
+
+/** A change this young may be followed by one that leaves the times as they are. */
+const SETTLED_MS = 2000;
+
+/** What names the content of a host file, unless it changed just now. @param nowMs of the system, as the file system's times are */
+export function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
+  return Math.max(stat.modifiedMs, stat.changedMs) > nowMs - SETTLED_MS ? undefined : stat.version;
+}
+
+/** The same as a part of an answer. */
+export function stamped(stat: Stat): { stamp?: Stamp } {
+  const stamp = stampOf(stat, Date.now());
+  return stamp === undefined ? {} : { stamp };
+}
+
+/** Opens a pinned regular file for reading, beyond the walk that found it. */
+export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile> {
+  const fd = yield* jail.handles.reopen(file, READ);
+  try {
+    // The descriptor's own: what was pinned may have grown since.
+    const stat = yield* jail.sys.fstat(fd);
+    // A call that has been answered meanwhile would close nothing.
+    access.scope.checkpoint();
+    return new HostFile(jail, { fd, stat }, access);
+  } catch (error) {
+    closeNow(fd);
+    throw error;
+  }
+}
+
+class HostFile implements OpenFile {
+  readonly size: number;
+  readonly modified: number;
+  readonly stamp?: Stamp;
+  readonly #jail: Jail;
+  readonly #access: Access;
+  #fd: number;
+
+  constructor(jail: Jail, { fd, stat }: { fd: number; stat: Stat }, access: Access) {
+    this.#jail = jail;
+    this.#access = access;
+    this.#fd = fd;
+    this.size = stat.size;
+    this.modified = stat.modifiedMs;
+    Object.assign(this, stamped(stat));
+  }
+
+  get descriptor(): number {
+    return this.#fd;
+  }
+
+  read(offset: number, length: number): Awaitable<Buffer> {
+    const { place, scope } = this.#access;
+    return runIo(named(place, this.#read(offset, length)), scope);
+  }
+
+  *#read(offset: number, length: number): Io<Buffer> {
+    this.#access.scope.checkpoint();
+    const buffer = Buffer.allocUnsafe(length);
+    let done = 0;
+    while (done < length) {
+      const count = yield* this.#jail.sys.read(this.#fd, buffer, done, offset + done);
+      if (count === 0) break;
+      done += count;
+    }
+    return buffer.subarray(0, done);
+  }
+
+  close(): void {
+    if (this.#fd < 0) return;
+    const fd = this.#fd;
+    this.#fd = -1;
+    closeNow(fd);
+  }
+}

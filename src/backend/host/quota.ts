@@ -1,0 +1,119 @@
+import type { Identity } from "../../core/identity.js";
+import type { Io } from "../../core/io.js";
+import { Descent } from "../../jail/descent.js";
+import { examine, type Name, nameOf } from "../../jail/directory.js";
+import { type Pinned, release } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import type { Stat } from "../../jail/stat.js";
+import { quietly } from "../../jail/sys.js";
+import { isReservedName } from "../../path/grammar.js";
+import type { Amount, Held } from "../quota.js";
+import type { Change } from "./target.js";
+
+const NONE: Amount = { bytes: 0, files: 0 };
+const NOTHING_HELD: Held = { keep() {}, undo() {} };
+const BREATH_STEPS = 256;
+
+/** What removing one name of an entry frees: nothing while it has others. */
+export const freedBy = (stat: Stat | undefined): Amount =>
+  stat?.isFile() === true && stat.nlink === 1 ? { bytes: stat.size, files: 1 } : NONE;
+
+/** Holds room for a change, if the root has a quota. @param old what goes with it @throws QUOTA_EXCEEDED */
+export function reserve({ rules, access }: Change, added: Amount, old?: Pinned): Held {
+  if (rules.usage === undefined) return NOTHING_HELD;
+  const freed = freedBy(old?.stat);
+  return rules.usage.reserve({ bytes: added.bytes - freed.bytes, files: added.files - freed.files }, access.place);
+}
+
+/** Refuses early what could not be put in place later. @throws QUOTA_EXCEEDED */
+export const requireRoom = (change: Change, added: Amount, old?: Pinned): void => reserve(change, added, old).undo();
+
+/** Makes a change for which there is room. */
+export function* holding<T>(held: Held, work: Io<T>): Io<T> {
+  try {
+    const result = yield* work;
+    held.keep();
+    return result;
+  } finally {
+    // Of what has been kept nothing is taken back.
+    held.undo();
+  }
+}
+
+/** Tells that a tree is about to go for good. */
+export function* freeTree({ jail, rules }: Change, parent: Pinned, name: string): Io<void> {
+  if (rules.usage === undefined) return;
+  const tree = yield* quietly(jail.handles.enter(parent, name));
+  if (tree === undefined || typeof tree === "string") return;
+  try {
+    rules.usage.free(yield* countTree(jail, tree, true));
+  } finally {
+    release(tree);
+  }
+}
+
+interface Frame {
+  readonly names: readonly Name[];
+  next: number;
+}
+
+/** Several names of one file. */
+interface Linked {
+  readonly size: number;
+  left: number;
+}
+
+/**
+ * What the files of a tree take. A file with several names counts once.
+ * @param onlyWhole count no file that has names elsewhere too: they keep it
+ */
+export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amount> {
+  const counted = { bytes: 0, files: 0 };
+  const linked = new Map<Identity, Linked>();
+  const add = (size: number): void => {
+    counted.bytes += size;
+    counted.files++;
+  };
+  const meet = ({ identity, nlink, size }: Stat): void => {
+    if (nlink === 1) {
+      add(size);
+      return;
+    }
+    const known = linked.get(identity) ?? { size, left: nlink };
+    known.left--;
+    if (onlyWhole ? known.left === 0 : !linked.has(identity)) add(size);
+    linked.set(identity, known);
+  };
+  const descent = new Descent(jail.handles, top);
+  const frames: Frame[] = [{ names: yield* namesIn(jail, top), next: 0 }];
+  try {
+    let steps = 0;
+    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+      if (++steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
+      const name = frame.names[frame.next++];
+      if (name === undefined) {
+        frames.length -= Math.max(1, yield* descent.leave());
+        continue;
+      }
+      if (name.type === "symlink" || name.type === "other") continue;
+      const stat = name.type === "directory" ? undefined : yield* examine(jail.sys, descent.directory, name);
+      if (stat?.isFile() === true) meet(stat);
+      if (stat !== undefined && !stat.isDirectory()) continue;
+      const child = yield* quietly(jail.handles.enter(descent.directory, name.raw));
+      if (child === undefined || typeof child === "string") continue;
+      descent.push(child, name.raw);
+      const isForeign = !jail.crossDevice && child.stat.device !== jail.top.stat.device;
+      frames.push({ names: isForeign ? [] : yield* namesIn(jail, child), next: 0 });
+    }
+    return counted;
+  } finally {
+    descent.close();
+  }
+}
+
+/** What cannot be read takes nothing that anybody here could count. */
+function* namesIn(jail: Jail, directory: Pinned): Io<Name[]> {
+  const entries = (yield* quietly(jail.sys.names(directory.path))) ?? [];
+  const isTop = directory === jail.top;
+  return entries.map(nameOf).filter(({ name }) => !isReservedName(name, isTop, jail.foldsCase));
+}

@@ -1,0 +1,119 @@
+import type { Io } from "../../core/io.js";
+import { below, CREATE, type Pinned, READ, release } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import type { Stage } from "../../jail/staging.js";
+import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
+
+/** Of names in the staging directory. */
+const KIND = "run";
+/** What a container left that is no more cannot be told from one that runs: for so long it is looked after at each start. */
+const UNSURE_MS = 86_400_000;
+const MOST_BYTES = 65_536;
+
+/** A file in the staging directory that says: commands may be changing a directory. It outlives a killed process. */
+export interface RunMark {
+  readonly name: string;
+  readonly stage: Stage;
+}
+
+/**
+ * Puts a mark where the next start finds it, on the disk before it answers.
+ * @param real names of the directory below the root @returns `undefined` where the staging directory cannot be used
+ */
+export function* placeRunMark(jail: Jail, real: readonly string[]): Io<RunMark | undefined> {
+  const { staging, sys, top } = jail;
+  const stage = yield* staging.open(top);
+  if (stage.directory === top) return undefined;
+  const name = `${KIND}-${staging.newName(stage)}`;
+  try {
+    const fd = yield* sys.open(below(stage.directory, name), CREATE, 0o600);
+    try {
+      yield* sys.writeAll(fd, Buffer.from(JSON.stringify(real)));
+      yield* sys.fsync(fd);
+    } finally {
+      closeNow(fd);
+    }
+    yield* flush(jail, stage.directory);
+    return { name, stage };
+  } catch (error) {
+    yield* quietly(sys.unlink(below(stage.directory, name)));
+    stage.release();
+    throw error;
+  }
+}
+
+/** At the end of a run. @param isClean whether nothing is left for the next start */
+export function* leaveRunMark(jail: Jail, { name, stage }: RunMark, isClean: boolean): Io<void> {
+  if (isClean) yield* quietly(jail.sys.unlink(below(stage.directory, name)));
+  stage.release();
+}
+
+/**
+ * Cleans up after runs whose process was killed. Without a mark nothing but the staging directory is looked at.
+ * @param clean what is to be done below a directory, of what has changed since a time in milliseconds
+ */
+export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: number) => Io<void>): Io<void> {
+  const found = yield* quietly(jail.staging.leftBehind(KIND));
+  if (found === undefined) return;
+  const { stage, left } = found;
+  try {
+    for (const { name, isSure } of left) {
+      const file = yield* quietly(jail.handles.pin(stage.directory, name));
+      if (file === undefined) continue;
+      try {
+        if (!file.stat.isFile()) continue;
+        const since = file.stat.modifiedMs;
+        yield* cleanBelow(jail, yield* readNames(jail, file), (directory) => clean(directory, since));
+        if (isSure || Date.now() - since > UNSURE_MS) yield* quietly(jail.sys.unlink(below(stage.directory, name)));
+      } finally {
+        release(file);
+      }
+    }
+  } finally {
+    stage.release();
+  }
+}
+
+/** The directory may have been moved since: then the whole root is meant. */
+function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pinned) => Io<void>): Io<void> {
+  let at: Pinned = jail.top;
+  try {
+    for (const name of names) {
+      const next = yield* quietly(jail.handles.enter(at, name));
+      if (at !== jail.top) release(at);
+      at = jail.top;
+      if (next === undefined || typeof next === "string") break;
+      at = next;
+    }
+    yield* clean(at);
+  } finally {
+    if (at !== jail.top) release(at);
+  }
+}
+
+/** None where the file was not written to its end. */
+function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
+  const fd = yield* jail.handles.reopen(file, READ);
+  try {
+    const buffer = Buffer.alloc(MOST_BYTES);
+    const names: unknown = JSON.parse(buffer.toString("utf8", 0, yield* jail.sys.read(fd, buffer, 0, 0)));
+    const isPath =
+      Array.isArray(names) && names.every((name) => typeof name === "string" && !/^\.{0,2}$|\//.test(name));
+    return isPath ? names : [];
+  } catch (error) {
+    if (error instanceof SyntaxError || errnoOf(error) !== undefined) return [];
+    throw error;
+  } finally {
+    closeNow(fd);
+  }
+}
+
+/** Some file systems flush no directories. */
+function* flush(jail: Jail, directory: Pinned): Io<void> {
+  const fd = yield* jail.handles.reopen(directory, READ);
+  try {
+    yield* quietly(jail.sys.fsync(fd));
+  } finally {
+    closeNow(fd);
+  }
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import { rawName } from "../../jail/directory.js";
+import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
+import { hasProcHandles } from "../../jail/mounts.js";
+import { isDead, ownIdentity, type ProcessIdentity } from "../../jail/process-identity.js";
+import { purge } from "../../jail/purge.js";
+import { errnoOf, quietly, Sys } from "../../jail/sys.js";
+
+interface Emptied extends Manner {
+  readonly sys: Sys;
+  readonly handles: Handles;
+  readonly directory: Pinned;
+}
+
+const RECORD = /^([0-9a-f]{16})\.json$/;
+
+/**
+ * The private place of one adapter's temp roots: `venue-files-<uid>/<instance>/` below the system's temp directory, both
+ * 0700 and checked to be ours and not links. A record beside the instance tells later processes whose it was.
+ */
+export class TempHome {
+  readonly #home: string;
+  readonly #instance = randomBytes(8).toString("hex");
+  #made = false;
+
+  constructor() {
+    this.#home = join(tmpdir(), `venue-files-${process.geteuid?.() ?? "user"}`);
+  }
+
+  /** Makes a fresh directory for one root. @returns its absolute path */
+  create(prefix: string): string {
+    const instance = join(this.#home, this.#instance);
+    if (!this.#made) {
+      makePrivate(this.#home);
+      sweep(this.#home);
+      writeFileSync(`${instance}.json`, JSON.stringify(ownIdentity()), { flag: "wx", mode: 0o600 });
+      makePrivate(instance);
+      this.#made = true;
+    }
+    return mkdtempSync(join(instance, prefix));
+  }
+
+  /**
+   * Lets other users of the system pass on to directories that are theirs. They cannot list what is on the way, so the
+   * name of the instance is for them what they are told.
+   */
+  lend(): void {
+    if (!this.#made) return;
+    for (const path of [this.#home, join(this.#home, this.#instance)]) chmodSync(path, 0o711);
+  }
+
+  /** Removes one directory made here, letting others run meanwhile. Never fails: what cannot be removed goes with the rest. */
+  discard(path: string): Awaitable<void> {
+    return runIo(quietly(discardBelow(path)));
+  }
+
+  /** Removes every directory made here, letting others run meanwhile. Never fails: what cannot be removed is left to a later start. */
+  remove(): Awaitable<void> {
+    if (!this.#made) return;
+    this.#made = false;
+    return runIo(quietly(removeInstance(this.#home, this.#instance, {})));
+  }
+}
+
+function makePrivate(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
+  const stat = lstatSync(path);
+  const foreign = stat.uid !== (process.geteuid?.() ?? stat.uid);
+  // Root may have let others through.
+  const refused = process.geteuid?.() === 0 ? 0o066 : 0o077;
+  if (!stat.isDirectory() || foreign || (process.platform !== "win32" && (stat.mode & refused) !== 0)) {
+    throw new Error(`cannot be made: ${path} is in the way. Remove it, or set TMPDIR to a directory of your own`);
+  }
+}
+
+/** Removes what processes left that are known to be dead; anything doubtful stays. */
+function sweep(home: string): void {
+  const own = ownIdentity();
+  for (const file of readdirSync(home)) {
+    const [, instance] = RECORD.exec(file) ?? [];
+    const left = instance === undefined ? undefined : readRecord(join(home, file));
+    if (instance !== undefined && left !== undefined && isDead(left, own)) {
+      runAtOnce(quietly(removeInstance(home, instance, { atOnce: true })));
+    }
+  }
+}
+
+function readRecord(path: string): ProcessIdentity | undefined {
+  try {
+    return parseRecord(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+function parseRecord(value: unknown): ProcessIdentity | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { boot, namespace, pid, start } = value as Partial<Record<keyof ProcessIdentity, unknown>>;
+  if (typeof boot !== "string" || typeof namespace !== "number") return undefined;
+  return typeof pid === "number" && typeof start === "number" ? { boot, namespace, pid, start } : undefined;
+}
+
+interface Manner {
+  /** Nobody else is to be served meanwhile. */
+  readonly atOnce?: true;
+}
+
+/** The record goes last, and only when nothing is left, so that an interrupted removal is found again. */
+function* removeInstance(home: string, instance: string, manner: Manner): Io<void> {
+  yield* quietly(removeBelow(home, instance, manner));
+  if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
+    rmSync(join(home, `${instance}.json`), { force: true });
+  }
+}
+
+/**
+ * Whoever works in a root may still be changing it, and may be shut up in it: so it goes by handles, as a jail would do
+ * it, never by paths that lead elsewhere a moment later.
+ */
+function* removeBelow(home: string, instance: string, manner: Manner): Io<void> {
+  const { sys, handles } = atOnceHandles();
+  const above = handles.openRoot(home);
+  try {
+    const directory = yield* handles.enter(above, instance);
+    if (typeof directory === "string") return;
+    try {
+      yield* empty({ sys, handles, directory, ...manner }, () => true);
+    } finally {
+      release(directory);
+    }
+    yield* quietly(sys.rmdir(below(above, instance)));
+  } finally {
+    release(above);
+  }
+}
+
+function* discardBelow(path: string): Io<void> {
+  const { sys, handles } = atOnceHandles();
+  const directory = handles.openRoot(dirname(path));
+  try {
+    yield* empty({ sys, handles, directory }, (name) => name === basename(path));
+  } finally {
+    release(directory);
+  }
+}
+
+function atOnceHandles(): Pick<Emptied, "sys" | "handles"> {
+  const sys = new Sys(false);
+  return { sys, handles: hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys) };
+}
+
+/** Purges the entries of a directory that `goes` chooses. */
+function* empty(place: Emptied, goes: (name: string) => boolean): Io<void> {
+  const { sys, handles, directory, atOnce } = place;
+  const manner = atOnce === undefined ? {} : { atOnce };
+  const room = { directory, freeName: () => randomBytes(16).toString("hex") };
+  for (const entry of yield* sys.names(directory.path)) {
+    const name = rawName(entry);
+    if (typeof name === "string" && goes(name)) yield* purge({ handles, sys, ...manner }, room, name);
+  }
+}
+
+/** Runs to the end without letting others in between. What is waited for is only ever a courtesy to others. */
+function runAtOnce(io: Io<unknown>): void {
+  while (io.next().done !== true);
+}

@@ -1,0 +1,17 @@
+import { DriveBackend } from "../../../src/backend/drive/drive.js";
+import { backendSuite, SUITE_ROOT } from "../suite.js";
+import { openDrives } from "./open-drives.js";
+
+const OWNER = "did:key:z6MkOwner";
+
+backendSuite(
+  "drive",
+  async () => {
+    const drives = openDrives();
+    return {
+      backend: new DriveBackend({ open: () => drives.of(OWNER), drive: "notes", rootName: SUITE_ROOT }),
+      cleanup: () => drives.close(),
+    };
+  },
+  { maxDepth: 64 },
+);
