@@ -4,15 +4,15 @@ import type { RelPath } from "../core/call/path.js";
 import type { PathRules } from "../core/call/path-rules.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
-import { BeneathHandles, WALKS_BEFORE_LOADING } from "./beneath.js";
 import type { DirectoryThread } from "./directory-thread.js";
 import { type EngineName, type Handles, PathHandles, type PinnedRoot, ProcHandles, release } from "./handles.js";
-import type { Locks } from "./locks.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
-import { Staging } from "./staging.js";
+import type { Locks } from "./staging/locks.js";
+import { Staging } from "./staging/staging.js";
 import { Sys } from "./sys.js";
-import { Walk } from "./walk.js";
-import type { WalkOptions, WalkRoot } from "./walk-options.js";
+import { BeneathHandles, WALKS_BEFORE_LOADING } from "./walk/beneath.js";
+import { Walk } from "./walk/walk.js";
+import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
 
 /** How long {@link Jail.close} waits for calls whose callers have been answered already. */
 const CLOSE_PATIENCE_MS = 5000;

@@ -11,7 +11,7 @@ import type { DriveRootConfig, FileConfig, Quota, RootConfig } from "../core/fil
 import { runIo } from "../core/io.js";
 import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/ports/operation.js";
 import { Jail } from "../jail/jail.js";
-import { Locks } from "../jail/locks.js";
+import { Locks } from "../jail/staging/locks.js";
 import { compileDeny } from "../path/deny.js";
 
 /** The roots of one adapter, open. */

@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, notSupportedHere } from "../core/errors/texts.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
-import { isOver } from "../jail/process-identity.js";
+import { isOver } from "../jail/staging/process-identity.js";
 import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
 import type { NetworkHelper } from "./user-network.js";

@@ -6,7 +6,7 @@ import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
 import { makeFolder } from "../drive/store/make-folder.js";
 import { whyNotFile, whyNotFolder } from "../jail/can-make.js";
-import { placeOnce } from "../jail/place-once.js";
+import { placeOnce } from "../jail/staging/place-once.js";
 import { errnoOf } from "../jail/sys.js";
 
 const LOCAL_TOKEN = "local-token";

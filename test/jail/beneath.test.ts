@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { identityOf } from "../../src/core/identity.js";
-import { findAtOnce } from "../../src/jail/at-once.js";
-import { BeneathHandles, type OpenBeneath, undisturbed } from "../../src/jail/beneath.js";
 import { type PinnedRoot, release } from "../../src/jail/handles.js";
 import { Stat } from "../../src/jail/stat.js";
 import { Sys } from "../../src/jail/sys.js";
+import { findAtOnce } from "../../src/jail/walk/at-once.js";
+import { BeneathHandles, type OpenBeneath, undisturbed } from "../../src/jail/walk/beneath.js";
 import { type Arena, INSIDE, inArena, openDescriptors } from "./arena.js";
 import { type Engine, type Files, openFiles, outcomeOf } from "./files.js";
 

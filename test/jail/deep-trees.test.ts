@@ -7,7 +7,7 @@ import { Usage } from "../../src/backend/quota.js";
 import { CallScope } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
+import { Locks } from "../../src/jail/staging/locks.js";
 import { relPath } from "../../src/path/grammar.js";
 import { inArena, openDescriptors, staged } from "./arena.js";
 import { down, makeDeepTree } from "./deep-tree.js";

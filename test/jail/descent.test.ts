@@ -2,9 +2,9 @@ import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { type Io, runIo } from "../../src/core/io.js";
-import { Descent, MOST_HELD } from "../../src/jail/descent.js";
 import { identity, ProcHandles, release } from "../../src/jail/handles.js";
 import { Sys } from "../../src/jail/sys.js";
+import { Descent, MOST_HELD } from "../../src/jail/walk/descent.js";
 import { inArena, openDescriptors } from "./arena.js";
 
 const LEVELS = 3 * MOST_HELD;

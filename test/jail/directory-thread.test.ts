@@ -8,7 +8,7 @@ import { HostBackend } from "../../src/backend/host/host.js";
 import { filesOf } from "../../src/backend-suite/files.js";
 import { DirectoryThread, loopLoad } from "../../src/jail/directory-thread.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
+import { Locks } from "../../src/jail/staging/locks.js";
 
 const ENTRIES = 1000;
 const linux = process.platform === "linux";

@@ -8,7 +8,7 @@ import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import { createFileAdapter } from "../../src/index.js";
 import type { EngineName } from "../../src/jail/handles.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
+import { Locks } from "../../src/jail/staging/locks.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { CallScope } from "../../src/core/call/scope.js";
 import { systemClock } from "../../src/core/clock.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
+import { Locks } from "../../src/jail/staging/locks.js";
 import { relPath } from "../../src/path/grammar.js";
 import { INSIDE, inArena, openDescriptors, staged } from "./arena.js";
 import { ENGINES, openFiles, outcomeOf } from "./files.js";

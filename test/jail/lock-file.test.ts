@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { etagOf } from "../../src/core/etag.js";
-import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/process-identity.js";
+import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/staging/process-identity.js";
 import { needs } from "../needs.js";
 import { type Arena, INSIDE, inArena, staged } from "./arena.js";
 import { ENGINES, type Files, type FilesOptions, outcomeOf, ROOT, withFiles } from "./files.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { isPending, runIo } from "../../src/core/io.js";
-import { type Lock, type LockRequest, Locks } from "../../src/jail/locks.js";
+import { type Lock, type LockRequest, Locks } from "../../src/jail/staging/locks.js";
 
 const alone = (...exclusive: string[]): LockRequest => ({ shared: [], exclusive });
 const below = (shared: string, ...exclusive: string[]): LockRequest => ({ shared: [shared], exclusive });

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { type Io, runIo } from "../../src/core/io.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
+import { Locks } from "../../src/jail/staging/locks.js";
 import { relPath } from "../../src/path/grammar.js";
 import { inArena } from "./arena.js";
 

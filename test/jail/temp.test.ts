@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { ownIdentity, type ProcessIdentity } from "../../src/jail/process-identity.js";
+import { ownIdentity, type ProcessIdentity } from "../../src/jail/staging/process-identity.js";
 import { needs } from "../needs.js";
 import { ROOT } from "./files.js";
 import { type Child, type ChildOptions, isRoot, NOBODY, startChild, withChild } from "./start-child.js";

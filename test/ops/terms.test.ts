@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { CallTerms } from "../../src/core/call/terms.js";
 import { adapterError } from "../../src/core/errors/errors.js";
-import { WALKS_BEFORE_LOADING } from "../../src/jail/beneath.js";
+import { WALKS_BEFORE_LOADING } from "../../src/jail/walk/beneath.js";
 import { useGround } from "./ground.js";
 
 const sha256 = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`;

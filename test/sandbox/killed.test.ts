@@ -21,8 +21,8 @@ import { sweepRuns } from "../../src/backend/host/mount.js";
 import { runIo } from "../../src/core/io.js";
 import { createFileAdapter } from "../../src/index.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
-import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/process-identity.js";
+import { Locks } from "../../src/jail/staging/locks.js";
+import { ownIdentity, type ProcessIdentity, printIdentity } from "../../src/jail/staging/process-identity.js";
 import { needs } from "../needs.js";
 import { bwrapHere, isRoot, OWNER } from "./ground.js";
 

@@ -9,7 +9,7 @@ import { systemClock } from "../../src/core/clock.js";
 import { runIo } from "../../src/core/io.js";
 import type { Access } from "../../src/core/ports/backend.js";
 import { Jail } from "../../src/jail/jail.js";
-import { Locks } from "../../src/jail/locks.js";
+import { Locks } from "../../src/jail/staging/locks.js";
 import { compileDeny } from "../../src/path/deny.js";
 import { needs } from "../needs.js";
 import { bwrapHere, isRoot, OWNER, useShell } from "./ground.js";

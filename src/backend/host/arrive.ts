@@ -2,9 +2,9 @@ import type { RelPath } from "../../core/call/path.js";
 import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
-import type { Found } from "../../jail/found.js";
 import type { Pinned } from "../../jail/handles.js";
-import type { Walk } from "../../jail/walk.js";
+import type { Found } from "../../jail/walk/found.js";
+import type { Walk } from "../../jail/walk/walk.js";
 import type { Reached } from "./target.js";
 
 /**

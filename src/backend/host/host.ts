@@ -28,7 +28,7 @@ import { readEntries, readNames } from "../../jail/directory.js";
 import { type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
-import type { Walk } from "../../jail/walk.js";
+import type { Walk } from "../../jail/walk/walk.js";
 import { named } from "../errno.js";
 import { arrive, directoryOf, fileOf } from "./arrive.js";
 import { appendFile } from "./changes/append.js";

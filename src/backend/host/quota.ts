@@ -1,11 +1,11 @@
 import type { Identity } from "../../core/identity.js";
 import type { Io } from "../../core/io.js";
-import { Descent } from "../../jail/descent.js";
 import { examine, type Name, nameOf } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
 import { quietly } from "../../jail/sys.js";
+import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName } from "../../path/grammar.js";
 import type { Amount, Held } from "../quota.js";
 import type { Change } from "./target.js";

@@ -9,11 +9,11 @@ import {
 } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
-import type { Found } from "../../jail/found.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
-import type { Walk } from "../../jail/walk.js";
+import type { Found } from "../../jail/walk/found.js";
+import type { Walk } from "../../jail/walk/walk.js";
 import type { Usage } from "../quota.js";
 
 /** What a root says about changes in it. */

@@ -15,8 +15,8 @@ import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { rawName } from "../../jail/directory.js";
 import { below, type Handles, PathHandles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
 import { hasProcHandles } from "../../jail/mounts.js";
-import { isDead, ownIdentity, type ProcessIdentity } from "../../jail/process-identity.js";
-import { purge } from "../../jail/purge.js";
+import { isDead, ownIdentity, type ProcessIdentity } from "../../jail/staging/process-identity.js";
+import { purge } from "../../jail/staging/purge.js";
 import { errnoOf, quietly, Sys } from "../../jail/sys.js";
 
 interface Emptied extends Manner {

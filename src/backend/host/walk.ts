@@ -1,10 +1,10 @@
 import { type Io, wait } from "../../core/io.js";
 import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
-import { Descent } from "../../jail/descent.js";
 import { examine, isReachable, type Name, readNames } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
+import { Descent } from "../../jail/walk/descent.js";
 import { FileTaker } from "./changes/take.js";
 
 /** A directory that a walk is in. */

@@ -9,7 +9,7 @@ import type { HostRootInput } from "../../../src/config/types.js";
 import { isPersonal } from "../../../src/core/ports/operation.js";
 import type { EngineName } from "../../../src/jail/handles.js";
 import { Jail } from "../../../src/jail/jail.js";
-import { Locks } from "../../../src/jail/locks.js";
+import { Locks } from "../../../src/jail/staging/locks.js";
 import { openRoots } from "../../../src/roots/open.js";
 import { backendSuite, type OpenedBackend, SUITE_ROOT } from "../suite.js";
 

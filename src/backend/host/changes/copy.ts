@@ -3,10 +3,10 @@ import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } fro
 import { type Io, runIo, wait } from "../../../core/io.js";
 import type { Copied, CopyOptions, OpenFile } from "../../../core/ports/backend.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
-import { Descent } from "../../../jail/descent.js";
 import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
-import type { Stage } from "../../../jail/staging.js";
+import type { Stage } from "../../../jail/staging/staging.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { Descent } from "../../../jail/walk/descent.js";
 import { isReservedName } from "../../../path/grammar.js";
 import type { Held } from "../../quota.js";
 import { apart } from "../guard.js";

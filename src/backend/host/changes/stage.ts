@@ -1,7 +1,7 @@
 import { type Io, runIo } from "../../../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import type { StagedFile } from "../../../jail/staging.js";
+import type { StagedFile } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { CallScope } from "../core/call/scope.js";
-import { type Awaitable, type Io, runIo } from "../core/io.js";
-import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
-import { below, CREATE, type Pinned, release } from "./handles.js";
+import type { CallScope } from "../../core/call/scope.js";
+import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
+import { below, CREATE, type Pinned, release } from "../handles.js";
+import { errnoOf, quietly } from "../sys.js";
+import type { WalkRoot } from "../walk/walk-options.js";
 import { Leftovers } from "./leftovers.js";
 import { createLock, type LockFile, type LockPlace, takeStaleLock } from "./lock-file.js";
 import {
@@ -14,8 +16,6 @@ import {
   printIdentity,
 } from "./process-identity.js";
 import { purge } from "./purge.js";
-import { errnoOf, quietly } from "./sys.js";
-import type { WalkRoot } from "./walk-options.js";
 
 /** Where something is prepared before one rename puts it in place, or where it is removed after one rename took it away. */
 export interface Stage {

@@ -1,14 +1,14 @@
-import type { RelPath } from "../core/call/path.js";
-import type { FileAdapterError } from "../core/errors/errors.js";
-import { invalidPath, otherDevice, symlinkEscape } from "../core/errors/texts.js";
-import type { Io } from "../core/io.js";
-import { isReservedName, MAX_SEGMENTS } from "../path/grammar.js";
+import type { RelPath } from "../../core/call/path.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { invalidPath, otherDevice, symlinkEscape } from "../../core/errors/texts.js";
+import type { Io } from "../../core/io.js";
+import { isReservedName, MAX_SEGMENTS } from "../../path/grammar.js";
+import { storedName } from "../directory.js";
+import { below, type Pinned, release, renew } from "../handles.js";
+import { errnoOf } from "../sys.js";
 import { findAtOnce } from "./at-once.js";
 import { Descent } from "./descent.js";
-import { storedName } from "./directory.js";
 import type { Found } from "./found.js";
-import { below, type Pinned, release, renew } from "./handles.js";
-import { errnoOf } from "./sys.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
 const MAX_LINKS = 40;

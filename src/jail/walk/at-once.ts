@@ -1,5 +1,5 @@
-import { isReservedName } from "../path/grammar.js";
-import { type Pinned, release } from "./handles.js";
+import { isReservedName } from "../../path/grammar.js";
+import { type Pinned, release } from "../handles.js";
 import type { WalkRoot } from "./walk-options.js";
 
 /**

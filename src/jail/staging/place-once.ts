@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fsyncSync, linkSync, openSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { errnoOf } from "./sys.js";
+import { errnoOf } from "../sys.js";
 
 /** Puts a file in place as a whole, unless one is there: a reader never finds half of it. */
 export function placeOnce(path: string, content: string): void {

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import { isMainThread } from "node:worker_threads";
-import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "./handles.js";
-import { statOfOpen } from "./stat.js";
-import { closeNow, type Sys } from "./sys.js";
+import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "../handles.js";
+import { statOfOpen } from "../stat.js";
+import { closeNow, type Sys } from "../sys.js";
 
 /** The same number on every processor that has a name here. */
 const SYS_OPENAT2 = 437;

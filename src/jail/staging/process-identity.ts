@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import { errnoOf } from "./sys.js";
+import { errnoOf } from "../sys.js";
 
 const NO_BOOT_ID = "00000000";
 

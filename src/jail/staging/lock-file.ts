@@ -1,9 +1,9 @@
-import type { Identity } from "../core/identity.js";
-import type { Io } from "../core/io.js";
-import { below, CREATE, type Handles, identity, type Pinned, READ, release } from "./handles.js";
+import type { Identity } from "../../core/identity.js";
+import type { Io } from "../../core/io.js";
+import { below, CREATE, type Handles, identity, type Pinned, READ, release } from "../handles.js";
+import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
 import type { Stage } from "./staging.js";
-import { closeNow, errnoOf, quietly, type Sys, succeeds } from "./sys.js";
 
 /** After the prefix of its stage. */
 const LOCK_NAME = "lock";

@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
-import type { Io } from "../core/io.js";
-import { eachPiece, examine, rawName, typeOf } from "./directory.js";
-import { below, entryPath, type Handles, type Pinned, release } from "./handles.js";
-import { errnoOf, quietly, type Sys, succeeds } from "./sys.js";
+import type { Io } from "../../core/io.js";
+import { eachPiece, examine, rawName, typeOf } from "../directory.js";
+import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
+import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 
 /** The directory in which things are removed. Subdirectories are moved up into it, under free names. */
 export interface PurgePlace {

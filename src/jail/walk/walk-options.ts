@@ -1,7 +1,7 @@
-import type { CallScope } from "../core/call/scope.js";
-import type { Place } from "../core/errors/texts.js";
-import type { Handles, PinnedRoot } from "./handles.js";
-import type { Sys } from "./sys.js";
+import type { CallScope } from "../../core/call/scope.js";
+import type { Place } from "../../core/errors/texts.js";
+import type { Handles, PinnedRoot } from "../handles.js";
+import type { Sys } from "../sys.js";
 
 /** What a walk needs to know of its root. */
 export interface WalkRoot {

@@ -1,4 +1,4 @@
-import type { Pinned } from "./handles.js";
+import type { Pinned } from "../handles.js";
 
 /** Where a walk ended. `real` is where the request really leads, as far as the walk could tell. */
 export type Found = { readonly real: readonly string[] } & (

@@ -1,7 +1,7 @@
-import type { Identity } from "../core/identity.js";
-import type { Io } from "../core/io.js";
-import { type Handles, identity, type Pinned, release } from "./handles.js";
-import { quietly } from "./sys.js";
+import type { Identity } from "../../core/identity.js";
+import type { Io } from "../../core/io.js";
+import { type Handles, identity, type Pinned, release } from "../handles.js";
+import { quietly } from "../sys.js";
 
 /** Most directories that one descent holds open, besides its start: the deepest ones. */
 export const MOST_HELD = 16;

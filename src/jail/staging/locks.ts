@@ -1,4 +1,4 @@
-import type { Io } from "../core/io.js";
+import type { Io } from "../../core/io.js";
 
 /** What a writer holds while it works: `shared` lets others in that share, `exclusive` lets nobody in. */
 export interface LockRequest {
