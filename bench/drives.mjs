@@ -10,7 +10,7 @@ import { assembleAdapter } from "../dist/adapter.js";
 import { parseFileConfig } from "../dist/config/load.js";
 import { createDriveEngine } from "../dist/drive/engine/engine.js";
 import { createOwnerKeys } from "../dist/drive/keys/owner-keys.js";
-import { openEmbeddedStore } from "../dist/drive/store/embedded.js";
+import { openEmbeddedStore } from "../dist/drive/store/embedded/embedded.js";
 import { createMemoryStore } from "../dist/drive/store/memory.js";
 import { watchCells } from "./drives/cells.mjs";
 import { measureMerge } from "./drives/merge.mjs";

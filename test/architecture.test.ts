@@ -42,7 +42,7 @@ const MAY_USE_FILES = [
 const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   { who: /^core\//, what: /^(?!core\/)/ },
   { who: /^path\//, what: /^(?!core\/|path\/)/ },
-  { who: /^drive\/[^/]+$/, what: /^(?!core\/|drive\/|node:crypto$)/ },
+  { who: /^drive\/(?:[^/]+|cad3\/.*|dlfs\/.*)$/, what: /^(?!core\/|drive\/(?:[^/]+|cad3\/.*|dlfs\/.*)$|node:crypto$)/ },
   { who: /^ops\//, what: /^(ajv|node:fs.*|node:child_process|backend\/.*|jail\/.*|ucan\/.*)$/ },
   // It is for others, in whatever they run their tests.
   { who: /^backend-suite\//, what: /^(?!core\/|path\/|backend-suite\/|node:timers)/ },

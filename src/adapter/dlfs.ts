@@ -4,7 +4,7 @@ import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapte
 import type { AnyOperation, PersonalRoot } from "../core/ports/operation.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
-import { isDriveName } from "../drive/name.js";
+import { isDriveName } from "../drive/dlfs/name.js";
 import { DRIVE_OPERATIONS, KEY_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
 import { driveRoot } from "../roots/open.js";
 import { byDispatchName, describe, withSchemas } from "./metadata.js";

@@ -1,4 +1,4 @@
-import { isDriveName } from "../drive/name.js";
+import { isDriveName } from "../drive/dlfs/name.js";
 import { below, type Place, quoted } from "./check-schema.js";
 import { isLoopbackHost } from "./loopback.js";
 import type { VenueConfig } from "./types.js";

@@ -4,7 +4,7 @@ import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, 
 import { basename, dirname, join } from "node:path";
 import type { ByteRange } from "../core/ports/asset.js";
 import type { Log } from "../core/ports/log.js";
-import { makeFolder } from "../drive/store/make-folder.js";
+import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../jail/sys.js";
 import { answerAt, isAnswered } from "./asset-lock.js";
 import { formatRecord, parseRecord } from "./asset-record.js";

@@ -190,7 +190,7 @@ async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOp
   const { store } = config.drives;
   if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
   const [{ openEmbeddedStore }, { openState }] = await Promise.all([
-    import("../drive/store/embedded.js"),
+    import("../drive/store/embedded/embedded.js"),
     import("./state-place.js"),
   ]);
   const path = typeof store === "object" ? store.path : join(openState(config, env, "drives.store"), "drives");

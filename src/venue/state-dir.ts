@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import { makeFolder } from "../drive/store/make-folder.js";
+import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { whyNotFile, whyNotFolder } from "../jail/can-make.js";
 import { placeOnce } from "../jail/staging/place-once.js";
 import { errnoOf } from "../jail/sys.js";

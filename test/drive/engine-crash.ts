@@ -4,7 +4,7 @@ import { expect } from "@jest/globals";
 import { silentLog } from "../../src/core/ports/log.js";
 import { createDriveEngine, type DriveEngine } from "../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../src/drive/keys/owner-keys.js";
-import { openEmbeddedStore } from "../../src/drive/store/embedded.js";
+import { openEmbeddedStore } from "../../src/drive/store/embedded/embedded.js";
 import type { Compiled } from "./store/compiled.js";
 import { ENGINE_OWNER, ENGINE_VENUE_KEY, engineClock, fileContent, filePath } from "./store/engine-child-values.js";
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
-import { hashOf } from "../../src/drive/cell.js";
+import { hashOf } from "../../src/drive/cad3/encoding/cell.js";
+import type { Value } from "../../src/drive/cad3/value.js";
+import { dir, file } from "../../src/drive/dlfs/node.js";
 import { fromMultiCell, map, sign, toMultiCell } from "../../src/drive/index.js";
-import { dir, file } from "../../src/drive/node.js";
-import type { Value } from "../../src/drive/value.js";
 import { ALICE, ANONYMOUS, BOB, useDrives } from "./ground.js";
 
 const SEED = new Uint8Array(32).fill(7);

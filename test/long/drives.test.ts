@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { mergeCopies } from "../drive/copies.js";
+import { mergeCopies } from "../drive/dlfs/copies.js";
+import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/dlfs/replicas.js";
 import { expectAll, writeAndKill } from "../drive/engine-crash.js";
-import { CLASHING_NAMES, converges, PLAIN_NAMES, schedules } from "../drive/replicas.js";
 import { compile } from "../drive/store/compiled.js";
 
 /** Of each kind. */

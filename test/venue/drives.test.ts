@@ -6,7 +6,7 @@ import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { Log } from "../../src/core/ports/log.js";
-import { openEmbeddedStore } from "../../src/drive/store/embedded.js";
+import { openEmbeddedStore } from "../../src/drive/store/embedded/embedded.js";
 import { signingKeyFromSeed } from "../../src/ucan/signing-key.js";
 import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
 import type { OwnCaller } from "../../src/venue/own-caller.js";

@@ -1,19 +1,31 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
-import { cellOf } from "../cell.js";
-import { createDrive } from "../drive-life.js";
+import { cellOf } from "../cad3/encoding/cell.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import { index } from "../cad3/maps/index-map.js";
+import type { Cell } from "../cad3/ref.js";
+import type { Value } from "../cad3/value.js";
+import { createDrive } from "../dlfs/lifetime.js";
+import { invalidPath, nameFault } from "../dlfs/name.js";
+import { directoryNode, directoryOf, fileNode, later, type Node, tombstone } from "../dlfs/node.js";
+import { lazyCell } from "../dlfs/open.js";
+import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../dlfs/tree-path.js";
 import { driveError } from "../error.js";
-import { index } from "../index-map.js";
-import { invalidPath, nameFault } from "../name.js";
-import { directoryNode, directoryOf, fileNode, later, type Node, tombstone } from "../node.js";
-import { lazyCell } from "../open.js";
-import { parseCell } from "../parse-cell.js";
-import type { Cell } from "../ref.js";
-import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../tree-path.js";
-import type { Value } from "../value.js";
-import { readRange } from "./blob-reader.js";
-import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./blob-writer.js";
 import { type CellScope, loadIndex } from "./cells.js";
+import { readRange } from "./content/blob-reader.js";
+import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
+import {
+  alreadyThere,
+  entriesAt,
+  isADirectory,
+  type LiveView,
+  notEmpty,
+  notFound,
+  readAt,
+  statAt,
+  type Tree,
+  viewAt,
+} from "./content/tree-read.js";
 import type {
   DriveChange,
   DriveContent,
@@ -26,18 +38,6 @@ import type {
 } from "./drives.js";
 import { guarded, quotaExceeded } from "./fault.js";
 import { checkSize } from "./stage.js";
-import {
-  alreadyThere,
-  entriesAt,
-  isADirectory,
-  type LiveView,
-  notEmpty,
-  notFound,
-  readAt,
-  statAt,
-  type Tree,
-  viewAt,
-} from "./tree-read.js";
 
 const STAGED_PIECE_BYTES = 2 ** 20;
 

@@ -1,4 +1,4 @@
-import type { Cell } from "../ref.js";
+import type { Cell } from "../cad3/ref.js";
 
 /** One entry of a drive. */
 export interface DriveStat {

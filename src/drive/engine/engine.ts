@@ -7,9 +7,9 @@ import { DEFAULT_DRIVE_LIMITS, type DriveLimits } from "./drives.js";
 import { storeUnavailable } from "./fault.js";
 import { createOwnerDrives, type OwnerDrives } from "./owner-drives.js";
 import { type EngineParts, OwnerQueue } from "./owner-queue.js";
+import { createUsage } from "./quota.js";
 import { signedDrives } from "./state.js";
 import { tidyRoots } from "./tidy.js";
-import { createUsage } from "./usage.js";
 
 export type {
   DriveChange,
@@ -22,10 +22,10 @@ export type {
   DriveWrite,
   StagedContent,
 } from "./drives.js";
-export type { ExportOptions, ExportPiece } from "./export.js";
-export type { ImportOptions, ImportReport } from "./import.js";
+export type { ExportOptions, ExportPiece } from "./exchange/export.js";
+export type { ImportOptions, ImportReport } from "./exchange/import.js";
+export type { VerifyReport } from "./exchange/verify.js";
 export type { OwnerDrives } from "./owner-drives.js";
-export type { VerifyReport } from "./verify.js";
 
 export interface DriveEngineOptions {
   /** Closed by whoever opened it, after the engine. */

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import { textOf } from "../cad3/encoding/parse-scalar.js";
+import type { ParsedCell, ParsedIndex, ParsedMap } from "../cad3/encoding/parsed.js";
+import { Keyword } from "../cad3/keyword.js";
+import { HASH_BYTES, refOf, toHex } from "../cad3/ref.js";
+import { NIL_TAG } from "../cad3/scalar.js";
+import { checkLimit } from "../dlfs/limits.js";
+import { notANode } from "../dlfs/node.js";
 import { driveError } from "../error.js";
-import { Keyword } from "../keyword.js";
-import { checkLimit } from "../limits.js";
-import { notANode } from "../node.js";
-import { parseCell } from "../parse-cell.js";
-import { textOf } from "../parse-scalar.js";
-import type { ParsedCell, ParsedIndex, ParsedMap } from "../parsed.js";
-import { HASH_BYTES, refOf, toHex } from "../ref.js";
-import { NIL_TAG } from "../scalar.js";
-import type { ImportCells } from "./import-cells.js";
+import type { ImportCells } from "./exchange/import-cells.js";
 import { signedDrives } from "./state.js";
 
 /** What an export holds. */

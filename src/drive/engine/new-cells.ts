@@ -1,11 +1,11 @@
-import { cellOf, emitCells } from "../cell.js";
-import { CadMap } from "../hash-map.js";
-import { CadIndex } from "../index-map.js";
-import type { IndexChild } from "../index-node.js";
-import { LazyValue } from "../lazy.js";
-import { type Cell, hashOfRef, isBranch, toHex } from "../ref.js";
-import { Signed } from "../signed.js";
-import type { Value } from "../value.js";
+import { cellOf, emitCells } from "../cad3/encoding/cell.js";
+import { LazyValue } from "../cad3/lazy.js";
+import { CadMap } from "../cad3/maps/hash-map.js";
+import { CadIndex } from "../cad3/maps/index-map.js";
+import type { IndexChild } from "../cad3/maps/index-node.js";
+import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
+import type { Value } from "../cad3/value.js";
+import { Signed } from "../dlfs/signed.js";
 
 /** A branch and its hash, as hex digits. */
 export interface NewCell {

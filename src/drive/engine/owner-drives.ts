@@ -1,24 +1,24 @@
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { cellOf } from "../cell.js";
-import { createDrive, deleteDrive, isDeletedDrive } from "../drive-life.js";
+import { cellOf } from "../cad3/encoding/cell.js";
+import type { CadMap } from "../cad3/maps/hash-map.js";
+import type { Value } from "../cad3/value.js";
+import { createDrive, deleteDrive, isDeletedDrive } from "../dlfs/lifetime.js";
+import { compareNames, isDriveName } from "../dlfs/name.js";
+import { directoryOf } from "../dlfs/node.js";
 import { driveError } from "../error.js";
-import type { CadMap } from "../hash-map.js";
 import { exportInHex } from "../keys/owner-keys.js";
-import { compareNames, isDriveName } from "../name.js";
-import { directoryOf } from "../node.js";
-import type { Value } from "../value.js";
 import { type CellScope, createScope, loadIndex, type Overlay } from "./cells.js";
 import { DriveEdit } from "./change.js";
+import { entriesAt, readAt, statAt, type Tree } from "./content/tree-read.js";
 import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
-import { type ExportOptions, type ExportPiece, exportPieces } from "./export.js";
+import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
+import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
+import { type VerifyReport, verifyTree } from "./exchange/verify.js";
 import { explained, guarded, isDamage, quotaExceeded } from "./fault.js";
-import { type ImportOptions, type ImportReport, importFiles } from "./import.js";
 import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "./owner-queue.js";
 import { stageContent } from "./stage.js";
 import { drivesOf, type PinnedState } from "./state.js";
-import { entriesAt, readAt, statAt, type Tree } from "./tree-read.js";
-import { type VerifyReport, verifyTree } from "./verify.js";
 
 /** The drives of one user. Every method throws STORE_UNAVAILABLE, STORE_DAMAGED; every change READ_ONLY_ROOT, CONFLICT. */
 export interface OwnerDrives {

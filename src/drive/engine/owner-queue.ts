@@ -1,17 +1,17 @@
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { Log } from "../../core/ports/log.js";
-import { cellOf, encode } from "../cell.js";
-import type { CadMap } from "../hash-map.js";
+import { cellOf, encode } from "../cad3/encoding/cell.js";
+import type { CadMap } from "../cad3/maps/hash-map.js";
+import { mergeDrives } from "../dlfs/merge-owners.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
-import { mergeDrives } from "../merge-owners.js";
 import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
 import type { DriveLimits } from "./drives.js";
 import { explained, quotaExceeded, storeUnavailable } from "./fault.js";
 import { type NewCell, newCells } from "./new-cells.js";
+import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
-import type { Usage } from "./usage.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
 
 /** What all owners have in common. */

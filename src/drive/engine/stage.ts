@@ -1,7 +1,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { driveError } from "../error.js";
-import { createBlobWriter, NO_EDGE } from "./blob-writer.js";
 import { reach } from "./cells.js";
+import { createBlobWriter, NO_EDGE } from "./content/blob-writer.js";
 import type { DriveLimits, StagedContent } from "./drives.js";
 import type { EngineParts } from "./owner-queue.js";
 import { putTo } from "./write-set.js";

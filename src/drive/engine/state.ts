@@ -1,14 +1,14 @@
-import { cellOf } from "../cell.js";
-import { decode } from "../decode.js";
-import { CadMap, map } from "../hash-map.js";
-import { LazyValue } from "../lazy.js";
-import { mergeDrives } from "../merge-owners.js";
-import { notANode, opened } from "../node.js";
-import { parseCell } from "../parse-cell.js";
-import { sameBytes, toHex } from "../ref.js";
-import { Signed, verify } from "../signed.js";
+import { cellOf } from "../cad3/encoding/cell.js";
+import { decode } from "../cad3/encoding/decode.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import { LazyValue } from "../cad3/lazy.js";
+import { CadMap, map } from "../cad3/maps/hash-map.js";
+import { sameBytes, toHex } from "../cad3/ref.js";
+import type { Value } from "../cad3/value.js";
+import { mergeDrives } from "../dlfs/merge-owners.js";
+import { notANode, opened } from "../dlfs/node.js";
+import { Signed, verify } from "../dlfs/signed.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
-import type { Value } from "../value.js";
 import { type CellPool, type CellScope, createScope, reach } from "./cells.js";
 import { newCells } from "./new-cells.js";
 

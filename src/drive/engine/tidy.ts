@@ -1,5 +1,5 @@
 import { describeError } from "../../core/errors/describe-error.js";
-import { sameBytes } from "../ref.js";
+import { sameBytes } from "../cad3/ref.js";
 import type { RootRecord } from "../store/cell-store.js";
 import { codeOf } from "./fault.js";
 import type { EngineParts } from "./owner-queue.js";

@@ -1,6 +1,6 @@
 import type { CellBatch, CellStore } from "../store/cell-store.js";
-import type { PutCell } from "./blob-writer.js";
 import { type Overlay, reach, unreachable } from "./cells.js";
+import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
 
 /** The cells of a change that has not been committed. */

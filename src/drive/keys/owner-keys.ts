@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
+import { toHex } from "../cad3/ref.js";
+import type { Value } from "../cad3/value.js";
+import { createSigner, type Signed } from "../dlfs/signed.js";
 import { driveError } from "../error.js";
-import { toHex } from "../ref.js";
-import { createSigner, type Signed } from "../signed.js";
 import type { KeyRecords } from "../store/cell-store.js";
-import type { Value } from "../value.js";
 import { decodeRecord, encodeRecord, type SealedKey } from "./key-record.js";
 import { createSealer } from "./seal.js";
 

@@ -1,7 +1,7 @@
-import { branchRefs } from "../assemble.js";
-import { parseCell } from "../parse-cell.js";
-import { isBranch } from "../ref.js";
-import { BLOB_TAG } from "../scalar.js";
+import { branchRefs } from "../cad3/encoding/assemble.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import { isBranch } from "../cad3/ref.js";
+import { BLOB_TAG } from "../cad3/scalar.js";
 
 /** Of a blob's encoding with a count of two bytes, up to 4096; a longer blob is a tree. */
 const LEAF_HEAD_BYTES = 3;

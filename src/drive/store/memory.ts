@@ -1,4 +1,4 @@
-import { sameBytes } from "../ref.js";
+import { sameBytes } from "../cad3/ref.js";
 import { isLeafBlob } from "./cell-refs.js";
 import type {
   CellBatch,

@@ -1,12 +1,12 @@
 import { createCipheriv } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { cellOf } from "../../../src/drive/cell.js";
-import { readRange } from "../../../src/drive/engine/blob-reader.js";
-import { createBlobWriter, edgeOf, NO_EDGE } from "../../../src/drive/engine/blob-writer.js";
-import { LazyValue } from "../../../src/drive/lazy.js";
-import { parseCell } from "../../../src/drive/parse-cell.js";
-import type { Cell } from "../../../src/drive/ref.js";
+import { cellOf } from "../../../src/drive/cad3/encoding/cell.js";
+import { parseCell } from "../../../src/drive/cad3/encoding/parse-cell.js";
+import { LazyValue } from "../../../src/drive/cad3/lazy.js";
+import type { Cell } from "../../../src/drive/cad3/ref.js";
+import { readRange } from "../../../src/drive/engine/content/blob-reader.js";
+import { createBlobWriter, edgeOf, NO_EDGE } from "../../../src/drive/engine/content/blob-writer.js";
 import { rejection } from "./engines.js";
 
 /** The cells that have been written, by hash. */

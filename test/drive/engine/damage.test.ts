@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { encode, hashOf } from "../../../src/drive/cell.js";
-import { map } from "../../../src/drive/hash-map.js";
+import { encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
+import { map } from "../../../src/drive/cad3/maps/hash-map.js";
+import { sign } from "../../../src/drive/dlfs/signed.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
-import { sign } from "../../../src/drive/signed.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
 import { ALICE, BOB, clockAt, openEngine, rejection, tapped, VENUE_KEY } from "./engines.js";

@@ -1,9 +1,9 @@
-import { missingCell } from "../../../src/drive/assemble.js";
-import { cellOf, emitCells } from "../../../src/drive/cell.js";
-import type { ImportCells } from "../../../src/drive/engine/import-cells.js";
-import { parseCell } from "../../../src/drive/parse-cell.js";
-import { isBranch, toHex } from "../../../src/drive/ref.js";
-import type { Value } from "../../../src/drive/value.js";
+import { missingCell } from "../../../src/drive/cad3/encoding/assemble.js";
+import { cellOf, emitCells } from "../../../src/drive/cad3/encoding/cell.js";
+import { parseCell } from "../../../src/drive/cad3/encoding/parse-cell.js";
+import { isBranch, toHex } from "../../../src/drive/cad3/ref.js";
+import type { Value } from "../../../src/drive/cad3/value.js";
+import type { ImportCells } from "../../../src/drive/engine/exchange/import-cells.js";
 
 /** The cells of a value by their Refs, its top included. */
 export function cellsOf(value: Value): Map<string, Uint8Array> {

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { toMultiCell } from "../../../src/drive/multi-cell.js";
-import { dir, file } from "../../../src/drive/node.js";
+import { toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { dir, file } from "../../../src/drive/dlfs/node.js";
 import { ALICE, openEngine } from "./engines.js";
 
 test("an import that has all its bytes at hand lets others run while it takes in cells", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
-import { map } from "../../../src/drive/hash-map.js";
+import { toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { map } from "../../../src/drive/cad3/maps/hash-map.js";
+import type { Value } from "../../../src/drive/cad3/value.js";
+import { dir, file } from "../../../src/drive/dlfs/node.js";
+import { sign } from "../../../src/drive/dlfs/signed.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
-import { toMultiCell } from "../../../src/drive/multi-cell.js";
-import { dir, file } from "../../../src/drive/node.js";
-import { sign } from "../../../src/drive/signed.js";
-import type { Value } from "../../../src/drive/value.js";
 import { ALICE, BOB, inPieces, openEngine, rejection, textOf, VENUE_KEY } from "./engines.js";
 
 const tree = (name: string, text: string): Value => dir([[name, file(Buffer.from(text), 5)]], 5);

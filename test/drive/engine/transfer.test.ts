@@ -1,16 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
-import { hashOf } from "../../../src/drive/cell.js";
+import { hashOf } from "../../../src/drive/cad3/encoding/cell.js";
+import { toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { takeCell } from "../../../src/drive/cad3/encoding/parse-cell.js";
+import { readerOf } from "../../../src/drive/cad3/encoding/reader.js";
+import { map } from "../../../src/drive/cad3/maps/hash-map.js";
+import type { Value } from "../../../src/drive/cad3/value.js";
+import { dir, file } from "../../../src/drive/dlfs/node.js";
+import { sign } from "../../../src/drive/dlfs/signed.js";
 import type { DriveEngine, ExportOptions, ImportOptions } from "../../../src/drive/engine/engine.js";
-import { map } from "../../../src/drive/hash-map.js";
 import { fromMultiCell } from "../../../src/drive/index.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
-import { toMultiCell } from "../../../src/drive/multi-cell.js";
-import { dir, file } from "../../../src/drive/node.js";
-import { takeCell } from "../../../src/drive/parse-cell.js";
-import { readerOf } from "../../../src/drive/reader.js";
-import { sign } from "../../../src/drive/signed.js";
 import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
-import type { Value } from "../../../src/drive/value.js";
 import { ALICE, BOB, inPieces, openEngine, rejection, type TestEngine, tapped, textOf, VENUE_KEY } from "./engines.js";
 
 const SEED = new Uint8Array(32).fill(7);

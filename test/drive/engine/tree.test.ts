@@ -1,16 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { applyOp, type TreeChange } from "../../../src/drive/apply-op.js";
-import { hashOf } from "../../../src/drive/cell.js";
-import { decode } from "../../../src/drive/decode.js";
-import { createDrive } from "../../../src/drive/drive-life.js";
+import { hashOf } from "../../../src/drive/cad3/encoding/cell.js";
+import { decode } from "../../../src/drive/cad3/encoding/decode.js";
+import { CadMap } from "../../../src/drive/cad3/maps/hash-map.js";
+import type { Value } from "../../../src/drive/cad3/value.js";
+import { applyOp, type TreeChange } from "../../../src/drive/dlfs/apply-op.js";
+import { createDrive } from "../../../src/drive/dlfs/lifetime.js";
+import { opened } from "../../../src/drive/dlfs/node.js";
+import { Signed } from "../../../src/drive/dlfs/signed.js";
 import type { DriveChange } from "../../../src/drive/engine/engine.js";
-import { CadMap } from "../../../src/drive/hash-map.js";
-import { opened } from "../../../src/drive/node.js";
-import { Signed } from "../../../src/drive/signed.js";
 import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
-import type { Value } from "../../../src/drive/value.js";
-import { codeOf } from "../code-of.js";
+import { codeOf } from "../cad3/code-of.js";
 import { ALICE, clockAt, inPieces, openEngine, rejection } from "./engines.js";
 
 const LONG = "name of more than 32 bytes, number ";

@@ -1,7 +1,7 @@
 import { createPrivateKey, createSecretKey } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
+import { verify } from "../../../src/drive/dlfs/signed.js";
 import { createOwnerKeys, type OwnerKeys } from "../../../src/drive/keys/owner-keys.js";
-import { verify } from "../../../src/drive/signed.js";
 import type { KeyRecords } from "../../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import { ALICE, BOB, clockAt, rejection } from "../engine/engines.js";

@@ -1,4 +1,4 @@
-import { emitCells } from "../../../src/drive/cell.js";
+import { emitCells } from "../../../src/drive/cad3/encoding/cell.js";
 import { encode, sign, type Value } from "../../../src/drive/index.js";
 import type { CellStore, RootRecord } from "../../../src/drive/store/cell-store.js";
 

@@ -1,9 +1,9 @@
 import { writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { decode, encode, Signed, sign } from "../../../src/drive/index.js";
-import { Committer } from "../../../src/drive/store/committer.js";
-import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";
-import { PackWriter } from "../../../src/drive/store/pack-writer.js";
+import { Committer } from "../../../src/drive/store/embedded/committer.js";
+import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
+import { PackWriter } from "../../../src/drive/store/embedded/pack-writer.js";
 import { bytesOf, OWNER, publish, putAll, SEED, treeOf } from "./cells.js";
 import { committedValue, PACK_BYTES } from "./child-values.js";
 

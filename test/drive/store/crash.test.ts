@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { decode, Signed } from "../../../src/drive/index.js";
-import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";
+import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { bytesOf, missingOf, OWNER, publish, treeOf } from "./cells.js";
 import { committedValue, PACK_BYTES } from "./child-values.js";
 import { type Compiled, compile } from "./compiled.js";

@@ -16,10 +16,10 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { open } from "lmdb";
 import type { Log } from "../../../src/core/ports/log.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
-import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";
-import { refuseNetwork } from "../../../src/drive/store/network-fs.js";
-import { parseFooter, parseTrailer, TRAILER_BYTES } from "../../../src/drive/store/pack-format.js";
-import { mayRun, ownToken } from "../../../src/drive/store/process-token.js";
+import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
+import { refuseNetwork } from "../../../src/drive/store/embedded/network-fs.js";
+import { parseFooter, parseTrailer, TRAILER_BYTES } from "../../../src/drive/store/embedded/pack-format.js";
+import { mayRun, ownToken } from "../../../src/drive/store/embedded/process-token.js";
 import { bytesOf, filesOf, missingOf, OWNER, publish, putAll, treeOf } from "./cells.js";
 import { storeSuite } from "./suite.js";
 

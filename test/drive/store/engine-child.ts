@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { createDriveEngine, type OwnerDrives } from "../../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
-import { openEmbeddedStore } from "../../../src/drive/store/embedded.js";
+import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { ENGINE_OWNER, ENGINE_VENUE_KEY, engineClock, fileContent, filePath } from "./engine-child-values.js";
 
 // Arguments: what to do, the store, a number.

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { storeUnavailable } from "../store-error.js";
-import type { PutIfResult, S3Client } from "./s3-client.js";
-import { writerKey } from "./writer-id.js";
+import type { PutIfResult, S3Client } from "./client/s3-client.js";
+import { writerKey } from "./roots/writer-id.js";
 
 /** `conditional`: an owner has one root, swapped by conditional puts. `merge`: each process has one of its own. */
 export type BucketMode = "conditional" | "merge";

@@ -3,8 +3,8 @@ import type { KeyRecord, KeyRecords } from "../cell-store.js";
 import { checkKeyRecord } from "../checks.js";
 import { storeDamaged } from "../store-error.js";
 import type { BucketMode } from "./bucket-mode.js";
-import { inParallel } from "./parallel.js";
-import type { S3Client } from "./s3-client.js";
+import { inParallel } from "./client/parallel.js";
+import type { S3Client } from "./client/s3-client.js";
 
 const LENGTH_BYTES = 2;
 const MAX_OBJECT_BYTES = 131_072;

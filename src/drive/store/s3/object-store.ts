@@ -16,20 +16,20 @@ import { type HashText, textOfHash } from "../mark.js";
 import { createPins } from "../pins.js";
 import { storeUnavailable } from "../store-error.js";
 import { type BucketMode, readMode } from "./bucket-mode.js";
-import type { LocalCache } from "./local-cache.js";
-import { createObjectBatch } from "./object-batch.js";
-import { collectObjects, type ObjectCollectParts } from "./object-collect.js";
-import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./object-compact.js";
+import type { S3Client } from "./client/s3-client.js";
 import { createObjectKeys } from "./object-keys.js";
-import type { OwnerRoots } from "./owner-roots.js";
-import type { PackSource } from "./pack-source.js";
-import type { RetiredRoots } from "./retired-roots.js";
-import type { LoadedRoot } from "./root-reader.js";
-import type { RootChange, RootSwap } from "./root-swap.js";
-import type { S3Client } from "./s3-client.js";
-import type { Uploads } from "./uploads.js";
-import type { Views } from "./views.js";
-import { HEARTBEAT_MS, type WriterId } from "./writer-id.js";
+import { createObjectBatch } from "./packs/batch.js";
+import { collectObjects, type ObjectCollectParts } from "./packs/collect.js";
+import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./packs/compact.js";
+import type { LocalCache } from "./packs/local-cache.js";
+import type { PackSource } from "./packs/source.js";
+import type { Uploads } from "./packs/uploads.js";
+import type { OwnerRoots } from "./roots/owner-roots.js";
+import type { RetiredRoots } from "./roots/retired-roots.js";
+import type { LoadedRoot } from "./roots/root-reader.js";
+import type { RootChange, RootSwap } from "./roots/root-swap.js";
+import type { Views } from "./roots/views.js";
+import { HEARTBEAT_MS, type WriterId } from "./roots/writer-id.js";
 
 /** What a store is made of. */
 export interface ObjectStoreParts {

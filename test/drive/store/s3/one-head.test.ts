@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { createOwnerKeys } from "../../../../src/drive/keys/owner-keys.js";
-import { MAX_PUTS, parseRootObject } from "../../../../src/drive/store/s3/root-object.js";
-import { HEAD_ID } from "../../../../src/drive/store/s3/writer-id.js";
+import { MAX_PUTS, parseRootObject } from "../../../../src/drive/store/s3/roots/root-object.js";
+import { HEAD_ID } from "../../../../src/drive/store/s3/roots/writer-id.js";
 import { ALICE, rejection, VENUE_KEY } from "../../engine/engines.js";
 import { append, type Bucket, isRootPut, logOf, openBucket, type Venue } from "./bucket.js";
 import type { FakeRequest, Fault } from "./fake-s3.js";

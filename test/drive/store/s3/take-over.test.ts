@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { createOwnerKeys } from "../../../../src/drive/keys/owner-keys.js";
-import { HEAD_ID } from "../../../../src/drive/store/s3/writer-id.js";
+import { HEAD_ID } from "../../../../src/drive/store/s3/roots/writer-id.js";
 import { ALICE, VENUE_KEY } from "../../engine/engines.js";
 import { filesOf, missingOf, OWNER, publish, treeOf } from "../cells.js";
 import { append, type Bucket, logOf, namesIn, openBucket, type Venue } from "./bucket.js";

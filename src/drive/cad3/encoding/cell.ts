@@ -1,0 +1,77 @@
+import { blobCell } from "../blob.js";
+import { fold } from "../fold.js";
+import { Keyword } from "../keyword.js";
+import { type Cell, cellFrom, type Emit, hashOfRef, isBranch, toHex } from "../ref.js";
+import { BLOB_TAG, FALSE, keywordBytes, longBytes, NIL, STRING_TAG, TRUE, utf8Bytes } from "../scalar.js";
+import type { Value } from "../value.js";
+import { vectorCell } from "../vector.js";
+import { Composite } from "./composite.js";
+
+/**
+ * Encodes a value: its top cell.
+ *
+ * @returns at most 16383 bytes, the caller's own
+ * @throws TypeError for what is no value, RangeError for one that cannot be encoded, MISSING_CELL
+ */
+export const encode = (value: Value): Uint8Array => new Uint8Array(cellOf(value).bytes);
+
+/** The hash of the encoding. @returns 64 hex digits */
+export const hashOf = (value: Value): string => toHex(hashOfRef(cellOf(value).ref));
+
+/** Whether a container holds the value itself: its encoding has at most 140 bytes. */
+export const isEmbedded = (value: Value): boolean => !isBranch(cellOf(value).ref);
+
+/** The top cell of a value. */
+export function cellOf(value: Value): Cell {
+  const known = value instanceof Composite ? value.knownCell() : undefined;
+  return known ?? encodeWith(value, undefined);
+}
+
+/**
+ * Tells of every branch a value has, and of its top cell last if that is one; in no order, some more than once.
+ *
+ * @returns the top cell
+ * @throws MISSING_CELL when one is not at hand
+ */
+export const emitCells = (value: Value, emit: Emit): Cell => encodeWith(value, emit);
+
+function encodeWith(root: Value, emit: Emit | undefined): Cell {
+  return fold<Cell>(root, {
+    parts: (value) => partsOf(value, emit !== undefined),
+    known: (value) => (emit === undefined && value instanceof Composite ? value.knownCell() : undefined),
+    make(value, of) {
+      const cell = value instanceof Composite ? value.toCell({ cellOf: of, emit }) : plainCell(value, of, emit);
+      if (isBranch(cell.ref)) emit?.(cell);
+      return cell;
+    },
+  });
+}
+
+function partsOf(value: Value, all: boolean): Iterable<Value> | undefined {
+  if (value instanceof Composite) return value.parts(all);
+  return isArray(value) ? value : undefined;
+}
+
+const isArray = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+function plainCell(value: Exclude<Value, Composite>, of: (part: Value) => Cell, emit: Emit | undefined): Cell {
+  switch (typeof value) {
+    case "boolean":
+      return cellFrom(value ? TRUE : FALSE);
+    case "number":
+    case "bigint":
+      return cellFrom(longBytes(value));
+    case "string":
+      return blobCell(STRING_TAG, utf8Bytes(value), emit);
+    default:
+      if (value === null) return cellFrom(NIL);
+      if (value instanceof Uint8Array) return blobCell(BLOB_TAG, value, emit);
+      if (value instanceof Keyword) return cellFrom(keywordBytes(value));
+      if (isArray(value))
+        return vectorCell(
+          Array.from(value, (part) => of(part).ref),
+          emit,
+        );
+      throw new TypeError(`Not a value of a drive: ${typeof value}`);
+  }
+}

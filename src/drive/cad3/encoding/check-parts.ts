@@ -1,0 +1,129 @@
+import { blobLayout, encodedBlobBytes } from "../blob.js";
+import { digitAt, hasDigit, sharedDigits } from "../digits.js";
+import { MAX_DIGITS, SLOT_BYTES } from "../maps/index-key.js";
+import { HASH_BYTES, MAX_EMBEDDED_BYTES } from "../ref.js";
+import { vectorLayout } from "../vector.js";
+import type { ParsedBlob, ParsedCell, ParsedIndex, ParsedMap, ParsedVector } from "./parsed.js";
+import { keyDigits, keywordSlot } from "./parsed-key.js";
+import { badFormat } from "./reader.js";
+
+type Parts = readonly (Checked | undefined)[];
+
+/** What is known of all keys of a map or an index. */
+export interface Keys {
+  /** What any of the keys has for its place, if a key is at hand. */
+  readonly slot: Uint8Array | undefined;
+  /** Leading digits that all keys share. */
+  readonly shared: number;
+}
+
+/** A cell that has been checked with as many of its branches as are at hand. */
+export interface Checked extends Keys {
+  readonly cell: ParsedCell;
+  /** In the order of its Refs; `undefined` for one that is not at hand. */
+  readonly parts: readonly (Checked | undefined)[];
+}
+
+const NO_KEYS: Keys = { slot: undefined, shared: 0 };
+
+/**
+ * Checks that the parts of a cell which are at hand fit it and each other.
+ *
+ * @param parts in the order of its Refs
+ * @throws BAD_FORMAT
+ */
+export function checkParts(cell: ParsedCell, parts: Parts): Keys {
+  if (cell.kind === "blob") checkBlob(cell, parts);
+  if (cell.kind === "vector") checkVector(cell, parts);
+  if (cell.kind === "map") return checkMap(cell, parts);
+  return cell.kind === "index" ? checkIndex(cell, parts) : NO_KEYS;
+}
+
+function checkBlob({ length, refs }: ParsedBlob, parts: Parts): void {
+  if (refs.length === 0) return;
+  const { childBytes, lastBytes } = blobLayout(length);
+  refs.forEach((ref, place) => {
+    const expected = place < refs.length - 1 ? childBytes : lastBytes;
+    const part = parts[place]?.cell;
+    if (ref.cell === undefined && encodedBlobBytes(expected) <= MAX_EMBEDDED_BYTES) {
+      throw badFormat("a short part of a blob stands apart");
+    }
+    if (part !== undefined && (part.kind !== "blob" || part.isText)) throw badFormat("a part of a blob is no blob");
+    if (part !== undefined && part.length !== expected) throw badFormat("a part of a blob has a wrong length");
+  });
+}
+
+function checkVector({ count, elements }: ParsedVector, parts: Parts): void {
+  const { children, childCount, lastCount } = vectorLayout(count);
+  parts.slice(elements).forEach((part, place) => {
+    const expected = place < children - 1 ? childCount : lastCount;
+    if (part === undefined) return;
+    if (part.cell.kind !== "vector") throw badFormat("a part of a vector is no vector");
+    if (part.cell.count !== expected) throw badFormat("a part of a vector has a wrong count");
+  });
+}
+
+function checkMap(cell: ParsedMap, parts: Parts): Keys {
+  const { count, hashes, shift, mask } = cell;
+  const [first] = hashes;
+  const last = hashes.at(-1);
+  if (first !== undefined && last !== undefined) {
+    return { slot: first, shared: sharedDigits(first, last, 2 * HASH_BYTES) };
+  }
+  if (count === 0) return NO_KEYS;
+  for (const part of parts)
+    if (part !== undefined && part.cell.kind !== "map") throw badFormat("a part of a map is no map");
+  return { slot: checkFan({ count, depth: shift, mask, parts }, undefined), shared: shift };
+}
+
+function checkIndex(cell: ParsedIndex, parts: Parts): Keys {
+  const { count, depth, mask, hasOwn } = cell;
+  if (count === 0) return NO_KEYS;
+  const key = hasOwn ? parts[0] : undefined;
+  const slot = key === undefined ? undefined : keySlot(key);
+  // A key that is not at hand is a branch, so long that all digits count.
+  if (count === 1) return { slot, shared: key === undefined ? MAX_DIGITS : keyDigits(key.cell) };
+  const children = parts.slice(hasOwn ? 2 : 0);
+  for (const part of children)
+    if (part !== undefined && part.cell.kind !== "index") throw badFormat("a part of an index is no index");
+  return { slot: checkFan({ count: hasOwn ? count - 1 : count, depth, mask, parts: children }, slot), shared: depth };
+}
+
+/** The bytes of a key that count, if they are at hand. */
+function keySlot(key: Checked): Uint8Array | undefined {
+  if (key.cell.kind !== "blob") return keywordSlot(key.cell);
+  let chunk: Checked | undefined = key;
+  while (chunk?.cell.kind === "blob" && chunk.cell.content === undefined) chunk = chunk.parts[0];
+  return chunk?.cell.kind === "blob" ? chunk.cell.content?.subarray(0, SLOT_BYTES) : undefined;
+}
+
+interface Fan {
+  /** Entries of all parts. */
+  readonly count: number;
+  readonly depth: number;
+  readonly mask: number;
+  readonly parts: Parts;
+}
+
+/** Checks the subtrees of a tree against each other and their digits. @returns a slot of any of the keys, if one is known */
+function checkFan({ count, depth, mask, parts }: Fan, ownSlot: Uint8Array | undefined): Uint8Array | undefined {
+  let slot = ownSlot;
+  let [digit, counted, isWhole] = [-1, 0, true];
+  for (const part of parts) {
+    do digit += 1;
+    while (!hasDigit(mask, digit));
+    counted += part === undefined ? 1 : countOf(part.cell);
+    isWhole &&= part !== undefined;
+    if (part === undefined) continue;
+    // An empty one shares no digits.
+    if (part.shared <= depth) throw badFormat("a subtree does not lie below its place");
+    if (part.slot === undefined) continue;
+    slot ??= part.slot;
+    if (sharedDigits(slot, part.slot, depth) < depth) throw badFormat("the keys of a tree share too little");
+    if (digitAt(part.slot, depth) !== digit) throw badFormat("a subtree stands at a wrong digit");
+  }
+  if (isWhole ? counted !== count : counted > count) throw badFormat("a tree counts wrongly");
+  return slot;
+}
+
+const countOf = (cell: ParsedCell): number => (cell.kind === "map" || cell.kind === "index" ? cell.count : 0);

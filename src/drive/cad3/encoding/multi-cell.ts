@@ -1,0 +1,89 @@
+import { type CellLimits, checkLimit, DEFAULT_CELL_LIMITS } from "../../dlfs/limits.js";
+import { MAX_EMBEDDED_BYTES, refOf, sha3, toHex } from "../ref.js";
+import type { Value } from "../value.js";
+import { vlqLength, writeVlq } from "../vlq.js";
+import { assemble, branchRefs, checkAlone, hashHexOf, missingCell, wholeOf } from "./assemble.js";
+import { emitCells } from "./cell.js";
+import { MAX_CELL_BYTES } from "./decode.js";
+import { parseCell, takeCell } from "./parse-cell.js";
+import { badFormat, readerOf, take, takeVlq } from "./reader.js";
+
+/** The encodings of branches, by the hex digits of their hashes. */
+export type Cells = ReadonlyMap<string, Uint8Array>;
+
+/**
+ * Writes a value with all of its branches, each once, in the order in which they are met from the top.
+ *
+ * @throws MISSING_CELL when one is not at hand
+ */
+export function toMultiCell(value: Value): Uint8Array {
+  const cells = new Map<string, Uint8Array>();
+  const { bytes: top } = emitCells(value, ({ bytes, ref }) => cells.set(hashHexOf(ref), bytes));
+  const branches = [...branchesInOrder(top, cells)];
+  const length = branches.reduce((sum, bytes) => sum + vlqLength(bytes.length) + bytes.length, top.length);
+  const written = new Uint8Array(length);
+  written.set(top);
+  let at = top.length;
+  for (const bytes of branches) {
+    at = writeVlq(written, at, bytes.length);
+    written.set(bytes, at);
+    at += bytes.length;
+  }
+  return written;
+}
+
+/** A branch before its own branches, each when it is met first. @throws MISSING_CELL */
+function* branchesInOrder(top: Uint8Array, cells: Cells): Generator<Uint8Array> {
+  const waiting = branchRefs(parseCell(top)).reverse();
+  const met = new Set<string>();
+  for (let ref = waiting.pop(); ref !== undefined; ref = waiting.pop()) {
+    const hash = hashHexOf(ref);
+    if (met.has(hash)) continue;
+    met.add(hash);
+    const bytes = cells.get(hash);
+    if (bytes === undefined) throw missingCell(hash);
+    yield bytes;
+    for (const below of branchRefs(parseCell(bytes)).reverse()) waiting.push(below);
+  }
+}
+
+/**
+ * Reads a value and its branches, strictly; those that do not belong to it are checked and left out.
+ *
+ * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT, and MISSING_CELL when a branch is not there
+ */
+export function fromMultiCell(bytes: Uint8Array, limits: Partial<CellLimits> = {}): Value {
+  const all = { ...DEFAULT_CELL_LIMITS, ...limits };
+  const { top, cells } = readMultiCell(bytes, all);
+  const own = new Uint8Array(top);
+  const rest = new Map(cells);
+  const load = (hash: string) => {
+    rest.delete(hash);
+    return cells.get(hash);
+  };
+  const assembled = assemble(parseCell(own), refOf(own), { load, limits: all });
+  for (const branch of rest.values()) checkAlone(parseCell(branch), branch, all);
+  return wholeOf(assembled);
+}
+
+/**
+ * Tells the cells of a multi-cell apart. Only the top has been read when it returns.
+ *
+ * @returns views of the bytes
+ * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT
+ */
+export function readMultiCell(bytes: Uint8Array, limits: CellLimits): { top: Uint8Array; cells: Cells } {
+  checkLimit(bytes.length, limits.maxImportBytes, "bytes");
+  const reader = readerOf(bytes);
+  const top = takeCell(reader).bytes;
+  const cells = new Map<string, Uint8Array>();
+  for (let count = 1; reader.at < reader.end; count += 1) {
+    checkLimit(count, limits.maxImportCells, "cells");
+    const length = takeVlq(reader);
+    if (length <= MAX_EMBEDDED_BYTES) throw badFormat("a branch is so short that it is none");
+    if (length > MAX_CELL_BYTES) throw badFormat("a branch is too long");
+    const branch = take(reader, length);
+    cells.set(toHex(sha3(branch)), branch);
+  }
+  return { top, cells };
+}

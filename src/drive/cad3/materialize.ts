@@ -1,0 +1,55 @@
+import { Signed } from "../dlfs/signed.js";
+import { Composite } from "./encoding/composite.js";
+import { fold } from "./fold.js";
+import { LazyValue } from "./lazy.js";
+import { CadMap, map } from "./maps/hash-map.js";
+import { CadIndex, index } from "./maps/index-map.js";
+import type { Value } from "./value.js";
+
+/** A value in a box, since `fold` takes nil for nothing. */
+interface Whole {
+  readonly value: Value;
+}
+
+/**
+ * Loads all branches that a value has.
+ *
+ * @returns the value itself when there is nothing to load
+ * @throws MISSING_CELL, and what `decode` throws
+ */
+export function materialize(value: Value): Value {
+  const { value: whole } = fold<Whole>(value, {
+    parts: (part) => (part instanceof LazyValue ? undefined : partsOf(part)),
+    known: () => undefined,
+    make: (part, of) => ({ value: makeWhole(part, (below) => of(below).value) }),
+  });
+  return whole;
+}
+
+function partsOf(value: Value): Iterable<Value> | undefined {
+  if (value instanceof Composite) return value.parts(true);
+  return Array.isArray(value) ? value : undefined;
+}
+
+type WholeOf = (value: Value) => Value;
+
+function makeWhole(value: Value, of: WholeOf): Value {
+  if (value instanceof LazyValue) return value.whole();
+  if (value instanceof CadMap) return isWhole(value.parts(true), of) ? value : map(wholeEntries(value, of));
+  if (value instanceof CadIndex) return isWhole(value.parts(true), of) ? value : index(wholeEntries(value, of));
+  if (value instanceof Signed) {
+    const { publicKey, signature } = value;
+    return of(value.value) === value.value ? value : new Signed(publicKey, signature, of(value.value));
+  }
+  if (Array.isArray(value)) return isWhole(value, of) ? value : Array.from(value, of);
+  return value;
+}
+
+function isWhole(parts: Iterable<Value>, of: WholeOf): boolean {
+  for (const part of parts) if (of(part) !== part) return false;
+  return true;
+}
+
+function* wholeEntries<K extends Value>(entries: Iterable<[K, Value]>, of: WholeOf): Generator<[K, Value]> {
+  for (const [key, value] of entries) yield [key, of(value)];
+}

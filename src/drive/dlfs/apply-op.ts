@@ -1,0 +1,121 @@
+import { escapeText } from "../../core/errors/texts.js";
+import type { Value } from "../cad3/value.js";
+import { driveError } from "../error.js";
+import { invalidPath, parseNames } from "./name.js";
+import {
+  contentOf,
+  type Directory,
+  dir,
+  type FileNode,
+  file,
+  type Node,
+  type NodeView,
+  tombstone,
+  type Utime,
+  viewOf,
+} from "./node.js";
+import { DEFAULT_TREE_LIMITS, type TreeLimits } from "./tree-limits.js";
+import { type Holder, holderOf, notFound, replaceAt, stampFor, type TreePath, walk } from "./tree-path.js";
+
+/** One change of a tree. */
+export interface TreeChange {
+  readonly op: "mkdir" | "create" | "write" | "append" | "delete";
+  /** Names joined by `/`. */
+  readonly path: string;
+  /** For `create`, `write` and `append`; left out it is empty. Not copied, so not to be changed later. */
+  readonly data?: Uint8Array | undefined;
+  /** What the clock says. */
+  readonly at: Utime;
+  readonly limits?: Partial<TreeLimits> | undefined;
+}
+
+/** The slot that a change is about. */
+interface Slot {
+  readonly path: TreePath;
+  readonly name: string;
+  readonly holder: Holder | undefined;
+  /** What is there to be changed; a tombstone counts as nothing. */
+  readonly live: Exclude<NodeView, { kind: "tombstone" }> | undefined;
+}
+
+const NO_BYTES = new Uint8Array();
+
+/**
+ * The tree after one change: a new node in the slot of the path, and the time of the change on it and on every directory
+ * above. What fails changes nothing.
+ *
+ * @param root of the drive, a directory; stays as it is
+ * @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY, NAME_CLASH, EXISTS, IS_A_DIRECTORY, NOT_EMPTY
+ * @throws TOO_LARGE for the file, LIMIT for the directory, FUTURE_TIME when the times of the tree leave no later one
+ * @throws BAD_FORMAT, MISSING_CELL when this is no tree; RangeError when `at` is no integer
+ */
+export function applyOp(root: Value, change: TreeChange): Node {
+  const limits = { ...DEFAULT_TREE_LIMITS, ...change.limits };
+  const names = parseNames(change.path, limits.maxPathDepth);
+  const name = names.pop();
+  if (name === undefined) throw rootFault(change);
+  const path = walk(root, names);
+  const slot = slotFor(change, path, name);
+  const make = change.op === "delete" ? deletion(change, slot) : addition(change, slot, limits);
+  const stamp = stampFor(path, change.at, slot.holder?.node);
+  return replaceAt(path, [name, make(stamp)], stamp);
+}
+
+function rootFault({ op, path }: TreeChange): Error {
+  if (op === "delete") return invalidPath(path, "the root cannot be deleted");
+  return op === "mkdir" || op === "create" ? exists(path) : isDirectory(path);
+}
+
+/** Names that agree in their first 32 bytes have one slot; only a tombstone gives it to another name. */
+function slotFor({ op, path: text }: TreeChange, path: TreePath, name: string): Slot {
+  const holder = holderOf(path.parent, name);
+  const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
+  if (live === undefined || holder?.name === name) return { path, name, holder, live };
+  if (op === "delete") throw notFound(text);
+  throw driveError(
+    "NAME_CLASH",
+    `name clashes with "${escapeText(String(holder?.name))}": names in a drive directory must differ in their first 32 bytes`,
+  );
+}
+
+function deletion({ path }: TreeChange, { live }: Slot): (stamp: bigint) => Node {
+  if (live === undefined) throw notFound(path);
+  if (live.kind === "directory" && hasLiveEntry(live))
+    throw driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);
+  return tombstone;
+}
+
+/** Tombstones do not keep a directory from being deleted; they go with it. */
+function hasLiveEntry({ entries }: Directory): boolean {
+  for (const [, node] of entries) if (viewOf(node).kind !== "tombstone") return true;
+  return false;
+}
+
+function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: bigint) => Node {
+  const { op, path } = change;
+  if (op === "mkdir" || op === "create") {
+    if (slot.live !== undefined) throw exists(path);
+  } else if (slot.live?.kind === "directory") {
+    throw isDirectory(path);
+  }
+  if (slot.holder === undefined && slot.path.parent.entries.size >= limits.maxEntries) {
+    throw driveError("LIMIT", `Too many entries in a directory: limit ${limits.maxEntries}`);
+  }
+  if (op === "mkdir") return (stamp) => dir([], stamp);
+  const before = op === "append" && slot.live?.kind === "file" ? slot.live : undefined;
+  const content = joined(change, before, limits);
+  return (stamp) => file(content, stamp);
+}
+
+function joined({ path, data = NO_BYTES }: TreeChange, before: FileNode | undefined, limits: TreeLimits): Uint8Array {
+  const start = before === undefined ? NO_BYTES : contentOf(before);
+  const size = start.length + data.length;
+  if (size > limits.maxFileBytes) {
+    throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${limits.maxFileBytes}: ${shown(path)}`);
+  }
+  return start.length === 0 ? data : Buffer.concat([start, data], size);
+}
+
+const exists = (path: string): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
+const isDirectory = (path: string): Error => driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
+const shown = (path: string): string => escapeText(path);

@@ -1,0 +1,135 @@
+import { encode } from "../cad3/encoding/cell.js";
+import { readerOf, takeByte, takeVlq } from "../cad3/encoding/reader.js";
+import { fold } from "../cad3/fold.js";
+import type { IndexKey } from "../cad3/maps/index-key.js";
+import { BLOB_TAG } from "../cad3/scalar.js";
+import type { Value } from "../cad3/value.js";
+import { driveError } from "../error.js";
+import { checkLimit, DEFAULT_CELL_LIMITS } from "./limits.js";
+import { DELETED_MARK, invalidPath, nameFault } from "./name.js";
+import { type Directory, directoryOf, type FileNode, type NodeView, notANode, type Utime, viewOf } from "./node.js";
+import { DEFAULT_TREE_LIMITS, LAST_TIME, type TreeLimits } from "./tree-limits.js";
+
+/** What a tree from elsewhere may be. */
+export interface NodeLimits extends TreeLimits {
+  /** Most entries of all directories; those of a directory that is there twice count twice. */
+  readonly maxImportEntries: number;
+  /** Most bytes of all files, as claimed, counted in the same way. */
+  readonly maxImportLogicalBytes: number;
+  /** No time of a node is later. A stamp from the future would win for ever. */
+  readonly latestUtime: Utime;
+}
+
+const DEFAULT_NODE_LIMITS: NodeLimits = {
+  ...DEFAULT_TREE_LIMITS,
+  maxImportEntries: DEFAULT_CELL_LIMITS.maxImportEntries,
+  maxImportLogicalBytes: DEFAULT_CELL_LIMITS.maxImportLogicalBytes,
+  latestUtime: LAST_TIME,
+};
+
+/** What a node comes to with everything below it. */
+export interface Extent {
+  readonly entries: number;
+  readonly bytes: number;
+  /** Names in the longest path from here. */
+  readonly height: number;
+}
+
+export const NOTHING: Extent = { entries: 0, bytes: 0, height: 0 };
+
+/**
+ * Checks the tree of a drive from elsewhere, deeply; a directory that is there many times is gone through once. What can
+ * be asked of cells alone has been asked by decoding.
+ *
+ * @param root must be a directory
+ * @throws BAD_FORMAT, MISSING_CELL, INVALID_PATH for a name, FUTURE_TIME, TOO_LARGE for one file, LIMIT
+ */
+export function checkNode(root: Value, limits: Partial<NodeLimits> = {}): void {
+  const all = { ...DEFAULT_NODE_LIMITS, ...limits };
+  directoryOf(root);
+  let visited = 0;
+  fold<Extent>(root, {
+    parts(node) {
+      const view = viewOf(node);
+      if (view.kind !== "directory") return undefined;
+      checkLimit(view.entries.size, all.maxEntries, "entries in a directory");
+      return nodesIn(view);
+    },
+    known: () => undefined,
+    make(node, extentOf) {
+      const view = viewOf(node);
+      checkTime(view, all);
+      if (view.kind !== "directory") return view.kind === "file" ? { ...NOTHING, bytes: sizeOf(view, all) } : NOTHING;
+      // Before they are counted as often as they are there, which may be very often.
+      visited += view.entries.size;
+      checkLimit(visited, all.maxImportEntries, "entries");
+      checkNames(view, node === root);
+      return checkExtent(sum(view, extentOf), all);
+    },
+  });
+}
+
+function* nodesIn({ entries }: Directory): Generator<Value> {
+  for (const [, node] of entries) yield node;
+}
+
+function checkNames({ entries }: Directory, isRoot: boolean): void {
+  for (const [key, node] of entries) if (!(isRoot && isMark(key, node))) checkName(key);
+}
+
+/** The one name that is no name: how the root of a drive says that the drive was deleted. */
+const isMark = (key: IndexKey, node: Value): boolean => key === DELETED_MARK && viewOf(node).kind === "tombstone";
+
+/** @throws BAD_FORMAT, INVALID_PATH */
+export function checkName(key: IndexKey): void {
+  if (typeof key !== "string") throw notANode("names are strings");
+  const fault = nameFault(key);
+  if (fault !== undefined) throw invalidPath(key, fault);
+}
+
+/** @throws BAD_FORMAT, FUTURE_TIME */
+export function checkTime({ utime }: Pick<NodeView, "utime">, { latestUtime }: Pick<NodeLimits, "latestUtime">): void {
+  if (utime < 0n || utime > LAST_TIME) throw notANode("a time is from 0 to 2^63 - 1");
+  if (utime > latestUtime) throw driveError("FUTURE_TIME", "The drive holds a time that lies in the future");
+}
+
+function sizeOf({ data }: FileNode, limits: NodeLimits): number {
+  const size = data instanceof Uint8Array ? data.length : claimedSize(encode(data));
+  checkFileSize(size, limits);
+  return size;
+}
+
+/** @throws TOO_LARGE */
+export function checkFileSize(size: number, { maxFileBytes }: Pick<NodeLimits, "maxFileBytes">): void {
+  if (size > maxFileBytes) throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${maxFileBytes}`);
+}
+
+/** The size of a blob by its top cell, which may be all that is at hand. */
+function claimedSize(cell: Uint8Array): number {
+  const reader = readerOf(cell);
+  if (takeByte(reader) !== BLOB_TAG) throw notANode("the data of a file is a blob");
+  return takeVlq(reader);
+}
+
+function sum({ entries }: Directory, extentOf: (node: Value) => Extent): Extent {
+  let { bytes, height } = NOTHING;
+  let count = entries.size;
+  for (const [, node] of entries) {
+    const below = extentOf(node);
+    bytes += below.bytes;
+    count += below.entries;
+    height = Math.max(height, below.height + 1);
+  }
+  return { entries: count, bytes, height };
+}
+
+/** @throws LIMIT */
+export function checkExtent(
+  extent: Extent,
+  { maxPathDepth, maxImportEntries, maxImportLogicalBytes }: NodeLimits,
+): Extent {
+  checkLimit(extent.height, maxPathDepth, "names in a path");
+  checkLimit(extent.entries, maxImportEntries, "entries");
+  checkLimit(extent.bytes, maxImportLogicalBytes, "bytes in files");
+  return extent;
+}

@@ -1,0 +1,75 @@
+import type { IndexKey } from "../cad3/maps/index-key.js";
+import { type CadIndex, index } from "../cad3/maps/index-map.js";
+import type { Value } from "../cad3/value.js";
+import { driveError } from "../error.js";
+import { DELETED_MARK } from "./name.js";
+import {
+  type Directory,
+  dir,
+  directoryNode,
+  directoryOf,
+  later,
+  type Node,
+  tombstone,
+  type Utime,
+  viewOf,
+} from "./node.js";
+import { checkStamp } from "./tree-path.js";
+
+/** When something happens to a drive. */
+export interface DriveMoment {
+  /** What the clock says. */
+  readonly at: Utime;
+}
+
+/**
+ * Marks a drive as deleted, in a way that merges like every other change: a later change elsewhere brings the drive back
+ * with that change alone, an earlier one stays unseen.
+ *
+ * @param root of the drive
+ * @throws NOT_FOUND when it is deleted already; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
+ */
+export function deleteDrive(root: Value, { at }: DriveMoment): Node {
+  const directory = directoryOf(root);
+  if (isMarked(directory)) throw driveError("NOT_FOUND", "The drive is deleted already");
+  const stamp = stampOfAll(directory, at);
+  return directoryNode(buried(directory, stamp).with(DELETED_MARK, tombstone(stamp)), stamp);
+}
+
+/**
+ * The root of a new drive, or of one that is made again under the name of a deleted one.
+ *
+ * @param previous the root that has the name, if any
+ * @throws EXISTS when that is not deleted; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
+ */
+export function createDrive(previous: Value, { at }: DriveMoment): Node {
+  if (previous === null) return dir([], at);
+  const directory = directoryOf(previous);
+  if (!isMarked(directory)) throw driveError("EXISTS", "The drive exists already");
+  const stamp = stampOfAll(directory, at);
+  return directoryNode(buried(directory, stamp), stamp);
+}
+
+/** Whether a root is that of a deleted drive: nothing in it has changed since. @throws BAD_FORMAT, MISSING_CELL */
+export const isDeletedDrive = (root: Value): boolean => isMarked(directoryOf(root));
+
+function isMarked({ entries, utime }: Directory): boolean {
+  const value = entries.get(DELETED_MARK);
+  const mark = value === undefined ? undefined : viewOf(value);
+  return mark?.kind === "tombstone" && mark.utime >= utime;
+}
+
+/** Later than the root and everything right below it. */
+function stampOfAll({ entries, utime }: Directory, at: Utime): bigint {
+  let latest = utime;
+  for (const [, node] of entries) latest = later(latest, viewOf(node).utime);
+  return checkStamp(later(BigInt(at), latest + 1n));
+}
+
+/** The entries with a tombstone for every live one. Those that came by a merge from before the deletion are gone with it. */
+function buried({ entries }: Directory, stamp: bigint): CadIndex {
+  const grave = tombstone(stamp);
+  return index(
+    Array.from(entries, ([key, node]): [IndexKey, Value] => [key, viewOf(node).kind === "tombstone" ? node : grave]),
+  );
+}

@@ -1,0 +1,217 @@
+import { cellOf } from "../cad3/encoding/cell.js";
+import { sameKey } from "../cad3/maps/index-key.js";
+import type { CadIndex } from "../cad3/maps/index-map.js";
+import type { IndexEntry } from "../cad3/maps/index-node.js";
+import { unite } from "../cad3/maps/index-union.js";
+import { hashOfRef, sameBytes, toHex } from "../cad3/ref.js";
+import type { Value } from "../cad3/value.js";
+import { compareNames, movedName } from "./name.js";
+import {
+  type Directory,
+  directoryNode,
+  directoryOf,
+  fileNode,
+  later,
+  type NodeView,
+  notANode,
+  viewOf,
+} from "./node.js";
+
+/** How a merge decides. */
+export interface MergeOptions {
+  /**
+   * Which of two nodes of one time wins. `hash` (default): the live one, then the one of the greater hash, so that both
+   * sides find the same. `own`: ours, as in the reference.
+   */
+  readonly ties?: "hash" | "own" | undefined;
+  /**
+   * `parent-time`: of two files of one time with different data that in the later directory wins. For data of the
+   * reference, where an overwrite moves the times of the directories and not that of the file.
+   */
+  readonly importRule?: "parent-time" | undefined;
+}
+
+/** A node of one side, and how it is held. */
+interface Side {
+  readonly node: Value;
+  readonly ref: Uint8Array;
+}
+
+interface ViewedSide extends Side {
+  readonly view: NodeView;
+}
+
+/** One merge. */
+interface Task {
+  readonly ties: "hash" | "own";
+  readonly parentTime: boolean;
+  /** Merged directories by their Refs: where a tree holds one directory many times, it is merged once. */
+  readonly done: Map<string, Side>;
+  /** Directories that have to be merged before the one at hand. */
+  readonly waiting: SidePair[];
+}
+
+interface SidePair {
+  readonly own: Side;
+  readonly other: Side;
+}
+
+/** Two directories that are being merged. */
+interface DirectoryPair {
+  readonly own: Directory;
+  readonly other: Directory;
+  readonly task: Task;
+  /** Entries that have lost their slot to another name. */
+  readonly moved: Moved[];
+}
+
+interface Moved extends Side {
+  readonly name: string;
+}
+
+/**
+ * Merges two copies of a tree: of two directories the entries of both, of anything else the later one. Looks only at
+ * what is not equal on both sides.
+ *
+ * @param a our own copy, the one with the newest local changes
+ * @param b the other copy
+ * @returns `a` itself where nothing of `b` is new
+ * @throws BAD_FORMAT, MISSING_CELL
+ */
+export function merge(a: Value, b: Value, { ties = "hash", importRule }: MergeOptions = {}): Value {
+  const task: Task = { ties, parentTime: importRule === "parent-time", done: new Map(), waiting: [] };
+  const [own, other] = [
+    { node: a, ref: cellOf(a).ref },
+    { node: b, ref: cellOf(b).ref },
+  ];
+  const merged = mergeSides(own, other, task);
+  mergeWaiting(task);
+  return (task.done.get(keyOf(own, other)) ?? merged).node;
+}
+
+/**
+ * Merges the directories that wait, those first that others wait for. Without recursion: directories nest more deeply
+ * than the stack. One that finds others to wait for is begun again after them, and finds them done.
+ */
+function mergeWaiting({ waiting: stack, ...task }: Task): void {
+  for (let pair = stack.at(-1); pair !== undefined; pair = stack.at(-1)) {
+    const waiting: SidePair[] = [];
+    const key = keyOf(pair.own, pair.other);
+    const merged = task.done.get(key) ?? mergeDirectories(pair, { ...task, waiting });
+    if (waiting.length === 0) {
+      task.done.set(key, merged);
+      stack.pop();
+    }
+    for (const below of waiting) stack.push(below);
+  }
+}
+
+/** What the two nodes come to; our own one for the time being where that has to wait. */
+function mergeSides(own: Side, other: Side, task: Task): Side {
+  if (sameBytes(own.ref, other.ref)) return own;
+  const [ownView, otherView] = [viewOf(own.node), viewOf(other.node)];
+  if (ownView.kind !== "directory" || otherView.kind !== "directory" || sameEntries(ownView, otherView)) {
+    return winner({ ...own, view: ownView }, { ...other, view: otherView }, task);
+  }
+  const merged = task.done.get(keyOf(own, other));
+  if (merged === undefined) task.waiting.push({ own, other });
+  return merged ?? own;
+}
+
+/** Refs say where they end, so two in a row are told apart. */
+const keyOf = (own: Side, other: Side): string => Buffer.concat([own.ref, other.ref]).toString("latin1");
+
+const sameEntries = (one: Directory, other: Directory): boolean =>
+  sameBytes(cellOf(one.entries).ref, cellOf(other.entries).ref);
+
+function winner(own: ViewedSide, other: ViewedSide, { ties }: Task): Side {
+  const rank = ties === "own" ? compareTimes(own.view, other.view) : rankOf(own, other);
+  return rank >= 0 ? own : other;
+}
+
+const compareTimes = (one: NodeView, other: NodeView): number =>
+  one.utime === other.utime ? 0 : one.utime > other.utime ? 1 : -1;
+
+/** Which side's node is to be preferred, the same for both sides; 0 only for equal ones. */
+const rankOf = (one: ViewedSide, other: ViewedSide): number =>
+  rankOfViews(one.view, other.view) || Buffer.compare(hashOfRef(one.ref), hashOfRef(other.ref));
+
+/** The later one, then the live one. */
+const rankOfViews = (one: NodeView, other: NodeView): number =>
+  compareTimes(one, other) || Number(isLive(one)) - Number(isLive(other));
+
+const isLive = ({ kind }: NodeView): boolean => kind !== "tombstone";
+
+function mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task): Side {
+  const pair: DirectoryPair = { own: directoryOf(side.node), other: directoryOf(otherSide.node), task, moved: [] };
+  const { own, other } = pair;
+  const united = unite(own.entries, other.entries, (one, two) => mergeEntries(one, two, pair));
+  const entries = placeMoved(united, pair);
+  if (task.waiting.length > 0) return side;
+  const dominates = own.utime >= other.utime && sameBytes(cellOf(entries).ref, cellOf(own.entries).ref);
+  // With metadata, if it has any.
+  if (task.ties === "own" && dominates) return side;
+  const node = directoryNode(entries, later(own.utime, other.utime));
+  const { ref } = cellOf(node);
+  return sameBytes(ref, side.ref) ? side : { node, ref };
+}
+
+function mergeEntries(own: IndexEntry, other: IndexEntry, pair: DirectoryPair): IndexEntry {
+  const [ownSide, otherSide] = [sideOf(own), sideOf(other)];
+  const sameName = sameKey(own.key, other.key);
+  if (!sameName && pair.task.ties === "hash") return settleClash(own, other, pair);
+  const guessed = sameName && pair.task.parentTime ? byParentTime(ownSide, otherSide, pair) : undefined;
+  const merged = guessed ?? mergeSides(ownSide, otherSide, pair.task);
+  if (sameBytes(merged.ref, ownSide.ref)) return own;
+  const { key, slot, keyRef } = own;
+  return { key, slot, keyRef, value: merged.node, valueRef: merged.ref };
+}
+
+const sideOf = ({ value, valueRef }: IndexEntry): Side => ({ node: value, ref: valueRef ?? cellOf(value).ref });
+
+/** The node of one entry where times of files say less than those of their directories. */
+function byParentTime(own: Side, other: Side, pair: DirectoryPair): Side | undefined {
+  if (pair.own.utime === pair.other.utime || sameBytes(own.ref, other.ref)) return undefined;
+  const [one, two] = [viewOf(own.node), viewOf(other.node)];
+  if (one.kind !== "file" || two.kind !== "file" || one.utime !== two.utime || sameValue(one.data, two.data)) {
+    return undefined;
+  }
+  const ownIsLater = pair.own.utime > pair.other.utime;
+  const node = fileNode(ownIsLater ? one.data : two.data, later(pair.own.utime, pair.other.utime));
+  return { node, ref: cellOf(node).ref };
+}
+
+function sameValue(one: Value, other: Value): boolean {
+  if (one instanceof Uint8Array && other instanceof Uint8Array) return sameBytes(one, other);
+  return sameBytes(cellOf(one).ref, cellOf(other).ref);
+}
+
+/** Two names for one slot: one entry keeps it, the other is kept under another name unless it is a tombstone. */
+function settleClash(own: IndexEntry, other: IndexEntry, { moved }: DirectoryPair): IndexEntry {
+  const rank = rankOfViews(viewOf(own.value), viewOf(other.value)) || compareNames(nameOf(own), nameOf(other));
+  const [kept, lost] = rank > 0 ? [own, other] : [other, own];
+  if (isLive(viewOf(lost.value))) {
+    const side = sideOf(lost);
+    moved.push({ ...side, name: movedName(nameOf(lost), toHex(hashOfRef(side.ref))) });
+  }
+  return kept;
+}
+
+function nameOf({ key }: Pick<IndexEntry, "key">): string {
+  if (typeof key !== "string") throw notANode("names are strings");
+  return key;
+}
+
+/** Puts what has lost its slot to its new name; in the order of the slots, which is the same for both sides. */
+const placeMoved = (united: CadIndex, { moved, task }: DirectoryPair): CadIndex =>
+  moved.reduce((entries, entry) => placeOne(entries, entry, task), united);
+
+function placeOne(entries: CadIndex, { name, ...side }: Moved, task: Task): CadIndex {
+  const holder = entries.holder(name);
+  if (holder === undefined) return entries.with(name, side.node);
+  const held = sideOf(holder);
+  const merged = mergeSides(held, side, task);
+  const rank = rankOfViews(viewOf(held.node), viewOf(side.node)) || compareNames(nameOf(holder), name);
+  const key = rank >= 0 ? nameOf(holder) : name;
+  return key === holder.key && sameBytes(merged.ref, held.ref) ? entries : entries.with(key, merged.node);
+}

@@ -1,0 +1,114 @@
+import { LazyValue } from "../cad3/lazy.js";
+import { CadIndex, index } from "../cad3/maps/index-map.js";
+import type { Value } from "../cad3/value.js";
+import { driveError } from "../error.js";
+
+/**
+ * A directory, a file or a tombstone (something was deleted here): entries, data, metadata, time of the last change.
+ * A directory has entries, a file has data, a tombstone neither. Or one of which not all cells are at hand.
+ */
+export type Node = readonly [entries: Value, data: Value, metadata: Value, utime: Value] | LazyValue;
+
+/** Milliseconds since the Unix epoch, a 64-bit integer. */
+export type Utime = number | bigint;
+
+interface Stamped {
+  readonly metadata: Value;
+  readonly utime: bigint;
+}
+
+/** A directory looked into. */
+export interface Directory extends Stamped {
+  readonly kind: "directory";
+  readonly entries: CadIndex;
+}
+
+/** A file looked into. */
+export interface FileNode extends Stamped {
+  readonly kind: "file";
+  readonly data: Uint8Array | LazyValue;
+}
+
+/** What a node is. */
+export type NodeView = Directory | FileNode | (Stamped & { readonly kind: "tombstone" });
+
+/**
+ * A directory of entries put in this order; names are taken as they are.
+ *
+ * @throws RangeError for a time that is no integer and a name with lone surrogates
+ */
+export function dir(entries: Iterable<readonly [string, Value]>, utime: Utime, metadata: Value = null): Node {
+  return [index(entries), null, metadata, BigInt(utime)];
+}
+
+/** A file. @param data not copied, so not to be changed later @throws RangeError for a time that is no integer */
+export function file(data: Uint8Array, utime: Utime, metadata: Value = null): Node {
+  return [null, data, metadata, BigInt(utime)];
+}
+
+/** What stays of a deleted file or directory, so that a merge knows of it. @throws RangeError for a time that is no integer */
+export function tombstone(utime: Utime): Node {
+  return [null, null, null, BigInt(utime)];
+}
+
+/** A directory as we write it: without metadata. */
+export const directoryNode = (entries: CadIndex, utime: bigint): Node => [entries, null, null, utime];
+
+/** A file as we write it: without metadata. */
+export const fileNode = (data: Uint8Array | LazyValue, utime: bigint): Node => [null, data, null, utime];
+
+/**
+ * Looks into a node, not into what it holds.
+ *
+ * @throws BAD_FORMAT, MISSING_CELL
+ */
+export function viewOf(node: Value): NodeView {
+  const parts = opened(node);
+  if (!isVector(parts) || parts.length !== 4) throw notANode("a node is a vector of 4");
+  const [entries = null, data = null, metadata = null, time = null] = parts;
+  const utime = longOf(time);
+  if (entries === null && data === null) return { kind: "tombstone", metadata, utime };
+  if (entries === null) return { kind: "file", data: blobOf(data), metadata, utime };
+  if (data !== null) throw notANode("a node has entries or data, not both");
+  return { kind: "directory", entries: indexOf(entries), metadata, utime };
+}
+
+/** The directory that a node must be. @throws BAD_FORMAT, MISSING_CELL */
+export function directoryOf(node: Value): Directory {
+  const view = viewOf(node);
+  if (view.kind !== "directory") throw notANode("the root of a drive is a directory");
+  return view;
+}
+
+/** The bytes of a file. @throws BAD_FORMAT, MISSING_CELL */
+export function contentOf({ data }: FileNode): Uint8Array {
+  const content = data instanceof LazyValue ? data.whole() : data;
+  if (!(content instanceof Uint8Array)) throw notANode("the data of a file is a blob");
+  return content;
+}
+
+export const notANode = (what: string): Error => driveError("BAD_FORMAT", `Not a tree of a drive: ${what}`);
+
+export const later = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+
+/** A value that is not at hand is asked for, its parts only when they are looked into. @throws MISSING_CELL */
+export const opened = (value: Value): Value => (value instanceof LazyValue ? value.open() : value);
+
+const isVector = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+function longOf(value: Value): bigint {
+  if (typeof value !== "bigint" && typeof value !== "number") throw notANode("the time of a node is an integer");
+  return BigInt(value);
+}
+
+/** Content is looked at only by those who want it. */
+function blobOf(value: Value): Uint8Array | LazyValue {
+  if (value instanceof Uint8Array || value instanceof LazyValue) return value;
+  throw notANode("the data of a file is a blob");
+}
+
+function indexOf(value: Value): CadIndex {
+  const entries = opened(value);
+  if (!(entries instanceof CadIndex)) throw notANode("the entries of a directory are an index");
+  return entries;
+}

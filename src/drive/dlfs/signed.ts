@@ -1,0 +1,117 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign as signBytes,
+  verify as verifyBytes,
+} from "node:crypto";
+import { cellOf, encode } from "../cad3/encoding/cell.js";
+import { Composite, type Encoder } from "../cad3/encoding/composite.js";
+import { LazyValue } from "../cad3/lazy.js";
+import { type Cell, cellFrom } from "../cad3/ref.js";
+import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, SIGNED_TAG } from "../cad3/scalar.js";
+import type { Value } from "../cad3/value.js";
+
+const SEED_BYTES = 32;
+
+/** What stands before the 32 bytes of a seed and of a public key in DER (RFC 8410). */
+const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
+const SPKI_HEADER = Buffer.from("302a300506032b6570032100", "hex");
+
+/** A value and who signed it. Says nothing about whether the signature is good: {@link verify} does. */
+export class Signed extends Composite {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+  readonly value: Value;
+  #cell: Cell | undefined;
+
+  /** @throws RangeError for a key or a signature of another length */
+  constructor(publicKey: Uint8Array, signature: Uint8Array, value: Value) {
+    super();
+    if (publicKey.length !== PUBLIC_KEY_BYTES) throw new RangeError(`A public key has ${PUBLIC_KEY_BYTES} bytes`);
+    if (signature.length !== SIGNATURE_BYTES) throw new RangeError(`A signature has ${SIGNATURE_BYTES} bytes`);
+    this.publicKey = publicKey;
+    this.signature = signature;
+    this.value = value;
+  }
+
+  /** @internal */
+  override knownCell(): Cell | undefined {
+    return this.#cell;
+  }
+
+  /** @internal */
+  override parts(): Iterable<Value> {
+    return [this.value];
+  }
+
+  /** @internal */
+  override toCell({ cellOf: of }: Encoder): Cell {
+    const { ref } = of(this.value);
+    this.#cell ??= cellFrom(Buffer.concat([Uint8Array.of(SIGNED_TAG), this.publicKey, this.signature, ref]));
+    return this.#cell;
+  }
+}
+
+/** What a signature of a value covers: how a container holds it. */
+export const signedMessage = (value: Value): Uint8Array => new Uint8Array(cellOf(value).ref);
+
+/**
+ * Signs a value with pure Ed25519 (RFC 8032). Nothing in the message says what it is for, so the key is for nothing else.
+ *
+ * @param seed 32 bytes
+ * @throws RangeError when the seed has another length. Never shows it
+ */
+export const sign = (value: Value, seed: Uint8Array): Signed => createSigner(seed)(value);
+
+/** As {@link sign}, for many values: to make a key of a seed takes longer than to sign. The seed is not kept, the key is. */
+export function createSigner(seed: Uint8Array): (value: Value) => Signed {
+  if (seed.length !== SEED_BYTES) throw new RangeError(`A seed has ${SEED_BYTES} bytes, not ${seed.length}`);
+  const der = Buffer.concat([PKCS8_HEADER, seed]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  der.fill(0);
+  const publicKey = publicKeyOf(key);
+  return (value) => new Signed(publicKey, new Uint8Array(signBytes(null, cellOf(value).ref, key)), value);
+}
+
+function publicKeyOf(privateKey: KeyObject): Uint8Array {
+  const spki = createPublicKey(privateKey).export({ format: "der", type: "spki" });
+  return new Uint8Array(spki.subarray(-PUBLIC_KEY_BYTES));
+}
+
+/** Whether the signature of a value is by the key it names. Never throws. */
+export function verify(signed: Signed | LazyValue): boolean {
+  try {
+    const { publicKey, message, signature } = claimOf(signed);
+    if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
+    const key = createPublicKey({ key: Buffer.concat([SPKI_HEADER, publicKey]), format: "der", type: "spki" });
+    return verifyBytes(null, message, key, signature);
+  } catch {
+    // No value with a signature at all, or a key that is no point of the curve.
+    return false;
+  }
+}
+
+interface Claim {
+  readonly publicKey: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly message: Uint8Array;
+}
+
+function claimOf(signed: Signed | LazyValue): Claim {
+  if (!(signed instanceof LazyValue)) {
+    const { publicKey, signature, value } = signed;
+    return { publicKey, signature, message: cellOf(value).ref };
+  }
+  const bytes = encode(signed);
+  if (bytes[0] !== SIGNED_TAG) throw new TypeError("Not a signed value");
+  const signatureAt = 1 + PUBLIC_KEY_BYTES;
+  const messageAt = signatureAt + SIGNATURE_BYTES;
+  return {
+    publicKey: bytes.subarray(1, signatureAt),
+    signature: bytes.subarray(signatureAt, messageAt),
+    message: bytes.subarray(messageAt),
+  };
+}

@@ -1,0 +1,112 @@
+import { blobLayout } from "../../cad3/blob.js";
+import { missingCell } from "../../cad3/encoding/assemble.js";
+import { cellOf } from "../../cad3/encoding/cell.js";
+import { parseCell } from "../../cad3/encoding/parse-cell.js";
+import type { ParsedBlob, ParsedCell } from "../../cad3/encoding/parsed.js";
+import { badFormat, readerOf, takeByte, takeVlq } from "../../cad3/encoding/reader.js";
+import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
+import { BLOB_TAG } from "../../cad3/scalar.js";
+import type { FileNode } from "../../dlfs/node.js";
+import type { CellScope } from "../cells.js";
+
+/** What reads cells that are looked at once. */
+export type CellReader = Pick<CellScope, "peek">;
+
+/** Parts of a blob read at once. */
+const MAX_TOGETHER = 256;
+
+/** A part of a blob, and where it stands in it. */
+interface Part {
+  readonly ref: Uint8Array;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** @param expected its length, if that is known @throws MISSING_CELL, BAD_FORMAT */
+export async function readBlobCell(ref: Uint8Array, cells: CellReader, expected?: number): Promise<ParsedBlob> {
+  const [cell] = await readCells([ref], cells);
+  return blobOf(cell, expected);
+}
+
+function blobOf(cell: ParsedCell | undefined, expected?: number): ParsedBlob {
+  if (cell?.kind !== "blob" || cell.isText) throw badFormat("a part of a file is no blob");
+  if (expected !== undefined && cell.length !== expected) throw badFormat("a part of a blob has a wrong length");
+  return cell;
+}
+
+async function readCells(refs: readonly Uint8Array[], cells: CellReader): Promise<ParsedCell[]> {
+  const hashes = refs.filter(isBranch).map((ref) => toHex(hashOfRef(ref)));
+  const found = await cells.peek(hashes);
+  let next = 0;
+  return refs.map((ref) => {
+    if (!isBranch(ref)) return parseCell(ref);
+    const bytes = found[next];
+    if (bytes === undefined) throw missingCell(hashes[next]);
+    next += 1;
+    return parseCell(bytes);
+  });
+}
+
+export interface BlobRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/**
+ * Reads a range of a file: only the chunks it lies in and what leads to them.
+ *
+ * @returns fewer bytes than asked for only at the end of the file; `size` of the whole file
+ * @throws MISSING_CELL, BAD_FORMAT
+ */
+export async function readRange(
+  data: FileNode["data"],
+  { offset, length }: BlobRange,
+  cells: CellReader,
+): Promise<{ bytes: Buffer; size: number }> {
+  const top = await readBlobCell(cellOf(data).ref, cells);
+  const size = top.length;
+  const end = Math.min(size, offset + length);
+  if (offset >= end) return { bytes: Buffer.alloc(0), size };
+  const bytes = Buffer.allocUnsafe(end - offset);
+  const copy = ({ content, length: partLength }: ParsedBlob, start: number): void => {
+    if (content === undefined || start >= end || start + partLength <= offset) return;
+    const from = Math.max(0, offset - start);
+    bytes.set(content.subarray(from, Math.max(from, end - start)), start + from - offset);
+  };
+  copy(top, 0);
+  // Of one level after the other, those parts that the range touches.
+  let level = partsOf(top, 0);
+  while (level.length > 0) {
+    const touched = level.filter((part) => part.start < end && part.start + part.length > offset);
+    level = [];
+    for (let at = 0; at < touched.length; at += MAX_TOGETHER) {
+      const some = touched.slice(at, at + MAX_TOGETHER);
+      const read = await readCells(
+        some.map(({ ref }) => ref),
+        cells,
+      );
+      for (const [place, part] of some.entries()) {
+        const blob = blobOf(read[place], part.length);
+        copy(blob, part.start);
+        level.push(...partsOf(blob, part.start));
+      }
+    }
+  }
+  return { bytes, size };
+}
+
+function partsOf({ content, length, refs }: ParsedBlob, start: number): Part[] {
+  if (content !== undefined) return [];
+  const { children, childBytes, lastBytes } = blobLayout(length);
+  return refs.map(({ bytes }, place) => ({
+    ref: bytes,
+    start: start + place * childBytes,
+    length: place < children - 1 ? childBytes : lastBytes,
+  }));
+}
+
+/** The size of a blob by its top cell; `undefined` when that is none. */
+export function claimedSize(bytes: Uint8Array): number | undefined {
+  const reader = readerOf(bytes);
+  return takeByte(reader) === BLOB_TAG ? takeVlq(reader) : undefined;
+}

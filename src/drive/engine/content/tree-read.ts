@@ -1,0 +1,137 @@
+import { escapeText } from "../../../core/errors/texts.js";
+import { cellOf } from "../../cad3/encoding/cell.js";
+import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
+import type { Value } from "../../cad3/value.js";
+import { directoryOf, type FileNode, type NodeView, viewOf } from "../../dlfs/node.js";
+import { driveError } from "../../error.js";
+import type { CellScope } from "../cells.js";
+import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
+import { type BlobRange, type CellReader, claimedSize, readRange } from "./blob-reader.js";
+import { namesOf, readable, type Slot, slotsOf, summariesOf } from "./listing.js";
+
+/** The tree of a drive as one piece of work sees it. */
+export interface Tree {
+  /** `undefined` for a drive that is not there. */
+  readonly root: Value | undefined;
+  readonly scope: CellScope;
+}
+
+/** A file or directory that is there. */
+export type LiveView = Exclude<NodeView, { kind: "tombstone" }>;
+
+/** Entries of a directory whose cells are asked for at once. */
+const MAX_TOGETHER = 1024;
+const EMPTY: DriveStat = { type: "directory", size: 0, modified: 0 };
+
+/** What is at a path; synchronous, so to be run by the scope. @throws NOT_A_DIRECTORY */
+export function viewAt(root: Value, path: readonly string[]): LiveView | undefined {
+  let view: LiveView = directoryOf(root);
+  for (const [depth, name] of path.entries()) {
+    if (view.kind === "file") throw notADirectory(path.slice(0, depth));
+    const value: Value | undefined = view.entries.get(name);
+    const next: NodeView | undefined = value === undefined ? undefined : viewOf(value);
+    if (next === undefined || next.kind === "tombstone") return undefined;
+    view = next;
+  }
+  return view;
+}
+
+export async function statAt({ root, scope }: Tree, path: readonly string[]): Promise<DriveStat | undefined> {
+  if (root === undefined) return path.length === 0 ? EMPTY : undefined;
+  const view = await scope.run(() => viewAt(root, path));
+  if (view === undefined) return undefined;
+  const modified = Number(view.utime);
+  if (view.kind === "directory") return { type: "directory", size: 0, modified };
+  return { type: "file", size: await sizeOf(view.data, scope), modified, content: toHex(cellOf(view.data).ref) };
+}
+
+export async function readAt({ root, scope }: Tree, path: readonly string[], range: BlobRange): Promise<DriveRead> {
+  const view = await liveAt({ root, scope }, path);
+  if (view.kind === "directory") throw isADirectory(path);
+  return readRange(view.data, range, scope);
+}
+
+export async function entriesAt({ root, scope }: Tree, path: readonly string[]): Promise<DriveEntry[]> {
+  if (root === undefined && path.length === 0) return [];
+  const view = await liveAt({ root, scope }, path);
+  if (view.kind === "file") throw notADirectory(path);
+  const slots = await slotsOf(view.entries, scope);
+  const listed: DriveEntry[] = [];
+  for (let at = 0; at < slots.length; at += MAX_TOGETHER) {
+    await describe(slots.slice(at, at + MAX_TOGETHER), scope, listed);
+  }
+  return listed;
+}
+
+async function liveAt({ root, scope }: Tree, path: readonly string[]): Promise<LiveView> {
+  const view = root === undefined ? undefined : await scope.run(() => viewAt(root, path));
+  if (view === undefined) throw notFound(path);
+  return view;
+}
+
+/** Lists some entries, those that are there. */
+async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveEntry[]): Promise<void> {
+  const names = await namesOf(slots, scope);
+  const nodes = await summariesOf(slots, scope);
+  const sizes = await sizesOf(
+    nodes.map((node) => (node?.kind === "file" ? node.data.bytes : undefined)),
+    scope,
+  );
+  for (const [place, name] of names.entries()) {
+    const node = nodes[place];
+    if (name === undefined || node?.kind === "tombstone") continue;
+    const modified = Number(node?.utime ?? 0n);
+    const size = sizes[place];
+    if (node?.kind === "directory") listed.push({ name, type: "directory", size: 0, modified });
+    else if (size !== undefined) listed.push({ name, type: "file", modified, size });
+    else listed.push({ name, type: "file", modified, size: 0, damaged: true });
+  }
+}
+
+/** The size of a file by the top cell of its content. */
+async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number> {
+  const [size] = await sizesOf([cellOf(data).ref], scope);
+  if (size === undefined) throw driveError("MISSING_CELL", "A cell of a file is missing");
+  return size;
+}
+
+/**
+ * The sizes of files by the Refs of their content, in their order.
+ *
+ * @returns undefined for one whose top cell is missing or damaged, and where nothing is asked for
+ */
+export async function sizesOf(
+  files: readonly (Uint8Array | undefined)[],
+  scope: CellReader & Pick<CellScope, "sizes">,
+): Promise<(number | undefined)[]> {
+  const waiting: { readonly place: number; readonly hash: string }[] = [];
+  const sizes = files.map((ref, place) => {
+    if (ref === undefined || !isBranch(ref)) return ref === undefined ? undefined : claimedSize(ref);
+    const hash = toHex(hashOfRef(ref));
+    const size = scope.sizes.get(hash);
+    if (size === undefined) waiting.push({ place, hash });
+    return size;
+  });
+  if (waiting.length === 0) return sizes;
+  const cells = await readable(
+    waiting.map(({ hash }) => hash),
+    scope,
+  );
+  for (const [which, { place, hash }] of waiting.entries()) {
+    const cell = cells[which];
+    const size = cell === undefined ? undefined : claimedSize(cell);
+    if (size !== undefined) scope.sizes.set(hash, size);
+    sizes[place] = size;
+  }
+  return sizes;
+}
+
+const shown = (path: readonly string[]): string => escapeText(path.join("/"));
+export const notFound = (path: readonly string[]): Error => driveError("NOT_FOUND", `Not found: ${shown(path)}`);
+export const notADirectory = (path: readonly string[]): Error =>
+  driveError("NOT_A_DIRECTORY", `Not a directory: ${shown(path)}`);
+export const isADirectory = (path: readonly string[]): Error =>
+  driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
+export const alreadyThere = (path: readonly string[]): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
+export const notEmpty = (path: readonly string[]): Error =>
+  driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);

@@ -1,0 +1,151 @@
+import type { Weight } from "../../cad3/built.js";
+import { checkWeight, weightOf } from "../../cad3/encoding/assemble.js";
+import { type Checked, checkParts } from "../../cad3/encoding/check-parts.js";
+import { parseCell } from "../../cad3/encoding/parse-cell.js";
+import { textOf } from "../../cad3/encoding/parse-scalar.js";
+import type { ParsedBlob, ParsedCell } from "../../cad3/encoding/parsed.js";
+import { badFormat } from "../../cad3/encoding/reader.js";
+import { SLOT_BYTES } from "../../cad3/maps/index-key.js";
+import { isBranch, toHex } from "../../cad3/ref.js";
+import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../dlfs/limits.js";
+import { MAX_PATH_DEPTH } from "../../dlfs/name.js";
+import { createLru, type Lru } from "../lru.js";
+import { type ImportCells, isLeaf } from "./import-cells.js";
+
+/** What is known of a cell that has been checked with everything below it. */
+interface Summary extends Checked {
+  readonly weight: Weight;
+  /** Branches in branches below. */
+  readonly height: number;
+}
+
+interface Checking {
+  readonly cells: ImportCells;
+  readonly limits: CellLimits;
+  /** Cells that have been checked, as far as they are remembered. */
+  readonly known: Lru<Summary>;
+  readonly count: { visits: number; textBytes: number };
+}
+
+/** An index may nest 64 branches for each name of a path. */
+const MAX_DEPTH = MAX_BRANCH_DEPTH + MAX_PATH_DEPTH * 66;
+const MAX_KNOWN = 20_000;
+/** How often cells are looked at, for each that may come: those that are shared and have been forgotten are again. */
+const MAX_VISITS_PER_CELL = 4;
+const NONE = new Uint8Array();
+
+/**
+ * Checks a value from elsewhere as strictly as `decode`, cell by cell: what it takes of memory does not grow with the value.
+ *
+ * @param top its encoding
+ * @throws BAD_FORMAT, UNSUPPORTED_CELL, MISSING_CELL, LIMIT, STORE_UNAVAILABLE
+ */
+export async function checkCells(top: Uint8Array, cells: ImportCells, limits: CellLimits): Promise<void> {
+  const known = createLru<Summary>(MAX_KNOWN, () => 1);
+  await checkBytes(top, 0, { cells, limits, known, count: { visits: 0, textBytes: 0 } });
+}
+
+async function checkBytes(bytes: Uint8Array, depth: number, checking: Checking): Promise<Summary> {
+  const quick = checkShort(parseCell(bytes), checking);
+  if (quick !== undefined) return quick;
+  const refs = refsIn(bytes);
+  const parts: Summary[] = [];
+  for (const [place, ref] of refs.entries()) {
+    parts.push(await checkRef(ref, { beside: refs.slice(place + 1), depth }, checking));
+  }
+  // Read anew, since what has been read takes many times the bytes, and cells nest deeply.
+  const cell = parseCell(bytes);
+  const summary = summarise(cell, parts, checking);
+  if (cell.kind === "blob" && cell.isText) await checkLongText(cell, checking);
+  return summary;
+}
+
+const refsIn = (bytes: Uint8Array): Uint8Array[] => parseCell(bytes).refs.map((ref) => ref.bytes);
+
+interface Place {
+  readonly beside: readonly Uint8Array[];
+  readonly depth: number;
+}
+
+async function checkRef(ref: Uint8Array, { beside, depth }: Place, checking: Checking): Promise<Summary> {
+  if (!isBranch(ref)) return headOf(await checkBytes(ref, depth, checking));
+  const { cells, known, count, limits } = checking;
+  const length = cells.lengthOf(ref);
+  if (isLeaf(length)) return leafOf(length);
+  const hash = toHex(ref);
+  const before = known.get(hash);
+  checkLimit(depth + 1 + (before?.height ?? 0), MAX_DEPTH, "branches in each other");
+  if (before !== undefined) return before;
+  count.visits += 1;
+  checkLimit(count.visits, MAX_VISITS_PER_CELL * limits.maxImportCells, "cells");
+  const summary = await checkBytes(await cells.read(ref, beside), depth + 1, checking);
+  const kept = { ...headOf(summary), height: summary.height + 1 };
+  known.set(hash, kept);
+  return kept;
+}
+
+/** A cell without branches but leaves of blobs; `undefined` for one that has others. */
+function checkShort(cell: ParsedCell, checking: Checking): Summary | undefined {
+  if (cell.kind === "blob" && cell.isText && cell.content === undefined) return undefined;
+  const parts: Summary[] = [];
+  for (const part of cell.refs) {
+    const summary = part.cell === undefined ? leafAt(part.bytes, checking) : checkShort(part.cell, checking);
+    if (summary === undefined) return undefined;
+    parts.push(summary);
+  }
+  return summarise(cell, parts, checking);
+}
+
+function leafAt(ref: Uint8Array, { cells }: Checking): Summary | undefined {
+  const length = cells.lengthOf(ref);
+  return isLeaf(length) ? leafOf(length) : undefined;
+}
+
+/** A blob that is one cell, of which no more is known than that it has come. What files weigh is counted drive by drive. */
+function leafOf(length: number): Summary {
+  const cell: ParsedBlob = { kind: "blob", isText: false, length, content: undefined, refs: [], bytes: NONE };
+  return { cell, parts: [], slot: undefined, shared: 0, weight: { bytes: 0, entries: 0, elements: 0 }, height: 1 };
+}
+
+function summarise(cell: ParsedCell, parts: readonly Summary[], { limits }: Checking): Summary {
+  const { slot, shared } = checkParts(cell, parts);
+  if (cell.kind === "blob" && cell.isText && cell.content !== undefined) textOf(cell.content);
+  const weight = weightOf(cell, parts);
+  checkWeight(weight, limits);
+  const height = parts.reduce((most, part) => Math.max(most, part.height), 0);
+  return { cell, parts: [], slot: slot === undefined ? undefined : new Uint8Array(slot), shared, weight, height };
+}
+
+/** What is asked of a cell by what holds it, without its bytes. */
+const headOf = (summary: Summary): Summary => ({ ...summary, cell: withoutParts(summary.cell) });
+
+function withoutParts(cell: ParsedCell): ParsedCell {
+  const head = { bytes: NONE, refs: [] };
+  if (cell.kind === "blob") return { ...cell, ...head, content: cell.content?.slice(0, SLOT_BYTES) };
+  if (cell.kind === "map") return { ...cell, ...head, hashes: [] };
+  if (cell.kind === "signed") return { ...cell, ...head, publicKey: NONE, signature: NONE };
+  return { ...cell, ...head };
+}
+
+/** A text of more than one cell; its parts are blobs of the right lengths. @throws BAD_FORMAT for what is no UTF-8 */
+async function checkLongText(text: ParsedBlob, { cells, limits, count }: Checking): Promise<void> {
+  count.textBytes += text.length;
+  checkLimit(count.textBytes, limits.maxImportLogicalBytes, "bytes of text");
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const isText = (content: Uint8Array, options: { readonly stream: boolean }): void => {
+    try {
+      decoder.decode(content, options);
+    } catch {
+      throw badFormat("a text is not valid UTF-8");
+    }
+  };
+  const read = async (refs: readonly Uint8Array[]): Promise<void> => {
+    for (const ref of refs) {
+      const cell = parseCell(await cells.read(ref));
+      if (cell.kind === "blob" && cell.content !== undefined) isText(cell.content, { stream: true });
+      else await read(cell.refs.map(({ bytes }) => bytes));
+    }
+  };
+  await read(text.refs.map(({ bytes }) => bytes));
+  isText(NONE, { stream: false });
+}

@@ -1,0 +1,186 @@
+import { branchRefs, missingCell } from "../../cad3/encoding/assemble.js";
+import { encode } from "../../cad3/encoding/cell.js";
+import { parseCell } from "../../cad3/encoding/parse-cell.js";
+import { keyword } from "../../cad3/keyword.js";
+import { map } from "../../cad3/maps/hash-map.js";
+import { index } from "../../cad3/maps/index-map.js";
+import { hashOfRef, sameBytes, toHex } from "../../cad3/ref.js";
+import type { Value } from "../../cad3/value.js";
+import { vlqLength, writeVlq } from "../../cad3/vlq.js";
+import { checkLimit } from "../../dlfs/limits.js";
+import { notANode } from "../../dlfs/node.js";
+import { Signed } from "../../dlfs/signed.js";
+import { driveError } from "../../error.js";
+import { type CellScope, createScope } from "../cells.js";
+import { newCells } from "../new-cells.js";
+import type { EngineParts } from "../owner-queue.js";
+import { drivesOf, type OwnerState, signedDrives } from "../state.js";
+
+export interface ExportOptions {
+  /** What the export is of: all drives, signed (default), one drive, or all drives as a peer keeps them. */
+  readonly top?: "signed" | "drive" | "owners" | "region";
+  /** The one drive. */
+  readonly drive?: string;
+  /** Of a region. */
+  readonly region?: "dlfs" | "fs";
+  /** Makes several files of about this many bytes, 1 MiB at least. */
+  readonly partBytes?: number;
+}
+
+/** Some bytes of an export. */
+export interface ExportPiece {
+  /** The file they belong to, from 0; all but the last file are needed for the last one to be read. */
+  readonly part: number;
+  readonly bytes: Uint8Array;
+}
+
+const MIN_PART_BYTES = 2 ** 20;
+
+export interface ExportSource {
+  readonly did: string;
+  readonly state: OwnerState;
+  readonly parts: EngineParts;
+}
+
+/** @throws NOT_FOUND when there is nothing to export, LIMIT, MISSING_CELL, BAD_FORMAT, STORE_UNAVAILABLE */
+export async function* exportPieces(source: ExportSource, options: ExportOptions): AsyncGenerator<ExportPiece> {
+  const { partBytes } = options;
+  if (partBytes !== undefined && !(partBytes >= MIN_PART_BYTES)) throw new RangeError("A part has at least 1 MiB");
+  const { state, parts } = source;
+  const extra = new Map(state.merged);
+  const scope = createScope(parts.pool, { find: (hash) => extra.get(hash) });
+  const top = await topOf(source, options, scope);
+  for (const { hash, bytes } of newCells(top, scope.has)) extra.set(hash, bytes);
+  const cells = cellReader(createScope(parts.pool, { find: (hash) => extra.get(hash) }));
+  const first = encode(top);
+  if (partBytes !== undefined) return yield* inParts(first, { partBytes, frames: childrenFirst(first, cells, parts) });
+  yield { part: 0, bytes: first };
+  for await (const bytes of parentsFirst(first, cells, parts)) yield { part: 0, bytes: frame(bytes) };
+}
+
+async function topOf(source: ExportSource, options: ExportOptions, scope: CellScope): Promise<Value> {
+  const { top = "signed", drive, region = "dlfs" } = options;
+  if (top === "drive") {
+    const root = drive === undefined ? undefined : (await drivesOf(source.state, scope)).get(drive);
+    if (root === undefined || root === null) throw driveError("NOT_FOUND", "There is no such drive to export");
+    return root;
+  }
+  const signed = await signedOf(source, scope);
+  if (top === "signed") return signed;
+  const owners = map([[signed.publicKey, signed]]);
+  return top === "owners" ? owners : index([[keyword(region), owners]]);
+}
+
+/** With the signature that is there, if the root says it all. */
+async function signedOf({ did, state, parts: { keys } }: ExportSource, scope: CellScope): Promise<Signed> {
+  if (state.drives === undefined) throw driveError("NOT_FOUND", "There are no drives to export");
+  const drives = await scope.open(state.drives);
+  for (const [account, records] of state.roots) {
+    for (const { bytes } of records) {
+      if (!sameBytes(signedDrives(bytes, account), state.drives)) continue;
+      const cell = parseCell(bytes);
+      if (cell.kind !== "signed") throw notANode("a root is signed");
+      return new Signed(new Uint8Array(cell.publicKey), new Uint8Array(cell.signature), drives);
+    }
+  }
+  return (await keys.create(did)).sign(drives);
+}
+
+type ReadCell = (hash: string, siblings: readonly string[]) => Promise<Uint8Array>;
+
+/** Reads a cell, those beside it together with it, since they come next. */
+function cellReader(scope: CellScope): ReadCell {
+  const ready = new Map<string, Uint8Array>();
+  return async (hash, siblings) => {
+    const known = ready.get(hash);
+    ready.delete(hash);
+    if (known !== undefined) return known;
+    const wanted = [hash, ...siblings.filter((other) => !ready.has(other))];
+    const cells = await scope.peek(wanted);
+    wanted.forEach((other, place) => {
+      const bytes = cells[place];
+      if (bytes !== undefined && place > 0) ready.set(other, bytes);
+    });
+    const [bytes] = cells;
+    if (bytes === undefined) throw missingCell(hash);
+    return bytes;
+  };
+}
+
+const childrenOf = (bytes: Uint8Array): string[] => branchRefs(parseCell(bytes)).map((ref) => toHex(hashOfRef(ref)));
+
+/** Cells met so far, each of which comes once. */
+function meeting({ limits }: EngineParts): (hash: string) => boolean {
+  const met = new Set<string>();
+  return (hash) => {
+    if (met.has(hash)) return false;
+    met.add(hash);
+    checkLimit(met.size, limits.maxImportCells, "cells");
+    return true;
+  };
+}
+
+/** The order of a multi-cell: a branch before its own branches, each when it is met first. */
+async function* parentsFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
+  const isNew = meeting(parts);
+  const waiting = [childrenOf(top)];
+  for (let level = waiting.at(-1); level !== undefined; level = waiting.at(-1)) {
+    const hash = level.shift();
+    if (hash === undefined) {
+      waiting.pop();
+      continue;
+    }
+    if (!isNew(hash)) continue;
+    const bytes = await read(hash, level);
+    yield bytes;
+    waiting.push(childrenOf(bytes));
+  }
+}
+
+async function* childrenFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
+  const isNew = meeting(parts);
+  const open: { readonly bytes: Uint8Array; readonly children: string[] }[] = [
+    { bytes: top, children: childrenOf(top) },
+  ];
+  for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+    const hash = last.children.shift();
+    if (hash === undefined) {
+      open.pop();
+      if (open.length > 0) yield last.bytes;
+    } else if (isNew(hash)) {
+      const bytes = await read(hash, last.children);
+      open.push({ bytes, children: childrenOf(bytes) });
+    }
+  }
+}
+
+function frame(bytes: Uint8Array): Uint8Array {
+  const framed = new Uint8Array(vlqLength(bytes.length) + bytes.length);
+  framed.set(bytes, writeVlq(framed, 0, bytes.length));
+  return framed;
+}
+
+interface Parts {
+  readonly partBytes: number;
+  readonly frames: AsyncIterable<Uint8Array>;
+}
+
+/** Files of frames, and a last one that begins with the top. Keeps one part, since the top comes before the last ones. */
+async function* inParts(top: Uint8Array, { partBytes, frames }: Parts): AsyncGenerator<ExportPiece> {
+  let part = 0;
+  let kept: Uint8Array[] = [];
+  let keptBytes = 0;
+  for await (const bytes of frames) {
+    const framed = frame(bytes);
+    if (keptBytes + framed.length + top.length > partBytes) {
+      for (const piece of kept) yield { part, bytes: piece };
+      part += 1;
+      kept = [];
+      keptBytes = 0;
+    }
+    kept.push(framed);
+    keptBytes += framed.length;
+  }
+  yield { part, bytes: top };
+  for (const piece of kept) yield { part, bytes: piece };
+}

@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { CHUNK_BYTES } from "../../cad3/blob.js";
+import { missingCell } from "../../cad3/encoding/assemble.js";
+import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
+import type { CellStore } from "../../store/cell-store.js";
+import type { CellLedger } from "../cell-ledger.js";
+import { createCellPool, createScope } from "../cells.js";
+
+/** The cells of an import: no others, whatever the store has. */
+export interface ImportCells {
+  /**
+   * The encoding that a Ref stands for.
+   *
+   * @param beside Refs that are going to be asked for next
+   * @throws MISSING_CELL for one that has not come
+   */
+  read(ref: Uint8Array, beside?: readonly Uint8Array[]): Promise<Uint8Array>;
+  /** How long a blob a branch is, 0 for what is none. @throws MISSING_CELL */
+  lengthOf(ref: Uint8Array): number;
+}
+
+/** Read a second time soon. */
+const CACHE_BYTES = 4 * 2 ** 20;
+/** Cells that have been read together with others and wait for being asked for. */
+const MAX_READY = 512;
+/** How many cells are read before others get their turn. */
+const READS_PER_TURN = 64;
+
+export const isLeaf = (length: number): boolean => length > 0 && length <= CHUNK_BYTES;
+
+/** @param store has the cells, flushed */
+export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "lengthOf">): ImportCells {
+  // Of its own: what is read once must not drive out what is in use.
+  const scope = createScope(createCellPool({ store, verifyReads: false, cacheBytes: CACHE_BYTES }));
+  const ready = new Map<string, Uint8Array>();
+  let reads = 0;
+  const lengthOf = (ref: Uint8Array): number => {
+    const length = ledger.lengthOf(hashOfRef(ref));
+    if (length === undefined) throw missingCell(toHex(hashOfRef(ref)));
+    return length;
+  };
+  /** Leaves are hardly ever looked into. */
+  const isWanted = (ref: Uint8Array): boolean => isBranch(ref) && !isLeaf(ledger.lengthOf(hashOfRef(ref)) ?? 1);
+  const readTogether = async (hash: string, beside: readonly Uint8Array[]): Promise<Uint8Array> => {
+    const others = beside.filter(isWanted).map((ref) => toHex(hashOfRef(ref)));
+    const wanted = [hash, ...others.filter((other) => !ready.has(other))];
+    const cells = await scope.peek(wanted);
+    wanted.forEach((other, place) => {
+      const bytes = cells[place];
+      if (bytes !== undefined && place > 0) ready.set(other, bytes);
+    });
+    for (const other of ready.keys()) {
+      if (ready.size <= MAX_READY) break;
+      ready.delete(other);
+    }
+    const [bytes] = cells;
+    if (bytes === undefined) throw missingCell(hash);
+    return bytes;
+  };
+  return {
+    lengthOf,
+    async read(ref, beside = []) {
+      if (!isBranch(ref)) return ref;
+      lengthOf(ref);
+      reads += 1;
+      if (reads % READS_PER_TURN === 0) await nextTurn();
+      const hash = toHex(hashOfRef(ref));
+      const known = ready.get(hash);
+      ready.delete(hash);
+      return known ?? readTogether(hash, beside);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { branchRefs, missingCell } from "../../cad3/encoding/assemble.js";
+import { parseCell } from "../../cad3/encoding/parse-cell.js";
+import type { ParsedCell } from "../../cad3/encoding/parsed.js";
+import { hashOfRef, sha3 } from "../../cad3/ref.js";
+import { textOfHash } from "../../store/mark.js";
+import { type CellLedger, createCellLedger } from "../cell-ledger.js";
+import type { PutBytes } from "../write-set.js";
+
+/**
+ * Takes in the cells of a value from elsewhere, in any order. Each goes on as soon as something that belongs to the value asks
+ * for it; what is kept of it is its hash and how long a blob it is. Cells that nobody has asked for wait.
+ */
+export interface Intake {
+  /** Says what the value is: whose branches are wanted. @throws BAD_FORMAT, UNSUPPORTED_CELL */
+  begin(top: Uint8Array): Promise<void>;
+  /** @param bytes copied where they are kept @throws BAD_FORMAT, UNSUPPORTED_CELL */
+  add(bytes: Uint8Array): Promise<void>;
+  /** @throws MISSING_CELL when something was asked for that has not come */
+  end(): void;
+  /** Of every cell that has come. */
+  readonly ledger: Pick<CellLedger, "lengthOf">;
+}
+
+export interface IntakeBounds {
+  /** Bytes of cells that wait for somebody who asks for them. */
+  readonly maxWaitingBytes: number;
+  /** Cells that are asked for and have not come. */
+  readonly maxWanted: number;
+}
+
+/** Where more wait, everything is taken: what does not belong to the value is collected some time. */
+const DEFAULT_BOUNDS: IntakeBounds = { maxWaitingBytes: 16 * 2 ** 20, maxWanted: 65_536 };
+/** What a cell that waits takes beside its bytes. */
+const CELL_OVERHEAD_BYTES = 300;
+
+export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUNDS): Intake {
+  const ledger = createCellLedger();
+  const waiting = new Map<string, Uint8Array>();
+  const wanted = new Set<string>();
+  let waitingBytes = 0;
+  let takesAll = false;
+
+  const takeAll = async (): Promise<void> => {
+    takesAll = true;
+    wanted.clear();
+    for (const [text, bytes] of waiting) {
+      waiting.delete(text);
+      await put(Buffer.from(text, "latin1"), bytes);
+    }
+  };
+  /** Asks for the branches of a cell, and for those of what has been waiting for that. */
+  const askFor = async (first: ParsedCell): Promise<void> => {
+    const cells = [first];
+    for (let cell = cells.pop(); cell !== undefined && !takesAll; cell = cells.pop()) {
+      for (const ref of branchRefs(cell)) {
+        const hash = hashOfRef(ref);
+        const text = textOfHash(hash);
+        const bytes = waiting.get(text);
+        if (bytes === undefined) {
+          if (ledger.lengthOf(hash) === undefined) wanted.add(text);
+          continue;
+        }
+        waiting.delete(text);
+        waitingBytes -= bytes.length + CELL_OVERHEAD_BYTES;
+        await put(hash, bytes);
+        cells.push(parseCell(bytes));
+      }
+      if (wanted.size > bounds.maxWanted) await takeAll();
+    }
+  };
+  return {
+    ledger,
+    begin: (top) => askFor(parseCell(top)),
+    async add(bytes) {
+      const hash = sha3(bytes);
+      if (ledger.lengthOf(hash) !== undefined) return;
+      const cell = parseCell(bytes);
+      ledger.add(hash, cell.kind === "blob" && !cell.isText ? cell.length : 0);
+      if (takesAll) return put(hash, bytes);
+      const text = textOfHash(hash);
+      if (wanted.delete(text)) {
+        await put(hash, bytes);
+        return askFor(cell);
+      }
+      waiting.set(text, new Uint8Array(bytes));
+      waitingBytes += bytes.length + CELL_OVERHEAD_BYTES;
+      if (waitingBytes > bounds.maxWaitingBytes) await takeAll();
+    },
+    end() {
+      for (const text of wanted) throw missingCell(Buffer.from(text, "latin1").toString("hex"));
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { cellOf } from "../cad3/encoding/cell.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import type { ParsedCell, ParsedIndex } from "../cad3/encoding/parsed.js";
+import type { CadMap } from "../cad3/maps/hash-map.js";
+import { hashOfRef, isBranch, toHex } from "../cad3/ref.js";
+import { NIL } from "../cad3/scalar.js";
+import { type CellPool, createScope, type Overlay } from "./cells.js";
+import { readable, summaryOf } from "./content/listing.js";
+import { sizesOf } from "./content/tree-read.js";
+import { isDamage } from "./fault.js";
+import { createLru } from "./lru.js";
+
+/** How many bytes the files of an owner have. */
+export interface Usage {
+  /** Known of these drives, or counted: which reads the whole of them. @throws STORE_UNAVAILABLE */
+  bytesIn(drives: CadMap, overlay: Overlay): Promise<number>;
+  /** As bytesIn, by what differs from drives whose bytes are known. Both are at hand. */
+  bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<number>;
+  /** Remembers what somebody has counted. */
+  learn(drives: CadMap, bytes: number): void;
+}
+
+export interface Counted {
+  readonly drives: CadMap;
+  readonly bytes: number;
+}
+
+/** Owners whose bytes are remembered, several states of each. */
+const MAX_REMEMBERED = 20_000;
+/** Cells looked into at once. */
+const MAX_TOGETHER = 1024;
+/** Files that wait for being cancelled out. */
+const MAX_WAITING = 20_000;
+
+export function createUsage(pool: CellPool): Usage {
+  const known = createLru<number>(MAX_REMEMBERED, () => 1);
+  const learn = (drives: CadMap, bytes: number): void => known.set(keyOf(drives), bytes);
+  const count = async (drives: CadMap, before: CadMap | undefined, overlay: Overlay): Promise<number> => {
+    const bag = new Bag();
+    for (const [, root] of drives) if (root !== null) bag.add("node", cellOf(root).ref, 1);
+    for (const [, root] of before ?? []) if (root !== null) bag.add("node", cellOf(root).ref, -1);
+    return countBag(bag, pool, overlay);
+  };
+  return {
+    learn,
+    async bytesIn(drives, overlay) {
+      const bytes = known.get(keyOf(drives)) ?? (await count(drives, undefined, overlay));
+      learn(drives, bytes);
+      return bytes;
+    },
+    async bytesAfter(drives, before, overlay) {
+      const bytes = known.get(keyOf(drives)) ?? before.bytes + (await count(drives, before.drives, overlay));
+      learn(drives, bytes);
+      return bytes;
+    },
+  };
+}
+
+const keyOf = (drives: CadMap): string => toHex(cellOf(drives).ref);
+
+const KINDS = ["node", "entries", "data"] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Held {
+  readonly ref: Uint8Array;
+  /** How many times more it stands in the new tree than in the old one. */
+  times: number;
+}
+
+/** Parts of two trees; what stands in both as often cancels out, wherever it stands, and is not looked into. */
+class Bag {
+  readonly #held: Record<Kind, Map<string, Held>> = { node: new Map(), entries: new Map(), data: new Map() };
+
+  add(kind: Kind, ref: Uint8Array, times: number): void {
+    const key = toHex(ref);
+    const held = this.#held[kind].get(key);
+    if (held === undefined) this.#held[kind].set(key, { ref, times });
+    else held.times += times;
+  }
+
+  /** Some parts of one kind: content comes last, since it may still cancel out, unless it gets too much. */
+  take(): { readonly kind: Kind; readonly parts: readonly Held[] } | undefined {
+    const isFull = this.#held.data.size > MAX_WAITING;
+    const kind = isFull ? "data" : KINDS.find((one) => this.#held[one].size > 0);
+    if (kind === undefined) return undefined;
+    const parts: Held[] = [];
+    for (const [key, held] of this.#held[kind]) {
+      this.#held[kind].delete(key);
+      if (held.times !== 0) parts.push(held);
+      if (parts.length === MAX_TOGETHER) break;
+    }
+    return { kind, parts };
+  }
+}
+
+/** What is damaged counts as nothing: it must not keep the rest from being changed. */
+async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<number> {
+  let bytes = 0;
+  for (let some = bag.take(); some !== undefined; some = bag.take()) {
+    const { kind, parts } = some;
+    // Of its own: what has been read is not kept for the next ones.
+    const scope = createScope(pool, overlay);
+    if (kind === "data") {
+      const refs = parts.map(({ ref }) => ref);
+      const sizes = await sizesOf(refs, scope);
+      parts.forEach(({ times }, place) => {
+        bytes += times * (sizes[place] ?? 0);
+      });
+      continue;
+    }
+    const hashes = parts.map(({ ref }) => toHex(hashOfRef(ref)));
+    const branches = hashes.filter((_, place) => isBranch(parts[place]?.ref ?? NIL));
+    const found = new Map(zip(branches, await readable(branches, scope)));
+    parts.forEach(({ ref, times }, place) => {
+      const cell = readCell(isBranch(ref) ? found.get(hashes[place] ?? "") : ref);
+      if (cell !== undefined) addParts(cell, kind, (below, part) => bag.add(below, part, times));
+    });
+  }
+  return bytes;
+}
+
+function* zip<A, B>(keys: readonly A[], values: readonly B[]): Generator<[A, B]> {
+  for (const [place, key] of keys.entries()) {
+    const value = values[place];
+    if (value !== undefined) yield [key, value];
+  }
+}
+
+function readCell(bytes: Uint8Array | undefined): ParsedCell | undefined {
+  try {
+    return bytes === undefined ? undefined : parseCell(bytes);
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+}
+
+type AddPart = (kind: Kind, ref: Uint8Array) => void;
+
+function addParts(cell: ParsedCell, kind: Kind, add: AddPart): void {
+  if (kind === "node") {
+    const node = summaryOf(cell);
+    if (node?.kind === "file") add("data", node.data.bytes);
+    if (node?.kind === "directory") add("entries", node.entries.bytes);
+  } else if (cell.kind === "index") addEntries(cell, add);
+}
+
+/** What stands in the cell itself is gone through at once. */
+function addEntries({ hasOwn, refs }: ParsedIndex, add: AddPart): void {
+  const [, node] = refs;
+  if (hasOwn && node !== undefined) {
+    if (node.cell === undefined) add("node", node.bytes);
+    else addParts(node.cell, "node", add);
+  }
+  for (const child of refs.slice(hasOwn ? 2 : 0)) {
+    if (child.cell === undefined) add("entries", child.bytes);
+    else addParts(child.cell, "entries", add);
+  }
+}

@@ -1,0 +1,141 @@
+import { isLeafBlob } from "../cell-refs.js";
+import { checkCell } from "../checks.js";
+import type { LiveBatch } from "../live-batches.js";
+import { type HashText, hashOfText, textOfHash } from "../mark.js";
+import { storeUnavailable } from "../store-error.js";
+import { type Place, placeOf, placeRow, stamped, type Tables, uint } from "../tables.js";
+import { ChunkBuffer } from "./chunk-buffer.js";
+import type { Committer } from "./committer.js";
+import type { PackWriter } from "./pack-writer.js";
+
+/** Leaf blobs that are as long as this go to packs: in the table they would take twice the space. */
+const CHUNK_CONTENT_BYTES = 2048;
+const LEAF_HEAD_BYTES = 3;
+const isChunk = (bytes: Uint8Array): boolean =>
+  bytes.length >= CHUNK_CONTENT_BYTES + LEAF_HEAD_BYTES && isLeafBlob(bytes);
+
+/** What waits in memory at most, before it is written. */
+const MAX_CHUNK_BYTES = 1 << 20;
+const MAX_CELL_BYTES = 4 << 20;
+const MAX_PLACES = 16_384;
+
+export interface BatchParts {
+  readonly tables: Tables;
+  readonly packs: PackWriter;
+  readonly committer: Committer;
+  readonly live: LiveBatch;
+  readonly now: () => number;
+}
+
+/** Collects cells, writes them in pieces, and makes them durable together with a root. */
+export class EmbeddedBatch {
+  readonly #parts: BatchParts;
+  /** Cells that wait for the next transaction. */
+  #cells = new Map<HashText, Buffer>();
+  #cellBytes = 0;
+  /** Chunks that wait for being appended. */
+  #chunks = new ChunkBuffer();
+  /** Used again, since a buffer for each piece would wait long for the next garbage collection. */
+  #spare: ChunkBuffer | undefined;
+  #reusedBytes = 0;
+  /** Chunks that are there since before this batch; they must not be collected under it. */
+  #reused = new Map<HashText, Buffer>();
+  /** Chunks that are in a pack, and wait for the next transaction. */
+  #places = new Map<HashText, Place>();
+  #tail: Promise<void> = Promise.resolve();
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+  }
+
+  put(hash: Uint8Array, bytes: Uint8Array): undefined | Promise<void> {
+    checkCell(hash, bytes);
+    this.#parts.live.touch();
+    const text = textOfHash(hash);
+    if (isChunk(bytes)) this.#putChunk(text, hash, bytes);
+    else if (!this.#cells.has(text)) {
+      this.#cells.set(text, Buffer.from(bytes));
+      this.#cellBytes += bytes.length;
+    }
+    if (this.#chunks.bytes + this.#reusedBytes >= MAX_CHUNK_BYTES) return this.#spill();
+    if (this.#cellBytes >= MAX_CELL_BYTES || this.#places.size >= MAX_PLACES) return this.write(() => undefined);
+    return undefined;
+  }
+
+  #putChunk(text: HashText, hash: Uint8Array, bytes: Uint8Array): void {
+    if (this.#chunks.has(text) || this.#places.has(text) || this.#reused.has(text)) return;
+    const row = this.#parts.tables.chunks.get(Buffer.from(hash));
+    if (row === undefined) this.#chunks.add(text, bytes);
+    else if (uint(row) <= this.#parts.live.startedAt) {
+      this.#reused.set(text, Buffer.from(bytes));
+      this.#reusedBytes += bytes.length;
+    }
+  }
+
+  /** Appends what waits to the pack. */
+  #spill(): Promise<void> {
+    const spilled = this.#tail.then(() => this.#append());
+    this.#tail = spilled;
+    // Whoever waits for the batch next is told.
+    this.#tail.catch(() => undefined);
+    return spilled;
+  }
+
+  async #append(): Promise<void> {
+    const [reused, chunks] = [this.#reused, this.#chunks];
+    this.#reused = new Map();
+    this.#reusedBytes = 0;
+    this.#chunks = this.#spare ?? new ChunkBuffer();
+    this.#spare = undefined;
+    if (reused.size > 0) await this.#keep(reused, chunks);
+    if (chunks.size > 0) {
+      const piece = chunks.piece();
+      const places = await this.#parts.packs.append(piece);
+      places.forEach((place, at) => {
+        const chunk = piece.chunks[at];
+        if (chunk !== undefined) this.#places.set(textOfHash(chunk.hash), place);
+      });
+    }
+    chunks.clear();
+    this.#spare = chunks;
+  }
+
+  /** Stamps chunks that are there anew, so that they stay; those that were collected meanwhile are written again. */
+  async #keep(reused: ReadonlyMap<HashText, Buffer>, chunks: ChunkBuffer): Promise<void> {
+    const { tables, committer, now } = this.#parts;
+    const gone = await committer.run(() => {
+      const at = now();
+      return [...reused.keys()].filter((text) => {
+        const key = hashOfText(text);
+        const row = tables.chunks.get(key);
+        if (row !== undefined) tables.chunks.putSync(key, placeRow(at, placeOf(row)));
+        return row === undefined;
+      });
+    });
+    for (const text of gone) {
+      const bytes = reused.get(text);
+      if (bytes !== undefined) chunks.add(text, bytes);
+    }
+  }
+
+  /** Makes everything durable in one transaction, and runs `last` in it. */
+  async write<T>(last: () => T): Promise<T> {
+    await this.#spill();
+    const { tables, committer, packs, now } = this.#parts;
+    const [cells, places] = [this.#cells, this.#places];
+    this.#cells = new Map();
+    this.#places = new Map();
+    this.#cellBytes = 0;
+    const done = committer.run(() => {
+      const at = now();
+      if ([...places.values()].some(({ pack }) => packs.isBroken(pack))) throw storeUnavailable("its disk failed");
+      for (const [text, bytes] of cells) tables.cells.putSync(hashOfText(text), stamped(at, bytes));
+      for (const [text, place] of places) tables.chunks.putSync(hashOfText(text), placeRow(at, place));
+      return last();
+    });
+    // What a failure has lost must not be missing silently later.
+    this.#tail = this.#tail.then(async () => void (await done));
+    this.#tail.catch(() => undefined);
+    return done;
+  }
+}

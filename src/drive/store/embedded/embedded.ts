@@ -1,0 +1,293 @@
+import { join } from "node:path";
+import { describeError } from "../../../core/errors/describe-error.js";
+import { FileAdapterError } from "../../../core/errors/errors.js";
+import { type Log, silentLog } from "../../../core/ports/log.js";
+import { sameBytes, sha3 } from "../../cad3/ref.js";
+import type {
+  CellBatch,
+  CellStore,
+  CollectOptions,
+  CollectReport,
+  KeyRecords,
+  Pin,
+  RootRecord,
+} from "../cell-store.js";
+import { checkHash, checkOpen, checkOwner, checkRoot } from "../checks.js";
+import { createLiveBatches, type LiveBatches } from "../live-batches.js";
+import { createPins } from "../pins.js";
+import { storeDamaged, storeUnavailable } from "../store-error.js";
+import {
+  nextNumber,
+  openTables,
+  type Place,
+  packState,
+  placeOf,
+  rootRecord,
+  rows,
+  stamped,
+  type Tables,
+  uintBytes,
+  unstamped,
+  usedKey,
+  usedOf,
+  usedRow,
+} from "../tables.js";
+import { EmbeddedBatch } from "./batch.js";
+import { collectEmbedded, forgetRetired } from "./collect.js";
+import { Committer } from "./committer.js";
+import { createEmbeddedKeys } from "./keys.js";
+import { makeFolder } from "./make-folder.js";
+import { refuseNetwork } from "./network-fs.js";
+import { PackReader } from "./pack-reader.js";
+import { PackWriter } from "./pack-writer.js";
+import { mayRun } from "./process-token.js";
+
+export interface EmbeddedOptions {
+  /** A folder of its own on a local disk, made when it is not there. */
+  readonly path: string;
+  readonly log?: Log;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Whether what is acknowledged survives a loss of power. Without, it survives the end of the process only. */
+  readonly flush?: boolean;
+  /** Packs are sealed at this size. */
+  readonly packBytes?: number;
+}
+
+/** No reader works on a root that was replaced longer ago. */
+const RETIRED_MS = 7 * 86_400_000;
+
+interface Parts {
+  readonly folder: string;
+  readonly tables: Tables;
+  readonly packs: PackWriter;
+  readonly reader: PackReader;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/**
+ * Opens the store for one machine, which several processes may do at once.
+ *
+ * @throws STORE_UNAVAILABLE when it cannot be opened, is of a newer version or on a network file system
+ */
+export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellStore> {
+  const { path: folder, log = silentLog, now = Date.now, flush = true, packBytes } = options;
+  return guarded(log, async () => {
+    makeFolder(join(folder, "packs"));
+    refuseNetwork(folder);
+    const tables = openTables(folder, flush);
+    const packs = new PackWriter({
+      folder,
+      tables,
+      flush,
+      ...(packBytes === undefined ? {} : { rollBytes: packBytes }),
+    });
+    await adoptPacks(tables, packs, log);
+    // Where nobody ever collects.
+    await forgetRetired(tables, now() - RETIRED_MS);
+    return new EmbeddedStore({ folder, tables, packs, reader: new PackReader(folder), log, now });
+  });
+}
+
+/** Takes up what processes have left that are no more. One damaged pack does not keep the others from being read. */
+async function adoptPacks(tables: Tables, packs: PackWriter, log: Log): Promise<void> {
+  for (const { key, value } of rows(tables.packs)) {
+    const { isSealed, writer } = packState(value);
+    if (isSealed || mayRun(writer)) continue;
+    try {
+      await packs.adopt(key.readUInt32BE());
+    } catch (error) {
+      log.error({ event: "drive.pack", error: describeError(error) }, "A pack of the drive store is damaged");
+    }
+  }
+}
+
+/** @throws STORE_UNAVAILABLE in place of what the system or the library says, which the log is told */
+async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof FileAdapterError || error instanceof RangeError) throw error;
+    log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
+    throw storeUnavailable("see the log");
+  }
+}
+
+class EmbeddedStore implements CellStore {
+  readonly keys: KeyRecords;
+  readonly #parts: Parts;
+  readonly #committer: Committer;
+  readonly #batches: LiveBatches;
+  readonly #pins = createPins();
+  #isOpen = true;
+  #collecting: Promise<CollectReport> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#committer = new Committer(parts.tables, parts.packs);
+    this.#batches = createLiveBatches(parts.now);
+    const commit = <T>(job: () => T): Promise<T> => this.#run(() => this.#committer.run(job));
+    this.keys = createEmbeddedKeys(parts.tables, commit);
+  }
+
+  async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
+    const [found] = await this.getMany([hash]);
+    return found;
+  }
+
+  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return this.#run(async () => {
+      hashes.forEach(checkHash);
+      try {
+        return await this.#find(hashes);
+      } catch (error) {
+        if (errnoOf(error) !== "ENOENT") throw error;
+      }
+      // The pack was copied by a collection after its place was looked up.
+      this.#parts.tables.env.resetReadTxn();
+      return this.#find(hashes).catch((error: unknown) => {
+        throw errnoOf(error) === "ENOENT" ? storeDamaged("a pack is missing") : error;
+      });
+    });
+  }
+
+  async #find(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    const { cells, chunks } = this.#parts.tables;
+    const places: { at: number; place: Place }[] = [];
+    const found = hashes.map((hash, at): Uint8Array | undefined => {
+      const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length);
+      const row = cells.get(key);
+      if (row !== undefined) return unstamped(row);
+      const place = chunks.get(key);
+      if (place !== undefined) places.push({ at, place: placeOf(place) });
+      return undefined;
+    });
+    const read = await this.#parts.reader.readMany(places.map(({ place }) => place));
+    places.forEach(({ at }, which) => {
+      found[at] = read[which];
+    });
+    found.forEach((bytes, at) => {
+      const hash = hashes[at];
+      if (bytes !== undefined && hash !== undefined && !sameBytes(sha3(bytes), hash))
+        throw storeDamaged("a cell is not what was stored");
+    });
+    return found;
+  }
+
+  batch(): CellBatch {
+    checkOpen(this.#isOpen);
+    const { tables, packs, now } = this.#parts;
+    const live = this.#batches.begin();
+    const batch = new EmbeddedBatch({ tables, packs, committer: this.#committer, live, now });
+    const end = <T>(last: () => T): Promise<T> =>
+      this.#run(async () => {
+        const result = await batch.write(last);
+        live.end();
+        return result;
+      });
+    return {
+      put: (hash, bytes) => {
+        checkOpen(this.#isOpen);
+        const waiting = batch.put(hash, bytes);
+        return waiting === undefined ? undefined : this.#run(() => waiting);
+      },
+      flush: () => end(() => undefined),
+      commit: async (owner, expected, bytes, hint) => {
+        checkOwner(owner);
+        checkRoot(bytes);
+        return end(() => this.#swap(owner, expected, { ...hint, bytes }));
+      },
+    };
+  }
+
+  roots(owner: string): Promise<readonly RootRecord[]> {
+    return this.#run(async () => {
+      checkOwner(owner);
+      const { env, roots, meta } = this.#parts.tables;
+      env.resetReadTxn();
+      const key = Buffer.from(owner, "hex");
+      const row = roots.get(key);
+      return row === undefined ? [] : [{ ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row) }];
+    });
+  }
+
+  swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
+    return this.#run(async () => {
+      checkOwner(owner);
+      checkRoot(bytes);
+      return this.#committer.run(() => this.#swap(owner, expected, { bytes }));
+    });
+  }
+
+  /** Within a transaction. */
+  #swap(
+    owner: string,
+    expected: RootRecord | null,
+    { bytes, usedBytes }: Pick<RootRecord, "bytes" | "usedBytes">,
+  ): RootRecord | "conflict" {
+    const { roots, retired, meta } = this.#parts.tables;
+    const key = Buffer.from(owner, "hex");
+    const row = roots.get(key);
+    const present = row === undefined ? undefined : rootRecord(row);
+    if (present?.version !== expected?.version) return "conflict";
+    if (present !== undefined && sameBytes(present.bytes, bytes)) return present;
+    const version = nextNumber(meta, "versions");
+    if (present !== undefined) {
+      const until = Buffer.concat([uintBytes(this.#parts.now()), uintBytes(version)]);
+      retired.putSync(until, Buffer.from(present.bytes));
+    }
+    const next = stamped(version, bytes);
+    roots.putSync(key, next);
+    if (usedBytes !== undefined) meta.putSync(usedKey(key), usedRow(version, usedBytes));
+    return { ...rootRecord(next), usedBytes };
+  }
+
+  async *owners(): AsyncIterable<string> {
+    checkOpen(this.#isOpen);
+    for (const { key } of rows(this.#parts.tables.roots)) {
+      checkOpen(this.#isOpen);
+      yield key.toString("hex");
+    }
+  }
+
+  async pin(owner: string): Promise<Pin> {
+    return this.#pins.add(await this.roots(owner));
+  }
+
+  /** One after another. */
+  collect(options: CollectOptions): Promise<CollectReport> {
+    const { tables, packs, reader, folder, now } = this.#parts;
+    const checkGoesOn = (): void => checkOpen(this.#isOpen);
+    const parts = { tables, packs, reader, folder, now, checkGoesOn, batches: this.#batches, pins: this.#pins };
+    const before = this.#collecting?.catch(() => undefined);
+    const running = this.#run(async () => {
+      await before;
+      return collectEmbedded(parts, options);
+    });
+    this.#collecting = running;
+    return running;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#collecting?.catch(() => undefined);
+    await this.#committer.idle();
+    const { packs, reader, tables } = this.#parts;
+    reader.close();
+    await packs.close();
+    await tables.env.close();
+  }
+
+  #run<T>(act: () => Promise<T>): Promise<T> {
+    return guarded(this.#parts.log, async () => {
+      checkOpen(this.#isOpen);
+      return act();
+    });
+  }
+}
+
+function errnoOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}

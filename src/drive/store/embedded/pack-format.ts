@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { sha3 } from "../../cad3/ref.js";
+import { isLeafBlob } from "../cell-refs.js";
+import { storeDamaged } from "../store-error.js";
+
+export const PACK_HEADER = Buffer.from("VFPK\x01\0\0\0", "latin1");
+const MAGIC = PACK_HEADER.subarray(0, 4);
+export const ENTRY_BYTES = 32 + 6 + 3;
+export const TRAILER_BYTES = 4 + 8 + 32 + 4;
+
+/** Where a cell stands in a pack. */
+export interface PackEntry {
+  readonly hash: Uint8Array;
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface PackTrailer {
+  readonly count: number;
+  readonly footerOffset: number;
+  readonly digest: Buffer;
+}
+
+/** What follows the cells. @param digest of header and cells, is used up */
+export function packEnd(
+  entries: readonly PackEntry[],
+  footerOffset: number,
+  digest: ReturnType<typeof createHash>,
+): Buffer {
+  const sorted = [...entries].sort((one, other) => Buffer.compare(one.hash, other.hash) || one.offset - other.offset);
+  const end = Buffer.alloc(sorted.length * ENTRY_BYTES + TRAILER_BYTES);
+  sorted.forEach(({ hash, offset, length }, place) => {
+    const at = place * ENTRY_BYTES;
+    end.set(hash, at);
+    end.writeUIntBE(offset, at + 32, 6);
+    end.writeUIntBE(length, at + 38, 3);
+  });
+  const footerBytes = sorted.length * ENTRY_BYTES;
+  end.writeUInt32BE(sorted.length, footerBytes);
+  end.writeBigUInt64BE(BigInt(footerOffset), footerBytes + 4);
+  end.set(digest.update(end.subarray(0, footerBytes)).digest(), footerBytes + 12);
+  end.set(MAGIC, footerBytes + 44);
+  return end;
+}
+
+/** @param bytes the last 48 of a pack of `size` bytes @throws STORE_DAMAGED */
+export function parseTrailer(bytes: Buffer, size: number): PackTrailer {
+  if (bytes.length !== TRAILER_BYTES || !bytes.subarray(44).equals(MAGIC)) throw storeDamaged("a pack has no end");
+  const count = bytes.readUInt32BE(0);
+  const footerOffset = Number(bytes.readBigUInt64BE(4));
+  if (footerOffset < PACK_HEADER.length || footerOffset + count * ENTRY_BYTES + TRAILER_BYTES !== size)
+    throw storeDamaged("the end of a pack does not fit it");
+  return { count, footerOffset, digest: bytes.subarray(12, 44) };
+}
+
+/** @throws STORE_DAMAGED when entries are out of order or outside the cells */
+export function parseFooter(bytes: Buffer, { count, footerOffset }: PackTrailer): PackEntry[] {
+  let before: Buffer | undefined;
+  return Array.from({ length: count }, (_, place) => {
+    const at = place * ENTRY_BYTES;
+    const hash = bytes.subarray(at, at + 32);
+    const [offset, length] = [bytes.readUIntBE(at + 32, 6), bytes.readUIntBE(at + 38, 3)];
+    const isOrdered = before === undefined || Buffer.compare(before, hash) <= 0;
+    if (!isOrdered || offset < PACK_HEADER.length || length === 0 || offset + length > footerOffset)
+      throw storeDamaged("a pack lists cells that are not in it");
+    before = hash;
+    return { hash, offset, length };
+  });
+}
+
+/** Finds the cells of a pack that has no footer. @param bytes whole cells, leaf blobs only @throws STORE_DAMAGED */
+export function* walkCells(bytes: Buffer, start: number): Generator<PackEntry> {
+  for (let at = 0; at < bytes.length; ) {
+    const length = 3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);
+    const cell = bytes.subarray(at, at + length);
+    if (!isLeafBlob(cell)) throw storeDamaged("a pack holds what is no cell");
+    yield { hash: sha3(cell), offset: start + at, length };
+    at += length;
+  }
+}
+
+export const startDigest = (): ReturnType<typeof createHash> => createHash("sha256").update(PACK_HEADER);

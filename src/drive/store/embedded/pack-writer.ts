@@ -1,0 +1,286 @@
+import { type FileHandle, open, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { storeDamaged, storeUnavailable } from "../store-error.js";
+import { nextNumber, type PackState, type Place, packRow, packState, type Tables } from "../tables.js";
+import { PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./pack-format.js";
+import { packFile } from "./pack-reader.js";
+import { ownToken } from "./process-token.js";
+
+/** A pack that has reached this is sealed. */
+const ROLL_BYTES = 64 * 2 ** 20;
+/** A sealed pack below this part of a full one is left over from processes that ran at once. */
+const SMALL_PART = 64;
+const READ_BYTES = 1 << 20;
+
+/** Chunks that stand end to end. */
+export interface PackPiece {
+  readonly bytes: Buffer;
+  /** Whole, in their order. */
+  readonly chunks: readonly { readonly hash: Uint8Array; readonly length: number }[];
+}
+
+interface OpenPack {
+  readonly number: number;
+  readonly handle: FileHandle;
+  readonly entries: PackEntry[];
+  readonly digest: ReturnType<typeof startDigest>;
+  /** What is there; the next cell is written at this offset. */
+  length: number;
+  isDirty: boolean;
+}
+
+export const packKey = (number: number): Buffer => {
+  const key = Buffer.allocUnsafe(4);
+  key.writeUInt32BE(number);
+  return key;
+};
+
+/** How far the pack at hand has been made durable. */
+export interface DurableLength {
+  readonly pack: number;
+  readonly length: number;
+}
+
+export interface PackWriterOptions {
+  readonly folder: string;
+  readonly tables: Tables;
+  /** Whether files are flushed to the disk. */
+  readonly flush: boolean;
+  readonly rollBytes?: number;
+}
+
+/** Appends to a pack of its own, one piece after another. */
+export class PackWriter {
+  readonly #options: PackWriterOptions;
+  readonly #token = ownToken();
+  readonly #broken = new Set<number>();
+  #pack: OpenPack | undefined;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PackWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Packs that are shorter are worth being merged, in bytes. */
+  get smallBytes(): number {
+    return (this.#options.rollBytes ?? ROLL_BYTES) / SMALL_PART;
+  }
+
+  /** Writes chunks next to each other, which are not durable yet. */
+  append({ bytes, chunks }: PackPiece): Promise<Place[]> {
+    return this.#queue(async () => {
+      if (this.#pack !== undefined && this.#pack.length >= (this.#options.rollBytes ?? ROLL_BYTES)) await this.#seal();
+      this.#pack ??= await this.#begin();
+      const pack = this.#pack;
+      pack.isDirty = true;
+      // After a failure the length stays, so that the next piece replaces what was half written.
+      await writeAll(pack.handle, bytes, pack.length);
+      pack.digest.update(bytes);
+      return chunks.map(({ hash, length }) => {
+        const place = { pack: pack.number, offset: pack.length, length };
+        pack.entries.push({ hash, offset: place.offset, length });
+        pack.length += length;
+        return place;
+      });
+    });
+  }
+
+  /** Makes durable what has been appended. @returns `undefined` without a pack */
+  sync(): Promise<DurableLength | undefined> {
+    return this.#queue(async () => {
+      const pack = this.#pack;
+      if (pack === undefined) return undefined;
+      if (pack.isDirty) await this.#flush(pack);
+      pack.isDirty = false;
+      return { pack: pack.number, length: pack.length };
+    });
+  }
+
+  /** What was appended to it may never have reached the disk. */
+  isBroken(pack: number): boolean {
+    return this.#broken.has(pack);
+  }
+
+  async #flush(pack: OpenPack): Promise<void> {
+    if (!this.#options.flush) return;
+    try {
+      await pack.handle.datasync();
+    } catch (error) {
+      // Trying again could succeed though the pages are lost.
+      this.#abandon(pack);
+      throw error;
+    }
+  }
+
+  #abandon(pack: OpenPack): void {
+    this.#broken.add(pack.number);
+    this.#pack = undefined;
+    pack.handle.close().catch(() => undefined);
+  }
+
+  /** Notes what is durable; within the transaction that names it. @throws STORE_UNAVAILABLE when it was taken away */
+  record({ pack, length }: DurableLength): void {
+    const { packs } = this.#options.tables;
+    const present = packs.get(packKey(pack));
+    const state = present === undefined ? undefined : packState(present);
+    // Sealed by this process meanwhile: longer than what is noted here.
+    if (state?.isSealed === true && this.#pack?.number !== pack) return;
+    if (state?.isSealed !== false || state.writer !== this.#token) {
+      if (this.#pack?.number === pack) this.#abandon(this.#pack);
+      throw storeUnavailable("another process took over its pack; try again");
+    }
+    if (length > state.length) packs.putSync(packKey(pack), packRow({ ...state, length }));
+  }
+
+  /** Takes over a pack that a process has left, cut at what was committed; a full one is sealed. */
+  adopt(number: number): Promise<void> {
+    return this.#queue(async () => {
+      if (this.#pack !== undefined) await this.#seal();
+      const state = this.#claim(number);
+      if (state === undefined) return;
+      const handle = await openOrDrop(this.#options, number, state);
+      if (handle === undefined) return;
+      try {
+        this.#pack = await reopen(number, handle, state.length);
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    });
+  }
+
+  #claim(number: number): PackState | undefined {
+    const { env, packs } = this.#options.tables;
+    return env.transactionSync(() => {
+      const present = packs.get(packKey(number));
+      const state = present === undefined ? undefined : packState(present);
+      if (state === undefined || state.isSealed || state.writer === this.#token) return undefined;
+      packs.putSync(packKey(number), packRow({ ...state, writer: this.#token }));
+      return state;
+    });
+  }
+
+  /** Leaves the pack to whoever opens the store next. */
+  close(): Promise<void> {
+    return this.#queue(async () => {
+      const pack = this.#pack;
+      this.#pack = undefined;
+      if (pack === undefined) return;
+      await pack.handle.close();
+      const { env, packs } = this.#options.tables;
+      env.transactionSync(() => {
+        const row = packs.get(packKey(pack.number));
+        if (row !== undefined) packs.putSync(packKey(pack.number), packRow({ ...packState(row), writer: "" }));
+      });
+    });
+  }
+
+  #queue<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(act);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+
+  async #begin(): Promise<OpenPack> {
+    const { folder, tables, flush } = this.#options;
+    const number = tables.env.transactionSync(() => {
+      const next = nextNumber(tables.meta, "packs");
+      tables.packs.putSync(
+        packKey(next),
+        packRow({ isSealed: false, length: PACK_HEADER.length, writer: this.#token }),
+      );
+      return next;
+    });
+    const handle = await open(packFile(folder, number), "wx+", 0o600);
+    try {
+      await handle.write(PACK_HEADER, 0, PACK_HEADER.length, 0);
+      if (flush) await syncFolder(join(folder, "packs"));
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return { number, handle, entries: [], digest: startDigest(), length: PACK_HEADER.length, isDirty: true };
+  }
+
+  async #seal(): Promise<void> {
+    const pack = this.#pack;
+    if (pack === undefined) return;
+    const { env, packs } = this.#options.tables;
+    const end = packEnd(pack.entries, pack.length, pack.digest.copy());
+    await pack.handle.write(end, 0, end.length, pack.length);
+    // What a failed write has left behind.
+    await pack.handle.truncate(pack.length + end.length);
+    await this.#flush(pack);
+    env.transactionSync(() => {
+      packs.putSync(packKey(pack.number), packRow({ isSealed: true, length: pack.length, writer: "" }));
+    });
+    this.#pack = undefined;
+    await pack.handle.close();
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, at + written);
+    written += bytesWritten;
+  }
+}
+
+async function openOrDrop({ folder, tables }: PackWriterOptions, number: number, state: PackState) {
+  try {
+    return await open(packFile(folder, number), "r+");
+  } catch {
+    if (state.length > PACK_HEADER.length) throw storeDamaged("a pack is missing");
+    // Noted, but the process ended before the file was made.
+    tables.env.transactionSync(() => tables.packs.removeSync(packKey(number)));
+    return undefined;
+  }
+}
+
+async function reopen(number: number, handle: FileHandle, length: number): Promise<OpenPack> {
+  const { size } = await handle.stat();
+  if (size < length && length > PACK_HEADER.length) throw storeDamaged("a pack is shorter than what was committed");
+  await handle.truncate(length);
+  await handle.write(PACK_HEADER, 0, PACK_HEADER.length, 0);
+  const pack: OpenPack = { number, handle, entries: [], digest: startDigest(), length, isDirty: true };
+  let rest = Buffer.alloc(0);
+  for (let at = PACK_HEADER.length; at < length; ) {
+    const piece = Buffer.allocUnsafe(Math.min(READ_BYTES, length - at));
+    const { bytesRead } = await handle.read(piece, 0, piece.length, at);
+    if (bytesRead === 0) throw storeDamaged("a pack is too short");
+    const bytes = Buffer.concat([rest, piece.subarray(0, bytesRead)]);
+    const start = at - rest.length;
+    at += bytesRead;
+    const whole = at < length ? wholeCells(bytes) : bytes.length;
+    pack.entries.push(...walkCells(bytes.subarray(0, whole), start));
+    pack.digest.update(bytes.subarray(0, whole));
+    rest = bytes.subarray(whole);
+  }
+  return pack;
+}
+
+/** How many of the bytes are whole cells. */
+function wholeCells(bytes: Buffer): number {
+  let at = 0;
+  for (;;) {
+    if (at + 3 > bytes.length) return at;
+    const length = 3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);
+    if (at + length > bytes.length) return at;
+    at += length;
+  }
+}
+
+/** Makes a new name in it durable. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Gone already is fine. */
+export async function removePack(folder: string, number: number): Promise<void> {
+  await unlink(packFile(folder, number)).catch(() => undefined);
+}

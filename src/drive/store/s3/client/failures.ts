@@ -1,0 +1,44 @@
+import type { FileAdapterError } from "../../../../core/errors/errors.js";
+import { storeUnavailable } from "../../store-error.js";
+
+/** An answer of the object storage that is no success. */
+export interface RefusedAnswer {
+  readonly status: number;
+  /** As S3 calls it, `NoSuchBucket`; empty when the answer has none. */
+  readonly code: string;
+  readonly writes: boolean;
+}
+
+const BAD_KEY = new Set([
+  "InvalidAccessKeyId",
+  "SignatureDoesNotMatch",
+  "InvalidToken",
+  "ExpiredToken",
+  "TokenRefreshRequired",
+]);
+const BAD_REGION = new Set(["PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"]);
+
+/** What an operator can do about an answer; without places, keys and hashes. */
+export function refused({ status, code, writes }: RefusedAnswer): FileAdapterError {
+  return storeUnavailable(`the object storage ${adviceFor(status, code, writes)}`);
+}
+
+function adviceFor(status: number, code: string, writes: boolean): string {
+  if (BAD_KEY.has(code) || status === 401)
+    return "refuses the access key: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN";
+  if (code === "RequestTimeTooSkewed") return "refuses requests by this machine's clock: set the clock";
+  if (code === "NoSuchBucket") return "has no such bucket: create it, or check the bucket and the endpoint";
+  if (BAD_REGION.has(code) || (status >= 300 && status < 400))
+    return "has the bucket in another region or place: check the region and the endpoint";
+  if (status === 403)
+    return writes
+      ? "does not let this access key write: allow it to put and delete objects of the bucket"
+      : "does not let this access key read: allow it to get objects and to list the bucket";
+  if (status === 404 || status === 405) return "does not answer as S3 does: check the endpoint and the bucket";
+  if (status === 429 || status >= 500) return `is too busy or out of order (${status}): try again later`;
+  return `refuses a request (${status}): check the endpoint and the bucket`;
+}
+
+/** For an endpoint that cannot be reached. @param why code of the system, `ECONNREFUSED` */
+export const silent = (why: string): FileAdapterError =>
+  storeUnavailable(`the object storage does not answer (${why}): check the endpoint and the network`);

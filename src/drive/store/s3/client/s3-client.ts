@@ -1,0 +1,269 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { AwsClient } from "aws4fetch";
+import { describeError } from "../../../../core/errors/describe-error.js";
+import type { Log } from "../../../../core/ports/log.js";
+import { storeDamaged, storeUnavailable } from "../../store-error.js";
+import { refused, silent } from "./failures.js";
+import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";
+
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+/** How often and how long requests are tried. */
+export interface S3Patience {
+  readonly tries: number;
+  /** Before the second try, in ms; twice as long before each other. Shortened at random, so that many do not meet. */
+  readonly waitMs: number;
+  /** Of one try; more for long bodies. */
+  readonly timeoutMs: number;
+}
+
+export interface S3Options {
+  /** Of the bucket: `https://host/bucket` or `https://bucket.host`. */
+  readonly url: string;
+  /** Of the objects: empty, or it ends with a slash. */
+  readonly prefix: string;
+  readonly region: string;
+  readonly credentials: S3Credentials;
+  readonly patience: S3Patience;
+  readonly log: Log;
+}
+
+export interface Fetched {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** What became of a put: `unknown` when no answer came, so that it may yet happen. */
+export type PutResult = { readonly etag: string } | "unknown";
+
+/** What became of a conditional put. `isSure`: no try of it had been without an answer, so that none of them was done. */
+export type PutIfResult =
+  | { readonly isDone: true; readonly etag: string }
+  | { readonly isDone: false; readonly isSure: boolean };
+
+/** The objects of a store, by keys without its prefix. All throw STORE_UNAVAILABLE with what an operator can do. */
+export interface S3Client {
+  /** `undefined` when there is none. @throws STORE_DAMAGED when it is longer than `maxBytes` */
+  get(key: string, maxBytes: number): Promise<Fetched | undefined>;
+  /** As `get`, unless it still has this entity tag. */
+  getChanged(key: string, etag: string, maxBytes: number): Promise<Fetched | "same" | undefined>;
+  /** Exactly these bytes; `undefined` when there is no such object. @throws STORE_DAMAGED when it is shorter */
+  getRange(key: string, offset: number, length: number): Promise<Buffer | undefined>;
+  /** Tried again until it is known to have happened: for objects that are always put with the same content. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** Tried again only while it is known that nothing has happened. */
+  putOnce(key: string, bytes: Uint8Array): Promise<PutResult>;
+  /**
+   * Puts only where the object has this entity tag or, for `null`, is not there. Tried again until there is an answer: with
+   * content that no put had before, it is done once at most. When it throws, it may yet be done.
+   */
+  putIf(key: string, bytes: Uint8Array, etag: string | null): Promise<PutIfResult>;
+  /** No matter whether it is there. */
+  remove(key: string): Promise<void>;
+  objects(folder: string): AsyncIterable<ListedObject>;
+  /** Names right below a folder, without slashes. */
+  folders(folder: string): AsyncIterable<string>;
+}
+
+interface Ask {
+  readonly method: "GET" | "PUT" | "DELETE";
+  readonly key: string;
+  readonly search?: string;
+  readonly body?: Uint8Array;
+  readonly range?: string;
+  readonly condition?: Readonly<Record<string, string>>;
+  /** Answers that are no success, and what was asked for. */
+  readonly accepts?: readonly number[];
+  /** Of the body of a good answer; what is longer is an error. */
+  readonly maxBytes: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly etag: string;
+  readonly body: Buffer;
+}
+
+const MAX_ANSWER_BYTES = 4 << 20;
+const MAX_WAIT_MS = 5000;
+/** Bytes a slow line moves in a millisecond. */
+const SLOWEST_BYTES_PER_MS = 128;
+
+export function createS3Client(options: S3Options): S3Client {
+  const { url, prefix, region, credentials, patience, log } = options;
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const token = sessionToken === undefined ? {} : { sessionToken };
+  const aws = new AwsClient({ accessKeyId, secretAccessKey, ...token, region, service: "s3", retries: 0 });
+
+  const once = async (ask: Ask): Promise<Answer> => {
+    const { method, key, body, range, condition, search = "" } = ask;
+    const bytes = Math.max(body?.length ?? 0, range === undefined ? 0 : ask.maxBytes);
+    const signal = AbortSignal.timeout(patience.timeoutMs + Math.ceil(bytes / SLOWEST_BYTES_PER_MS));
+    const headers: Record<string, string> = { "x-amz-content-sha256": sha256(body ?? EMPTY), ...condition };
+    if (range !== undefined) headers["range"] = range;
+    const place = key === "" ? url : `${url}/${prefix}${key}`;
+    const request = await aws.sign(`${place}${search}`, {
+      method,
+      headers,
+      signal,
+      redirect: "manual",
+      ...(body === undefined ? {} : { body: asView(body) }),
+    });
+    const response = await fetch(request);
+    const isGood = response.status >= 200 && response.status < 300;
+    const answered = await readBody(response, isGood ? ask.maxBytes : MAX_ANSWER_BYTES);
+    return { status: response.status, etag: response.headers.get("etag") ?? "", body: answered };
+  };
+
+  /** @returns the first good answer, 404 included @throws STORE_UNAVAILABLE */
+  const tried = async (ask: Ask, isSure: (answer: Answer | undefined) => boolean): Promise<Answer | "unknown"> => {
+    for (let tries = 1; ; tries += 1) {
+      const result = await once(ask).catch((error: unknown) => {
+        if (isOurs(error)) throw error;
+        log.warn({ event: "drive.s3", error: describeError(error) }, "The object storage did not answer");
+        return { lost: error };
+      });
+      const answer = "lost" in result ? undefined : result;
+      const code = answer === undefined || answer.status < 300 ? "" : errorCode(answer.body.toString());
+      if (answer !== undefined && ask.accepts?.includes(answer.status) === true) return answer;
+      if (answer !== undefined && isFinal(answer.status, code)) return good(answer, code, ask.method !== "GET");
+      if (!isSure(answer)) return "unknown";
+      if (tries >= patience.tries) {
+        throw answer === undefined
+          ? silent("lost" in result ? reasonOf(result.lost) : "")
+          : refused({ status: answer.status, code, writes: ask.method !== "GET" });
+      }
+      await delay(Math.random() * Math.min(MAX_WAIT_MS, patience.waitMs * 2 ** (tries - 1)));
+    }
+  };
+  const asked = async (ask: Ask): Promise<Answer> => {
+    const answer = await tried(ask, () => true);
+    if (answer === "unknown") throw silent("no answer");
+    return answer;
+  };
+
+  const page = async (folder: string, delimiter: string, token: string | undefined): Promise<ListPage> => {
+    const search = new URLSearchParams({ "list-type": "2", prefix: `${prefix}${folder}` });
+    if (delimiter !== "") search.set("delimiter", delimiter);
+    if (token !== undefined) search.set("continuation-token", token);
+    const listed = await asked({ method: "GET", key: "", search: `?${search}`, maxBytes: MAX_ANSWER_BYTES });
+    if (listed.status === 404) throw refused({ status: 404, code: "", writes: false });
+    return parseListPage(listed.body.toString(), prefix);
+  };
+  async function* pages(folder: string, delimiter: string): AsyncGenerator<ListPage> {
+    let next: string | undefined;
+    do {
+      const found = await page(folder, delimiter, next);
+      yield found;
+      if (found.next === next && next !== undefined) throw storeUnavailable("the object storage lists without end");
+      next = found.next;
+    } while (next !== undefined);
+  }
+
+  return {
+    async get(key, maxBytes) {
+      const { status, body, etag } = await asked({ method: "GET", key, maxBytes });
+      return status === 404 ? undefined : { bytes: body, etag };
+    },
+    async getChanged(key, known, maxBytes) {
+      const condition = { "if-none-match": known };
+      const { status, body, etag } = await asked({ method: "GET", key, condition, accepts: [304], maxBytes });
+      if (status === 304) return "same";
+      return status === 404 ? undefined : { bytes: body, etag };
+    },
+    async getRange(key, offset, length) {
+      const range = `bytes=${offset}-${offset + length - 1}`;
+      const { status, body } = await asked({ method: "GET", key, range, maxBytes: length });
+      if (status === 404) return undefined;
+      if (status !== 206 || body.length !== length) throw storeDamaged("an object is too short");
+      return body;
+    },
+    async put(key, body) {
+      const { status } = await asked({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES });
+      if (status === 404) throw refused({ status, code: "NoSuchBucket", writes: true });
+    },
+    async putOnce(key, body) {
+      const isSure = (answer: Answer | undefined): boolean => answer?.status === 429 || answer?.status === 503;
+      const answer = await tried({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES }, isSure);
+      if (answer === "unknown") return "unknown";
+      if (answer.status === 404) throw refused({ status: 404, code: "NoSuchBucket", writes: true });
+      return { etag: answer.etag };
+    },
+    async putIf(key, body, known) {
+      const condition: Record<string, string> = known === null ? { "if-none-match": "*" } : { "if-match": known };
+      const ask: Ask = { method: "PUT", key, body, condition, accepts: REFUSED, maxBytes: MAX_ANSWER_BYTES };
+      let isSure = true;
+      const answer = await tried(ask, () => {
+        isSure = false;
+        return true;
+      });
+      if (answer === "unknown") throw silent("no answer");
+      const isDone = answer.status >= 200 && answer.status < 300;
+      return isDone ? { isDone, etag: answer.etag } : { isDone, isSure };
+    },
+    async remove(key) {
+      await asked({ method: "DELETE", key, maxBytes: MAX_ANSWER_BYTES });
+    },
+    async *objects(folder) {
+      for await (const { objects } of pages(folder, "")) yield* objects;
+    },
+    async *folders(folder) {
+      for await (const found of pages(folder, "/")) {
+        for (const name of found.folders) yield name.slice(folder.length, -1);
+      }
+    },
+  };
+}
+
+/** To a conditional put: absent, in conflict with another, another one, not known here. */
+const REFUSED = [404, 409, 412, 501];
+const EMPTY = new Uint8Array(0);
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** Never one over shared memory, which is no body of a request. */
+const asView = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+  bytes.buffer instanceof ArrayBuffer
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+    : new Uint8Array(bytes);
+
+/** Whether asking again would not change the answer. */
+const isFinal = (status: number, code: string): boolean =>
+  status !== 429 && status < 500 && code !== "RequestTimeout" && code !== "OperationAborted";
+
+/** @throws STORE_UNAVAILABLE for what is no success and not the lack of an object */
+function good(answer: Answer, code: string, writes: boolean): Answer {
+  const isAbsent = answer.status === 404 && code !== "NoSuchBucket";
+  if (isAbsent || (answer.status >= 200 && answer.status < 300)) return answer;
+  throw refused({ status: answer.status, code, writes });
+}
+
+async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  if (response.body === null) return Buffer.alloc(0);
+  for await (const part of response.body) {
+    length += part.length;
+    // Leaving the loop ends the request.
+    if (length > maxBytes) throw storeDamaged("an object is longer than it may be");
+    parts.push(part);
+  }
+  return Buffer.concat(parts, length);
+}
+
+const isOurs = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && error.code === "STORE_DAMAGED";
+
+/** The code of the system below what `fetch` throws. */
+function reasonOf(error: unknown): string {
+  for (let at = error, depth = 0; typeof at === "object" && at !== null && depth < 4; depth += 1) {
+    if ("code" in at && typeof at.code === "string" && /^[A-Z_]{3,40}$/.test(at.code)) return at.code;
+    if ("name" in at && at.name === "TimeoutError") return "timed out";
+    at = "cause" in at ? at.cause : undefined;
+  }
+  return "connection lost";
+}

@@ -1,0 +1,220 @@
+import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
+import { openScratch, removeLeftovers } from "../../embedded/collect.js";
+import { type Marks, textOfHash } from "../../mark.js";
+import type { ListedObject } from "../client/list-page.js";
+import type { S3Client } from "../client/s3-client.js";
+import type { LoadedRoot } from "../roots/root-reader.js";
+import { GONE_MS, writerKey } from "../roots/writer-id.js";
+import { type Candidates, readCandidates } from "./candidates.js";
+import { type CompactParts, compactOwner } from "./compact.js";
+import { footerEntries } from "./footer.js";
+import type { LocalCache } from "./local-cache.js";
+import { type MarkSource, markRoot } from "./mark.js";
+import { packKeyOf } from "./source.js";
+
+export interface ObjectCollectParts extends CompactParts {
+  readonly client: S3Client;
+  readonly cache: LocalCache;
+  /** For marks, on a local disk. */
+  readonly folder: string;
+  readonly marking: MarkSource;
+  owners(): AsyncIterable<string>;
+  /** Roots of this process's readers. */
+  pinned(): readonly RootRecord[];
+  /** Whether a reader or an upload of this process needs a pack. */
+  isUsed(packId: string): boolean;
+  readonly now: () => number;
+}
+
+/** What the roots of all owners need. */
+interface Needed {
+  /** How many roots list a pack, by its id. */
+  readonly packs: Map<string, number>;
+  readonly manifests: Map<string, number>;
+  /** Versions of the roots that were marked, with their owners. */
+  readonly roots: Set<string>;
+  live: number;
+  missing: number;
+}
+
+interface Counted {
+  removed: number;
+  removedBytes: number;
+  packs: number;
+}
+
+/** Servers tell whole seconds. */
+const CLOCK_STEP_MS = 1000;
+const PACK_KEY = /^packs\/([0-9a-f]{64})\.pack$/;
+const MANIFEST_KEY = /^manifests\/([0-9a-f]{64})$/;
+
+/**
+ * Finds objects that no root needs and puts them on record; those that were on record a grace period ago, and are still
+ * not needed, are removed. Nothing is, while a cell is missing.
+ */
+export async function collectObjects(parts: ObjectCollectParts, options: CollectOptions): Promise<CollectReport> {
+  const { client, uploads, now, folder } = parts;
+  const { graceMs, dryRun = false } = options;
+  await removeLeftovers(folder);
+  const scratch = openScratch(folder);
+  try {
+    const before = Math.min(now() - graceMs, uploads.oldestStart());
+    // Listed before the roots are read, so that whatever is put for a newer root is not seen here.
+    const objects = await listOld(client, before);
+    const needed: Needed = { packs: new Map(), manifests: new Map(), roots: new Set(), live: 0, missing: 0 };
+    for await (const owner of parts.owners()) await markOwner(owner, { parts, marks: scratch.marks, needed });
+    for (const { bytes } of parts.pinned()) count(needed, await markRoot(bytes, scratch.marks, parts.marking));
+    const counted: Counted = { removed: 0, removedBytes: 0, packs: 0 };
+    const { live, missing } = needed;
+    if (missing > 0) return { live, missing, ...counted };
+    const pass: Pass = { parts, needed, objects, marks: scratch.marks, counted };
+    if (dryRun) await countGarbage(pass);
+    else {
+      const candidates = await readCandidates(client, now);
+      const gone = await sweep(pass, candidates, now() - graceMs);
+      await compactAll(pass, candidates, gone);
+      await parts.retired.sweep();
+      await removeHeartbeats(parts, now() - graceMs - GONE_MS);
+    }
+    return { live, missing, ...counted };
+  } finally {
+    await scratch.close();
+  }
+}
+
+interface Pass {
+  readonly parts: ObjectCollectParts;
+  readonly needed: Needed;
+  /** Packs and manifests that are older than the grace period, by key. */
+  readonly objects: ReadonlyMap<string, ListedObject>;
+  readonly marks: Marks;
+  readonly counted: Counted;
+}
+
+async function listOld(client: S3Client, before: number): Promise<Map<string, ListedObject>> {
+  const found = new Map<string, ListedObject>();
+  for (const folder of ["packs/", "manifests/"]) {
+    for await (const object of client.objects(folder)) {
+      if (object.modifiedAt + CLOCK_STEP_MS <= before) found.set(object.key, object);
+    }
+  }
+  return found;
+}
+
+const count = (needed: Needed, { live, missing }: { live: number; missing: number }): void => {
+  needed.live += live;
+  needed.missing += missing;
+};
+
+async function markOwner(
+  owner: string,
+  { parts, marks, needed }: { parts: ObjectCollectParts; marks: Marks; needed: Needed },
+): Promise<void> {
+  parts.checkGoesOn();
+  const all = await parts.roots.all(owner);
+  const left = new Set(parts.roots.known(owner));
+  // Merged before, by a process that has gone without removing them.
+  const merged = all.filter((root) => !left.has(root)).map(({ record }) => record);
+  if (merged.length > 0) parts.retired.add(owner, merged);
+  for (const root of all) {
+    needed.roots.add(`${owner} ${root.record.version}`);
+    listedBy(root, needed, 1);
+    count(needed, await markRoot(root.record.bytes, marks, parts.marking));
+  }
+}
+
+function listedBy({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {
+  const add = (all: Map<string, number>, key: string): void => void all.set(key, (all.get(key) ?? 0) + times);
+  add(needed.manifests, object.manifest);
+  for (const { id } of packs) add(needed.packs, id);
+}
+
+const isNeeded = (key: string, { needed, parts }: Pass): boolean => {
+  const [, pack] = PACK_KEY.exec(key) ?? [];
+  if (pack !== undefined) return (needed.packs.get(pack) ?? 0) > 0 || parts.isUsed(pack);
+  const [, manifest] = MANIFEST_KEY.exec(key) ?? [];
+  return manifest === undefined || (needed.manifests.get(manifest) ?? 0) > 0;
+};
+
+/** Removes what has been on record for long enough and was never needed since. @returns its keys */
+async function sweep(pass: Pass, candidates: Candidates, onRecordBefore: number): Promise<Set<string>> {
+  const gone = new Set<string>();
+  for (const object of pass.objects.values()) {
+    pass.parts.checkGoesOn();
+    const since = candidates.since.get(object.key);
+    if (since === undefined || since > onRecordBefore || isNeeded(object.key, pass)) continue;
+    if (await remove(object, pass)) gone.add(object.key);
+  }
+  return gone;
+}
+
+/** @returns whether it was removed */
+async function remove({ key, modifiedAt, size }: ListedObject, pass: Pass): Promise<boolean> {
+  const { client } = pass.parts;
+  const [, id] = PACK_KEY.exec(key) ?? [];
+  // Somebody may have put the same content again while this was going on.
+  for await (const again of client.objects(key)) if (again.modifiedAt !== modifiedAt) return false;
+  if (id !== undefined) {
+    const garbage = await garbageOf(id, size, pass);
+    pass.counted.packs += 1;
+    pass.counted.removed += garbage.length;
+    pass.counted.removedBytes += garbage.reduce((bytes, { length }) => bytes + length, 0);
+    pass.parts.cache.forget(
+      "cell",
+      garbage.map(({ hash }) => hash),
+    );
+    pass.parts.cache.forget("footer", [Buffer.from(id, "hex")]);
+  }
+  await client.remove(key);
+  return true;
+}
+
+async function garbageOf(
+  id: string,
+  size: number,
+  { parts, marks }: Pass,
+): Promise<{ hash: Buffer; length: number }[]> {
+  const footer = await parts.source.footerOf(id, size);
+  return footer === undefined ? [] : [...footerEntries(footer)].filter(({ hash }) => !marks.has(textOfHash(hash)));
+}
+
+async function countGarbage(pass: Pass): Promise<void> {
+  for (const { key, size } of pass.objects.values()) {
+    pass.parts.checkGoesOn();
+    const [, id] = PACK_KEY.exec(key) ?? [];
+    const garbage = id === undefined ? [] : await garbageOf(id, size, pass);
+    pass.counted.removed += garbage.length;
+    pass.counted.removedBytes += garbage.reduce((bytes, { length }) => bytes + length, 0);
+  }
+}
+
+/** Puts on record what is not needed, or no longer once packs were copied. @param gone keys that were removed */
+async function compactAll(pass: Pass, candidates: Candidates, gone: ReadonlySet<string>): Promise<void> {
+  const { parts, marks, objects, needed } = pass;
+  // What is needed again, or was put again, starts over.
+  const stay = new Set([...candidates.since.keys()].filter((key) => objects.has(key) && !isNeeded(key, pass)));
+  for await (const owner of parts.owners()) {
+    parts.checkGoesOn();
+    const before = ownRoot(owner, parts);
+    await compactOwner(owner, parts, {
+      isLive: (text) => marks.has(text),
+      mayReplace: ({ id }) => objects.has(packKeyOf(id)),
+      isMarked: ({ record }) => needed.roots.has(`${owner} ${record.version}`),
+    });
+    const after = ownRoot(owner, parts);
+    if (before === after) continue;
+    if (before !== undefined) listedBy(before, needed, -1);
+    if (after !== undefined) listedBy(after, needed, 1);
+  }
+  const added = [...objects.keys()].filter((key) => !stay.has(key) && !gone.has(key) && !isNeeded(key, pass));
+  await candidates.update((key) => stay.has(key) && !gone.has(key), added);
+}
+
+const ownRoot = (owner: string, { roots, writer }: ObjectCollectParts): LoadedRoot | undefined =>
+  roots.known(owner)?.find(({ record }) => record.writer === writer.current());
+
+async function removeHeartbeats({ client, writer }: ObjectCollectParts, before: number): Promise<void> {
+  for await (const { key, modifiedAt } of client.objects("writers/")) {
+    if (modifiedAt < before && key !== writerKey(writer.current())) await client.remove(key);
+  }
+}

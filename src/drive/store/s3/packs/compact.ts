@@ -1,0 +1,127 @@
+import { sameBytes } from "../../../cad3/ref.js";
+import { type HashText, textOfHash } from "../../mark.js";
+import { storeDamaged } from "../../store-error.js";
+import type { OwnerRoots } from "../roots/owner-roots.js";
+import type { RetiredRoots } from "../roots/retired-roots.js";
+import type { LoadedRoot } from "../roots/root-reader.js";
+import type { RootSwap } from "../roots/root-swap.js";
+import type { WriterId } from "../roots/writer-id.js";
+import { PACK_CELL_BYTES, PackBuilder } from "./builder.js";
+import { footerEntries } from "./footer.js";
+import type { PackInfo, PackKind } from "./manifest.js";
+import { type PackSource, SMALL_PACK_BYTES } from "./source.js";
+import type { Uploads } from "./uploads.js";
+
+export interface CompactParts {
+  readonly roots: OwnerRoots;
+  readonly source: PackSource;
+  readonly uploads: Uploads;
+  readonly writer: WriterId;
+  readonly swaps: RootSwap;
+  readonly retired: RetiredRoots;
+  /** Throws when the store is being closed. */
+  readonly checkGoesOn: () => void;
+}
+
+export interface CompactRules {
+  isLive(hash: HashText): boolean;
+  /** Packs that others may still be writing for stay. */
+  mayReplace(pack: PackInfo): boolean;
+  /** Whether `isLive` knows the cells of a root. */
+  isMarked(root: LoadedRoot): boolean;
+}
+
+/** Cells copied at once. */
+const CELLS_PER_COPY = 512;
+/** Short packs that are worth being merged. */
+export const MANY_SMALL_PACKS = 16;
+
+export const smallPacks = (packs: readonly PackInfo[]): PackInfo[] =>
+  packs.filter(({ size }) => size < SMALL_PACK_BYTES);
+
+/** Everything is kept, and short packs become longer ones. */
+export const mergeRules: CompactRules = { isLive: () => true, mayReplace: () => true, isMarked: () => true };
+
+/**
+ * Lists the packs of an owner anew: those without live cells are left out, those that are mostly garbage and many short
+ * ones are copied. What was listed before stays in the bucket until it is collected.
+ */
+export async function compactOwner(owner: string, parts: CompactParts, rules: CompactRules): Promise<void> {
+  const root = chosen(parts.roots.known(owner) ?? [], parts.writer.current());
+  if (root === undefined || !rules.isMarked(root)) return;
+  const { source, swaps, retired } = parts;
+  const small = smallPacks(root.packs);
+  const kept: PackInfo[] = [];
+  const copied: { pack: PackInfo; live: HashText[] }[] = [];
+  for (const pack of root.packs) {
+    parts.checkGoesOn();
+    const isShort = small.length >= 2 && small.includes(pack);
+    const footer = rules.mayReplace(pack) ? await source.footer(pack) : undefined;
+    const entries = footer === undefined ? [] : [...footerEntries(footer)];
+    const live = entries.filter(({ hash }) => rules.isLive(textOfHash(hash)));
+    const isFull = 2 * sum(live) > sum(entries);
+    if (footer === undefined || (isFull && !isShort)) kept.push(pack);
+    else {
+      live.sort((one, other) => one.offset - other.offset);
+      if (live.length > 0) copied.push({ pack, live: live.map(({ hash }) => textOfHash(hash)) });
+    }
+  }
+  // A short one alone would only be copied again and again.
+  const isWorth = kept.length + copied.length < root.packs.length || copied.length > 1 || copied.some(isThin);
+  if (!isWorth) return;
+  const packs = await copyCells(copied, parts);
+  const all = [...new Map([...kept, ...packs].map((pack) => [pack.id, pack])).values()];
+  if (!(await swaps.move(owner, root, all))) return;
+  // They say the same as ours, and keep what we do not need.
+  const others = (parts.roots.known(owner) ?? []).filter(({ record }) => record.version === root.record.version);
+  retired.add(
+    owner,
+    others.map(({ record }) => record).filter(({ writer }) => writer !== parts.writer.current()),
+  );
+}
+
+const isThin = ({ pack, live }: { pack: PackInfo; live: HashText[] }): boolean => 2 * live.length <= pack.count;
+const sum = (entries: readonly { readonly length: number }[]): number =>
+  entries.reduce((bytes, { length }) => bytes + length, 0);
+
+/** A root with the state that all say: ours, or else that whose packs take the least. `undefined` when they differ. */
+function chosen(roots: readonly LoadedRoot[], own: string): LoadedRoot | undefined {
+  const [first] = roots;
+  if (first === undefined || !roots.every(({ record }) => sameBytes(record.bytes, first.record.bytes)))
+    return undefined;
+  const bytes = ({ packs }: LoadedRoot): number => packs.reduce((total, { size }) => total + size, 0);
+  const ours = roots.find(({ record }) => record.writer === own);
+  return roots.reduce((best, root) => (bytes(root) < bytes(best) ? root : best), ours ?? first);
+}
+
+async function copyCells(
+  copied: readonly { pack: PackInfo; live: readonly HashText[] }[],
+  { source, uploads, checkGoesOn }: CompactParts,
+): Promise<PackInfo[]> {
+  const builders: Record<PackKind, PackBuilder> = {
+    tree: new PackBuilder(),
+    chunk: new PackBuilder(),
+    mixed: new PackBuilder(),
+  };
+  const packs: PackInfo[] = [];
+  const end = async (kind: PackKind): Promise<void> => {
+    const builder = builders[kind];
+    builders[kind] = new PackBuilder();
+    if (builder.count > 0) packs.push(await uploads.one(builder.build(kind)));
+  };
+  for (const { pack, live } of copied) {
+    for (let at = 0; at < live.length; at += CELLS_PER_COPY) {
+      checkGoesOn();
+      const wanted = live.slice(at, at + CELLS_PER_COPY);
+      const cells = await source.read(new Set(wanted));
+      for (const text of wanted) {
+        const cell = cells.get(text);
+        if (cell === undefined) throw storeDamaged("a cell that is to be copied is missing");
+        builders[pack.kind].add(text, cell);
+        if (builders[pack.kind].bytes >= PACK_CELL_BYTES) await end(pack.kind);
+      }
+    }
+  }
+  for (const kind of ["tree", "chunk", "mixed"] as const) await end(kind);
+  return packs;
+}

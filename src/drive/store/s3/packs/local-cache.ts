@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { open } from "lmdb";
+import { sameBytes, sha3 } from "../../../cad3/ref.js";
+import { makeFolder } from "../../embedded/make-folder.js";
+import { refuseNetwork } from "../../embedded/network-fs.js";
+import { stamped, uint, uintBytes, unstamped } from "../../tables.js";
+
+/** What was read from object storage, kept on this machine's disk so that it is not read again. May lose anything. */
+export interface LocalCache {
+  cell(hash: Uint8Array): Uint8Array | undefined;
+  keepCell(hash: Uint8Array, bytes: Uint8Array): void;
+  forget(kind: "cell" | NamedKind, hashes: Iterable<Uint8Array>): void;
+  /** Something that is named by its own hash: a footer or a manifest. */
+  named(kind: NamedKind, id: string): Buffer | undefined;
+  keepNamed(kind: NamedKind, id: string, bytes: Uint8Array): void;
+  close(): Promise<void>;
+}
+
+export type NamedKind = "footer" | "manifest";
+
+const PREFIX = { cell: Buffer.from("c"), footer: Buffer.from("f"), manifest: Buffer.from("m") };
+const USED = Buffer.from("used");
+const NEXT = Buffer.from("next");
+/** What waits in memory before it is written. */
+const MAX_WAITING_BYTES = 1 << 20;
+/** Taken out at once when the cache is full, as a part of all. */
+const EVICTED_PART = 0.1;
+/** Rows evicted in one transaction. */
+const EVICTED_ROWS = 4096;
+const BOOT_ID = "/proc/sys/kernel/random/boot_id";
+
+/**
+ * @param path a folder of its own, which other processes may share
+ * @param maxBytes what was kept first goes when there is more
+ */
+export function openLocalCache(path: string, maxBytes: number): LocalCache {
+  const folder = join(path, bootName());
+  makeFolder(folder);
+  refuseNetwork(path);
+  // It is never flushed, so that only what was written since the machine started is in order.
+  for (const name of readdirSync(path)) {
+    if (join(path, name) !== folder) rmSync(join(path, name), { recursive: true, force: true });
+  }
+  const binary = { encoding: "binary", keyEncoding: "binary" } as const;
+  const env = open<Buffer, Buffer>({
+    ...binary,
+    path: folder,
+    noSubdir: false,
+    maxDbs: 4,
+    noSync: true,
+    overlappingSync: false,
+  });
+  const [rows, order, meta] = ["rows", "order", "meta"].map((name) => env.openDB<Buffer, Buffer>({ ...binary, name }));
+  if (rows === undefined || order === undefined || meta === undefined) throw new RangeError("No tables");
+  const waiting = new Map<string, Buffer>();
+  let waitingBytes = 0;
+  let timer: NodeJS.Immediate | undefined;
+
+  const numberOf = (key: Buffer): number => uint(meta.get(key) ?? Buffer.alloc(6));
+  const drop = (key: Buffer): number => {
+    const row = rows.get(key);
+    if (row === undefined) return 0;
+    order.removeSync(row.subarray(0, 6));
+    rows.removeSync(key);
+    return row.length;
+  };
+  /** Within a transaction. @returns what is left */
+  const evict = (used: number): number => {
+    let left = used;
+    if (left <= maxBytes) return left;
+    for (const { value } of [...order.getRange({ limit: EVICTED_ROWS })]) {
+      if (left <= maxBytes * (1 - EVICTED_PART)) break;
+      left -= drop(value);
+    }
+    return left;
+  };
+  const write = (): void => {
+    if (timer !== undefined) clearImmediate(timer);
+    timer = undefined;
+    if (waiting.size === 0) return;
+    env.transactionSync(() => {
+      let [used, next] = [numberOf(USED), numberOf(NEXT)];
+      for (const [text, bytes] of waiting) {
+        const key = Buffer.from(text, "latin1");
+        if (rows.doesExist(key)) continue;
+        const row = stamped(next, bytes);
+        rows.putSync(key, row);
+        order.putSync(uintBytes(next), key);
+        next += 1;
+        used += row.length;
+      }
+      meta.putSync(USED, uintBytes(evict(used)));
+      meta.putSync(NEXT, uintBytes(next));
+    });
+    waiting.clear();
+    waitingBytes = 0;
+  };
+  const keep = (key: Buffer, bytes: Uint8Array): void => {
+    if (bytes.length > maxBytes) return;
+    waiting.set(key.toString("latin1"), Buffer.from(bytes));
+    waitingBytes += bytes.length;
+    if (waitingBytes >= MAX_WAITING_BYTES) write();
+    else timer ??= setImmediate(write);
+  };
+  const find = (key: Buffer): Buffer | undefined => {
+    const near = waiting.get(key.toString("latin1"));
+    if (near !== undefined) return near;
+    const row = rows.get(key);
+    return row === undefined ? undefined : unstamped(row);
+  };
+  const keyOf = (kind: keyof typeof PREFIX, id: Uint8Array): Buffer => Buffer.concat([PREFIX[kind], id]);
+
+  return {
+    cell(hash) {
+      const bytes = find(keyOf("cell", hash));
+      return bytes !== undefined && sameBytes(sha3(bytes), hash) ? bytes : undefined;
+    },
+    keepCell: (hash, bytes) => keep(keyOf("cell", hash), bytes),
+    forget(kind, hashes) {
+      write();
+      env.transactionSync(() => {
+        let used = numberOf(USED);
+        for (const hash of hashes) used -= drop(keyOf(kind, hash));
+        meta.putSync(USED, uintBytes(used));
+      });
+    },
+    named: (kind, id) => find(keyOf(kind, Buffer.from(id, "hex"))),
+    keepNamed: (kind, id, bytes) => keep(keyOf(kind, Buffer.from(id, "hex")), bytes),
+    async close() {
+      write();
+      await env.close();
+    },
+  };
+}
+
+function bootName(): string {
+  try {
+    return readFileSync(BOOT_ID, "utf8").trim();
+  } catch {
+    return "boot";
+  }
+}

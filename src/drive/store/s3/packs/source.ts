@@ -1,0 +1,241 @@
+import { sameBytes, sha3 } from "../../../cad3/ref.js";
+import { ENTRY_BYTES, parseFooter, parseTrailer, TRAILER_BYTES } from "../../embedded/pack-format.js";
+import { type HashText, hashOfText } from "../../mark.js";
+import { storeDamaged } from "../../store-error.js";
+import { inParallel } from "../client/parallel.js";
+import type { S3Client } from "../client/s3-client.js";
+import type { Views } from "../roots/views.js";
+import { mayHold } from "./bloom.js";
+import { type CellPlace, findInFooter, footerEntries } from "./footer.js";
+import type { LocalCache } from "./local-cache.js";
+import type { PackInfo } from "./manifest.js";
+
+/** Packs that are as short as this are read as a whole, and merged in the background. */
+export const SMALL_PACK_BYTES = 1 << 20;
+const MAX_GAP_BYTES = 65_536;
+const MAX_RUN_BYTES = 4 << 20;
+const READS_AT_ONCE = 4;
+const FOOTERS_AT_ONCE = 8;
+/** Of footers in memory. */
+const MAX_FOOTER_BYTES = 32 << 20;
+
+export const packKeyOf = (id: string): string => `packs/${id}.pack`;
+
+interface Located {
+  readonly pack: PackInfo;
+  readonly place: CellPlace;
+}
+
+export interface PackSource {
+  /** Checked cells; those that no view has are left out. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  read(wanted: ReadonlySet<HashText>): Promise<Map<HashText, Uint8Array>>;
+  /** Those of them that are in packs which hold parts of files only. */
+  leaves(wanted: ReadonlySet<HashText>): Promise<Set<HashText>>;
+  /** Entries by hash; `undefined` when the pack is gone. */
+  footer(pack: PackInfo): Promise<Buffer | undefined>;
+  /** Of a pack that nothing tells of. @param size bytes of the object */
+  footerOf(id: string, size: number): Promise<Buffer | undefined>;
+  keepFooter(id: string, footer: Buffer): void;
+}
+
+export interface PackSourceOptions {
+  readonly client: S3Client;
+  readonly cache: LocalCache;
+  readonly views: Views;
+}
+
+export function createPackSource({ client, cache, views }: PackSourceOptions): PackSource {
+  const footers = new Map<string, Buffer>();
+  let footerBytes = 0;
+
+  const near = (id: string): Buffer | undefined => {
+    const found = footers.get(id) ?? cache.named("footer", id);
+    if (found !== undefined) hold(id, found);
+    return found;
+  };
+  const hold = (id: string, footer: Buffer): void => {
+    if (footers.delete(id)) footerBytes -= footer.length;
+    footers.set(id, footer);
+    footerBytes += footer.length;
+    for (const [oldest, { length }] of footers) {
+      if (footerBytes <= MAX_FOOTER_BYTES || oldest === id) break;
+      footers.delete(oldest);
+      footerBytes -= length;
+    }
+  };
+  const keepFooter = (id: string, footer: Buffer): void => {
+    hold(id, footer);
+    cache.keepNamed("footer", id, footer);
+  };
+  const fetchFooter = async (pack: Pick<PackInfo, "id" | "size" | "count">): Promise<Buffer | undefined> => {
+    const { id, size, count } = pack;
+    const end = count * ENTRY_BYTES + TRAILER_BYTES;
+    const isWhole = size <= SMALL_PACK_BYTES;
+    const bytes = await client.getRange(packKeyOf(id), isWhole ? 0 : size - end, isWhole ? size : end);
+    if (bytes === undefined) return undefined;
+    const trailer = parseTrailer(bytes.subarray(bytes.length - TRAILER_BYTES), size);
+    if (trailer.count !== count || trailer.digest.toString("hex") !== id) throw storeDamaged("a pack is another one");
+    const footer = Buffer.from(bytes.subarray(bytes.length - end, bytes.length - TRAILER_BYTES));
+    parseFooter(footer, trailer);
+    // Its cells are at hand from here on.
+    if (isWhole) for (const entry of footerEntries(footer)) cache.keepCell(entry.hash, cut(bytes, entry));
+    keepFooter(id, footer);
+    return footer;
+  };
+  const forgetFooters = (ids: ReadonlySet<string>): void => {
+    for (const id of ids) {
+      footerBytes -= footers.get(id)?.length ?? 0;
+      footers.delete(id);
+    }
+    cache.forget(
+      "footer",
+      Array.from(ids, (id) => Buffer.from(id, "hex")),
+    );
+  };
+  const footer = async (pack: PackInfo): Promise<Buffer | undefined> => near(pack.id) ?? fetchFooter(pack);
+
+  const locate = async (wanted: ReadonlySet<HashText>, gone?: ReadonlySet<string>): Promise<Map<HashText, Located>> => {
+    const found = new Map<HashText, Located>();
+    const hashes = Array.from(wanted, (text) => ({ text, hash: hashOfText(text) }));
+    const packs = views.packs().filter(({ id }) => gone?.has(id) !== true);
+    let untried = packs.map((pack) => ({ pack, matches: hashes.filter(({ hash }) => mayHold(pack.filter, hash)) }));
+    const look = (pack: PackInfo, matches: typeof hashes, entries: Buffer | undefined): void => {
+      for (const { text, hash } of matches) {
+        const place = entries === undefined || found.has(text) ? undefined : findInFooter(entries, hash);
+        if (place !== undefined) found.set(text, { pack, place });
+      }
+    };
+    const narrow = (): void => {
+      untried = untried
+        .map(({ pack, matches }) => ({ pack, matches: matches.filter(({ text }) => !found.has(text)) }))
+        .filter(({ matches }) => matches.length > 0);
+    };
+    narrow();
+    untried = untried.filter(({ pack, matches }) => {
+      const entries = near(pack.id);
+      if (entries !== undefined) look(pack, matches, entries);
+      return entries === undefined;
+    });
+    for (narrow(); untried.length > 0; narrow()) {
+      const chosen = choose(untried);
+      const read = await inParallel(chosen, FOOTERS_AT_ONCE, ({ pack }) => footer(pack));
+      for (const [which, { pack, matches }] of chosen.entries()) look(pack, matches, read[which]);
+      untried = untried.filter((one) => !chosen.includes(one));
+    }
+    return found;
+  };
+
+  /** @returns `undefined` when the pack is gone */
+  const readRun = async ({ pack, cells }: Run): Promise<[HashText, Uint8Array][] | undefined> => {
+    const [first, last] = [cells[0], cells.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const start = first.offset;
+    const bytes = await client.getRange(packKeyOf(pack.id), start, last.offset + last.length - start);
+    if (bytes === undefined) return undefined;
+    return cells.map(({ text, offset, length }) => {
+      const cell = Buffer.from(bytes.subarray(offset - start, offset - start + length));
+      const hash = hashOfText(text);
+      if (!sameBytes(sha3(cell), hash)) throw storeDamaged("a cell is not what was stored");
+      cache.keepCell(hash, cell);
+      return [text, cell];
+    });
+  };
+
+  return {
+    footer,
+    async footerOf(id, size) {
+      const found = near(id);
+      if (found !== undefined) return found;
+      const end = await client.getRange(packKeyOf(id), size - TRAILER_BYTES, TRAILER_BYTES);
+      if (end === undefined) return undefined;
+      const { count } = parseTrailer(end, size);
+      return fetchFooter({ id, size, count });
+    },
+    keepFooter,
+    async leaves(wanted) {
+      const found = await locate(wanted);
+      return new Set([...found].flatMap(([text, { pack }]) => (pack.kind === "chunk" ? [text] : [])));
+    },
+    async read(wanted) {
+      const cells = new Map<HashText, Uint8Array>();
+      const gone = new Set<string>();
+      for (let missing = wanted; missing.size > 0; ) {
+        const located = await locate(missing, gone);
+        // Where a short pack had to be read, they have come with it.
+        for (const text of located.keys()) {
+          const cell = cache.cell(hashOfText(text));
+          if (cell === undefined) continue;
+          cells.set(text, cell);
+          located.delete(text);
+        }
+        const runs = runsOf(located);
+        const read = await inParallel(runs, READS_AT_ONCE, readRun);
+        const before = gone.size;
+        runs.forEach(({ pack: { id } }, which) => {
+          for (const [text, cell] of read[which] ?? []) cells.set(text, cell);
+          if (read[which] === undefined) gone.add(id);
+        });
+        if (gone.size === before) break;
+        // A collection has copied what was in them to others.
+        forgetFooters(gone);
+        missing = new Set([...missing].filter((text) => !cells.has(text)));
+      }
+      return cells;
+    },
+  };
+}
+
+const cut = (bytes: Buffer, { offset, length }: CellPlace): Buffer => bytes.subarray(offset, offset + length);
+
+type Untried = { readonly pack: PackInfo; readonly matches: readonly { readonly text: HashText }[] };
+
+/** Packs that are likely to hold something: the fewest that may have everything, those with trees first. */
+function choose<T extends Untried>(untried: readonly T[]): T[] {
+  const rank = ({ pack }: Untried): number => (pack.kind === "chunk" ? 1 : 0);
+  const sorted = [...untried].sort(
+    (one, other) => other.matches.length - one.matches.length || rank(one) - rank(other),
+  );
+  const covered = new Set<HashText>();
+  const chosen: T[] = [];
+  for (const one of sorted) {
+    if (one.matches.every(({ text }) => covered.has(text))) continue;
+    for (const { text } of one.matches) covered.add(text);
+    chosen.push(one);
+    if (chosen.length === FOOTERS_AT_ONCE) break;
+  }
+  return chosen;
+}
+
+interface Run {
+  readonly pack: PackInfo;
+  readonly cells: (CellPlace & { readonly text: HashText })[];
+}
+
+/** Places that are read together, each in the order of their offsets. */
+function runsOf(located: ReadonlyMap<HashText, Located>): Run[] {
+  const byPack = new Map<string, Run>();
+  for (const [text, { pack, place }] of located) {
+    const run = byPack.get(pack.id) ?? { pack, cells: [] };
+    run.cells.push({ text, ...place });
+    byPack.set(pack.id, run);
+  }
+  const runs: Run[] = [];
+  for (const { pack, cells } of byPack.values()) {
+    cells.sort((one, other) => one.offset - other.offset);
+    let run: Run | undefined;
+    for (const cell of cells) {
+      const [first, last] = [run?.cells[0], run?.cells.at(-1)];
+      const isNear =
+        first !== undefined &&
+        last !== undefined &&
+        cell.offset - last.offset - last.length < MAX_GAP_BYTES &&
+        cell.offset + cell.length - first.offset <= MAX_RUN_BYTES;
+      if (isNear) run?.cells.push(cell);
+      else {
+        run = { pack, cells: [cell] };
+        runs.push(run);
+      }
+    }
+  }
+  return runs;
+}

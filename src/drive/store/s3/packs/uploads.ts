@@ -1,0 +1,159 @@
+import { describeError } from "../../../../core/errors/describe-error.js";
+import type { Log } from "../../../../core/ports/log.js";
+import { branchHashes } from "../../cell-refs.js";
+import { createSlots } from "../client/parallel.js";
+import type { S3Client } from "../client/s3-client.js";
+import type { Views } from "../roots/views.js";
+import type { BuiltPack } from "./builder.js";
+import { findInFooter } from "./footer.js";
+import type { PackInfo } from "./manifest.js";
+import { type PackSource, packKeyOf } from "./source.js";
+
+/** Packs of one batch that are in the bucket, or will be. */
+export interface UploadGroup {
+  /** Resolves when it has begun, which is when there is room for it. */
+  begin(pack: BuiltPack): Promise<void>;
+  /** Waits for all that has begun. @throws what has failed, each time */
+  settled(): Promise<readonly PackInfo[]>;
+  touch(): void;
+  /** Packs of other batches that cells refer to, with all others of those batches. */
+  neededBy(cells: Iterable<Uint8Array>): readonly PackInfo[];
+  /** Tells that a root lists its packs. */
+  end(): void;
+}
+
+/** What is on its way into the bucket, or there without a root that names it. */
+export interface Uploads {
+  group(): UploadGroup;
+  /** Puts one pack, and waits for it. */
+  one(pack: BuiltPack): Promise<PackInfo>;
+  has(packId: string): boolean;
+  /** When the oldest upload began that no root names, in ms; now when there is none. */
+  oldestStart(): number;
+  /** Whether all has ended well. */
+  idle(): Promise<void>;
+}
+
+/** A group that nobody used for this long was dropped. */
+const DROPPED_AFTER_MS = 3_600_000;
+
+interface Group {
+  readonly startedAt: number;
+  usedAt: number;
+  readonly packs: Map<string, { info: PackInfo; footer: Buffer; release: () => void }>;
+}
+
+export interface UploadOptions {
+  readonly client: S3Client;
+  readonly source: PackSource;
+  readonly views: Views;
+  readonly atOnce: number;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+export function createUploads({ client, source, views, atOnce, now, log }: UploadOptions): Uploads {
+  const slots = createSlots(atOnce);
+  const groups = new Set<Group>();
+  const running = new Set<Promise<void>>();
+
+  const put = async ({ info, bytes, footer }: BuiltPack): Promise<void> => {
+    await client.put(packKeyOf(info.id), bytes);
+    source.keepFooter(info.id, footer);
+  };
+  const drop = (group: Group): void => {
+    groups.delete(group);
+    for (const { release } of group.packs.values()) release();
+    group.packs.clear();
+  };
+  const dropStale = (): void => {
+    for (const group of groups) if (group.usedAt + DROPPED_AFTER_MS < now()) drop(group);
+  };
+  const neededBy = (cells: Iterable<Uint8Array>, own: Group): PackInfo[] => {
+    const others = [...groups].filter((group) => group !== own && group.packs.size > 0);
+    if (others.length === 0) return [];
+    const needed = new Set<Group>();
+    for (const cell of cells) {
+      for (const hash of refsOf(cell)) {
+        for (const group of others) if (!needed.has(group) && holds(group, hash)) needed.add(group);
+      }
+    }
+    return [...needed].flatMap(({ packs }) => Array.from(packs.values(), ({ info }) => info));
+  };
+  const groupOf = (): UploadGroup => {
+    dropStale();
+    const group: Group = { startedAt: now(), usedAt: now(), packs: new Map() };
+    const all: PackInfo[] = [];
+    const failures: unknown[] = [];
+    const own = new Set<Promise<void>>();
+    const upload = async (pack: BuiltPack, end: () => void): Promise<void> => {
+      try {
+        await put(pack);
+        const release = views.add({ packs: [pack.info], carried: new Map() });
+        group.packs.get(pack.info.id)?.release();
+        group.packs.set(pack.info.id, { info: pack.info, footer: pack.footer, release });
+      } catch (error) {
+        failures.push(error);
+        log.warn({ event: "drive.upload", error: describeError(error) }, "An upload to the drive store failed");
+      } finally {
+        end();
+      }
+    };
+    return {
+      touch() {
+        group.usedAt = now();
+        groups.add(group);
+      },
+      async begin(pack) {
+        groups.add(group);
+        const end = await slots.take();
+        all.push(pack.info);
+        const putting = upload(pack, end);
+        for (const set of [own, running]) {
+          set.add(putting);
+          void putting.finally(() => set.delete(putting));
+        }
+        if (failures.length > 0) throw failures[0];
+      },
+      neededBy: (cells) => neededBy(cells, group),
+      end: () => drop(group),
+      async settled() {
+        await Promise.all(own);
+        if (failures.length > 0) throw failures[0];
+        return all;
+      },
+    };
+  };
+  return {
+    group: groupOf,
+    async one(pack) {
+      const end = await slots.take();
+      try {
+        await put(pack);
+        return pack.info;
+      } finally {
+        end();
+      }
+    },
+    has: (packId) => [...groups].some(({ packs }) => packs.has(packId)),
+    oldestStart() {
+      dropStale();
+      return Math.min(now(), ...Array.from(groups, ({ startedAt }) => startedAt));
+    },
+    async idle() {
+      await Promise.all(running);
+    },
+  };
+}
+
+const holds = ({ packs }: Group, hash: Uint8Array): boolean =>
+  [...packs.values()].some(({ footer }) => findInFooter(footer, hash) !== undefined);
+
+/** None of what is no cell. */
+function refsOf(cell: Uint8Array): Uint8Array[] {
+  try {
+    return branchHashes(cell);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { sameBytes } from "../../../cad3/ref.js";
+import type { RootRecord } from "../../cell-store.js";
+import type { HashText } from "../../mark.js";
+import { storeUnavailable } from "../../store-error.js";
+import { createTurns } from "../client/parallel.js";
+import type { PutIfResult, S3Client } from "../client/s3-client.js";
+import { PackBuilder } from "../packs/builder.js";
+import { encodeManifest, manifestId, newSalt, type PackInfo } from "../packs/manifest.js";
+import type { Uploads } from "../packs/uploads.js";
+import type { OwnerHeads } from "./owner-heads.js";
+import {
+  carriedBytes,
+  encodeRootObject,
+  type HeadPart,
+  MAX_CARRIED_BYTES,
+  MAX_MERGED,
+  MAX_PUTS,
+  mergedId,
+  type RootObject,
+} from "./root-object.js";
+import { type LoadedRoot, loadedRoot, manifestKey, rootKey } from "./root-reader.js";
+import { type RootChange, type RootSwap, union } from "./root-swap.js";
+import { HEAD_ID, isHead } from "./writer-id.js";
+
+export interface HeadSwapParts {
+  readonly client: S3Client;
+  readonly roots: OwnerHeads;
+  readonly uploads: Uploads;
+  readonly now: () => number;
+}
+
+/** What a head is to hold, and what it is put in place of. */
+interface NextHead {
+  readonly before: LoadedRoot | undefined;
+  readonly bytes: Uint8Array;
+  readonly carried: RootObject["carried"];
+  readonly packs: readonly PackInfo[];
+  /** Roots of single writers whose content comes with it. */
+  readonly merged: readonly LoadedRoot[];
+}
+
+/** How often others may move the cells of a root while it is put in place of. */
+const MAX_MOVES = 4;
+const FIRST_WAIT_MS = 10;
+const MAX_WAIT_MS = 300;
+
+/**
+ * Swaps the one root that an owner has, by conditional puts. Each put has a number, which stays in the heads that are put upon
+ * it: so where an answer was lost, what is there says whether it was done, though others were faster to go on.
+ */
+export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): RootSwap {
+  const self = randomBytes(16).toString("hex");
+  const alone = createTurns();
+  let puts = 0;
+  /** Conflicts since the last swap, by owner. */
+  const conflicts = new Map<string, number>();
+
+  const nextPart = ({ before, merged }: NextHead): HeadPart => {
+    const known = before?.object.head;
+    puts += 1;
+    const all = new Map(known?.puts);
+    all.delete(self);
+    all.set(self, puts);
+    const ids = [...(known?.merged ?? []), ...merged.map(({ record }) => mergedId(record))];
+    const isLate = before !== undefined && merged.length > 0;
+    return {
+      puts: new Map([...all].slice(-MAX_PUTS)),
+      merged: new Set(ids.slice(-MAX_MERGED)),
+      lateAt: isLate ? now() : (known?.lateAt ?? 0),
+    };
+  };
+  /** @returns false when something else is there, so that it is not done and never will be */
+  const put = async (owner: string, root: LoadedRoot, before: LoadedRoot | undefined): Promise<boolean> => {
+    let result: PutIfResult | undefined;
+    let failure: unknown;
+    try {
+      result = await client.putIf(rootKey(owner, HEAD_ID), encodeRootObject(root.object), before?.etag ?? null);
+    } catch (error) {
+      failure = error;
+    }
+    if (result?.isDone === true && result.etag !== "") {
+      roots.put(owner, { ...root, etag: result.etag });
+      return true;
+    }
+    const found = await roots.head(owner);
+    const number = root.object.head?.puts.get(self) ?? 0;
+    const seen = found?.object.head?.puts;
+    if ((seen?.get(self) ?? 0) >= number) return true;
+    if (found?.etag === before?.etag && failure !== undefined) throw failure;
+    if (seen !== undefined && seen.size >= MAX_PUTS && !seen.has(self) && !isSurelyRefused(result)) throw unknownFate();
+    return false;
+  };
+  const publish = async (owner: string, next: NextHead): Promise<LoadedRoot | undefined> => {
+    const { before, packs, bytes, carried } = next;
+    const listed = new Set(before?.packs.map(({ id }) => id));
+    const isSame = listed.size === packs.length && packs.every(({ id }) => listed.has(id));
+    let manifest = before?.object.manifest;
+    // The one that is listed now stays; any other is a new one, which no collection can be about to remove.
+    if (!isSame || manifest === undefined) {
+      const encoded = encodeManifest(packs, newSalt());
+      manifest = manifestId(encoded);
+      await client.put(manifestKey(manifest), encoded);
+    }
+    const root = loadedRoot(HEAD_ID, "", { bytes, manifest, carried, head: nextPart(next) }, packs);
+    return (await put(owner, root, before)) ? root : undefined;
+  };
+  /** Packs what is too much to be carried. */
+  const packed = async (next: NextHead): Promise<NextHead> => {
+    if (carriedBytes(next.carried) <= MAX_CARRIED_BYTES) return next;
+    const builder = new PackBuilder();
+    for (const [text, cell] of next.carried) builder.add(text, cell);
+    const pack = await uploads.one(builder.build("mixed"));
+    return { ...next, carried: new Map<HashText, Uint8Array>(), packs: union([next.packs, [pack]]) };
+  };
+  const swapNow = async (
+    owner: string,
+    expected: RootRecord | null,
+    { bytes, packs, cells, includes = [] }: RootChange,
+  ): Promise<RootRecord | "conflict"> => {
+    for (let moves = 0; moves < MAX_MOVES; moves += 1) {
+      const all = roots.known(owner) ?? (await roots.load(owner));
+      const before = all.find(isHead);
+      if (before?.record.version !== expected?.version) return "conflict";
+      const merged = all.filter((root) => !isHead(root) && includes.some(isRecord(root.record)));
+      // One that was merged has been put again, or removed by who has merged it, too.
+      if (merged.length < includes.length) return "conflict";
+      const isNew = packs.length > 0 || cells.size > 0 || merged.length > 0;
+      if (before !== undefined && !isNew && sameBytes(before.record.bytes, bytes)) return before.record;
+      const from = before === undefined ? merged : [before, ...merged];
+      const listed = union([...from.map((root) => root.packs), packs]);
+      const carried = new Map([...from.flatMap((root) => [...root.carried]), ...cells]);
+      const next = await packed({ before, bytes: Uint8Array.from(bytes), carried, packs: listed, merged });
+      const root = await publish(owner, next);
+      if (root !== undefined) return root.record;
+    }
+    return "conflict";
+  };
+  /** Those who meet over and over have to get out of each other's way. */
+  const paced = async (
+    owner: string,
+    work: () => Promise<RootRecord | "conflict">,
+  ): Promise<RootRecord | "conflict"> => {
+    const result = await work();
+    if (result !== "conflict") {
+      conflicts.delete(owner);
+      return result;
+    }
+    const count = conflicts.get(owner) ?? 0;
+    conflicts.set(owner, count + 1);
+    await delay(Math.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** count));
+    return result;
+  };
+  return {
+    swap: (owner, expected, change) => paced(owner, () => alone(owner, () => swapNow(owner, expected, change))),
+    move: (owner, from, packs) =>
+      alone(owner, async () => {
+        const before = roots.known(owner)?.find(isHead);
+        if (before === undefined || before !== from) return false;
+        const { bytes, carried } = before.object;
+        return (await publish(owner, { before, bytes, carried, packs, merged: [] })) !== undefined;
+      }),
+  };
+}
+
+const isRecord =
+  ({ writer, version }: RootRecord) =>
+  (other: RootRecord): boolean =>
+    other.writer === writer && other.version === version;
+
+const isSurelyRefused = (result: PutIfResult | undefined): boolean => result?.isDone === false && result.isSure;
+
+const unknownFate = (): Error =>
+  storeUnavailable("the object storage does not say whether it has kept a root: try again later");

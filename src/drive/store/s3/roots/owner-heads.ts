@@ -1,0 +1,82 @@
+import { storeDamaged } from "../../store-error.js";
+import { MAX_TRIES, type OwnerRoots } from "./owner-roots.js";
+import { byWriter, type RootMemory } from "./root-memory.js";
+import { mergedId } from "./root-object.js";
+import type { LoadedRoot, RootReader } from "./root-reader.js";
+import { HEAD_ID, isHead } from "./writer-id.js";
+
+/** The roots of owners who have one head that all processes share; of single writers there may be some from before. */
+export interface OwnerHeads extends OwnerRoots {
+  /** The head as it is now. */
+  head(owner: string): Promise<LoadedRoot | undefined>;
+  /** When roots of single writers were found beside a head, or put that are not in it yet, in ms since 1970. */
+  late(owner: string): Promise<readonly number[]>;
+}
+
+export interface OwnerHeadsOptions {
+  readonly reader: RootReader;
+  readonly memory: RootMemory;
+}
+
+/** Those that say something that the head does not. */
+const effective = (roots: readonly LoadedRoot[]): LoadedRoot[] => {
+  const merged = roots.find(isHead)?.object.head?.merged;
+  return roots.filter((root) => isHead(root) || merged?.has(mergedId(root.record)) !== true);
+};
+
+export function createOwnerHeads({ reader, memory }: OwnerHeadsOptions): OwnerHeads {
+  const all = async (owner: string): Promise<LoadedRoot[]> => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const before = memory.one(owner, HEAD_ID);
+      const found = await reader.readAll(owner, await reader.list(owner), (name) => memory.one(owner, name));
+      // Some have been merged and removed meanwhile, or a head of our own was put, which is newer.
+      if (found === undefined || memory.one(owner, HEAD_ID) !== before) continue;
+      const roots = byWriter(found);
+      memory.remember(owner, roots);
+      return roots;
+    }
+    throw storeDamaged("a root or its manifest is missing");
+  };
+  const head = async (owner: string): Promise<LoadedRoot | undefined> => {
+    for (let tries = 0; ; tries += 1) {
+      const before = memory.one(owner, HEAD_ID);
+      const found = before === undefined ? await reader.read(owner, HEAD_ID) : await reader.changed(owner, before);
+      if (memory.one(owner, HEAD_ID) !== before && tries < MAX_TRIES) continue;
+      if (found === "same") {
+        if (before !== undefined) memory.put(owner, before);
+        return before;
+      }
+      if (found !== undefined) memory.put(owner, found);
+      // Never is one made anew in its place.
+      else if (before !== undefined) throw storeDamaged("the root of an owner or its manifest is gone");
+      return found;
+    }
+  };
+  return {
+    all,
+    head,
+    async load(owner) {
+      const known = memory.all(owner) ?? [];
+      // Beside a head that stood alone, nobody puts a root who knows of heads.
+      if (known.length !== 1 || !known.every(isHead)) return effective(await all(owner));
+      const found = await head(owner);
+      return found === undefined ? effective(await all(owner)) : [found];
+    },
+    known(owner) {
+      const known = memory.all(owner);
+      return known === undefined ? undefined : effective(known);
+    },
+    put: memory.put,
+    forget: memory.forget,
+    async late(owner) {
+      const left = new Map(effective(await all(owner)).map((root) => [root.record.writer, root]));
+      const first = left.get(HEAD_ID);
+      if (first === undefined) return [];
+      left.delete(HEAD_ID);
+      const listed = left.size === 0 ? [] : await reader.list(owner);
+      const waiting = listed.filter(({ name }) => left.has(name)).map(({ modifiedAt }) => modifiedAt);
+      const lateAt = first.object.head?.lateAt ?? 0;
+      return lateAt === 0 ? waiting : [lateAt, ...waiting];
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { describeError } from "../../../../core/errors/describe-error.js";
+import type { Log } from "../../../../core/ports/log.js";
+import type { RootRecord } from "../../cell-store.js";
+import type { S3Client } from "../client/s3-client.js";
+import type { OwnerRoots } from "./owner-roots.js";
+import { rootKey } from "./root-reader.js";
+import { GONE_MS, type WriterId } from "./writer-id.js";
+
+/** Root objects of writers that are gone, whose content is in a root of ours. */
+export interface RetiredRoots {
+  /** Says that our own root of an owner has everything that these have. */
+  add(owner: string, records: readonly RootRecord[]): void;
+  /** Removes those of writers that are gone. */
+  sweep(): Promise<void>;
+  /** As `sweep` where so many wait that readers feel it. */
+  sweepMany(): Promise<void>;
+  /** Whether no removal can be on its way any more. */
+  isDone(): boolean;
+}
+
+const MANY = 4;
+const MAX_OWNERS = 10_000;
+
+export interface RetiredOptions {
+  readonly client: S3Client;
+  readonly roots: OwnerRoots;
+  readonly writer: WriterId;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+export function createRetiredRoots({ client, roots, writer, now, log }: RetiredOptions): RetiredRoots {
+  const waiting = new Map<string, readonly RootRecord[]>();
+  let isDone = true;
+  const living = async (): Promise<Set<string>> => {
+    const names = new Set<string>();
+    for await (const { key, modifiedAt } of client.objects("writers/")) {
+      // A time that cannot be read counts as now.
+      if (!(modifiedAt < now() - GONE_MS)) names.add(key.slice("writers/".length));
+    }
+    return names;
+  };
+  const sweepOwner = async (owner: string, records: readonly RootRecord[], alive: ReadonlySet<string>) => {
+    const mayGo = new Map(
+      records
+        .filter(({ writer: name }) => name !== writer.current() && (writer.isFormer(name) || !alive.has(name)))
+        .map(({ writer: name, version }) => [name, version]),
+    );
+    if (mayGo.size === 0) return;
+    // Read after their writers were found to be gone, so that nothing was written behind our back.
+    for (const { record } of await roots.all(owner)) {
+      if (mayGo.get(record.writer) !== record.version) continue;
+      await client.remove(rootKey(owner, record.writer));
+      roots.forget(owner, record.writer);
+    }
+  };
+  const sweep = async (): Promise<void> => {
+    if (waiting.size === 0) return;
+    const all = [...waiting];
+    waiting.clear();
+    try {
+      const alive = await living();
+      for (const [owner, records] of all) await sweepOwner(owner, records, alive);
+    } catch (error) {
+      isDone = false;
+      log.warn({ event: "drive.retired", error: describeError(error) }, "Old roots of the drive store stay");
+    }
+  };
+  return {
+    add(owner, records) {
+      if (records.length === 0) waiting.delete(owner);
+      else if (waiting.size < MAX_OWNERS || waiting.has(owner)) waiting.set(owner, records);
+    },
+    sweep,
+    isDone: () => isDone,
+    async sweepMany() {
+      if ([...waiting.values()].some((records) => records.length >= MANY)) await sweep();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { type Reader, readerOf, take, takeVlq } from "../../../cad3/encoding/reader.js";
+import { sha3 } from "../../../cad3/ref.js";
+import { vlqLength, writeVlq } from "../../../cad3/vlq.js";
+import { MAX_CELL_BYTES } from "../../checks.js";
+import { type HashText, textOfHash } from "../../mark.js";
+import { storeDamaged } from "../../store-error.js";
+
+/** What an object below `roots/` holds. */
+export interface RootObject {
+  /** Encoding of Signed(drives). */
+  readonly bytes: Uint8Array;
+  /** Of the manifest that lists the packs of its cells, as hex digits. */
+  readonly manifest: string;
+  /** Cells that are in no pack yet. */
+  readonly carried: ReadonlyMap<HashText, Uint8Array>;
+  /** Of the one that all processes share. */
+  readonly head?: HeadPart | undefined;
+}
+
+/** What the root object that all processes share tells of how it came to be. */
+export interface HeadPart {
+  /** For each store that has put it, by its id, the number of its last put that was done. The newest is at the end. */
+  readonly puts: ReadonlyMap<string, number>;
+  /** Roots of single writers whose content is in it, by {@link mergedId}. */
+  readonly merged: ReadonlySet<string>;
+  /** When a writer was found to have put a root beside it, in ms since 1970; 0 for never. */
+  readonly lateAt: number;
+}
+
+const HEADER = Buffer.from("VFRT\x01", "latin1");
+/** What reads the first version only must not go on beside a shared root: it finds this one damaged, and stops. */
+const HEAD_HEADER = Buffer.from("VFRT\x02", "latin1");
+const MANIFEST_BYTES = 32;
+const ID_BYTES = 16;
+/** Stores that a head remembers the puts of. */
+export const MAX_PUTS = 64;
+export const MAX_MERGED = 4096;
+/** Cells in a root object, in bytes; more go to a pack. */
+export const MAX_CARRIED_BYTES = 65_536;
+/** Longer than any that is written, by this version. */
+export const MAX_ROOT_OBJECT_BYTES = 4 * MAX_CARRIED_BYTES;
+
+/**
+ * `VFRT`, version, the root with its length, the hash of the manifest; of a head (version 2) `lateAt`, puts and merged roots, each
+ * with their count; then each carried cell with its length.
+ */
+export function encodeRootObject({ bytes, manifest, carried, head }: RootObject): Buffer {
+  const header = head === undefined ? HEADER : HEAD_HEADER;
+  const parts: Uint8Array[] = [header, ...framed(bytes), Buffer.from(manifest, "hex")];
+  if (head !== undefined) parts.push(...headParts(head));
+  for (const cell of carried.values()) parts.push(...framed(cell));
+  return Buffer.concat(parts);
+}
+
+function headParts({ lateAt, puts, merged }: HeadPart): Uint8Array[] {
+  const ids = Array.from(puts, ([id, number]) => [Buffer.from(id, "hex"), counted(number)]);
+  const tags = Array.from(merged, (id) => Buffer.from(id, "hex"));
+  return [counted(lateAt), counted(puts.size), ...ids.flat(), counted(merged.size), ...tags];
+}
+
+const framed = (bytes: Uint8Array): Uint8Array[] => [counted(bytes.length), bytes];
+
+function counted(count: number): Uint8Array {
+  const bytes = new Uint8Array(vlqLength(count));
+  writeVlq(bytes, 0, count);
+  return bytes;
+}
+
+/** The signature of the root is not looked at. @throws STORE_DAMAGED */
+export function parseRootObject(object: Buffer): RootObject {
+  const start = object.subarray(0, HEADER.length);
+  const isHead = start.equals(HEAD_HEADER);
+  if (!isHead && !start.equals(HEADER)) throw storeDamaged("a root has no beginning");
+  try {
+    const reader = readerOf(object);
+    take(reader, HEADER.length);
+    const next = (): Uint8Array => {
+      const length = takeVlq(reader);
+      if (length === 0 || length > MAX_CELL_BYTES) throw storeDamaged("a root holds what is no cell");
+      return take(reader, length);
+    };
+    const bytes = next();
+    const manifest = Buffer.from(take(reader, MANIFEST_BYTES)).toString("hex");
+    const head = isHead ? takeHead(reader) : undefined;
+    const carried = new Map<HashText, Uint8Array>();
+    while (reader.at < reader.end) {
+      const cell = next();
+      // By its own hash: nothing can stand under another's.
+      carried.set(textOfHash(sha3(cell)), cell);
+    }
+    return { bytes, manifest, carried, head };
+  } catch {
+    throw storeDamaged("a root is cut off");
+  }
+}
+
+function takeHead(reader: Reader): HeadPart {
+  const id = (): string => Buffer.from(take(reader, ID_BYTES)).toString("hex");
+  const lateAt = takeVlq(reader);
+  const puts = new Map<string, number>();
+  for (let left = takeVlq(reader); left > 0; left -= 1) puts.set(id(), takeVlq(reader));
+  const merged = new Set<string>();
+  for (let left = takeVlq(reader); left > 0; left -= 1) merged.add(id());
+  return { lateAt, puts, merged };
+}
+
+/** By which a head knows a root of a single writer. */
+export const mergedId = ({ writer, version }: { readonly writer: string; readonly version: string }): string =>
+  createHash("sha256").update(`${writer} ${version}`).digest().toString("hex", 0, ID_BYTES);
+
+export const carriedBytes = (carried: ReadonlyMap<HashText, Uint8Array>): number => {
+  let bytes = 0;
+  for (const cell of carried.values()) bytes += cell.length;
+  return bytes;
+};

@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { RootRecord } from "../../cell-store.js";
+import { storeDamaged, storeUnavailable } from "../../store-error.js";
+import { inParallel } from "../client/parallel.js";
+import type { Fetched, S3Client } from "../client/s3-client.js";
+import type { LocalCache } from "../packs/local-cache.js";
+import { MAX_MANIFEST_BYTES, manifestId, type PackInfo, parseManifest } from "../packs/manifest.js";
+import { MAX_ROOT_OBJECT_BYTES, parseRootObject, type RootObject } from "./root-object.js";
+import type { View } from "./views.js";
+import { WRITER_ID } from "./writer-id.js";
+
+/** A root object that has been read, and where its cells are. */
+export interface LoadedRoot extends View {
+  readonly record: RootRecord;
+  readonly etag: string;
+  readonly object: RootObject;
+  /** Of one that this process has put: the entity tags of the owner's roots whose cells it has, by their writers. */
+  readonly includes?: ReadonlyMap<string, string> | undefined;
+}
+
+export const rootKey = (owner: string, writer: string): string => `roots/${owner}/${writer}`;
+export const manifestKey = (id: string): string => `manifests/${id}`;
+
+/** Of one owner; as many processes have written within an hour, at most. */
+const MAX_WRITERS = 4096;
+const READS_AT_ONCE = 8;
+
+export interface ListedRoot {
+  readonly name: string;
+  readonly etag: string;
+  /** In milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+export interface RootReader {
+  /** @returns `undefined` when it was removed or replaced meanwhile */
+  read(owner: string, name: string): Promise<LoadedRoot | undefined>;
+  /** As `read`, unless it still has the entity tag of `known`. */
+  changed(owner: string, known: LoadedRoot): Promise<LoadedRoot | "same" | undefined>;
+  list(owner: string): Promise<ListedRoot[]>;
+  /** Reads those that are not known by their entity tag. @returns `undefined` when one was removed or replaced meanwhile */
+  readAll(
+    owner: string,
+    listed: readonly ListedRoot[],
+    known: (name: string) => LoadedRoot | undefined,
+  ): Promise<LoadedRoot[] | undefined>;
+}
+
+/** Whether an entity tag is the MD5 of what it stands for. */
+export const isDigest = ({ bytes, etag }: { readonly bytes: Uint8Array; readonly etag: string }): boolean =>
+  etag.replaceAll('"', "") === createHash("md5").update(bytes).digest("hex");
+
+/** The same for the same bytes, so that a root which only moved its cells is still the one that was expected. */
+const versionOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+export function loadedRoot(writer: string, etag: string, object: RootObject, packs: readonly PackInfo[]): LoadedRoot {
+  const record = { writer, version: versionOf(object.bytes), bytes: object.bytes };
+  return { record, etag, object, packs, carried: object.carried };
+}
+
+export interface RootReaderParts {
+  readonly client: S3Client;
+  readonly cache: LocalCache;
+  /** Whether an entity tag is the MD5 of the content. */
+  readonly hasDigests: boolean;
+}
+
+const MAX_READS = 5;
+const READ_AGAIN_MS = 20;
+
+export function createRootReader({ client, cache, hasDigests }: RootReaderParts): RootReader {
+  const packsOf = async (id: string): Promise<PackInfo[] | undefined> => {
+    const near = cache.named("manifest", id);
+    if (near !== undefined && manifestId(near) === id) return parseManifest(near);
+    const found = await client.get(manifestKey(id), MAX_MANIFEST_BYTES);
+    if (found === undefined) return undefined;
+    if (manifestId(found.bytes) !== id) throw storeDamaged("a manifest is not what was stored");
+    cache.keepNamed("manifest", id, found.bytes);
+    return parseManifest(found.bytes);
+  };
+  /** Some servers tell the content of one root with the entity tag of the next, while that is being put. */
+  const whole = async <T extends Fetched | "same" | undefined>(get: () => Promise<T>): Promise<T> => {
+    for (let reads = 1; ; reads += 1) {
+      const found = await get();
+      const isWhole = found === undefined || found === "same" || !hasDigests || isDigest(found);
+      if (isWhole) return found;
+      if (reads >= MAX_READS) throw storeUnavailable("the object storage gives an object the entity tag of another");
+      await delay(READ_AGAIN_MS * reads);
+    }
+  };
+  const opened = async (name: string, found: Fetched | undefined): Promise<LoadedRoot | undefined> => {
+    if (found === undefined) return undefined;
+    const object = parseRootObject(found.bytes);
+    const packs = await packsOf(object.manifest);
+    return packs === undefined ? undefined : loadedRoot(name, found.etag, object, packs);
+  };
+  const read = async (owner: string, name: string): Promise<LoadedRoot | undefined> =>
+    opened(name, await whole(() => client.get(rootKey(owner, name), MAX_ROOT_OBJECT_BYTES)));
+
+  return {
+    read,
+    async changed(owner, { record: { writer }, etag }) {
+      const found = await whole(() => client.getChanged(rootKey(owner, writer), etag, MAX_ROOT_OBJECT_BYTES));
+      return found === "same" ? found : opened(writer, found);
+    },
+    async list(owner) {
+      const listed: ListedRoot[] = [];
+      const folder = `roots/${owner}/`;
+      for await (const { key, etag, modifiedAt } of client.objects(folder)) {
+        const name = key.slice(folder.length);
+        if (!WRITER_ID.test(name)) continue;
+        listed.push({ name, etag, modifiedAt });
+        if (listed.length > MAX_WRITERS) throw storeDamaged("an owner has too many roots");
+      }
+      return listed;
+    },
+    async readAll(owner, listed, known) {
+      const roots = await inParallel(listed, READS_AT_ONCE, async ({ name, etag }) => {
+        const kept = known(name);
+        return kept !== undefined && kept.etag === etag ? kept : read(owner, name);
+      });
+      const found = roots.filter((root) => root !== undefined);
+      return found.length < roots.length ? undefined : found;
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { describe, expect, test } from "@jest/globals";
+import { hashOf } from "../../../src/drive/cad3/encoding/cell.js";
+import type { Value } from "../../../src/drive/cad3/value.js";
+import { applyOp } from "../../../src/drive/dlfs/apply-op.js";
+import { createDrive, deleteDrive, isDeletedDrive } from "../../../src/drive/dlfs/lifetime.js";
+import { merge } from "../../../src/drive/dlfs/merge.js";
+import { DELETED_MARK } from "../../../src/drive/dlfs/name.js";
+import { dir, file, tombstone } from "../../../src/drive/dlfs/node.js";
+import { codeOf } from "../cad3/code-of.js";
+import { parseVectors } from "../cad3/notation.js";
+import { type NodeNotation, nodeOf } from "./tree-notation.js";
+
+type Step = { readonly delete: number } | { readonly create: number } | { readonly merge: NodeNotation };
+
+interface DeletionVectors {
+  readonly driveDeletion: readonly {
+    readonly name: string;
+    readonly start: NodeNotation;
+    readonly steps: readonly Step[];
+    readonly result: NodeNotation;
+    readonly deleted: boolean;
+    readonly hash: string;
+  }[];
+}
+
+const { driveDeletion } = parseVectors<DeletionVectors>("dlfs-nodes");
+
+function take(root: Value, step: Step): Value {
+  if ("delete" in step) return deleteDrive(root, { at: step.delete });
+  return "create" in step ? createDrive(root, { at: step.create }) : merge(root, nodeOf(step.merge));
+}
+
+describe("the deletion of a drive", () => {
+  test("has vectors", () => {
+    expect(driveDeletion.length).toBeGreaterThan(3);
+  });
+
+  test.each(driveDeletion)("$name", ({ start, steps, result, deleted, hash }) => {
+    const root = steps.reduce(take, nodeOf(start));
+    expect([hashOf(root), isDeletedDrive(root)]).toEqual([hash, deleted]);
+    expect(hashOf(nodeOf(result))).toBe(hash);
+  });
+
+  const start = dir([["a", file(Buffer.from("A"), 5)]], 5);
+
+  test("of a deleted drive is refused", () => {
+    expect(codeOf(() => deleteDrive(deleteDrive(start, { at: 9 }), { at: 10 }))).toBe("NOT_FOUND");
+  });
+
+  test("does not change what it started from", () => {
+    const before = hashOf(start);
+    deleteDrive(start, { at: 9 });
+    expect([hashOf(start), isDeletedDrive(start)]).toEqual([before, false]);
+  });
+
+  test("is undone by a later change elsewhere, but for what was there before", () => {
+    const elsewhere = applyOp(start, { op: "write", path: "b", data: Buffer.from("B"), at: 20 });
+    const merged = merge(deleteDrive(start, { at: 9 }), elsewhere);
+    expect(isDeletedDrive(merged)).toBe(false);
+    expect(hashOf(merged)).toBe(
+      hashOf(
+        dir(
+          [
+            [DELETED_MARK, tombstone(9)],
+            ["a", tombstone(9)],
+            ["b", file(Buffer.from("B"), 20)],
+          ],
+          20,
+        ),
+      ),
+    );
+  });
+
+  test("is not undone by the merge of what came before it", () => {
+    const earlier = applyOp(start, { op: "write", path: "b", data: Buffer.from("B"), at: 8 });
+    const merged = merge(deleteDrive(start, { at: 9 }), earlier);
+    expect(isDeletedDrive(merged)).toBe(true);
+    const made = createDrive(merged, { at: 10 });
+    expect(hashOf(made)).toBe(
+      hashOf(
+        dir(
+          [
+            [DELETED_MARK, tombstone(9)],
+            ["a", tombstone(9)],
+            ["b", tombstone(10)],
+          ],
+          10,
+        ),
+      ),
+    );
+  });
+
+  test("is later than every time in the root directory", () => {
+    const skewed = dir(
+      [
+        ["a", file(Buffer.from("A"), 500)],
+        ["t", tombstone(700)],
+      ],
+      5,
+    );
+    expect(hashOf(deleteDrive(skewed, { at: 9 }))).toBe(
+      hashOf(
+        dir(
+          [
+            [DELETED_MARK, tombstone(701)],
+            ["a", tombstone(701)],
+            ["t", tombstone(700)],
+          ],
+          701,
+        ),
+      ),
+    );
+    const last = dir([["t", tombstone(2n ** 63n - 1n)]], 5);
+    expect(codeOf(() => deleteDrive(last, { at: 9 }))).toBe("FUTURE_TIME");
+  });
+});
+
+describe("the making of a drive", () => {
+  test("begins with an empty directory", () => {
+    expect(hashOf(createDrive(null, { at: 77 }))).toBe(hashOf(dir([], 77)));
+  });
+
+  test("is refused while there is one", () => {
+    expect(codeOf(() => createDrive(dir([], 5), { at: 6 }))).toBe("EXISTS");
+    const made = createDrive(deleteDrive(dir([], 5), { at: 6 }), { at: 7 });
+    expect(codeOf(() => createDrive(made, { at: 8 }))).toBe("EXISTS");
+  });
+});
+
+describe("a drive counts as deleted", () => {
+  const mark = (utime: number, entry: Value = tombstone(utime)): Value => dir([[DELETED_MARK, entry]], 10);
+
+  test.each<[string, Value, boolean]>([
+    ["with a mark of its own time", mark(10), true],
+    ["with a later mark", mark(11), true],
+    ["not with an earlier mark", mark(9), false],
+    ["not without a mark", dir([], 10), false],
+    ["not with a live entry of that name", mark(10, file(new Uint8Array(), 10)), false],
+  ])("%s", (_, root, deleted) => {
+    expect(isDeletedDrive(root)).toBe(deleted);
+  });
+});
