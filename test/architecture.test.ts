@@ -184,13 +184,20 @@ describe("the checker", () => {
 });
 
 describe("each operation", () => {
-  const files = readdirSync(new URL("src/ops/", project));
+  const files = readdirSync(new URL("src/ops/", project), { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".ts"),
+  );
   const isOperation = (file: string): boolean =>
     /: Operation</.test(readFileSync(new URL(`src/ops/${file}`, project), "utf8"));
 
   test("has a file, and each such file is registered", () => {
     const registered = [...OPERATIONS, ...STREAM_OPERATIONS];
-    expect(files.filter(isOperation).sort()).toEqual(registered.map(({ name }) => `${name}.ts`).sort());
+    expect(
+      files
+        .filter(isOperation)
+        .map((file) => posix.basename(file))
+        .sort(),
+    ).toEqual(registered.map(({ name }) => `${name}.ts`).sort());
   });
 
   test.each(OPERATIONS.map(({ name }) => [name]))("has a schema and a test: %s", (name) => {

@@ -1,5 +1,5 @@
 import { escapeText } from "../core/errors/texts.js";
-import { humanSize } from "../ops/human-size.js";
+import { humanSize } from "../ops/content/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../surfaces/cli/file-options.js";
 import { findGlobs } from "../surfaces/cli/find-globs.js";
 import { UsageError } from "../surfaces/cli/options.js";

@@ -1,7 +1,7 @@
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
-import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
+import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
 
 /** Adds to the end of a file. */
 export const append: Operation<AppendInput, AppendOutput> = {

@@ -2,8 +2,8 @@ import { isADirectory } from "../core/errors/texts.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { LeftOut } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
-import { copyTree } from "./copy-tree.js";
-import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./two-places.js";
+import { copyTree } from "./copying/copy-tree.js";
+import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./copying/two-places.js";
 
 /** Makes a second file, or directory with all in it. */
 export const copy: Operation<CopyInput, CopyOutput> = {

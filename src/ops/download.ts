@@ -6,7 +6,7 @@ import type { OpenFile } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ByteSpan, DownloadInput, TakeDownload } from "../core/ports/transfer.js";
-import { mimeByName } from "./mime.js";
+import { mimeByName } from "./content/mime.js";
 
 const CHUNK_BYTES = 262_144;
 /** Up to this size a file is read once for its hash alone before the first byte goes out. */

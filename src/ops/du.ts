@@ -7,7 +7,7 @@ import { LOOKS } from "../core/ports/operation.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
 import { compareVisits } from "../search/order.js";
 import { HiddenCount, MOST_VISITED, Patience } from "../search/sieve.js";
-import { EXHAUSTED, hintOf, patienceMs } from "./search.js";
+import { EXHAUSTED, hintOf, patienceMs } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
 const USUAL_LIMIT = 100;

@@ -10,14 +10,14 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { ReadRange, Written } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
-import { firstDifference, inOrder, lengthAfter, overlapIn, type Planned, replaced } from "./edit-apply.js";
-import { editsOf } from "./edit-input.js";
-import { type Edit, EditMatcher, type Match, type Replacement } from "./edit-match.js";
-import { decodeText, encodeText, type TextForm } from "./encoding.js";
-import { versionOf } from "./etag.js";
-import { nearestLines } from "./nearest-lines.js";
-import { lineAt } from "./terminators.js";
-import { unifiedDiff } from "./unified-diff.js";
+import { decodeText, encodeText, type TextForm } from "./content/encoding.js";
+import { versionOf } from "./content/file-etag.js";
+import { lineAt } from "./content/terminators.js";
+import { firstDifference, inOrder, lengthAfter, overlapIn, type Planned, replaced } from "./editing/apply.js";
+import { editsOf } from "./editing/input.js";
+import { type Edit, EditMatcher, type Match, type Replacement } from "./editing/match.js";
+import { nearestLines } from "./editing/nearest-lines.js";
+import { unifiedDiff } from "./editing/unified-diff.js";
 
 const BOM = "\ufeff";
 /** How long to look for lines like those that an edit does not match. What is begun then ends soon. */

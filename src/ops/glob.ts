@@ -11,7 +11,7 @@ import { compileGlobs, type Globs } from "../search/globs.js";
 import { compareVisits } from "../search/order.js";
 import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
-import { baseIsGit, baseOf, EXHAUSTED, hintOf, ignoreRules, namesGit, patienceMs } from "./search.js";
+import { baseIsGit, baseOf, EXHAUSTED, hintOf, ignoreRules, namesGit, patienceMs } from "./searching/search.js";
 
 const PATIENCE_MS = 5000;
 const USUAL_LIMIT = 200;

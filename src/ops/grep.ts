@@ -12,10 +12,10 @@ import { type Binding, type Resume, readCursor, refusedCursor } from "../search/
 import { compileGlobs, type Globs } from "../search/globs.js";
 import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
-import { GrepAnswer } from "./grep-answer.js";
-import { FileScans } from "./grep-scans.js";
-import { renderGrep } from "./grep-text.js";
-import { baseIsGit, baseOf, ignoreRules, namesGit, patienceMs } from "./search.js";
+import { GrepAnswer } from "./searching/grep-answer.js";
+import { FileScans } from "./searching/grep-scans.js";
+import { renderGrep } from "./searching/grep-text.js";
+import { baseIsGit, baseOf, ignoreRules, namesGit, patienceMs } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
 const MOST_CHARS = 1000;

@@ -3,7 +3,7 @@ import { type Io, runIo, wait } from "../core/io.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { HashInput, HashOutput } from "../schema/types.js";
-import { hashOf } from "./etag.js";
+import { hashOf } from "./content/file-etag.js";
 
 /** The version of a file of any size. */
 export const hash: Operation<HashInput, HashOutput> = {

@@ -1,8 +1,8 @@
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
-import { clamp } from "./clamp.js";
-import { hintOf } from "./search.js";
+import { clamp } from "./content/clamp.js";
+import { hintOf } from "./searching/search.js";
 
 /** The entries of one directory, a page at a time. */
 export const list: Operation<ListInput, ListOutput> = {

@@ -3,8 +3,8 @@ import { type Expected, hashText } from "../core/etag.js";
 import type { Copied, PlaceOptions } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { MoveInput, MoveOutput } from "../schema/types.js";
-import { copyTree } from "./copy-tree.js";
-import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf, type TwoPlaces } from "./two-places.js";
+import { copyTree } from "./copying/copy-tree.js";
+import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf, type TwoPlaces } from "./copying/two-places.js";
 
 /** Gives a file, link or directory another place. */
 export const move: Operation<MoveInput, MoveOutput> = {

@@ -3,9 +3,9 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
-import { bySignature } from "./mime.js";
-import { readFile } from "./read-file.js";
-import { checkRequest } from "./reading.js";
+import { bySignature } from "./content/mime.js";
+import { readFile } from "./content/read-file.js";
+import { checkRequest } from "./content/reading.js";
 
 const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 

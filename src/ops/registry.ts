@@ -1,21 +1,22 @@
 import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
 import { copy } from "./copy.js";
-import { createDrive } from "./create-drive.js";
 import { deleteEntry } from "./delete.js";
-import { deleteDrive } from "./delete-drive.js";
 import { download } from "./download.js";
+import { createDrive } from "./drives/create-drive.js";
+import { deleteDrive } from "./drives/delete-drive.js";
+import { exportDrive } from "./drives/export-drive.js";
+import { exportDriveKey } from "./drives/export-drive-key.js";
+import { importDrive } from "./drives/import-drive.js";
+import { listDrives } from "./drives/list-drives.js";
+import { verifyDrive } from "./drives/verify-drive.js";
 import { du } from "./du.js";
 import { edit } from "./edit.js";
 import { exec } from "./exec.js";
-import { exportDrive } from "./export-drive.js";
-import { exportDriveKey } from "./export-drive-key.js";
 import { glob } from "./glob.js";
 import { grep } from "./grep.js";
 import { hash } from "./hash.js";
-import { importDrive } from "./import-drive.js";
 import { list } from "./list.js";
-import { listDrives } from "./list-drives.js";
 import { mkdir } from "./mkdir.js";
 import { move } from "./move.js";
 import { read } from "./read.js";
@@ -25,7 +26,6 @@ import { stat } from "./stat.js";
 import { transfer } from "./transfer.js";
 import { tree } from "./tree.js";
 import { upload } from "./upload.js";
-import { verifyDrive } from "./verify-drive.js";
 import { write } from "./write.js";
 
 /** Every operation of the adapter, in the order in which they are listed. */

@@ -4,8 +4,8 @@ import type { FileStat } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { StatInput, StatOutput } from "../schema/types.js";
-import { etagFor, hashOf } from "./etag.js";
-import { mimeByName } from "./mime.js";
+import { etagFor, hashOf } from "./content/file-etag.js";
+import { mimeByName } from "./content/mime.js";
 
 /** What stands at a path. */
 export const stat: Operation<StatInput, StatOutput> = {

@@ -4,9 +4,9 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { TreeInput, TreeOutput } from "../schema/types.js";
 import { HiddenCount } from "../search/sieve.js";
-import { clamp } from "./clamp.js";
-import { humanSize } from "./human-size.js";
-import { EXHAUSTED, hintOf } from "./search.js";
+import { clamp } from "./content/clamp.js";
+import { humanSize } from "./content/human-size.js";
+import { EXHAUSTED, hintOf } from "./searching/search.js";
 
 /** A directory and what is below it as indented text, the form that costs a model least. */
 export const tree: Operation<TreeInput, TreeOutput> = {

@@ -1,8 +1,8 @@
 import { expectedOf } from "../core/etag.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { WriteInput, WriteOutput } from "../schema/types.js";
-import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content.js";
-import { versionOf } from "./etag.js";
+import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
+import { versionOf } from "./content/file-etag.js";
 
 /** Creates a file or replaces its content, atomically. */
 export const write: Operation<WriteInput, WriteOutput> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { jsonFault } from "../../src/ops/json-fault.js";
+import { jsonFault } from "../../src/ops/content/json-fault.js";
 import { etagOfContent } from "./etags.js";
 import { failure, useGround } from "./ground.js";
 

@@ -2,7 +2,7 @@ import { readdirSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { encodeText } from "../../src/ops/encoding.js";
+import { encodeText } from "../../src/ops/content/encoding.js";
 import type { ReadInput, ReadOutput } from "../../src/schema/types.js";
 import { etagOfContent } from "./etags.js";
 import { failure, useGround } from "./ground.js";

@@ -1,8 +1,8 @@
 import type { TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { firstDifference, replaced } from "../../ops/edit-apply.js";
-import { withTerminator } from "../../ops/terminators.js";
-import { diffLines } from "../../ops/unified-diff.js";
+import { withTerminator } from "../../ops/content/terminators.js";
+import { firstDifference, replaced } from "../../ops/editing/apply.js";
+import { diffLines } from "../../ops/editing/unified-diff.js";
 
 const MOST_CHARS = 16_000;
 const MOST_MS = 1000;

@@ -1,9 +1,9 @@
 import type { EditedText, TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { inOrder, overlapIn, type Planned } from "../../ops/edit-apply.js";
-import { nearestLines } from "../../ops/nearest-lines.js";
-import { type Terminator, terminatorsIn, withTerminator } from "../../ops/terminators.js";
-import { occurrencesOf } from "../../ops/text-search.js";
+import { type Terminator, terminatorsIn, withTerminator } from "../../ops/content/terminators.js";
+import { inOrder, overlapIn, type Planned } from "../../ops/editing/apply.js";
+import { nearestLines } from "../../ops/editing/nearest-lines.js";
+import { occurrencesOf } from "../../ops/editing/text-search.js";
 import type { AskedEdit } from "./edit-input.js";
 import { toolFault } from "./tool-fault.js";
 

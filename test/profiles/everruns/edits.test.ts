@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
-import { replaced } from "../../../src/ops/edit-apply.js";
-import { withTerminator } from "../../../src/ops/terminators.js";
+import { withTerminator } from "../../../src/ops/content/terminators.js";
+import { replaced } from "../../../src/ops/editing/apply.js";
 import { toldEdit, withPlainLineEnds } from "../../../src/profiles/everruns/edit-diff.js";
 import { askedEdits } from "../../../src/profiles/everruns/edit-input.js";
 import { planEdits, shownText } from "../../../src/profiles/everruns/edit-plan.js";

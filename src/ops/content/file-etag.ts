@@ -1,0 +1,52 @@
+import { createHash, hash } from "node:crypto";
+import { etagOf, hashText, type Sha256 } from "../../core/etag.js";
+import { type Io, wait } from "../../core/io.js";
+import type { OpenFile, Stamp } from "../../core/ports/backend.js";
+import type { Call, PathCall } from "../../core/ports/operation.js";
+
+/** `hash`: only where the call asks for details. */
+interface Version {
+  readonly etag?: string;
+  readonly hash?: string;
+}
+
+/** Bytes that are hashed in one go. */
+const CHUNK = 262_144;
+
+/** The hash of content that is at hand, whole. */
+export const sha256Of = (whole: Buffer): Sha256 => hash("sha256", whole, "hex");
+
+/**
+ * The version of a file for an answer: of the content that was seen, or as it is known from another time.
+ * @param whole the content, if all of it was read
+ */
+export function etagFor(call: PathCall, stamp: Stamp | undefined, whole?: Buffer): Version {
+  const known = call.versions.get(call.root.name, stamp);
+  if (known !== undefined) return versionOf(known, call);
+  if (whole === undefined) return {};
+  const sha256 = sha256Of(whole);
+  call.versions.put(call.root.name, stamp, sha256);
+  return versionOf(sha256, call);
+}
+
+/** The version of content as a part of an answer. */
+export const versionOf = (sha256: Sha256, { terms }: Pick<Call, "terms">): Version =>
+  terms?.details === true ? { etag: etagOf(sha256), hash: hashText(sha256) } : { etag: etagOf(sha256) };
+
+/** The hash of a file that is open; it is read through, unless its content is known. */
+export function* hashOf(file: OpenFile, call: PathCall): Io<{ sha256: Sha256; size: number }> {
+  const known = call.versions.get(call.root.name, file.stamp);
+  if (known !== undefined) return { sha256: known, size: file.size };
+  const digest = createHash("sha256");
+  let size = 0;
+  for (;;) {
+    const bytes = yield* wait(file.read(size, CHUNK));
+    digest.update(bytes);
+    size += bytes.length;
+    if (bytes.length < CHUNK) break;
+    yield* call.access.scope.breathe();
+  }
+  const sha256 = digest.digest("hex");
+  call.versions.put(call.root.name, file.stamp, sha256);
+  return { sha256, size };
+}

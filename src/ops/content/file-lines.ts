@@ -1,0 +1,112 @@
+import type { CallScope } from "../../core/call/scope.js";
+import { type Io, wait } from "../../core/io.js";
+import type { OpenFile } from "../../core/ports/backend.js";
+import type { TextCodec } from "./encoding.js";
+import { lastLineEnd, lineEnd } from "./text.js";
+
+/** Bytes looked at in one go; even, so that no unit of UTF-16 is torn. */
+const CHUNK = 65_536;
+
+/** A file in which lines are looked for. However long it is, one chunk of it is held at a time. */
+export interface LineSource {
+  readonly file: OpenFile;
+  readonly codec: TextCodec;
+  readonly scope: CallScope;
+}
+
+/** Some bytes of a file. */
+export interface Window {
+  readonly bytes: Buffer;
+  /** The file had no more. */
+  readonly isLast: boolean;
+}
+
+/** Where a line starts. */
+export interface LineStart {
+  readonly offset: number;
+  /** The file ends before that line: how many it has. */
+  readonly totalLines?: number;
+}
+
+/** Looks for the start of a line. @param line counted from 1 */
+export function* seekLine({ file, codec, scope }: LineSource, line: number): Io<LineStart> {
+  let offset = 0;
+  let passed = 0;
+  let isTerminated = true;
+  while (passed < line - 1) {
+    const bytes = yield* wait(file.read(offset, CHUNK));
+    let end = 0;
+    for (let next = lineEnd(bytes, 0, codec); next > 0; next = lineEnd(bytes, end, codec)) {
+      end = next;
+      if (++passed === line - 1) break;
+    }
+    if (passed === line - 1) return { offset: offset + end };
+    if (bytes.length > 0) isTerminated = end === bytes.length;
+    offset += bytes.length;
+    if (bytes.length < CHUNK) return { offset, totalLines: passed + (isTerminated ? 0 : 1) };
+    yield* scope.breathe();
+  }
+  return { offset };
+}
+
+/** Line feeds before a place. */
+export function* countLines({ file, codec, scope }: LineSource, before: number): Io<number> {
+  let lines = 0;
+  for (let offset = 0; offset < before; ) {
+    const bytes = yield* wait(file.read(offset, Math.min(CHUNK, before - offset)));
+    if (bytes.length === 0) break;
+    lines += countFeeds(bytes, codec);
+    offset += bytes.length;
+    yield* scope.breathe();
+  }
+  return lines;
+}
+
+/** Where the last `count` lines start, found from the end. */
+export function* seekTail({ file, codec, scope }: LineSource, count: number): Io<number> {
+  const { size } = file;
+  if (count === 0) return size;
+  let missing = count;
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - (end % CHUNK || CHUNK));
+    const bytes = yield* wait(file.read(start, end - start));
+    for (let before = bytes.length; before > 0; ) {
+      const found = lastLineEnd(bytes, before, codec);
+      if (found === 0) break;
+      // The terminator of the last line begins no other.
+      if (start + found < size && --missing === 0) return start + found;
+      before = found - codec.unit;
+    }
+    end = start;
+    yield* scope.breathe();
+  }
+  return 0;
+}
+
+/** Reads on from a place until there are so many lines or bytes, or the file ends. */
+export function* readWindow(
+  { file, codec, scope }: LineSource,
+  from: number,
+  most: { readonly lines: number; readonly bytes: number },
+): Io<Window> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  let lines = 0;
+  let isLast = false;
+  while (!isLast && length < most.bytes && lines < most.lines) {
+    const wanted = Math.min(CHUNK, most.bytes - length);
+    const bytes = yield* wait(file.read(from + length, wanted));
+    isLast = bytes.length < wanted;
+    parts.push(bytes);
+    length += bytes.length;
+    if (Number.isFinite(most.lines)) lines += countFeeds(bytes, codec);
+    yield* scope.breathe();
+  }
+  return { bytes: parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, length), isLast };
+}
+
+function countFeeds(bytes: Buffer, codec: TextCodec): number {
+  let feeds = 0;
+  for (let next = lineEnd(bytes, 0, codec); next > 0; next = lineEnd(bytes, next, codec)) feeds++;
+  return feeds;
+}

@@ -1,0 +1,173 @@
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
+import { type Awaitable, after, runIo } from "../../core/io.js";
+import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
+import type { ReadOutput } from "../../schema/types.js";
+import { holdAnswer } from "./answer-room.js";
+import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
+import { etagFor } from "./file-etag.js";
+import { jsonFault } from "./json-fault.js";
+import { mimeAt, pieceOutput, wholeOutput } from "./read-piece.js";
+import { readLines, readTextRange } from "./read-range.js";
+import { type Reading, type ReadRequest, rangeOf, readingOf } from "./reading.js";
+import { characterEnd, isText, NUL_WINDOW, textIn } from "./text.js";
+import { cutLines } from "./text-budget.js";
+
+/** Bytes fetched behind a budget, so that what is cut ends in whole characters. */
+const MARGIN = 4;
+/** Most bytes by which the end of a window can cut a character short. */
+const TORN = 3;
+
+const OF_BYTES = "Use offset and length";
+/** With a search and without: a drive's own adapter has none. */
+const OF_TEXT = ["Use line/limit, tail, or file_grep", "Use line/limit or tail"] as const;
+const OF_JSON = ["Use mode: text with line/limit, or file_grep", "Use mode: text with line/limit"] as const;
+
+/** Reads a file, or a part of it, as an answer. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
+export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOutput> {
+  const reading = readingOf(request, call);
+  const { mode } = reading;
+  if (mode === "json") return readJson(reading);
+  switch (rangeOf(request)) {
+    case undefined:
+      return mode === "bytes" || isPlain(reading) ? readWhole(reading) : readHead(reading);
+    case "bytes":
+      return mode === "bytes" ? readBytes(reading) : runIo(readTextRange(reading));
+    default:
+      return runIo(readLines(reading));
+  }
+}
+
+/** The same on every surface: some look at the bytes before they refuse them, others do not. */
+function adviceFor({ mode, call }: Reading): string {
+  if (mode === "bytes") return OF_BYTES;
+  const [searching, plain] = mode === "json" ? OF_JSON : OF_TEXT;
+  const advice = call.scanners === undefined ? plain : searching;
+  return mode === "auto" ? `${advice}; for other bytes offset and length` : advice;
+}
+
+/** Whether the file is wanted as it is, or not at all. */
+const isPlain = ({ request, call }: Reading): boolean =>
+  call.budget === undefined && request.maxBytes === undefined && request.lineNumbers !== true;
+
+/** The whole file, up to the limit; the size that the system reports is not believed. */
+function fetchWhole({ call, mostWhole, mode }: Reading, advice: string): Awaitable<ReadBytes> {
+  const plan = (size: number): ReadRange => {
+    if (size > mostWhole) throw tooLargeToRead(call.access.place, size, mostWhole, advice);
+    holdAnswer(call, size, mode === "json" ? "values" : "text");
+    return { offset: 0, length: mostWhole + 1 };
+  };
+  return after(call.root.backend.read(call.path, plan, call.access), (found) => {
+    if (found.bytes.length > mostWhole) throw tooLargeToRead(call.access.place, found.bytes.length, mostWhole, advice);
+    return found;
+  });
+}
+
+/** What is made of the bytes that were read. It must hold no part of them: they are given back. */
+const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T): Awaitable<T> =>
+  after(found, (bytes) => {
+    try {
+      return make(bytes);
+    } finally {
+      bytes.release?.();
+    }
+  });
+
+const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
+  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) =>
+    wholeOutput(reading, { bytes, size, stamp, codec: codecOf(bytes, reading.encoding) }),
+  );
+
+const readJson = (reading: Reading): Awaitable<ReadOutput> =>
+  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) => ({
+    value: parseJson(bytes, reading),
+    size,
+    mime: mimeAt(reading, bytes, () => true),
+    ...etagFor(reading.call, stamp, bytes),
+  }));
+
+function parseJson(bytes: Buffer, { call, encoding }: Reading): unknown {
+  const decoded = decodeText(bytes, encoding);
+  if (decoded === undefined) throw notText(call.access.place);
+  try {
+    return parseExact(decoded.text);
+  } catch (error) {
+    if (error instanceof UnkeptNumber) throw unkept(error, decoded.text, call.access.place);
+    throw notJson(call.access.place, jsonFault(decoded.text));
+  }
+}
+
+function unkept({ reason }: UnkeptNumber, text: string, place: Place): FileAdapterError {
+  if (reason !== "size") return notJson(place, "it holds a number that cannot be kept here. Pass mode: text");
+  const advice = "It holds integers beyond 2^53: pass mode: text";
+  return tooLargeToRead(place, text.length, MOST_EXACT_CHARS, advice);
+}
+
+/** Text is cut at the budget; images and other bytes come whole or not at all. */
+function readHead(reading: Reading): Awaitable<ReadOutput> {
+  const { call, request, mostCut } = reading;
+  const { place } = call.access;
+  const isLimited = call.budget === undefined && request.maxBytes === undefined;
+  const plan = (size: number): ReadRange => {
+    if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, adviceFor(reading));
+    holdAnswer(call, Math.min(size, mostCut));
+    // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
+    return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
+  };
+  return after(call.root.backend.read(call.path, plan, call.access), (found) =>
+    after(cutToBudget(reading, found), (output) => {
+      found.release?.();
+      return output;
+    }),
+  );
+}
+
+function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Awaitable<ReadOutput> {
+  const { call, request, mode, mostCut, mostLines, mostWhole } = reading;
+  const codec = codecOf(bytes, reading.encoding);
+  const isLast = bytes.length >= size;
+  const numberedFrom = request.lineNumbers === true ? 1 : undefined;
+  const room = { codec: codec ?? UTF8, maxBytes: mostCut, maxLines: mostLines, isLast, numberedFrom };
+  const cut = cutLines(bytes, room);
+  if (codec === undefined || !isTextSoFar(bytes, { codec, isLast, shown: cut.end, allowNul: mode === "text" })) {
+    if (mode === "text") throw notText(call.access.place);
+    const complete = size <= Math.min(bytes.length, mostWhole);
+    const whole = complete ? { bytes, size } : fetchWhole(reading, adviceFor(reading));
+    return after(whole, (found) => wholeOutput(reading, { ...found, stamp, codec: undefined }));
+  }
+  if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, codec });
+  const { lines, isTorn, by: reason } = cut;
+  return pieceOutput(reading, {
+    ...{ bytes: bytes.subarray(0, cut.end), head: bytes, offset: 0, size, stamp, codec },
+    ...{ reason, startLine: 1, lines, isTorn },
+  });
+}
+
+/** Whether a file is text, as far as its first bytes can tell. */
+function isTextSoFar(
+  head: Buffer,
+  { codec, isLast, shown, allowNul }: { codec: TextCodec; isLast: boolean; shown: number; allowNul: boolean },
+): boolean {
+  const known = isLast
+    ? head.length
+    : Math.max(shown, characterEnd(head, 0, { at: Math.max(0, head.length - TORN), codec }));
+  const seen = head.subarray(0, known);
+  return codec === UTF8 ? isText(seen, { allowNul }) : textIn(seen, codec, { allowNul }) !== undefined;
+}
+
+/** A range of bytes as they are. */
+function readBytes(reading: Reading): Awaitable<ReadOutput> {
+  const { call, request, mostCut } = reading;
+  const { offset = 0, length = Number.POSITIVE_INFINITY } = request;
+  const wanted = Math.min(length, mostCut);
+  const plan = (size: number): ReadRange => {
+    holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)));
+    return { offset, length: wanted };
+  };
+  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+    const reason = length > wanted && offset + bytes.length < size ? ("bytes" as const) : undefined;
+    return pieceOutput(reading, { bytes, offset, size, stamp, codec: undefined, reason });
+  });
+}

@@ -1,0 +1,104 @@
+import { notText } from "../../core/errors/texts.js";
+import type { Stamp } from "../../core/ports/backend.js";
+import type { ReadOutput } from "../../schema/types.js";
+import type { TextCodec } from "./encoding.js";
+import { etagFor } from "./file-etag.js";
+import { mimeOf } from "./mime.js";
+import type { Reading } from "./reading.js";
+import { isText, textIn } from "./text.js";
+import { numbered } from "./text-budget.js";
+
+const NOTHING = Buffer.alloc(0);
+
+/** Some bytes of a file, found for an answer. */
+export interface Piece {
+  readonly bytes: Buffer;
+  /** Where they start. */
+  readonly offset: number;
+  /** Bytes that were read from the start of the file, where they were: they tell its type. */
+  readonly head?: Buffer | undefined;
+  /** Bytes of the whole file. */
+  readonly size: number;
+  readonly stamp: Stamp | undefined;
+  /** Absent: it is no text. */
+  readonly codec: TextCodec | undefined;
+  /** Why it is less than what was asked for. */
+  readonly reason?: "limit" | "bytes" | undefined;
+  /** Number of its first line, where that is known. */
+  readonly startLine?: number | undefined;
+  /** Lines of it, the last one also where it is not whole. Absent: it was asked for in bytes. */
+  readonly lines?: number;
+  /** It ends inside its only line. */
+  readonly isTorn?: boolean;
+  readonly totalLines?: number | undefined;
+}
+
+/** The media type. @param head the first bytes of the file, where they were read; no others tell it */
+export const mimeAt = ({ call }: Reading, head: Buffer, text: () => boolean): string =>
+  mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
+
+/** The whole file as an answer. */
+export function wholeOutput(reading: Reading, piece: Pick<Piece, "bytes" | "size" | "stamp" | "codec">): ReadOutput {
+  const { bytes, size } = piece;
+  const { content, encoding } = contentOf(reading, piece);
+  return {
+    content,
+    encoding,
+    size,
+    mime: mimeAt(reading, bytes, () => encoding !== "base64" || isText(bytes)),
+    ...etagFor(reading.call, piece.stamp, bytes.length >= size ? bytes : undefined),
+  };
+}
+
+/** A part of the file as an answer. */
+export function pieceOutput(reading: Reading, piece: Piece): ReadOutput {
+  const { bytes, offset, size, stamp, reason } = piece;
+  const { content, encoding } = contentOf(reading, piece);
+  const end = offset + bytes.length;
+  const eof = end >= size;
+  const isWhole = offset === 0 && eof;
+  return {
+    content,
+    encoding,
+    size,
+    mime: mimeAt(reading, piece.head ?? (offset === 0 ? bytes : NOTHING), () => encoding !== "base64" || isText(bytes)),
+    ...etagFor(reading.call, stamp, isWhole ? bytes : undefined),
+    truncated: !eof,
+    complete: reason === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    ...linesOf(piece, eof),
+    ...{ offset, length: bytes.length, eof },
+    ...(eof ? {} : { nextOffset: end }),
+    ...(totalOf(piece, eof) ?? {}),
+    totalBytes: size,
+  };
+}
+
+function contentOf(
+  { mode, call, request }: Reading,
+  { bytes, codec, startLine = 1 }: Pick<Piece, "bytes" | "codec" | "startLine">,
+): { content: string; encoding: string } {
+  // `text` promises valid text and nothing more: a NUL is valid there.
+  const rule = { allowNul: mode === "text" };
+  const text = mode === "bytes" || codec === undefined ? undefined : textIn(bytes, codec, rule);
+  if (text === undefined || codec === undefined) {
+    if (mode === "text") throw notText(call.access.place);
+    return { content: bytes.toString("base64"), encoding: "base64" };
+  }
+  return { content: request.lineNumbers === true ? numbered(text, startLine) : text, encoding: codec.name };
+}
+
+function linesOf(piece: Piece, eof: boolean): { startLine?: number; endLine?: number; nextLine?: number } {
+  const { startLine, lines, isTorn } = piece;
+  if (startLine === undefined || lines === undefined) return {};
+  const next = startLine + lines;
+  return {
+    ...(lines > 0 ? { startLine, endLine: next - 1 } : {}),
+    ...(eof || isTorn === true ? {} : { nextLine: next }),
+  };
+}
+
+function totalOf({ startLine, lines, totalLines }: Piece, eof: boolean): { totalLines: number } | undefined {
+  if (totalLines !== undefined) return { totalLines };
+  return eof && startLine !== undefined && lines !== undefined ? { totalLines: startLine + lines - 1 } : undefined;
+}

@@ -1,0 +1,121 @@
+import { type Io, wait } from "../../core/io.js";
+import type { OpenFile } from "../../core/ports/backend.js";
+import type { ReadOutput } from "../../schema/types.js";
+import { holdAnswer } from "./answer-room.js";
+import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
+import { countLines, type LineSource, readWindow, seekLine, seekTail, type Window } from "./file-lines.js";
+import { type Piece, pieceOutput } from "./read-piece.js";
+import type { Reading } from "./reading.js";
+import { characterEnd, characterLength, characterStart, endsCodePoint } from "./text.js";
+import { type Cut, cutLines } from "./text-budget.js";
+
+/** Bytes fetched behind a range of text, so that its end can be moved to whole characters. */
+const MARGIN = 4;
+/** Bytes fetched before a range in an encoding in which the start of a character does not show by itself. */
+const WIDE_MARGIN = 256;
+const MARK_BYTES = 2;
+const EVERY_LINE = Number.POSITIVE_INFINITY;
+
+/** A range of lines. */
+export const readLines = (reading: Reading): Io<ReadOutput> =>
+  withFile(reading, function* (source, codec) {
+    const { request } = reading;
+    const numbered = request.lineNumbers === true;
+    const from = yield* firstLine(reading, source);
+    const maxLines = request.limit ?? request.head ?? request.tail ?? EVERY_LINE;
+    const most = { lines: maxLines, bytes: reading.mostCut + MARGIN };
+    const { bytes, isLast } = yield* readWindow(source, from.offset, most);
+    const numberedFrom = numbered ? from.startLine : undefined;
+    const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines, isLast, numberedFrom };
+    const { end, lines, by, isTorn } = cutLines(bytes, room);
+    return {
+      ...{ codec, lines, isTorn, ...from },
+      bytes: bytes.subarray(0, end),
+      head: from.offset === 0 ? bytes : undefined,
+      size: Math.max(source.file.size, bytes.length === 0 ? 0 : from.offset + bytes.length),
+      reason: by === "bytes" ? by : undefined,
+    };
+  });
+
+/** A range of bytes that may be text. */
+export const readTextRange = (reading: Reading): Io<ReadOutput> =>
+  withFile(reading, function* (source, codec) {
+    const { offset = 0, length = Number.POSITIVE_INFINITY, lineNumbers } = reading.request;
+    const wanted = Math.min(length, reading.mostCut);
+    const before = marginBefore(offset, source.codec);
+    const most = { lines: EVERY_LINE, bytes: before + wanted + 2 * MARGIN };
+    const window = yield* readWindow(source, offset - before, most);
+    const size = Math.max(source.file.size, window.bytes.length === 0 ? 0 : offset - before + window.bytes.length);
+    const range = codec === undefined ? undefined : wholeCharacters(window, { before, wanted, codec });
+    const head = offset === 0 ? window.bytes : undefined;
+    const raw = { codec: undefined, head, offset, bytes: window.bytes.subarray(before, before + wanted), size };
+    const wasCut = length > wanted && before + wanted < window.bytes.length;
+    const reason = wasCut ? "bytes" : undefined;
+    if (range === undefined) return { ...raw, reason };
+    const start = offset + Math.max(0, range.start - before);
+    const slice = window.bytes.subarray(range.start, range.end);
+    const startLine = lineNumbers === true ? 1 + (yield* countLines(source, start)) : undefined;
+    if (reason === undefined && startLine === undefined && source.codec === UTF8) {
+      return { codec, head, offset: start, bytes: slice, size };
+    }
+    const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines: EVERY_LINE, isLast: !wasCut };
+    const cut: Cut = cutLines(slice, { ...room, numberedFrom: startLine });
+    const piece = { codec, head, offset: start, bytes: slice.subarray(0, cut.end), size, startLine };
+    return { ...piece, reason: cut.by === undefined ? reason : "bytes" };
+  });
+
+/** Finds a piece in a file that is open as long as that takes. */
+function* withFile(
+  reading: Reading,
+  find: (source: LineSource, codec: TextCodec | undefined) => Io<Omit<Piece, "stamp">>,
+): Io<ReadOutput> {
+  const { call } = reading;
+  const file = yield* wait(call.root.backend.open(call.path, call.access));
+  try {
+    const codec = reading.mode === "bytes" ? undefined : yield* codecAt(file, reading.encoding);
+    const source = { file, codec: codec ?? UTF8, scope: call.access.scope };
+    const piece = yield* find(source, codec);
+    holdAnswer(call, piece.bytes.length);
+    return pieceOutput(reading, { ...piece, stamp: file.stamp });
+  } finally {
+    file.close();
+  }
+}
+
+function* codecAt(file: OpenFile, encoding: string | undefined): Io<TextCodec | undefined> {
+  return codecOf(yield* wait(file.read(0, MARK_BYTES)), encoding);
+}
+
+interface FirstLine {
+  readonly offset: number;
+  readonly startLine?: number;
+  readonly totalLines?: number | undefined;
+}
+
+function* firstLine({ request }: Reading, source: LineSource): Io<FirstLine> {
+  const { line = 1, tail, lineNumbers } = request;
+  if (tail === undefined) {
+    const { offset, totalLines } = yield* seekLine(source, line);
+    return totalLines === undefined ? { offset, startLine: line } : { offset, totalLines };
+  }
+  const offset = yield* seekTail(source, tail);
+  if (offset === 0) return { offset, startLine: 1 };
+  return lineNumbers === true ? { offset, startLine: 1 + (yield* countLines(source, offset)) } : { offset };
+}
+
+function marginBefore(offset: number, codec: TextCodec): number {
+  const margin = Math.min(offset, codec === UTF8 ? MARGIN : WIDE_MARGIN);
+  return margin + ((offset - margin) % codec.unit);
+}
+
+/** Shrinks a range to whole characters; a range that holds none becomes the next one, so that reading on gets ahead. */
+function wholeCharacters(
+  { bytes }: Window,
+  { before, wanted, codec }: { before: number; wanted: number; codec: TextCodec },
+): { start: number; end: number } | undefined {
+  const start = Math.min(bytes.length, characterStart(bytes, Math.min(before, bytes.length), codec));
+  if (codec === UTF8 && start > before && !endsCodePoint(bytes, start)) return undefined;
+  const end = characterEnd(bytes, start, { at: Math.min(before + wanted, bytes.length), codec });
+  const isEmpty = wanted > 0 && end <= start;
+  return { start, end: isEmpty ? Math.min(bytes.length, start + characterLength(bytes, start, codec)) : end };
+}

@@ -1,0 +1,85 @@
+import { invalidInput } from "../../core/errors/texts.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import type { ReadInput } from "../../schema/types.js";
+import { isEncodingName } from "./encoding.js";
+
+/** What a read asks for, wherever the file is. */
+export type ReadRequest = Omit<ReadInput, "root" | "path">;
+
+export type Mode = "auto" | "text" | "bytes" | "json";
+type RangeKind = "lines" | "head" | "tail" | "bytes";
+
+/** Fields that ask for a part of a file; those of one kind only may be given. */
+const RANGES: Readonly<Record<RangeKind, readonly (keyof ReadRequest)[]>> = {
+  lines: ["line", "limit"],
+  head: ["head"],
+  tail: ["tail"],
+  bytes: ["offset", "length"],
+};
+const KINDS = ["lines", "head", "tail", "bytes"] as const satisfies readonly RangeKind[];
+
+/** One read of one file, with the limits that it has. Sizes are bytes. */
+export interface Reading {
+  readonly request: ReadRequest;
+  readonly call: PathCall;
+  readonly mode: Mode;
+  /** How the text of the file is written, where that was said. */
+  readonly encoding: string | undefined;
+  /** Most of anything that comes whole or not at all. */
+  readonly mostWhole: number;
+  /** Most of what is cut. */
+  readonly mostCut: number;
+  /** Most lines of it. */
+  readonly mostLines: number;
+}
+
+export function readingOf(request: ReadRequest, call: PathCall): Reading {
+  const { budget, limits, root } = call;
+  const ceiling = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
+  const { maxBytes = ceiling, mode } = request;
+  const mostWhole = Math.min(maxBytes, ceiling);
+  const byDefault = request.maxBytes === undefined && rangeOf(request) === undefined ? budget : undefined;
+  return {
+    request,
+    call,
+    mostWhole,
+    mode: mode === undefined || mode === "" ? "auto" : mode,
+    encoding: request.encoding ?? root.encoding,
+    mostCut: Math.min(byDefault?.defaultBytes ?? mostWhole, mostWhole),
+    mostLines: byDefault?.defaultLines ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Which kind of range is asked for; `undefined`: none, the whole file. Asked of every read, so it makes nothing. */
+export function rangeOf({ line, limit, head, tail, offset, length }: ReadRequest): RangeKind | undefined {
+  if (line !== undefined || limit !== undefined) return "lines";
+  if (head !== undefined) return "head";
+  if (tail !== undefined) return "tail";
+  return offset !== undefined || length !== undefined ? "bytes" : undefined;
+}
+
+/** What the schema cannot say. @throws INVALID_INPUT */
+export function checkRequest(request: ReadRequest): void {
+  const { mode, encoding } = request;
+  const range = rangeOf(request);
+  if (range !== undefined) checkOneRange(request);
+  if (mode === "json" && range !== undefined) {
+    throw invalidInput("'mode' must be one of: auto, text, bytes when a range is given", "/mode", "auto, text, bytes");
+  }
+  if ((mode === "json" || mode === "bytes") && request.lineNumbers === true) {
+    throw invalidInput("'mode' must be one of: auto, text with lineNumbers", "/mode", "auto, text");
+  }
+  if (encoding === undefined) return;
+  if (mode === "bytes") throw invalidInput("'encoding' is not for mode: bytes", "/encoding", "no encoding");
+  if (!isEncodingName(encoding)) {
+    throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
+  }
+}
+
+function checkOneRange(request: ReadRequest): void {
+  const [, second] = KINDS.filter((kind) => RANGES[kind].some((field) => request[field] !== undefined));
+  if (second === undefined) return;
+  const field = RANGES[second].find((one) => request[one] !== undefined);
+  const expected = "one of line+limit, head, tail, offset+length";
+  throw invalidInput(`Only ${expected} may be given`, `/${field}`, expected);
+}

@@ -1,0 +1,36 @@
+import { conflict, deniedByPolicy, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
+import { type Expected, etagOf, isExpected } from "../../core/etag.js";
+import type { Copied, PlaceOptions } from "../../core/ports/backend.js";
+import type { TreeSource } from "../../core/ports/tree-source.js";
+import type { TwoPlaces } from "./two-places.js";
+
+export interface TreeCopyOptions extends PlaceOptions {
+  /** Of the file that is copied. */
+  readonly expectedFrom: Expected | undefined;
+  /** Nothing may be left out, and what has been written is compared. */
+  readonly isWhole: boolean;
+}
+
+/** Copies what has been opened from one place to the other. @throws CONFLICT, NOT_SUPPORTED, DENIED_BY_POLICY, and as a backend does */
+export async function copyTree(
+  { from, to }: TwoPlaces,
+  source: TreeSource,
+  { expectedFrom, isWhole, ...options }: TreeCopyOptions,
+): Promise<Copied> {
+  const { access } = from;
+  const { place, verb } = access;
+  if (expectedFrom !== undefined && source.top.type === "directory") throw isADirectory(place);
+  const approve = (sha256: string | undefined): void => {
+    if (expectedFrom !== undefined && sha256 !== undefined && !isExpected(expectedFrom, sha256)) {
+      const expected = expectedFrom === "nothing" ? "*" : expectedFrom.content;
+      throw conflict(place, { verb, expected, current: etagOf(sha256) });
+    }
+    if (!isWhole) return;
+    if (source.left.policy > 0) throw deniedByPolicy(place, verb);
+    if (source.left.symlinks + source.left.unreadable > 0) {
+      throw notSupportedByRoot(place, "moving links and special files elsewhere. Copy the rest, or delete them first");
+    }
+  };
+  const how = { hash: expectedFrom !== undefined, verify: isWhole, approve };
+  return to.root.backend.place(to.path, source, { ...options, ...how }, to.access);
+}

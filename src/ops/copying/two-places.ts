@@ -1,0 +1,81 @@
+import type { Ability } from "../../core/call/capability.js";
+import { invalidInput } from "../../core/errors/texts.js";
+import { type Expected, etagOf, expectedOf, type Sha256 } from "../../core/etag.js";
+import type { PlaceOptions } from "../../core/ports/backend.js";
+import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
+
+/** What move and copy have in common. */
+export interface TwoPlacesInput {
+  readonly root: string;
+  readonly path: string;
+  readonly to: string;
+  readonly toRoot?: string;
+  readonly overwrite?: boolean;
+  readonly parents?: boolean;
+  readonly ifMatch?: string;
+  readonly ifMatchTo?: string;
+  readonly ifNoneMatchTo?: string;
+}
+
+/** @throws INVALID_INPUT */
+export function checkTwoPlaces(input: TwoPlacesInput): void {
+  expectedFrom(input);
+  const to = expectedTo(input);
+  if (to !== undefined && to !== "nothing" && input.overwrite !== true) {
+    throw invalidInput("'ifMatchTo' needs overwrite: true", "/ifMatchTo", "overwrite: true beside it");
+  }
+}
+
+/** Of what is moved or copied. */
+export const expectedFrom = ({ ifMatch }: TwoPlacesInput): Expected | undefined =>
+  ifMatch === undefined ? undefined : expectedOf({ ifMatch });
+
+export function placeOptions(input: TwoPlacesInput): PlaceOptions {
+  return { parents: input.parents ?? false, overwrite: input.overwrite ?? false, expected: expectedTo(input) };
+}
+
+function expectedTo({ ifMatchTo, ifNoneMatchTo }: TwoPlacesInput): Expected | undefined {
+  return expectedOf(
+    {
+      ...(ifMatchTo === undefined ? {} : { ifMatch: ifMatchTo }),
+      ...(ifNoneMatchTo === undefined ? {} : { ifNoneMatch: ifNoneMatchTo }),
+    },
+    { match: "ifMatchTo", none: "ifNoneMatchTo" },
+  );
+}
+
+export interface TwoPlaces {
+  readonly from: PathCall;
+  readonly to: PathCall;
+  /** They are in one tree, under whatever names. */
+  readonly isOneTree: boolean;
+}
+
+/**
+ * Both places, each authorised on its own, before any disk is touched.
+ * @param needs abilities on the source; the target is written @throws INVALID_INPUT for a directory into itself, or the root
+ */
+export function placesOf(
+  input: TwoPlacesInput,
+  call: PlacesCall,
+  needs: { readonly abilities: readonly Ability[]; readonly changes: boolean },
+): TwoPlaces {
+  const from = call.at({ root: input.root, path: input.path, ...needs });
+  const toRoot = input.toRoot ?? input.root;
+  const to = call.at({ root: toRoot, path: input.to, abilities: ["crud/write"], changes: true });
+  const { drive } = from.root;
+  const isOneTree = input.root === toRoot || (drive !== undefined && drive === to.root.drive);
+  if (isOneTree && isBelow(to.path.segments, from.path.segments)) {
+    throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
+  }
+  return { from, to, isOneTree };
+}
+
+const isBelow = (segments: readonly string[], directory: readonly string[]): boolean =>
+  segments.length > directory.length && directory.every((name, index) => name === segments[index]);
+
+/** The etag of a reply, where it is known. */
+export function etagIn(call: PathCall, seen: { readonly sha256?: Sha256; readonly stamp?: string }): { etag?: string } {
+  const sha256 = seen.sha256 ?? call.versions.get(call.root.name, seen.stamp);
+  return sha256 === undefined ? {} : { etag: etagOf(sha256) };
+}

@@ -1,0 +1,36 @@
+import { ending } from "../../core/call/ending.js";
+import { invalidInput } from "../../core/errors/texts.js";
+import type { DriveImport, DriveImported, DriveOperation } from "../../core/ports/operation.js";
+import { loadContent } from "../content/content.js";
+
+type ImportInput = DriveImport & { readonly bytes?: string; readonly asset?: string };
+
+/** Merges an export into the drives of the caller: what it holds is only ever the other side, and never replaces. */
+export const importDrive: DriveOperation<ImportInput, DriveImported> = {
+  name: "import",
+  on: "drives",
+  ability: "crud/write",
+  also: ["crud/delete"],
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  hidden: ["bytes"],
+  check({ bytes, asset }) {
+    if ((bytes === undefined) === (asset === undefined))
+      throw invalidInput("Exactly one of 'bytes' (base64) or 'asset' (reference) is required", "", "bytes or asset");
+  },
+  isOnAll: ({ drive }) => drive === undefined,
+  async run({ bytes, asset, ...options }, { shelf, scope, ...call }) {
+    const place = { root: options.drive ?? "", path: "" };
+    const source = { ...(bytes === undefined ? {} : { bytes }), ...(asset === undefined ? {} : { asset }) };
+    const content = await loadContent(source, { ...call, place });
+    async function* file(): AsyncGenerator<Uint8Array> {
+      if (Buffer.isBuffer(content)) yield content;
+      else yield* ending(content, scope);
+      // Nothing has been changed so far; from here on the answer waits for what happens.
+      scope.commit();
+    }
+    const { drives, cells, refused, bytes: size } = await shelf.importDrive([file()], options);
+    return { drives, bytes: size, cells, refused };
+  },
+  bytes: ({ bytes }) => bytes,
+};

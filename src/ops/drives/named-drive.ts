@@ -1,0 +1,17 @@
+import { invalidInput } from "../../core/errors/texts.js";
+
+/** A drive under `drive`, or under `name`, as the reference's schema has it. Given twice, it must be the same. */
+export interface NamedDrive {
+  readonly drive?: string;
+  readonly name?: string;
+}
+
+/** @throws INVALID_INPUT unless exactly one drive is named */
+export function checkNamedDrive({ drive, name }: NamedDrive): void {
+  if (drive === undefined && name === undefined) throw invalidInput("'drive' is required", "/drive", "a value");
+  if (drive === undefined || name === undefined || drive === name) return;
+  throw invalidInput("Only one of 'drive' or 'name' may be given", "/name", "one of drive, name");
+}
+
+/** The drive of a checked input. */
+export const namedDrive = ({ drive, name }: NamedDrive): string => drive ?? name ?? "";

@@ -1,0 +1,44 @@
+import type { Replacement } from "./match.js";
+
+/** A replacement with the 0-based edit that it belongs to. */
+export interface Planned extends Replacement {
+  readonly edit: number;
+}
+
+/** In the order of the text. Two in one place stand in the order of their ends. */
+export const inOrder = (planned: readonly Planned[]): readonly Planned[] =>
+  planned.toSorted((left, right) => left.start - right.start || left.end - right.end);
+
+/** The first two that overlap; touching ones do not. @param ordered as {@link inOrder} gives them */
+export function overlapIn(ordered: readonly Planned[]): readonly [Planned, Planned] | undefined {
+  for (const [index, next] of ordered.entries()) {
+    const previous = ordered[index - 1];
+    if (previous !== undefined && next.start < previous.end) return [previous, next];
+  }
+  return undefined;
+}
+
+/** Characters that the text has afterwards. */
+export const lengthAfter = (text: string, ordered: readonly Replacement[]): number =>
+  ordered.reduce((length, { start, end, text: added }) => length + added.length - (end - start), text.length);
+
+/** @param ordered by place, not overlapping */
+export function replaced(text: string, ordered: readonly Replacement[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, text: added } of ordered) {
+    parts.push(text.slice(at, start), added);
+    at = end;
+  }
+  parts.push(text.slice(at));
+  return parts.join("");
+}
+
+/** Where two texts first differ, from a place up to which they are equal. `undefined`: nowhere. */
+export function firstDifference(before: string, after: string, from: number): number | undefined {
+  if (before === after) return undefined;
+  const most = Math.min(before.length, after.length);
+  let at = from;
+  while (at < most && before.charCodeAt(at) === after.charCodeAt(at)) at++;
+  return at;
+}

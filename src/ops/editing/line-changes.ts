@@ -1,0 +1,166 @@
+import { replaced } from "./apply.js";
+import type { Replacement } from "./match.js";
+
+/** Pairs of lines that are compared to find what lines two versions of a stretch share. */
+const MOST_PAIRS = 40_000;
+
+/** Neighbouring lines that give way to others; either may be none. */
+export interface LineChange {
+  /** Where they are in the original, as characters. */
+  readonly start: number;
+  readonly end: number;
+  /** 0-based line of `start`, in the original… */
+  readonly oldLine: number;
+  /** …and in what comes of it. */
+  readonly newLine: number;
+  /** Lines with what ends them. */
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** Whole lines with something to replace in them. */
+interface Block {
+  readonly start: number;
+  readonly end: number;
+  readonly replacements: Replacement[];
+}
+
+/** Lines with what ends them; a line ends with `\n`. */
+export const splitLines = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+
+/** The lines that replacements change, in order. @param replacements by place, not overlapping */
+export function* changedLines(text: string, replacements: readonly Replacement[]): Generator<LineChange> {
+  let counted = 0;
+  let oldLine = 0;
+  let more = 0;
+  for (const { start, end, replacements: inside } of blocksOf(text, replacements)) {
+    oldLine += newlinesBetween(text, counted, start);
+    counted = start;
+    const shifted = inside.map((one) => ({ ...one, start: one.start - start, end: one.end - start }));
+    const before = text.slice(start, end);
+    for (const change of changesOf(splitLines(before), splitLines(replaced(before, shifted)))) {
+      yield {
+        ...change,
+        start: start + change.start,
+        end: start + change.end,
+        oldLine: oldLine + change.oldLine,
+        newLine: oldLine + more + change.newLine,
+      };
+    }
+    more += inside.reduce((sum, one) => sum + newlinesIn(one.text) - newlinesBetween(text, one.start, one.end), 0);
+  }
+}
+
+function* blocksOf(text: string, replacements: readonly Replacement[]): Generator<Block> {
+  let block: Block | undefined;
+  for (const one of replacements) {
+    if (text.startsWith(one.text, one.start) && one.text.length === one.end - one.start) continue;
+    if (block !== undefined && one.start < block.end) {
+      block.replacements.push(one);
+      if (one.end >= block.end) block = { ...block, end: lineEnd(text, one.end) };
+    } else {
+      if (block !== undefined) yield block;
+      block = { start: lineStart(text, one.start), end: lineEnd(text, one.end), replacements: [one] };
+    }
+  }
+  if (block !== undefined) yield block;
+}
+
+const lineStart = (text: string, at: number): number => (at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1);
+
+/** Past the line that begins or goes on at a place. */
+function lineEnd(text: string, at: number): number {
+  const newline = text.indexOf("\n", at);
+  return newline < 0 ? text.length : newline + 1;
+}
+
+/** Looks no further than `end`: a line may be as long as the file. */
+const newlinesBetween = (text: string, start: number, end: number): number => newlinesIn(text.slice(start, end));
+
+function newlinesIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+/** What differs between two versions of some lines, places counted from their beginning. */
+function* changesOf(before: readonly string[], after: readonly string[]): Generator<LineChange> {
+  let head = 0;
+  const most = Math.min(before.length, after.length);
+  while (head < most && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  const olds = before.slice(head, before.length - tail);
+  const news = after.slice(head, after.length - tail);
+  const skipped = lengthOf(before.slice(0, head));
+  let start = skipped;
+  let from = 0;
+  for (const { oldLine, newLine, removed, added } of gapsBetween(olds, news)) {
+    start += lengthOf(olds.slice(from, oldLine));
+    from = oldLine + removed;
+    const gone = olds.slice(oldLine, from);
+    const end = start + lengthOf(gone);
+    yield {
+      ...{ start, end, oldLine: head + oldLine, newLine: head + newLine, removed: gone },
+      added: news.slice(newLine, newLine + added),
+    };
+    start = end;
+  }
+}
+
+const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length, 0);
+
+/** Lines of two versions between those that they share: where, and how many of each. */
+interface Gap {
+  readonly oldLine: number;
+  readonly newLine: number;
+  readonly removed: number;
+  readonly added: number;
+}
+
+function* gapsBetween(olds: readonly string[], news: readonly string[]): Generator<Gap> {
+  if (olds.length === 0 && news.length === 0) return;
+  if (olds.length * news.length > MOST_PAIRS || olds.length === 0 || news.length === 0) {
+    yield { oldLine: 0, newLine: 0, removed: olds.length, added: news.length };
+    return;
+  }
+  const shared = longestShared(olds, news);
+  let oldLine = 0;
+  let newLine = 0;
+  for (const [sharedOld, sharedNew] of [...shared, [olds.length, news.length] as const]) {
+    const gap = { oldLine, newLine, removed: sharedOld - oldLine, added: sharedNew - newLine };
+    if (gap.removed > 0 || gap.added > 0) yield gap;
+    oldLine = sharedOld + 1;
+    newLine = sharedNew + 1;
+  }
+}
+
+/** The longest series of lines in both, as pairs of places. */
+function longestShared(olds: readonly string[], news: readonly string[]): (readonly [number, number])[] {
+  const width = news.length + 1;
+  const lengths = new Uint16Array((olds.length + 1) * width);
+  const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;
+  const ids = new Map<string, number>();
+  const idsOf = (lines: readonly string[]) =>
+    lines.map((line) => {
+      const id = ids.get(line) ?? ids.size;
+      ids.set(line, id);
+      return id;
+    });
+  const [oldIds, newIds] = [idsOf(olds), idsOf(news)];
+  for (let row = olds.length - 1; row >= 0; row--) {
+    for (let column = news.length - 1; column >= 0; column--) {
+      lengths[row * width + column] =
+        oldIds[row] === newIds[column]
+          ? at(row + 1, column + 1) + 1
+          : Math.max(at(row + 1, column), at(row, column + 1));
+    }
+  }
+  const pairs: (readonly [number, number])[] = [];
+  for (let row = 0, column = 0; row < olds.length && column < news.length; ) {
+    if (oldIds[row] === newIds[column]) pairs.push([row++, column++]);
+    else if (at(row + 1, column) >= at(row, column + 1)) row++;
+    else column++;
+  }
+  return pairs;
+}

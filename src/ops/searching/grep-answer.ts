@@ -1,0 +1,196 @@
+import type { HiddenKind, Incomplete } from "../../core/call/completeness.js";
+import type { Scan, ScanJob } from "../../core/call/scan.js";
+import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
+import type { GrepInput, GrepOutput } from "../../schema/types.js";
+import { type Binding, type Position, type Resume, writeCursor } from "../../search/cursor.js";
+import type { Sieve } from "../../search/sieve.js";
+import type { ScannedFile } from "./grep-scans.js";
+import { textOfMatch } from "./grep-text.js";
+import { EXHAUSTED, hintOf } from "./search.js";
+
+const USUAL_LIMIT = 200;
+/** Most bytes of lines in one answer. */
+const BUDGET = 65_536;
+
+interface GrepAnswerParts {
+  readonly sieve: Sieve;
+  readonly resume: Resume | undefined;
+  readonly binding: Binding;
+  /** As a profile wants it: everything that is found, whole. */
+  readonly terms: { readonly maxTotalBytes: number } | undefined;
+  readonly place: Place;
+}
+
+type Match = NonNullable<GrepOutput["matches"]>[number];
+
+/** What is wanted of every file. */
+interface Wish extends Pick<ScanJob, "before" | "after" | "mostOfLine"> {
+  readonly output: NonNullable<GrepInput["output"]>;
+  readonly isLines: boolean;
+}
+
+function wishOf(
+  { output = "lines", context = 0, before = context, after = context }: GrepInput,
+  isWhole: boolean,
+): Wish {
+  const isLines = output === "lines";
+  return { output, isLines, before, after, mostOfLine: isWhole ? Number.POSITIVE_INFINITY : undefined };
+}
+
+/** What has been found so far, in order; what no longer fits is counted. */
+export class GrepAnswer {
+  readonly #input: GrepInput;
+  readonly #parts: GrepAnswerParts;
+  readonly #wish: Wish;
+  readonly #limit: number;
+  readonly #matches: Match[] = [];
+  readonly #counts: { path: string; count: number }[] = [];
+  readonly #budget: number;
+  #bytes = 0;
+  /** Bytes of text that have been looked into. */
+  #searched = 0;
+  #total: number;
+  #scanned = 0;
+  /** Why something that was found is left out. */
+  #cut: "limit" | "bytes" | undefined;
+  #stopped: Incomplete | undefined;
+  /** What is done with: the last item that is told, or the last file. */
+  #done: Omit<Position, "counted"> | undefined;
+  #isFull = false;
+
+  constructor(input: GrepInput, parts: GrepAnswerParts) {
+    this.#input = input;
+    this.#parts = parts;
+    const isWhole = parts.terms !== undefined;
+    this.#wish = wishOf(input, isWhole);
+    this.#limit = isWhole ? Number.POSITIVE_INFINITY : (input.limit ?? USUAL_LIMIT);
+    this.#budget = isWhole ? Number.POSITIVE_INFINITY : BUDGET;
+    this.#total = parts.resume?.counted ?? 0;
+  }
+
+  /** What is wanted of the next file: as much as would fit into the answer. */
+  jobFor(bytes: Uint8Array, afterLine: number): ScanJob {
+    const { isLines, before, after, mostOfLine } = this.#wish;
+    const most = isLines && !this.#isFull ? this.#limit - this.#matches.length : 0;
+    const firstOnly = this.#wish.output === "files";
+    // Asked for each file: spreading an object would take longer than to read a small one.
+    return { bytes, afterLine, most, mostChars: this.#budget, mostOfLine, before, after, firstOnly };
+  }
+
+  /** Ends the search before all files have been scanned. */
+  stop(reason: Incomplete): void {
+    this.#stopped ??= reason;
+  }
+
+  leaveOut({ path }: ScannedFile, kind: HiddenKind): void {
+    this.#parts.sieve.hidden.add(kind);
+    this.#finish(path);
+  }
+
+  /** @throws TOO_LARGE where a profile says how much may be searched */
+  add(file: ScannedFile, scan: Scan): void {
+    if (scan === "binary") {
+      this.leaveOut(file, "binary");
+      return;
+    }
+    this.#searched += file.bytes ?? 0;
+    const { terms, place } = this.#parts;
+    if (terms !== undefined && this.#searched > terms.maxTotalBytes) throw tooMuchToSearch(place, terms.maxTotalBytes);
+    this.#scanned++;
+    if (this.#wish.isLines) this.#addLines(file, scan);
+    else if (scan.count > 0) this.#addFile(file, scan.count);
+    this.#finish(file.path);
+  }
+
+  #addLines({ path }: ScannedFile, { count, lines }: Exclude<Scan, "binary">): void {
+    this.#total += count;
+    if (this.#isFull || count === 0) return;
+    const shown = path.join("/");
+    for (const line of lines) {
+      const match = { path: shown, ...line } as Match;
+      if (!this.#takes(this.#matches.length, bytesOf(match))) return;
+      this.#matches.push(match);
+      this.#done = { path, line: line.line };
+    }
+    if (lines.length < count) this.#fill(this.#matches.length >= this.#limit ? "limit" : "bytes");
+  }
+
+  #addFile({ path }: ScannedFile, count: number): void {
+    this.#total++;
+    if (this.#isFull) return;
+    const shown = path.join("/");
+    if (!this.#takes(this.#counts.length, Buffer.byteLength(shown) + 8)) return;
+    this.#counts.push({ path: shown, count });
+    this.#done = { path, line: 0 };
+  }
+
+  /** Whether there is room for one more. @param given items so far: one is told always */
+  #takes(given: number, bytes: number): boolean {
+    if (given >= this.#limit) this.#fill("limit");
+    else if (given > 0 && this.#bytes + bytes > this.#budget) this.#fill("bytes");
+    else this.#bytes += bytes;
+    return !this.#isFull;
+  }
+
+  #fill(reason: "limit" | "bytes"): void {
+    this.#cut = reason;
+    this.#isFull = true;
+  }
+
+  #finish(path: readonly string[]): void {
+    if (!this.#isFull) this.#done = { path, line: 0 };
+  }
+
+  output(): GrepOutput {
+    const { output = "lines" } = this.#input;
+    const { sieve, resume, binding } = this.#parts;
+    const stopped = this.#stopped ?? sieve.stopped;
+    const { isExhausted } = sieve;
+    const reason = isExhausted ? "error" : (this.#cut ?? stopped);
+    const given = output === "lines" ? this.#matches.length : this.#counts.length;
+    // A file that could not be scanned in time is not done with, though the walk has passed it.
+    const isAllScanned = this.#cut === undefined && this.#stopped === undefined;
+    const done = isAllScanned && sieve.reached.length > 0 ? { path: sieve.reached, line: 0 } : this.#done;
+    const counted = (resume?.counted ?? 0) + given;
+    const completeness = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(reason === undefined || isExhausted || done === undefined
+        ? {}
+        : { nextCursor: writeCursor(binding, { ...done, counted }) }),
+      ...sieve.hidden.part(),
+    };
+    return {
+      ...this.#items(output),
+      totalMatches: this.#total,
+      countIsComplete: stopped === undefined && !isExhausted,
+      filesScanned: this.#scanned,
+      timedOut: stopped === "timeout",
+      complete: reason === undefined,
+      ...completeness,
+      ...hintOf(completeness, isExhausted ? { error: EXHAUSTED } : ADVICE),
+    };
+  }
+
+  #items(output: NonNullable<GrepInput["output"]>): Pick<GrepOutput, "matches" | "paths" | "counts"> {
+    if (output === "lines") return { matches: this.#matches };
+    return output === "files" ? { paths: this.#counts.map(({ path }) => path) } : { counts: this.#counts };
+  }
+}
+
+const ADVICE = {
+  timeout: "Pass a larger timeoutMs, or a deeper path",
+  visited: "Pass a deeper path",
+  error: "Pass a deeper path or a simpler pattern",
+};
+
+/** What a model sees is longer than JSON by some digits for each line around, and where characters are shown by their numbers. */
+const NUMBER_BYTES = 8;
+const SHOWN_BY_NUMBER = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+
+/** The larger of the two forms in which a match is sent. */
+function bytesOf(match: Match): number {
+  const json = JSON.stringify(match);
+  const { before = [], after = [] } = match;
+  const bytes = Buffer.byteLength(json) + 1 + NUMBER_BYTES * (before.length + after.length);
+  return SHOWN_BY_NUMBER.test(json) ? Math.max(bytes, Buffer.byteLength(textOfMatch(match))) : bytes;
+}

@@ -1,0 +1,106 @@
+import type { LineScanner, Scan, ScanJob } from "../../core/call/scan.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { isPending } from "../../core/io.js";
+import type { WalkContent } from "../../core/ports/backend.js";
+import type { Patience } from "../../search/sieve.js";
+import type { GrepAnswer } from "./grep-answer.js";
+
+/** So much is handed over at once: a message for each small file would take longer than to scan it. */
+const BATCH_BYTES = 1_048_576;
+const BATCH_FILES = 128;
+/** For the files that have been read when the time is over. */
+const LAST_MS = 200;
+
+export interface ScannedFile {
+  readonly path: readonly string[];
+  readonly afterLine: number;
+  /** Set when it has been read. */
+  readonly bytes?: number;
+}
+
+interface Batch {
+  readonly files: readonly ScannedFile[];
+  readonly scans: Promise<readonly Scan[]>;
+}
+
+/** Hands files over to be scanned, and puts what comes back into the answer in the same order. */
+export class FileScans {
+  readonly #scanner: LineScanner;
+  readonly #answer: GrepAnswer;
+  readonly #patience: Patience;
+  #files: ScannedFile[] = [];
+  #jobs: ScanJob[] = [];
+  #bytes = 0;
+  /** While it is scanned, the next files are read. */
+  #away: Batch | undefined;
+
+  constructor(scanner: LineScanner, { answer, patience }: { answer: GrepAnswer; patience: Patience }) {
+    this.#scanner = scanner;
+    this.#answer = answer;
+    this.#patience = patience;
+  }
+
+  async #collect(): Promise<"on" | "stop"> {
+    const away = this.#away;
+    if (away === undefined) return "on";
+    this.#away = undefined;
+    let scans: readonly Scan[];
+    try {
+      scans = await away.scans;
+    } catch (error) {
+      if (!(error instanceof FileAdapterError)) throw error;
+      this.#answer.stop(error.code === "TIMEOUT" ? "timeout" : "error");
+      return "stop";
+    }
+    away.files.forEach((file, at) => {
+      this.#answer.add(file, scans[at] ?? "binary");
+    });
+    return "on";
+  }
+
+  /** @returns at once where nothing has to be waited for */
+  take(found: ScannedFile, content: WalkContent): "on" | "stop" | Promise<"on" | "stop"> {
+    if (typeof content === "string") {
+      this.#answer.leaveOut(found, content === "too large" ? "tooLarge" : "unreadable");
+      return "on";
+    }
+    const { path, afterLine } = found;
+    const file = { path, afterLine, bytes: content.length };
+    if (this.#scanner.isHere) return this.#takeHere(file, this.#answer.jobFor(content, afterLine));
+    this.#files.push(file);
+    this.#jobs.push(this.#answer.jobFor(Uint8Array.from(content), afterLine));
+    this.#bytes += content.length;
+    return this.#bytes >= BATCH_BYTES || this.#files.length >= BATCH_FILES ? this.#send() : "on";
+  }
+
+  #takeHere(file: ScannedFile, job: ScanJob): "on" | Promise<"on" | "stop"> {
+    const scans = this.#scanner.scan([job], this.#withinMs);
+    if (isPending(scans)) {
+      this.#away = { files: [file], scans };
+      return this.#collect();
+    }
+    this.#answer.add(file, scans[0] ?? "binary");
+    return "on";
+  }
+
+  get #withinMs(): number {
+    return Math.max(LAST_MS, this.#patience.remainingMs);
+  }
+
+  async finish(): Promise<void> {
+    if ((await this.#send()) === "on") await this.#collect();
+  }
+
+  async #send(): Promise<"on" | "stop"> {
+    if ((await this.#collect()) === "stop") return "stop";
+    if (this.#files.length === 0) return "on";
+    const scans = Promise.resolve(this.#scanner.scan(this.#jobs, this.#withinMs));
+    // Whoever waits for it hears of its failure; until then nobody does.
+    scans.catch(() => {});
+    this.#away = { files: this.#files, scans };
+    this.#files = [];
+    this.#jobs = [];
+    this.#bytes = 0;
+    return "on";
+  }
+}

@@ -1,0 +1,53 @@
+import { escapeText } from "../../core/errors/texts.js";
+import type { Rendering } from "../../core/ports/adapter.js";
+import type { GrepInput, GrepOutput } from "../../schema/types.js";
+
+/** Each file once, then its lines: `12:text`, lines around them `13-text`, `--` between stretches. */
+export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
+  const { matches, paths, counts, ...rest } = output;
+  const lines = [
+    ...(paths ?? []).map(escapeText),
+    ...(counts ?? []).map(({ path, count }) => `${escapeText(path)}:${count}`),
+    ...linesOf(matches ?? []),
+  ];
+  const note = noteOf(output, (matches ?? paths ?? counts ?? []).length);
+  const text = lines.map((line) => `${line}\n`).join("");
+  return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
+}
+
+type Match = NonNullable<GrepOutput["matches"]>[number];
+
+function* linesOf(matches: readonly Match[]): Generator<string> {
+  let path: string | undefined;
+  let last = 0;
+  for (const match of matches) {
+    const { line, before = [], after = [] } = match;
+    const isNew = match.path !== path;
+    if (isNew) yield escapeText(match.path);
+    path = match.path;
+    const hasContext = before.length > 0 || after.length > 0;
+    if (!isNew && hasContext && line - before.length > last + 1) yield "--";
+    yield* linesAround(match);
+    last = line + after.length;
+  }
+}
+
+function* linesAround({ line, text, before = [], after = [], cut }: Match): Generator<string> {
+  for (const [at, one] of before.entries()) yield `${line - before.length + at}-${shown(one)}`;
+  yield `${line}:${shown(text)}${cut === true ? " …" : ""}`;
+  for (const [at, one] of after.entries()) yield `${line + 1 + at}-${shown(one)}`;
+}
+
+/** A match as if its file had no other. */
+export const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n");
+
+/** Tabs are what source is indented by. */
+const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");
+
+function noteOf(output: GrepOutput, given: number): string | undefined {
+  const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned } = output;
+  if (complete) return given > 0 ? hint : `No match in ${filesScanned} files${hint === undefined ? "" : `. ${hint}`}`;
+  const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
+  const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
+  return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
+}

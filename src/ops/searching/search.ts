@@ -1,0 +1,94 @@
+import type { Completeness, Incomplete } from "../../core/call/completeness.js";
+import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
+import { runIo } from "../../core/io.js";
+import type { WalkContent } from "../../core/ports/backend.js";
+import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
+import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
+import { isWithin } from "../../search/order.js";
+import { Pace } from "../../search/pace.js";
+
+/** Longest time a caller may ask for. */
+const MOST_PATIENCE_MS = 60_000;
+
+/** How long a search goes on: what was asked for, within what the operator allows where that is less than usual. */
+export function patienceMs(asked: number | undefined, otherwise: number, limits: Limits): number {
+  const most = limits.timeoutMs < DEFAULT_LIMITS.timeoutMs ? limits.timeoutMs : MOST_PATIENCE_MS;
+  return Math.min(asked ?? otherwise, most);
+}
+
+/** The place that a search starts at. */
+export const baseOf = (input: { root: string; path?: string }, call: PlacesCall): PathCall =>
+  call.at({ root: input.root, path: input.path ?? "", abilities: ["crud/read"], changes: false });
+
+/**
+ * The rules of the directories above a search, as far as the caller may read them: what nobody may read must not be
+ * told by what it hides. @returns `undefined` when nothing is to be ignored; `unread`: files that are not read to their end
+ */
+export async function ignoreRules(
+  input: { root: string; ignore?: "gitignore" | "none" },
+  { base, call }: { base: PathCall; call: PlacesCall },
+): Promise<{ rules: IgnoreRules; unread: number } | undefined> {
+  if (input.ignore === "none") return undefined;
+  const rules = new IgnoreRules();
+  let unread = 0;
+  const { segments } = base.path;
+  for (let depth = 0; depth < segments.length; depth++) {
+    const directory = segments.slice(0, depth);
+    const contents: (WalkContent | undefined)[] = [];
+    for (const name of RULE_FILES) contents.push(await readRules([...directory, name].join("/"), input.root, call));
+    unread += rules.enter(directory, contents);
+  }
+  const { scope } = base.access;
+  await runIo(rules.admit(segments, new Pace(scope, () => false)), scope);
+  return { rules, unread };
+}
+
+/** `undefined`: there are none that count. */
+async function readRules(path: string, root: string, call: PlacesCall): Promise<WalkContent | undefined> {
+  try {
+    const place = call.at({ root, path, abilities: ["crud/read"], changes: false });
+    const { backend } = place.root;
+    const found = await backend.stat(place.path, place.access);
+    // As in the walk below: a link is no rule file.
+    if (found?.type !== "file" || found.symlink) return undefined;
+    if (found.size > MAX_RULE_BYTES) return "too large";
+    const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: MAX_RULE_BYTES }), place.access);
+    return Buffer.from(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a path below the base is meant by some text that names `.git` first. */
+export const namesGit = (pattern: string | readonly string[] | undefined): boolean =>
+  [pattern ?? []].flat().some((one) => /^(?:\.\/)*\.git(?:\/|$)/.test(one));
+
+export const baseIsGit = (base: readonly string[]): boolean => !isWithin([], base) || base.includes(".git");
+
+/** Advice where parts could not be opened: nothing in the call can be better. */
+export const EXHAUSTED = "Some parts could not be opened. Call again later, or on a deeper path";
+
+/** What is said of an answer that ends early or leaves something out. */
+export function hintOf(
+  { reason, nextCursor, hidden }: Omit<Completeness, "complete" | "hint">,
+  advice: Partial<Record<Incomplete, string>>,
+): { hint?: string } {
+  if (reason !== undefined) {
+    const next = nextCursor === undefined ? advice[reason] : "Go on with cursor: nextCursor";
+    return next === undefined ? {} : { hint: next };
+  }
+  if (hidden?.gitignored !== undefined) {
+    const count = hidden.gitignored;
+    return { hint: `${count} gitignored path${count === 1 ? "" : "s"} hidden; pass ignore: "none"` };
+  }
+  const [kind, count] = Object.entries(hidden ?? {})[0] ?? [];
+  return kind === undefined ? {} : { hint: `Left out: ${count} ${SHOWN[kind] ?? kind}` };
+}
+
+const SHOWN: Readonly<Record<string, string>> = {
+  policy: "denied by policy",
+  symlinks: "links, which are not followed",
+  unreadable: "unreadable folders, or ignore files over their limits",
+  tooLarge: "too large; pass maxFileBytes",
+  binary: "binary",
+};
