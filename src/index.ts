@@ -12,7 +12,7 @@ import type { Capability } from "./core/call/capability.js";
 import { type Log, silentLog } from "./core/ports/log.js";
 import { createToolProfile, type ToolProfile } from "./profiles/library.js";
 import type { ProfileBinding } from "./profiles/profile.js";
-import type { PlugIn } from "./venue/plug-in.js";
+import type { PlugIn } from "./venue/catalogue/plug-in.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
@@ -52,7 +52,7 @@ export type { Minted, MintProfile, MintRequest } from "./ucan/mint.js";
 export { MintError } from "./ucan/mint-error.js";
 export { type IdentityRequest, mintIdentity } from "./ucan/mint-identity.js";
 export { newSeed, type SigningKey, signingKeyFromSeed } from "./ucan/signing-key.js";
-export type { PlugIn, PlugInOperation } from "./venue/plug-in.js";
+export type { PlugIn, PlugInOperation } from "./venue/catalogue/plug-in.js";
 
 /** What {@link createFileAdapter} takes: the `file` key of a venue's configuration, and where the audit goes. */
 export interface FileAdapterConfig extends FileConfigInput {
@@ -100,7 +100,7 @@ export async function createFileAdapter(config: FileAdapterConfig = {}): Promise
   const sink = audit === undefined ? undefined : await openSink(audit);
   const hasDrives = Object.values(checked.roots).some(({ kind }) => kind === "dlfs");
   return assembleAdapter(checked, {
-    ...(hasDrives ? { drives: (await import("./venue/drives.js")).createMemoryDrives() } : {}),
+    ...(hasDrives ? { drives: (await import("./venue/start/drives.js")).createMemoryDrives() } : {}),
     discloseHostPaths: true,
     capabilities,
     ...(sink === undefined ? {} : { audit: sink }),
@@ -213,7 +213,7 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
   const checked = parseConfig(config, { baseDir, isGrant });
   const refusal = checkListener(checked);
   if (refusal !== undefined) throw new ConfigError([refusal], 78);
-  const { openVenue } = await import("./venue/open-venue.js");
+  const { openVenue } = await import("./venue/start/open-venue.js");
   const log = options.log ?? (config.log === undefined ? silentLog : await openLogOf(checked));
   const venue = await openVenue(checked, { listens: true, env, log });
   return {
@@ -230,6 +230,6 @@ export async function createVenue(config: VenueConfigInput = {}, options: VenueO
 }
 
 async function openLogOf(config: VenueConfig): Promise<Log> {
-  const { openConfiguredLog } = await import("./venue/open-parts.js");
+  const { openConfiguredLog } = await import("./venue/start/open-parts.js");
   return openConfiguredLog(config, process.stderr);
 }

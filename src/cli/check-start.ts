@@ -5,9 +5,9 @@ import { ConfigError } from "../config/errors.js";
 import { bareHost } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { whyNotFile, whyNotFolder, whyNotSocket } from "../jail/can-make.js";
-import { OPEN_FAILURES } from "../venue/open-parts.js";
-import { NO_CREDENTIALS, s3Access } from "../venue/s3-access.js";
-import { checkState, hasLocalToken } from "../venue/state-place.js";
+import { OPEN_FAILURES } from "../venue/start/open-parts.js";
+import { NO_CREDENTIALS, s3Access } from "../venue/start/s3-access.js";
+import { checkState, hasLocalToken } from "../venue/start/state-place.js";
 import { type CommandContext, codeOf } from "./context.js";
 import { listenFailure } from "./listen-failure.js";
 
@@ -54,7 +54,7 @@ async function storageProblems({ storage }: VenueConfig): Promise<readonly strin
   const { path } = storage;
   const errno = whyNotFolder(path);
   if (errno !== undefined) return [cannot("'storage.path' cannot be opened", errno, path)];
-  const { whyNotStorage } = await import("../venue/asset-files.js");
+  const { whyNotStorage } = await import("../venue/assets/files.js");
   const fault = await whyNotStorage(path);
   return fault === undefined ? [] : [`'storage.path' cannot be opened: ${fault}: ${path}`];
 }

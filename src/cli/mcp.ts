@@ -1,7 +1,7 @@
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { Command } from "../surfaces/cli/arguments.js";
-import { openConfiguredLog } from "../venue/open-parts.js";
+import { openConfiguredLog } from "../venue/start/open-parts.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { maxHeldBytes, maxMessageBytes } from "./message-size.js";
@@ -24,7 +24,7 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   const log = openConfiguredLog(config, stderr);
   const filesOnly = profile !== undefined || (config.mcp.includeAdapters?.every((name) => name === "file") ?? true);
   const [venue, { serveMcpStdio }] = await Promise.all([
-    import("../venue/open-venue.js").then(({ openVenue }) =>
+    import("../venue/start/open-venue.js").then(({ openVenue }) =>
       openVenue(config, { listens: false, env, log, filesOnly, profile, ...caller }),
     ),
     import("../surfaces/mcp/stdio.js"),

@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigExitStatus } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import { openSecretFile, readSecretFile } from "../venue/state-dir.js";
+import { openSecretFile, readSecretFile } from "../venue/start/state-dir.js";
 
 /**
  * Puts a new file in place, mode 0600, whole or not at all, and over nothing.

@@ -1,6 +1,6 @@
 import type { VenueConfig } from "../config/types.js";
 import type { CallerSource } from "../surfaces/cli/arguments.js";
-import type { OwnCaller } from "../venue/own-caller.js";
+import type { OwnCaller } from "../venue/identity/own-caller.js";
 import type { CommandContext } from "./context.js";
 
 /**

@@ -4,8 +4,8 @@ import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { UsageError } from "../surfaces/cli/options.js";
 import { parseSeed, type SigningKey, signingKeyFromSeed } from "../ucan/signing-key.js";
-import { isOpenToOthers, readSecretFile } from "../venue/state-dir.js";
-import { stateDirOf } from "../venue/state-place.js";
+import { isOpenToOthers, readSecretFile } from "../venue/start/state-dir.js";
+import { stateDirOf } from "../venue/start/state-place.js";
 import type { CommandContext } from "./context.js";
 import { valueOfVariable, variableIn } from "./variable.js";
 

@@ -1,7 +1,7 @@
 import type { VenueConfig } from "../config/types.js";
 import { silentLog } from "../core/ports/log.js";
-import type { Access } from "../venue/access.js";
-import { openOwnAccess } from "../venue/own-access.js";
+import type { Access } from "../venue/identity/access.js";
+import { openOwnAccess } from "../venue/identity/own-access.js";
 import type { CommandContext } from "./context.js";
 
 /** What a configuration says about tokens, without a venue being opened: nothing is made, and no root is looked at. */

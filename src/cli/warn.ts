@@ -1,4 +1,4 @@
-import type { OpenVenue } from "../venue/open-venue.js";
+import type { OpenVenue } from "../venue/start/open-venue.js";
 import type { CommandContext } from "./context.js";
 
 /** What an operator should know, once per start; it may hold host paths, so it is not for the log. */

@@ -9,12 +9,12 @@ import type { HttpFiles, HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimi
 import type { HttpTimeouts } from "../surfaces/http/node-server.js";
 import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
 import { packageVersion } from "../version.js";
-import { parseAssetReference } from "./asset-id.js";
-import type { VenueAssets } from "./assets.js";
-import { type Catalogue, createCatalogue } from "./catalogue.js";
-import { createJobs, type JobLimits, type Jobs } from "./jobs.js";
-import { listenOnSocket } from "./socket-file.js";
-import { createValues } from "./values.js";
+import type { VenueAssets } from "./assets/assets.js";
+import { parseAssetReference } from "./assets/id.js";
+import { type Catalogue, createCatalogue } from "./catalogue/catalogue.js";
+import { createValues } from "./catalogue/values.js";
+import { createJobs, type JobLimits, type Jobs } from "./jobs/jobs.js";
+import { listenOnSocket } from "./start/socket-file.js";
 
 export interface VenueHttpOptions {
   readonly listen: ListenTarget;

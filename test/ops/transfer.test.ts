@@ -18,7 +18,7 @@ import type { VenueConfig, VenueConfigInput } from "../../src/config/types.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import { createFileAdapter } from "../../src/index.js";
 import { tokenId } from "../../src/ucan/token-id.js";
-import { type OpenVenue, openVenue } from "../../src/venue/open-venue.js";
+import { type OpenVenue, openVenue } from "../../src/venue/start/open-venue.js";
 import { alice, signed } from "../ucan/tokens.js";
 
 const TOKEN = "t".repeat(32);

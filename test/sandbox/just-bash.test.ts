@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { assembleAdapter } from "../../src/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
-import { createMemoryDrives } from "../../src/venue/drives.js";
+import { createMemoryDrives } from "../../src/venue/start/drives.js";
 import { useShell } from "./ground.js";
 
 const ground = useShell({

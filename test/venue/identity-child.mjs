@@ -2,8 +2,10 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-const { openIdentity } = await import(new URL("../../dist/venue/identity.js", import.meta.url).href);
-const { openLocalToken, openStateDir } = await import(new URL("../../dist/venue/state-dir.js", import.meta.url).href);
+const { openIdentity } = await import(new URL("../../dist/venue/identity/identity.js", import.meta.url).href);
+const { openLocalToken, openStateDir } = await import(
+  new URL("../../dist/venue/start/state-dir.js", import.meta.url).href
+);
 
 createInterface({ input: process.stdin }).on("line", (folder) => {
   const { did } = openIdentity({ seedFile: join(folder, "seed") });

@@ -5,7 +5,7 @@ import { aborted } from "../../src/core/errors/texts.js";
 import type { McpHandler } from "../../src/surfaces/http/host.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
 import { DID, memoryAssets } from "../surfaces/http/fixture.js";
-import { type FakeOperation, fakeAdapter, gate } from "./fake-adapter.js";
+import { type FakeOperation, fakeAdapter, gate } from "./catalogue/fake-adapter.js";
 
 const open: VenueHost[] = [];
 afterEach(() => Promise.all(open.splice(0).map((venue) => venue.close())));

@@ -4,8 +4,8 @@ import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
 import type { PublicKeys } from "../../ucan/public-keys.js";
-import type { Access } from "../access.js";
-import type { HostedCall } from "../hosted-adapter.js";
+import type { HostedCall } from "../catalogue/hosted-adapter.js";
+import type { Access } from "../identity/access.js";
 import type { IssuedTokens } from "./issued-tokens.js";
 
 /** What the venue's own operations work with. */

@@ -19,7 +19,7 @@ import {
   storeUnavailable,
 } from "../../../src/core/errors/texts.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
-import { closedAccess } from "../../../src/venue/access.js";
+import { closedAccess } from "../../../src/venue/identity/access.js";
 import { createVenueAdapters } from "../../../src/venue/operations/venue-adapters.js";
 import { dispatchOn } from "../../dispatch/fake.js";
 import { type Failure, failureOf, useGround } from "../../ops/ground.js";

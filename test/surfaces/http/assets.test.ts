@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { assetIdOf } from "../../../src/venue/asset-id.js";
+import { assetIdOf } from "../../../src/venue/assets/id.js";
 import { as, closeAll, DID, outcome, postText, rawRequest, type Served, sendRaw, serve } from "./fixture.js";
 
 const UNKNOWN = "0".repeat(64);

@@ -9,9 +9,9 @@ import type { ByteRange } from "../../../src/core/ports/asset.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { getContent } from "../../../src/surfaces/http/content.js";
 import type { HttpHost } from "../../../src/surfaces/http/host.js";
-import { createAssetMemory } from "../../../src/venue/asset-memory.js";
-import type { AssetStore } from "../../../src/venue/asset-store.js";
-import { createAssets, type VenueAssets } from "../../../src/venue/assets.js";
+import { createAssets, type VenueAssets } from "../../../src/venue/assets/assets.js";
+import { createAssetMemory } from "../../../src/venue/assets/memory.js";
+import type { AssetStore } from "../../../src/venue/assets/store.js";
 import {
   as,
   closeAll,

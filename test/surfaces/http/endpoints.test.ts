@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { gate } from "../../venue/fake-adapter.js";
+import { gate } from "../../venue/catalogue/fake-adapter.js";
 import { ALICE, as, closeAll, DID, outcome, postInvoke, type Served, serve } from "./fixture.js";
 
 const NOW = 1_790_000_000_000;

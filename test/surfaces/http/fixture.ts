@@ -2,10 +2,10 @@ import { connect, type Socket } from "node:net";
 import type { AuthenticationResult } from "../../../src/core/call/caller.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { silentLog } from "../../../src/core/ports/log.js";
-import { createAssetMemory } from "../../../src/venue/asset-memory.js";
-import { createAssets, type VenueAssets } from "../../../src/venue/assets.js";
+import { createAssets, type VenueAssets } from "../../../src/venue/assets/assets.js";
+import { createAssetMemory } from "../../../src/venue/assets/memory.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../../src/venue/venue.js";
-import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../../venue/fake-adapter.js";
+import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../../venue/catalogue/fake-adapter.js";
 
 export const DID = "did:key:z6MkTestVenue";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { gate } from "../../venue/fake-adapter.js";
+import { gate } from "../../venue/catalogue/fake-adapter.js";
 import { as, closeAll, postInvoke, rawRequest, readAnswer, type Served, sendRaw, serve } from "./fixture.js";
 
 afterAll(closeAll);

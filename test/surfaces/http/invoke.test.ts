@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Caller } from "../../../src/core/call/caller.js";
 import { aborted, notFound } from "../../../src/core/errors/texts.js";
 import { MemoryLease } from "../../../src/core/memory.js";
-import { gate } from "../../venue/fake-adapter.js";
+import { gate } from "../../venue/catalogue/fake-adapter.js";
 import { closeAll, DID, outcome, postInvoke, postText, rawRequest, type Served, serve } from "./fixture.js";
 
 const ANYONE = `${DID}:public`;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { aborted } from "../../../src/core/errors/texts.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import type { Submission } from "../../../src/core/ports/job.js";
-import { gate } from "../../venue/fake-adapter.js";
-import { OPERATOR } from "../../venue/job-store.js";
+import { gate } from "../../venue/catalogue/fake-adapter.js";
+import { OPERATOR } from "../../venue/jobs/job-store.js";
 import { ALICE, as, closeAll, DID, outcome, type Served, serve, type TOKENS } from "./fixture.js";
 
 type Who = keyof typeof TOKENS | undefined;

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { MemoryLease } from "../../../src/core/memory.js";
 import type { McpContext, McpHandler } from "../../../src/surfaces/http/host.js";
-import { gate } from "../../venue/fake-adapter.js";
+import { gate } from "../../venue/catalogue/fake-adapter.js";
 import { closeAll, DID, outcome, postText, rawRequest, type Served, serve } from "./fixture.js";
 
 afterAll(closeAll);

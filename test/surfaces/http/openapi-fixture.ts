@@ -5,7 +5,7 @@ import { loadOperationSchema } from "../../../src/schema/load.js";
 import type { HttpMetrics } from "../../../src/surfaces/http/host.js";
 import { createMcpEndpoint } from "../../../src/surfaces/mcp/http.js";
 import type { VenueHost } from "../../../src/venue/venue.js";
-import { type FakeOperation, fakeAdapter, gate } from "../../venue/fake-adapter.js";
+import { type FakeOperation, fakeAdapter, gate } from "../../venue/catalogue/fake-adapter.js";
 import { closeAll, type Served, serve } from "./fixture.js";
 
 /** Content of an asset, and its hash. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { fakeAdapter } from "../../venue/fake-adapter.js";
+import { fakeAdapter } from "../../venue/catalogue/fake-adapter.js";
 import { serve } from "./fixture.js";
 import { checkerOf } from "./openapi-checker.js";
 import { closeVenues, documentOf, fullVenue, STATISTICS } from "./openapi-fixture.js";

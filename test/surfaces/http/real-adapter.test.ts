@@ -17,7 +17,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
-import { type OpenVenue, openVenue } from "../../../src/venue/open-venue.js";
+import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
 import { newKeyPair } from "../../clients/key-pair.js";
 import { rawRequest, serve as serveFake } from "./fixture.js";
 

@@ -6,8 +6,8 @@ import type { CallerJobs, JobListener, JobRecord, RecordedJob, Submission } from
 import type { Exchange } from "../../../src/surfaces/http/exchange.js";
 import type { HttpHost } from "../../../src/surfaces/http/host.js";
 import { streamJob } from "../../../src/surfaces/http/sse.js";
-import { type FakeOperation, gate } from "../../venue/fake-adapter.js";
-import { ALICE as CALLER } from "../../venue/job-store.js";
+import { type FakeOperation, gate } from "../../venue/catalogue/fake-adapter.js";
+import { ALICE as CALLER } from "../../venue/jobs/job-store.js";
 import { ALICE, as, closeAll, outcome, type Served, serve } from "./fixture.js";
 
 afterAll(closeAll);

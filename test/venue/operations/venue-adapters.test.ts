@@ -8,10 +8,10 @@ import { parseConfig } from "../../../src/config/load.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { PlugIn } from "../../../src/index.js";
 import { loadOperationSchema } from "../../../src/schema/load.js";
-import { closedAccess } from "../../../src/venue/access.js";
-import { openVenue } from "../../../src/venue/open-venue.js";
+import { closedAccess } from "../../../src/venue/identity/access.js";
 import { VENUE_ADAPTERS, VENUE_OPERATIONS } from "../../../src/venue/operations/registry.js";
 import { createVenueAdapters } from "../../../src/venue/operations/venue-adapters.js";
+import { openVenue } from "../../../src/venue/start/open-venue.js";
 import { failureOf } from "../../ops/ground.js";
 import { now, READ_DOCS, useGround } from "./fixture.js";
 

@@ -1,0 +1,239 @@
+import { createHash } from "node:crypto";
+import type { Caller } from "../../core/call/caller.js";
+import type { Page, Paged } from "../../core/call/page.js";
+import type { Clock } from "../../core/clock.js";
+import type { AssetContent, JsonObject, ResolveAsset } from "../../core/ports/adapter.js";
+import { AssetError, type Assets, type OwnAsset, type StoredContent } from "../../core/ports/asset.js";
+import type { Log } from "../../core/ports/log.js";
+import { errnoOf } from "../../jail/sys.js";
+import { ByteBudget } from "./budget.js";
+import { canonicalJson, isAssetReference, parseAssetReference } from "./id.js";
+import { contentOf, parseMetadata, readMetadata } from "./metadata.js";
+import { AssetRegistry, costOf, ownerCost } from "./registry.js";
+import type { AssetStore } from "./store.js";
+import { Turns } from "./turns.js";
+
+/** Metadata stays in memory whatever the content is kept in, so it has a bound of its own. */
+const MOST_METADATA_TOTAL_BYTES = 268_435_456;
+/** Each one more owner writes the record anew. */
+const MOST_OWNERS = 10_000;
+
+const NO_ROOM = new Set(["ENOSPC", "EDQUOT"]);
+
+export interface AssetsOptions {
+  /** DID of the venue. */
+  readonly did: string;
+  /** Closed with the assets. */
+  readonly store: AssetStore;
+  /** Who may register and upload. */
+  readonly write: "public" | "operator";
+  /** Most bytes of metadata and content together; what is being uploaded counts. */
+  readonly maxTotalBytes: number;
+  /** Most bytes of one content. */
+  readonly maxContentSize: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The assets of a venue, as the venue itself sees them. */
+export interface VenueAssets extends Assets {
+  /** Bytes of metadata and content, counted as `maxTotalBytes` is. */
+  readonly totalBytes: number;
+  /** Registers the asset of an operation: counted against nothing, owned by nobody. @returns its id */
+  registerOperation(metadata: JsonObject): string;
+}
+
+/** Opens the assets that a store keeps. @throws the error of the store */
+export async function createAssets(options: AssetsOptions): Promise<VenueAssets> {
+  const assets = new StoredAssets(options);
+  await assets.load();
+  return assets;
+}
+
+class StoredAssets implements VenueAssets {
+  readonly #options: AssetsOptions;
+  readonly #store: AssetStore;
+  readonly #registry = new AssetRegistry();
+  readonly #total: ByteBudget;
+  readonly #metadata = new ByteBudget(MOST_METADATA_TOTAL_BYTES);
+  readonly #turns = new Turns();
+  #lastAt = 0;
+
+  constructor(options: AssetsOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#total = new ByteBudget(options.maxTotalBytes);
+  }
+
+  get size(): number {
+    return this.#registry.size;
+  }
+
+  get totalBytes(): number {
+    return this.#total.used;
+  }
+
+  async load(): Promise<void> {
+    const records = await this.#store.load();
+    for (const record of records) {
+      this.#count(costOf(record));
+      this.#lastAt = Math.max(this.#lastAt, record.registered, ...record.owners.map(({ at }) => at));
+    }
+    this.#registry.restore(records);
+    this.#total.count(this.#store.totalBytes);
+    const { maxTotalBytes, log } = this.#options;
+    if (this.#total.used > maxTotalBytes) {
+      log.warn({ bytes: this.#total.used, limit: maxTotalBytes }, "The asset storage is over its limit");
+    }
+  }
+
+  registerOperation(metadata: JsonObject): string {
+    const { id, json } = parseMetadata(metadata, canonicalJson(metadata));
+    this.#give(this.#registry.addOperation(id, json));
+    return id;
+  }
+
+  async register(metadata: JsonObject, caller: Caller, given?: string): Promise<string> {
+    this.#checkWrite(caller);
+    const { id, json } = parseMetadata(metadata, given);
+    await this.#turns.take(id, () => this.#addOwner({ id, json, did: caller.did }));
+    return id;
+  }
+
+  list(page: Page): Paged<string> {
+    return this.#registry.list(page);
+  }
+
+  listOwn(page: Page, caller: Caller): Paged<OwnAsset> {
+    return this.#registry.listOwn(page, caller.did);
+  }
+
+  metadata(reference: string): JsonObject {
+    return readMetadata(this.metadataJson(reference));
+  }
+
+  metadataJson(reference: string): Buffer {
+    const id = parseAssetReference(reference, this.#options.did);
+    const json = id === undefined ? undefined : this.#registry.json(id);
+    if (json !== undefined) return json;
+    throw new AssetError(isAssetReference(reference) ? "not_found" : "invalid_id");
+  }
+
+  async putContent(reference: string, body: AsyncIterable<Uint8Array>, caller: Caller): Promise<string> {
+    this.#checkWrite(caller);
+    const expected = contentOf(this.metadata(reference))?.sha256;
+    if (expected === undefined) throw new AssetError("no_content_object");
+    if (this.#store.size(expected) === undefined) await this.#upload(expected, body);
+    // Already there: nothing to keep, but a body with another hash must still be refused.
+    else for await (const _ of this.#verified(expected, body));
+    return expected;
+  }
+
+  async content(reference: string): Promise<StoredContent> {
+    const content = contentOf(this.metadata(reference));
+    const size = content && this.#store.size(content.sha256);
+    if (content === undefined || size === undefined) throw new AssetError("no_content");
+    return { ...content, size, open: (range) => this.#store.open(content.sha256, range) };
+  }
+
+  readonly resolve: ResolveAsset = async (reference, signal): Promise<AssetContent | undefined> => {
+    const id = parseAssetReference(reference, this.#options.did);
+    const json = id === undefined ? undefined : this.#registry.json(id);
+    if (json === undefined) return undefined;
+    const sha256 = contentOf(readMetadata(json))?.sha256;
+    if (sha256 === undefined || this.#store.size(sha256) === undefined) return { content: null };
+    return { content: stoppable(this.#store.open(sha256), signal), sha256 };
+  };
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  #checkWrite(caller: Caller): void {
+    if (this.#options.write === "operator" && !caller.isOperator) throw new AssetError("forbidden");
+  }
+
+  async #addOwner({ id, json, did }: { id: string; json: Buffer; did: string }): Promise<void> {
+    if (this.#registry.isOperation(id) || this.#registry.isOwner(id, did)) return;
+    const at = Math.max(this.#lastAt + 1, this.#options.clock.nowMs());
+    this.#lastAt = at;
+    const old = this.#registry.record(id);
+    const record = { id, json, registered: at, ...old, owners: [...(old?.owners ?? []), { did, at }] };
+    const bytes = old === undefined ? costOf(record) : ownerCost(did);
+    if (record.owners.length > MOST_OWNERS || !this.#take(bytes)) throw new AssetError("full");
+    try {
+      await this.#store.save(record);
+    } catch (error) {
+      this.#give(bytes);
+      throw outOfRoom(error);
+    }
+    this.#registry.put(record);
+  }
+
+  async #upload(expected: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+    let taken = 0;
+    const take = (bytes: number) => {
+      if (!this.#total.take(bytes)) throw new AssetError("full");
+      taken += bytes;
+    };
+    try {
+      // What was stored twice at once is kept, and counted, once.
+      if (await this.#store.put(expected, this.#verified(expected, body, take))) taken = 0;
+    } catch (error) {
+      throw outOfRoom(error);
+    } finally {
+      this.#total.give(taken);
+    }
+  }
+
+  /** Passes chunks on within the limits; whoever sees the end knows that the hash is right. */
+  async *#verified(
+    expected: string,
+    body: AsyncIterable<Uint8Array>,
+    take: (bytes: number) => void = () => {},
+  ): AsyncGenerator<Uint8Array> {
+    const limit = this.#options.maxContentSize;
+    const hash = createHash("sha256");
+    let size = 0;
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > limit) throw new AssetError("too_large", { limit });
+      take(chunk.length);
+      hash.update(chunk);
+      yield chunk;
+    }
+    if (hash.digest("hex") !== expected) throw new AssetError("hash_mismatch", { expected });
+  }
+
+  #take(metadataBytes: number): boolean {
+    if (!this.#metadata.take(metadataBytes)) return false;
+    if (this.#total.take(metadataBytes)) return true;
+    this.#metadata.give(metadataBytes);
+    return false;
+  }
+
+  #give(metadataBytes: number): void {
+    this.#metadata.give(metadataBytes);
+    this.#total.give(metadataBytes);
+  }
+
+  #count(metadataBytes: number): void {
+    this.#metadata.count(metadataBytes);
+    this.#total.count(metadataBytes);
+  }
+}
+
+/** A full disk is no fault of the venue. */
+function outOfRoom(error: unknown): unknown {
+  return NO_ROOM.has(errnoOf(error) ?? "") ? new AssetError("full") : error;
+}
+
+async function* stoppable(
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    signal?.throwIfAborted();
+    yield chunk;
+  }
+}

@@ -1,0 +1,289 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { ByteRange } from "../../core/ports/asset.js";
+import type { Log } from "../../core/ports/log.js";
+import { makeFolder } from "../../drive/store/embedded/make-folder.js";
+import { errnoOf } from "../../jail/sys.js";
+import { answerAt, isAnswered } from "./lock.js";
+import { formatRecord, parseRecord } from "./record.js";
+import { type AssetRecord, AssetStorageError, type AssetStore } from "./store.js";
+
+const CONTENT = "content";
+const METADATA = "metadata";
+const INCOMING = "incoming";
+const FOLDERS = [CONTENT, METADATA, INCOMING];
+const LOCK = "lock-";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY, O_DIRECTORY, O_NONBLOCK } = constants;
+const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW;
+/** Without waiting for a writer, should the file be a FIFO. */
+const OLD_FILE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+
+const READ_BYTES = 262_144;
+/** Files read at the same time at start. */
+const READ_TOGETHER = 32;
+
+export interface AssetFilesOptions {
+  /** Absolute; made when it is missing. */
+  readonly path: string;
+  readonly log: Log;
+}
+
+/**
+ * Keeps assets in a directory: `content/ab/<sha256>` and `metadata/ab/<id>.json`, both written to `incoming/` first and
+ * put in place by one rename. Everything is readable to the owner only, links in it are not followed, and one process
+ * uses it at a time. Against whoever has the rights of the process itself, or may write to a parent directory, it does
+ * not protect.
+ *
+ * @throws AssetStorageError when another venue uses the directory, or others could; the system's error otherwise
+ */
+export async function openAssetFiles({ path, log }: AssetFilesOptions): Promise<AssetStore> {
+  makeFolder(path);
+  const base = await realpath(path);
+  await makePrivate(base);
+  const unlock = await lock(base, log);
+  try {
+    for (const folder of FOLDERS) await enterFolder(base, folder);
+    for (const name of await readdir(join(base, INCOMING))) await rm(join(base, INCOMING, name), { recursive: true });
+    return new AssetFiles({ base, log, unlock, sizes: await contentSizes(base) });
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+class AssetFiles implements AssetStore {
+  readonly #base: string;
+  readonly #log: Log;
+  readonly #unlock: () => Promise<void>;
+  readonly #sizes: Map<string, number>;
+  #totalBytes = 0;
+
+  constructor(options: { base: string; log: Log; unlock: () => Promise<void>; sizes: Map<string, number> }) {
+    this.#base = options.base;
+    this.#log = options.log;
+    this.#unlock = options.unlock;
+    this.#sizes = options.sizes;
+    for (const size of options.sizes.values()) this.#totalBytes += size;
+  }
+
+  get totalBytes(): number {
+    return this.#totalBytes;
+  }
+
+  size(sha256: string): number | undefined {
+    return this.#sizes.get(sha256);
+  }
+
+  async put(sha256: string, body: AsyncIterable<Uint8Array>): Promise<boolean> {
+    const size = await this.#place(CONTENT, sha256, body);
+    // Of two at once each renames the same bytes; only the first to come here counts.
+    if (this.#sizes.has(sha256)) return false;
+    this.#sizes.set(sha256, size);
+    this.#totalBytes += size;
+    return true;
+  }
+
+  async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
+    const size = this.#sizes.get(sha256);
+    if (size === undefined) throw new Error("Cannot read content: it is not stored");
+    const { start, end } = range ?? { start: 0, end: size };
+    const handle = await unnamed(() => open(placeOf(this.#base, CONTENT, sha256), OLD_FILE));
+    try {
+      for (let at = start; at < end; ) {
+        const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, end - at));
+        const { bytesRead } = await unnamed(() => handle.read(buffer, 0, buffer.length, at));
+        if (bytesRead === 0) throw new Error("Cannot read content: the stored file is too short");
+        at += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async load(): Promise<readonly AssetRecord[]> {
+    const names = (await filesIn(join(this.#base, METADATA))).filter((name) => /^[0-9a-f]{64}\.json$/.test(name));
+    const records: AssetRecord[] = [];
+    for (let from = 0; from < names.length; from += READ_TOGETHER) {
+      const some = await Promise.all(names.slice(from, from + READ_TOGETHER).map((name) => this.#read(name)));
+      for (const record of some) if (record !== undefined) records.push(record);
+    }
+    return records;
+  }
+
+  async save(record: AssetRecord): Promise<void> {
+    await this.#place(METADATA, `${record.id}.json`, formatRecord(record));
+  }
+
+  async close(): Promise<void> {
+    await this.#unlock();
+  }
+
+  async #read(name: string): Promise<AssetRecord | undefined> {
+    const id = basename(name, ".json");
+    let reason: string;
+    try {
+      const handle = await open(placeOf(this.#base, METADATA, name), OLD_FILE);
+      try {
+        const record = parseRecord(id, await handle.readFile("utf8"));
+        if (record !== undefined) return record;
+        reason = "not a record of this asset";
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      reason = errnoOf(error) ?? "not readable";
+    }
+    this.#log.warn({ asset: id, reason }, "Ignored a damaged asset record");
+    return undefined;
+  }
+
+  /** Writes a file elsewhere, and puts it in place once it is complete and on disk. @returns bytes */
+  async #place(kind: string, name: string, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
+    const temporary = join(this.#base, INCOMING, randomBytes(16).toString("hex"));
+    const handle = await open(temporary, NEW_FILE, 0o600);
+    try {
+      let size: number;
+      try {
+        size = await writeAll(handle, body);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await enterFolder(join(this.#base, kind), name.slice(0, 2));
+      const target = placeOf(this.#base, kind, name);
+      await rename(temporary, target);
+      await syncDirectory(dirname(target));
+      return size;
+    } catch (error) {
+      await unlink(temporary).catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** Where a file is; one folder for each first byte, so that none grows very large. */
+const placeOf = (base: string, kind: string, name: string): string => join(base, kind, name.slice(0, 2), name);
+
+async function writeAll(handle: FileHandle, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
+  let size = 0;
+  for await (const chunk of body) {
+    for (let done = 0; done < chunk.length; ) {
+      const { bytesWritten } = await handle.write(chunk, done, chunk.length - done, size + done);
+      done += bytesWritten;
+    }
+    size += chunk.length;
+  }
+  return size;
+}
+
+/** Makes a folder of ours, or checks that what is there is one. */
+async function enterFolder(parent: string, name: string): Promise<void> {
+  const path = join(parent, name);
+  try {
+    await mkdir(path, { mode: 0o700 });
+    await syncDirectory(parent);
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+    await makePrivate(path);
+  }
+}
+
+/** @throws AssetStorageError unless it is a directory of this user, or one that may be closed to others */
+async function makePrivate(path: string): Promise<void> {
+  const fault = await whyNotPrivate(path);
+  if (fault !== undefined) throw new AssetStorageError(fault);
+  if (((await lstat(path)).mode & 0o077) !== 0) await chmod(path, 0o700);
+}
+
+/** Why a directory cannot hold assets, `undefined` when it can or is not there. Nothing is made or changed. */
+export async function whyNotStorage(path: string): Promise<string | undefined> {
+  try {
+    return await whyNotPrivate(await realpath(path));
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function whyNotPrivate(path: string): Promise<string | undefined> {
+  const stat = await lstat(path);
+  if (!stat.isDirectory()) return "something else is in place of a directory";
+  if (stat.uid !== (process.geteuid?.() ?? stat.uid)) return "the directory belongs to another user";
+  if ((stat.mode & 0o077) === 0) return undefined;
+  // Others use it already; closing it would break them.
+  const isShared = (await readdir(path)).some((name) => !isOurs(name));
+  return isShared ? "the directory is open to other users and not empty" : undefined;
+}
+
+const isOurs = (name: string): boolean =>
+  FOLDERS.includes(name) || name.startsWith(LOCK) || /^[0-9a-f]{2}(?:[0-9a-f]{62}(?:\.json)?)?$/.test(name);
+
+/** Keeps other venues out until the returned function is called. */
+async function lock(base: string, log: Log): Promise<() => Promise<void>> {
+  // The address of a socket is short; through the open directory it always fits.
+  const directory = await open(base, O_RDONLY | O_DIRECTORY);
+  const at = (name: string) => join(process.platform === "linux" ? `/proc/self/fd/${directory.fd}` : base, name);
+  const own = LOCK + randomBytes(8).toString("hex");
+  const stop = await answerAt(at(own));
+  if (stop === undefined) log.warn({}, "The asset storage cannot be locked here; use it from one venue only");
+  const unlock = async () => {
+    await stop?.();
+    await rm(join(base, own), { force: true });
+    await directory.close();
+  };
+  try {
+    // Its own first, then a look at the others: of two that start at once, at least one sees the other.
+    for (const name of await readdir(base)) {
+      if (!name.startsWith(LOCK) || name === own) continue;
+      if (await isAnswered(at(name))) throw new AssetStorageError("another venue uses the directory");
+      await rm(join(base, name), { force: true });
+    }
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+  return unlock;
+}
+
+/** Names of the regular files in the folders of a directory, each in the folder it belongs to. */
+async function filesIn(path: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const folder of await readdir(path, { withFileTypes: true })) {
+    if (!folder.isDirectory()) continue;
+    for (const file of await readdir(join(path, folder.name), { withFileTypes: true })) {
+      if (file.isFile() && file.name.startsWith(folder.name)) names.push(file.name);
+    }
+  }
+  return names;
+}
+
+async function contentSizes(base: string): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const name of await filesIn(join(base, CONTENT))) {
+    if (/^[0-9a-f]{64}$/.test(name)) sizes.set(name, (await lstat(placeOf(base, CONTENT, name))).size);
+  }
+  return sizes;
+}
+
+/** Makes the names in a directory survive a crash. */
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Hides the code of a failed system call: whoever copies content to a file would blame its own file for it. */
+async function unnamed<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (cause) {
+    throw new Error("Cannot read content from the asset storage", { cause });
+  }
+}

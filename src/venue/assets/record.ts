@@ -1,0 +1,38 @@
+import { assetIdOf, canonicalJson } from "./id.js";
+import { isObject, parseMetadata } from "./metadata.js";
+import type { AssetOwner, AssetRecord } from "./store.js";
+
+/** A record as the text of a file, in pieces. */
+export function formatRecord(record: AssetRecord): Uint8Array[] {
+  return [Buffer.from(headOf(record), "utf8"), record.json, Buffer.from(TAIL, "utf8")];
+}
+
+const TAIL = "}\n";
+
+/** All that stands before the metadata. */
+const headOf = ({ registered, owners }: Pick<AssetRecord, "registered" | "owners">): string =>
+  `{"registered":${registered},"owners":${JSON.stringify(owners)},"metadata":`;
+
+/** Reads a record back. `undefined`: damaged, or that of another asset. */
+export function parseRecord(id: string, text: string): AssetRecord | undefined {
+  try {
+    const fields: unknown = JSON.parse(text);
+    if (!isObject(fields)) return undefined;
+    const { registered, owners, metadata } = fields;
+    if (!isTime(registered) || !Array.isArray(owners) || !owners.every(isOwner) || !isObject(metadata))
+      return undefined;
+    const head = headOf({ registered, owners });
+    const kept = text.startsWith(head) && text.endsWith(TAIL) ? text.slice(head.length, -TAIL.length) : "";
+    // Earlier versions made the id of canonical JSON, and kept another text.
+    const json = assetIdOf(kept) === id ? kept : canonicalJson(metadata);
+    const parsed = parseMetadata(metadata, json);
+    return parsed.id === id ? { id, json: parsed.json, registered, owners } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+
+const isOwner = (value: unknown): value is AssetOwner =>
+  isObject(value) && typeof value["did"] === "string" && isTime(value["at"]);

@@ -1,0 +1,117 @@
+import type { Page, Paged } from "../../core/call/page.js";
+import type { OwnAsset } from "../../core/ports/asset.js";
+import { readMetadata, summaryOf } from "./metadata.js";
+import type { AssetRecord } from "./store.js";
+
+/** What an asset costs besides its texts: entries in three indexes, and its file. */
+const OVERHEAD_BYTES = 512;
+const OWNER_BYTES = 128;
+
+interface Entry {
+  readonly record: AssetRecord;
+  readonly summary: OwnAsset;
+  /** When each registered it, by DID. */
+  readonly owners: ReadonlyMap<string, number>;
+}
+
+/** The assets of a venue in memory: by id, in order, and by owner. */
+export class AssetRegistry {
+  /** Oldest first, those of operations before all others. */
+  readonly #order: string[] = [];
+  readonly #operations = new Map<string, Buffer>();
+  readonly #entries = new Map<string, Entry>();
+  /** Ids by DID, oldest first. */
+  readonly #own = new Map<string, string[]>();
+
+  get size(): number {
+    return this.#order.length;
+  }
+
+  /** Metadata as compact JSON. */
+  json(id: string): Buffer | undefined {
+    return this.#operations.get(id) ?? this.#entries.get(id)?.record.json;
+  }
+
+  isOperation(id: string): boolean {
+    return this.#operations.has(id);
+  }
+
+  record(id: string): AssetRecord | undefined {
+    return this.#entries.get(id)?.record;
+  }
+
+  isOwner(id: string, did: string): boolean {
+    return this.#entries.get(id)?.owners.has(did) === true;
+  }
+
+  /** Takes in what was kept before, in any order. Only for a registry that is still empty. */
+  restore(records: readonly AssetRecord[]): void {
+    for (const record of [...records].sort((a, b) => a.registered - b.registered)) this.put(record);
+    for (const [did, ids] of this.#own) ids.sort((a, b) => this.#at(a, did) - this.#at(b, did));
+  }
+
+  /** Adds an operation. @returns bytes given up by a registered asset with the same metadata, which it takes the place of */
+  addOperation(id: string, json: Buffer): number {
+    if (this.#operations.has(id)) return 0;
+    const taken = this.#remove(id);
+    this.#operations.set(id, json);
+    this.#order.unshift(id);
+    return taken;
+  }
+
+  /** Adds a record, or puts it in the place of the one with fewer owners. */
+  put(record: AssetRecord): void {
+    const { id, json, owners } = record;
+    if (this.#operations.has(id)) return;
+    const old = this.#entries.get(id);
+    if (old === undefined) this.#order.push(id);
+    const summary = old?.summary ?? summaryOf(id, readMetadata(json));
+    const known = old?.owners ?? new Map();
+    this.#entries.set(id, { record, summary, owners: new Map(owners.map(({ did, at }) => [did, at])) });
+    for (const { did } of owners) {
+      if (known.has(did)) continue;
+      const ids = this.#own.get(did);
+      if (ids === undefined) this.#own.set(did, [id]);
+      else ids.push(id);
+    }
+  }
+
+  list(page: Page): Paged<string> {
+    return newest(this.#order, page);
+  }
+
+  listOwn(page: Page, did: string): Paged<OwnAsset> {
+    const paged = newest(this.#own.get(did) ?? [], page);
+    return { ...paged, items: paged.items.map((id) => this.#entries.get(id)?.summary ?? { id }) };
+  }
+
+  #at(id: string, did: string): number {
+    return this.#entries.get(id)?.owners.get(did) ?? 0;
+  }
+
+  #remove(id: string): number {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return 0;
+    this.#entries.delete(id);
+    this.#order.splice(this.#order.indexOf(id), 1);
+    for (const did of entry.owners.keys()) {
+      const ids = this.#own.get(did) ?? [];
+      ids.splice(ids.indexOf(id), 1);
+    }
+    return costOf(entry.record);
+  }
+}
+
+/** Bytes a record is counted with. */
+export function costOf({ json, owners }: Pick<AssetRecord, "json" | "owners">): number {
+  return owners.reduce((sum, { did }) => sum + ownerCost(did), OVERHEAD_BYTES + json.length);
+}
+
+/** Bytes one more owner is counted with. */
+export const ownerCost = (did: string): number => OWNER_BYTES + Buffer.byteLength(did, "utf8");
+
+function newest<T>(oldestFirst: readonly T[], { offset, limit }: Page): Paged<T> {
+  const total = oldestFirst.length;
+  const end = Math.max(0, total - offset);
+  return { items: oldestFirst.slice(Math.max(0, end - limit), end).reverse(), total, offset, limit };
+}

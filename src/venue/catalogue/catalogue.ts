@@ -1,0 +1,119 @@
+import type { Adapter, JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
+import type { OperationListing } from "../../surfaces/http/host.js";
+import { operationAsset } from "../assets/operation.js";
+
+/** An operation the venue hosts. */
+export interface HostedOperation {
+  /** Catalogue path, `v/ops/file/read`. */
+  readonly path: string;
+  /** Id of the asset that describes it: 64 hex digits. */
+  readonly asset: string;
+  readonly adapter: Adapter;
+  readonly metadata: OperationMetadata;
+  /** How clients see it. */
+  readonly listing: OperationListing;
+}
+
+/** What a reference leads to. */
+export interface ResolvedOperation {
+  readonly operation: HostedOperation;
+  /** The asset that was named, when it is not the operation's own. */
+  readonly asset?: string;
+}
+
+/** The operations of a venue, under every name that leads to them. */
+export interface Catalogue {
+  /** Changes whenever an adapter is added. */
+  readonly revision: number;
+  readonly adapters: readonly Adapter[];
+  /** @throws Error when a name is taken, or an operation is not named after its adapter; then nothing is added */
+  add(adapter: Adapter): void;
+  /**
+   * Finds the operation a client names: `v/ops/<adapter>/<op>`, `<adapter>:<op>`, `<venueDID>/v/ops/…`, or a reference to
+   * an asset that describes an operation, each with an optional leading `/`. `undefined`: it cannot be resolved.
+   */
+  resolve(reference: string): ResolvedOperation | undefined;
+  /** Finds an operation by its dispatch name alone, `file:read`. */
+  named(name: string): HostedOperation | undefined;
+  /** Those that are offered, in the order of registration. */
+  list(): readonly HostedOperation[];
+  /** Also those that are known by name only. */
+  all(): readonly HostedOperation[];
+}
+
+export interface CatalogueOptions {
+  /** The venue's own DID; references through any other DID do not resolve. */
+  readonly did: string;
+  /** Makes the asset of an operation. @returns its id */
+  registerOperation(metadata: JsonObject): string;
+  /** What an asset reference names. `undefined`: nothing, or it is no such reference. */
+  findAsset(reference: string): { readonly id: string; readonly metadata: JsonObject } | undefined;
+}
+
+/** Creates the catalogue of a venue, empty. */
+export function createCatalogue(options: CatalogueOptions): Catalogue {
+  const byName = new Map<string, HostedOperation>();
+  const byPath = new Map<string, HostedOperation>();
+  const adapters: Adapter[] = [];
+  const ownPrefix = `${options.did}/`;
+  const byAsset = (reference: string): ResolvedOperation | undefined => {
+    const found = options.findAsset(reference);
+    const name = found && adapterOf(found.metadata);
+    const operation = name === undefined ? undefined : byName.get(name);
+    if (found === undefined || operation === undefined) return undefined;
+    return found.id === operation.asset ? { operation } : { operation, asset: found.id };
+  };
+  return {
+    get revision() {
+      return adapters.length;
+    },
+    adapters,
+    add(adapter) {
+      if (adapters.some(({ name }) => name === adapter.name)) throw cannotHost(adapter.name, "registered twice");
+      if (!ADAPTER_NAME.test(adapter.name)) {
+        throw cannotHost(adapter.name, "names are lower-case letters, digits, _ and -");
+      }
+      const added = adapter.operations.map((metadata) => host(adapter, metadata, options));
+      for (const [index, { metadata, path }] of added.entries()) {
+        const twice = added.findIndex((other) => other.path === path) !== index;
+        if (twice || byPath.has(path)) throw cannotHost(metadata.name, "registered twice");
+      }
+      for (const operation of added) {
+        byName.set(operation.metadata.name, operation);
+        byPath.set(operation.path, operation);
+      }
+      adapters.push(adapter);
+    },
+    resolve(reference) {
+      const plain = reference.startsWith("/") ? reference.slice(1) : reference;
+      const local = plain.startsWith(ownPrefix) ? plain.slice(ownPrefix.length) : plain;
+      const operation = byPath.get(local) ?? (local === plain ? byName.get(plain) : undefined);
+      return operation === undefined ? byAsset(reference) : { operation };
+    },
+    named: (name) => byName.get(name),
+    all: () => [...byName.values()],
+    list: () => [...byName.values()].filter(({ metadata }) => metadata.unavailable?.() === undefined),
+  };
+}
+
+const cannotHost = (name: string, reason: string): Error => new Error(`Cannot host "${name}": ${reason}`);
+
+/** The dispatch name in the metadata of an operation asset. */
+function adapterOf({ operation }: JsonObject): string | undefined {
+  const { adapter }: { adapter?: unknown } = typeof operation === "object" && operation !== null ? operation : {};
+  return typeof adapter === "string" ? adapter : undefined;
+}
+
+const ADAPTER_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+const OPERATION_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+
+function host(adapter: Adapter, metadata: OperationMetadata, options: CatalogueOptions): HostedOperation {
+  const prefix = `${adapter.name}:`;
+  const name = metadata.name.slice(prefix.length);
+  if (!metadata.name.startsWith(prefix)) throw cannotHost(metadata.name, `the name must start with "${prefix}"`);
+  if (!OPERATION_NAME.test(name)) throw cannotHost(metadata.name, "names are letters, digits, _ and -");
+  const path = `v/ops/${adapter.name}/${name}`;
+  const { description, input, output } = metadata;
+  const asset = options.registerOperation(operationAsset(metadata));
+  return { path, asset, adapter, metadata, listing: { name: path, asset, description, input, output } };
+}

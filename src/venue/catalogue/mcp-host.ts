@@ -1,0 +1,108 @@
+import type { HostedFileAdapter } from "../../adapter.js";
+import type { McpConfig, VenueConfig } from "../../config/types.js";
+import { attribute } from "../../core/call/attribute.js";
+import type { Caller, NameCaller } from "../../core/call/caller.js";
+import type { ResolveAsset, SurfaceContext } from "../../core/ports/adapter.js";
+import type { McpHost } from "../../surfaces/mcp/host.js";
+import { packageVersion } from "../../version.js";
+import type { VenueHost } from "../venue.js";
+import { briefTool } from "./brief-tool.js";
+import type { HostedOperation } from "./catalogue.js";
+import { inToolOrder, isInToolSet } from "./tool-sets.js";
+
+const INSTRUCTIONS =
+  "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself. " +
+  'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; …To: the same of the target; else CONFLICT. ' +
+  "Errors carry a code; a denial is final.";
+
+/** What every MCP connection of a venue has in common. */
+export interface McpParts {
+  readonly config: VenueConfig & { readonly mcp: McpConfig };
+  readonly host: VenueHost;
+  readonly files: HostedFileAdapter;
+  readonly resolveAsset: ResolveAsset;
+  readonly nameCaller: NameCaller;
+  readonly logInternal: (error: unknown, requestId: string) => void;
+}
+
+/** Our own, for people rather than models: they are offered only where the configuration names them. */
+const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "dlfs", "drive"]);
+
+/**
+ * MCP as one caller sees it.
+ * @param who a caller of the venue; or what the calls of whoever started it have in common
+ * @param profile adapter whose tools alone are offered, under their own names
+ */
+export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, profile?: string): McpHost {
+  const { config, host, resolveAsset } = parts;
+  const { mcp } = config;
+  const offer = profile === undefined ? offerOfAll(parts) : offerOfProfile(parts, profile);
+  return {
+    serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
+    ...offer,
+    logInternal: parts.logInternal,
+    submit({ operation, input, ucans, memory }, signal) {
+      const common: SurfaceContext = {
+        ...{ signal, memory },
+        resolveAsset,
+        budget: { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes },
+        ...(ucans === undefined ? {} : { ucans }),
+      };
+      if (!("did" in who)) {
+        // On stdio nobody can ask for the record later.
+        const context = { ...common, ...who, ...together(who.ucans, ucans) };
+        return host.run({ operation, input, caller: who.callerDID ?? host.did, context });
+      }
+      const { did, context } = attribute(who, ucans, parts.nameCaller);
+      return host.submit({ operation, input, caller: did, context: { ...common, ...context } });
+    },
+  };
+}
+
+type Offer = Pick<McpHost, "instructions" | "tools" | "maxWaitMs">;
+
+function offerOfAll(parts: McpParts): Offer {
+  const { jobs, file, profiles } = parts.config;
+  const offered = offeredBy(parts);
+  const isOurs = (name: string) => name === parts.files.name || UNLESS_NAMED.has(name) || Object.hasOwn(profiles, name);
+  // Where every operation ends earlier by itself, nobody needs to watch the time.
+  const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
+  return {
+    instructions: INSTRUCTIONS,
+    tools: offered.map(({ adapter, metadata }) => (adapter.name === parts.files.name ? briefTool(metadata) : metadata)),
+    maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
+  };
+}
+
+/** As the other system offers them: its agents know names and texts. */
+function offerOfProfile({ host }: McpParts, profile: string): Offer {
+  const adapter = host.catalogue.adapters.find(({ name }) => name === profile);
+  const tools = (adapter?.operations ?? []).map((tool) => ({
+    ...tool,
+    toolName: tool.name.slice(profile.length + 1),
+  }));
+  return { instructions: adapter?.instructions ?? "", tools, maxWaitMs: undefined };
+}
+
+/** Tokens that go with every call, and those of one. What is no list stays what it is, and is refused as such. */
+function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
+  if (given === undefined) return own === undefined ? {} : { ucans: own };
+  return { ucans: Array.isArray(own) && Array.isArray(given) ? [...own, ...given] : given };
+}
+
+/** What is offered as tools. A venue that has nothing to write to leaves out those that write. */
+function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
+  const { includeAdapters, includePathPrefixes, tools } = config.mcp;
+  const writable = files.roots.some((root) => !root.readOnly);
+  const isExtra = (name: string) => UNLESS_NAMED.has(name) || Object.hasOwn(config.profiles, name);
+  const isIncluded = (name: string) => includeAdapters?.includes(name) ?? !isExtra(name);
+  return host.catalogue
+    .all()
+    .filter(
+      ({ path, adapter, metadata }) =>
+        isIncluded(adapter.name) &&
+        includePathPrefixes.some((prefix) => path.startsWith(prefix)) &&
+        (adapter.name !== files.name || (isInToolSet(tools, metadata.name) && (writable || !metadata.changes))),
+    )
+    .sort((one, other) => inToolOrder(one.metadata.name, other.metadata.name));
+}

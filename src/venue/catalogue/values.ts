@@ -1,0 +1,53 @@
+import type { Adapter, JsonObject } from "../../core/ports/adapter.js";
+import { operationAsset } from "../assets/operation.js";
+import type { HostedOperation } from "./catalogue.js";
+
+export interface ValuesOptions {
+  readonly did: string;
+  readonly name: string;
+  /** Version of this package. */
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly started: number;
+  readonly protocols: readonly string[];
+  /** All that are hosted, those without operations too. */
+  adapters(): readonly Pick<Adapter, "name" | "description">[];
+  operations(): readonly HostedOperation[];
+  /** Changes whenever one of the two above does. */
+  revision(): number;
+}
+
+/**
+ * Makes the tree of values that clients read: `v/info` and `v/ops`.
+ *
+ * @returns a function that gives the tree; the same object until the revision changes
+ */
+export function createValues(options: ValuesOptions): () => JsonObject {
+  let made: { readonly revision: number; readonly tree: JsonObject } | undefined;
+  return () => {
+    const revision = options.revision();
+    if (made?.revision !== revision) made = { revision, tree: treeOf(options) };
+    return made.tree;
+  };
+}
+
+function treeOf(options: ValuesOptions): JsonObject {
+  const { did, name, version, started, protocols } = options;
+  const operations = options.operations();
+  const adapters = options.adapters().map((adapter) => {
+    const own = operations.filter((operation) => operation.adapter.name === adapter.name);
+    return { name: adapter.name, description: adapter.description, own };
+  });
+  const infos = adapters.map(({ own, ...adapter }) => [
+    adapter.name,
+    { ...adapter, operations: own.map(({ path }) => path) },
+  ]);
+  const ops = adapters.map(({ name: adapter, own }) => [
+    adapter,
+    Object.fromEntries(
+      own.map(({ path, metadata }) => [path.slice(path.lastIndexOf("/") + 1), operationAsset(metadata)]),
+    ),
+  ]);
+  const info = { name, did, version, started, protocols, adapters: Object.fromEntries(infos) };
+  return { v: { info, ops: Object.fromEntries(ops) } };
+}

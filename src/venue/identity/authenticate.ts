@@ -1,0 +1,163 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { covers, EVERYTHING, type Grant } from "../../authz/grant.js";
+import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../../core/call/caller.js";
+import type { Clock } from "../../core/clock.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import { type Log, silentLog } from "../../core/ports/log.js";
+import { type IdentityRules, verifyIdentityToken } from "../../ucan/identity-token.js";
+import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/proof.js";
+import type { PublicKeys } from "../../ucan/public-keys.js";
+import { tokenId } from "../../ucan/token-id.js";
+import { canonicalDid, type Identity } from "./identity.js";
+import { createNameCaller } from "./name-caller.js";
+import { type StaticToken, staticTokenDids } from "./static-tokens.js";
+
+const BEARER = /^bearer(?:\s|$)/i;
+/** The scheme, and exactly one token (RFC 9110 §11.4). */
+const CREDENTIALS = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+export interface AuthenticatorOptions {
+  readonly identity: Pick<Identity, "did" | "keyDid">;
+  readonly operatorDid: string;
+  /** Absent: no token acts as the operator. */
+  readonly localToken?: string | undefined;
+  readonly staticTokens: readonly StaticToken[];
+  /** As in the config's `auth`, with defaults that depend on the listener filled in. */
+  readonly rules: {
+    /** Seconds. */
+    readonly clockSkew: number;
+    /** Seconds. */
+    readonly maxIdentityLifetime: number;
+    readonly acceptUnboundIdentity: boolean;
+  };
+  readonly keys: PublicKeys;
+  readonly revocations: Revocations;
+  /** The one that judges proofs, too: what it has checked here it need not check there. */
+  readonly verifier: UcanVerifier<Grant>;
+  readonly clock: Clock;
+  /** Told at level debug why a token was refused; never the token. */
+  readonly log?: Log;
+}
+
+/** Finds out who calls. */
+export interface Authenticator {
+  readonly authenticate: Authenticate;
+  readonly nameCaller: NameCaller;
+  /**
+   * Who called before, as they stand now: what made them who they are has not been revoked, and a static token gives what
+   * the configuration says today. `undefined`: they would be refused.
+   */
+  readonly judgeAgain: (context: SurfaceContext) => SurfaceContext | undefined;
+}
+
+/** A token that needs only to be recognised. */
+interface KnownToken {
+  readonly sha256: Buffer;
+  readonly caller: Caller;
+  /** DIDs of which one being revoked revokes it. */
+  readonly revocableBy: readonly string[];
+}
+
+/**
+ * Finds out who sends a request, by its `Authorization` header: agreed tokens first, then signed ones; and who sends a
+ * call without one, by the UCANs in it.
+ */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { identity, log = silentLog } = options;
+  const operatorDid = canonicalDid(identity, options.operatorDid);
+  const known = knownTokens(options, operatorDid);
+  const { revocations, verifier } = options;
+  const isRevoked = (names: readonly string[]): boolean => names.some((name) => revocations.has(name));
+  const rules = identityRules(options);
+
+  const callerOf = (issuer: string, tokens: readonly UcanToken<Grant>[]): Caller => {
+    const did = canonicalDid(identity, issuer);
+    return {
+      did,
+      authentication: "ucan",
+      // Whoever is held to less than everything does not see the jobs and numbers of others.
+      isOperator: did === operatorDid && tokens.every(isUnbounded),
+      identityTokens: [...new Set(tokens.map(({ text }) => text))],
+    };
+  };
+
+  const judge = (token: string): AuthenticationResult => {
+    const verdict = verifyIdentityToken(token, rules);
+    if ("did" in verdict) {
+      if (verdict.ucan !== undefined) return { caller: callerOf(verdict.did, [verdict.ucan]) };
+      const did = canonicalDid(identity, verdict.did);
+      const credential = { kind: "identity", id: tokenId(token.slice(0, token.lastIndexOf("."))) } as const;
+      return { caller: { did, authentication: "identity", isOperator: did === operatorDid, credential } };
+    }
+    const { refused, delegatedTo } = verdict;
+    log.debug({ reason: refused }, "Bearer token refused");
+    // One that is for the venue's other name is just for the wrong name.
+    const isForOther = delegatedTo !== undefined && canonicalDid(identity, delegatedTo) !== identity.did;
+    return { refused: "invalid_token", ...(isForOther ? { delegatedTo } : {}) };
+  };
+
+  const authenticate: Authenticate = (authorization) => {
+    if (!BEARER.test(authorization)) return { refused: "unsupported_scheme" };
+    const [, token] = CREDENTIALS.exec(authorization) ?? [];
+    if (token === undefined) return { refused: "invalid_token" };
+    const found = recognise(token, known);
+    if (found === undefined) return judge(token);
+    if (!isRevoked(found.revocableBy)) return { caller: found.caller };
+    log.debug({ reason: "revoked" }, "Bearer token refused");
+    return { refused: "invalid_token" };
+  };
+
+  const judgeAgain: Authenticator["judgeAgain"] = (context) => {
+    const { callerDID, credential, identityTokens = [] } = context;
+    if (verifier.read(identityTokens).some((token) => token.check() === "revoked")) return undefined;
+    if (credential === undefined) return context;
+    if (credential.kind === "identity") {
+      return isRevoked([credential.id, ...(callerDID === undefined ? [] : [callerDID])]) ? undefined : context;
+    }
+    const found = known.find(({ sha256 }) => sha256.toString("hex") === credential.sha256);
+    if (found === undefined || found.caller.did !== callerDID || isRevoked(found.revocableBy)) return undefined;
+    const { tokenCaps } = found.caller;
+    return tokenCaps === undefined ? context : { ...context, tokenCaps };
+  };
+  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), judgeAgain };
+}
+
+function knownTokens({ identity, localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {
+  const known = staticTokens.map(({ name, sha256, did, caps }): KnownToken => {
+    const credential = { kind: "static-token", sha256: sha256.toString("hex") } as const;
+    return {
+      sha256,
+      caller: { did, authentication: "static-token", isOperator: false, credential, tokenCaps: caps },
+      revocableBy: [did, ...staticTokenDids(identity, name)],
+    };
+  });
+  if (localToken === undefined) return known;
+  // Revoking the operator's DID does not touch it: it is a secret of this machine, signed by nobody.
+  const caller: Caller = { did: operatorDid, authentication: "local-token", isOperator: true };
+  return [{ sha256: sha256Of(localToken), caller, revocableBy: [] }, ...known];
+}
+
+/** Compares with all of them, so that the time tells nothing of which was near. */
+function recognise(token: string, known: readonly KnownToken[]): KnownToken | undefined {
+  const hash = sha256Of(token);
+  let found: KnownToken | undefined;
+  for (const candidate of known) if (timingSafeEqual(candidate.sha256, hash)) found ??= candidate;
+  return found;
+}
+
+const sha256Of = (token: string): Buffer => createHash("sha256").update(token).digest();
+
+/** Whether the list of a token leaves its bearer everything. */
+const isUnbounded = ({ carriesCapabilities, own }: UcanToken<Grant>): boolean =>
+  !carriesCapabilities || own.some((grant) => covers(grant, EVERYTHING));
+
+function identityRules({ identity, rules, ...parts }: AuthenticatorOptions): IdentityRules<Grant> {
+  const { keys, revocations, verifier, clock } = parts;
+  return {
+    ...{ keys, revocations, verifier, clock },
+    venueDid: identity.did,
+    clockSkewSeconds: rules.clockSkew,
+    maxLifetimeSeconds: rules.maxIdentityLifetime,
+    acceptUnbound: rules.acceptUnboundIdentity,
+  };
+}

@@ -1,0 +1,65 @@
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import { systemClock } from "../../core/clock.js";
+import type { Log } from "../../core/ports/log.js";
+import { checkSecretsOutside } from "../start/secrets.js";
+import { openLocalToken } from "../start/state-dir.js";
+import { hasLocalToken, openState } from "../start/state-place.js";
+import { type Access, keyOf } from "./access.js";
+import { createAuthenticator } from "./authenticate.js";
+import { didDocument } from "./did-document.js";
+import { canonicalDid, openIdentity } from "./identity.js";
+import { resolveStaticTokens } from "./static-tokens.js";
+import { openTokenJudge } from "./token-judge.js";
+
+export interface AccessOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+/** Opens identity, local token, static tokens and revocation list. @throws ConfigError */
+export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Access {
+  checkSecretsOutside(config, env);
+  const loopback = isLoopbackListener(config);
+  const { seed, seedFile, did } = config;
+  const identity = openIdentity({ seed, seedFile, did, log });
+  const operator = canonicalDid(identity, config.operator ?? identity.did);
+  const resolve = (from: VenueConfig) =>
+    resolveStaticTokens(from.auth.tokens, env, { ...identity, operatorDid: operator, roots: from.file.roots });
+  let staticTokens = resolve(config);
+  const judge = openTokenJudge(config, { names: identity, env, log });
+  const localToken = hasLocalToken(config) ? openLocalToken(openState(config, env, "auth.localToken")) : undefined;
+  const authenticator = () =>
+    createAuthenticator({
+      ...{ identity, operatorDid: operator, localToken, staticTokens, log },
+      rules: { ...config.auth, acceptUnboundIdentity: config.auth.acceptUnboundIdentity ?? loopback },
+      ...{ keys: judge.keys, revocations: judge.revocations, verifier: judge.verifier, clock: systemClock },
+    });
+  let current = authenticator();
+  return {
+    did: identity.did,
+    operator,
+    canonicalDid: (other) => canonicalDid(identity, other),
+    key: keyOf(identity),
+    ...(localToken === undefined ? {} : { localToken }),
+    get staticTokens() {
+      return staticTokens;
+    },
+    authenticate: (authorization) => current.authenticate(authorization),
+    nameCaller: (caller, ucans) => current.nameCaller(caller, ucans),
+    judgeAgain: (context) => current.judgeAgain(context),
+    verifier: judge.verifier,
+    revocations: judge.revocations,
+    didDocument: (baseUrl) => didDocument(identity, baseUrl),
+    prepareReload(next) {
+      checkSecretsOutside(next, env);
+      const found = resolve(next);
+      const changeRules = judge.prepareReload(next);
+      return () => {
+        staticTokens = found;
+        changeRules();
+        current = authenticator();
+      };
+    },
+  };
+}

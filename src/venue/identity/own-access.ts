@@ -1,0 +1,38 @@
+import type { VenueConfig } from "../../config/types.js";
+import type { Log } from "../../core/ports/log.js";
+import { readSecretFile } from "../start/state-dir.js";
+import { type Access, closedAccess, keyOf, OPERATOR } from "./access.js";
+import { canonicalDid, type Identity, openIdentity } from "./identity.js";
+import { openTokenJudge } from "./token-judge.js";
+
+/**
+ * The access of a venue that does not listen, for a caller who is not its operator, or for operations about rights. It
+ * makes no key: one that was made now would be nobody's.
+ *
+ * @throws ConfigError
+ */
+export function openOwnAccess(
+  config: VenueConfig,
+  { env, log }: { readonly env: Readonly<Record<string, string | undefined>>; readonly log: Log },
+): Access {
+  const identity = existingIdentity(config, log);
+  const did = identity?.did ?? config.did ?? OPERATOR;
+  const names = identity ?? { did, keyDid: did };
+  const { verifier, revocations } = openTokenJudge(config, { names, env, log });
+  return {
+    ...closedAccess,
+    did,
+    operator: canonicalDid(names, config.operator ?? did),
+    canonicalDid: (other) => canonicalDid(names, other),
+    ...(identity === undefined ? {} : { key: keyOf(identity) }),
+    verifier,
+    revocations,
+  };
+}
+
+function existingIdentity({ seed, seedFile, did }: VenueConfig, log: Log): Identity | undefined {
+  if (seed === undefined && (seedFile === undefined || isMissing(seedFile))) return undefined;
+  return openIdentity({ seed, seedFile, did, log });
+}
+
+const isMissing = (path: string): boolean => "missing" in readSecretFile(path, { maxBytes: 0, follow: true });

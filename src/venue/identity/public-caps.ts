@@ -1,0 +1,19 @@
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import type { Capability } from "../../core/call/capability.js";
+
+/** Whether callers without credentials are served at all. */
+export const servesPublic = (config: VenueConfig): boolean => config.auth.public.enabled ?? isLoopbackListener(config);
+
+/**
+ * What callers without credentials may do; nothing when they are not served. Default: on a loopback listener everything
+ * in temp roots and reading elsewhere; on any other, reading.
+ */
+export function publicCapsOf(config: VenueConfig): readonly Capability[] {
+  if (!servesPublic(config)) return [];
+  if (config.auth.public.caps !== undefined) return config.auth.public.caps;
+  const all: Capability = { with: "file://", can: "crud/read" };
+  if (!isLoopbackListener(config)) return [all];
+  const temp = Object.entries(config.file.roots).filter(([, root]) => root.kind === "temp");
+  return [all, ...temp.map(([name]) => ({ with: `file://${name}/`, can: "crud" }))];
+}

@@ -1,0 +1,102 @@
+import { createPublicKey, randomBytes, sign, verify } from "node:crypto";
+import type { Clock } from "../../core/clock.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { TicketOffice, TicketRequest } from "../../core/ports/transfer.js";
+import { parsePath } from "../../path/grammar.js";
+import type { HttpFiles } from "../../surfaces/http/host.js";
+import type { SigningKey } from "../../ucan/signing-key.js";
+
+/** What no token that this key signs begins with. */
+const PURPOSE = "venue-files ticket ";
+const ID_BYTES = 16;
+const TICKET = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{86})$/;
+/** Of one caller; its oldest goes first. */
+const MOST_OF_CALLER = 100;
+const MOST = 4096;
+/** Of what is known of the callers, as JSON: tokens that came with a call can be long. */
+const MOST_CHARS = 16_777_216;
+
+export interface TicketOptions {
+  readonly key: SigningKey;
+  readonly clock: Clock;
+  /** Where the venue can be reached; `undefined`: it does not listen. */
+  url(): string | undefined;
+  /** Who asked for a ticket, as they stand when it is used; `undefined`: they would be refused. */
+  judgeAgain(context: SurfaceContext): SurfaceContext | undefined;
+}
+
+/** Tickets of a venue. They end with its process. */
+export interface VenueTickets extends TicketOffice, Pick<HttpFiles, "redeem"> {
+  readonly size: number;
+}
+
+interface Issued {
+  readonly use: Omit<TicketRequest, "ttlSeconds">;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+  readonly context: SurfaceContext;
+  readonly chars: number;
+}
+
+/** Signed by the venue, so that none can be made up; who asked, and with what, stays here and never goes into a URL. */
+export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): VenueTickets {
+  const issued = new Map<string, Issued>();
+  let chars = 0;
+  const publicKey = createPublicKey(key.privateKey);
+  const end = (id: string) => {
+    chars -= issued.get(id)?.chars ?? 0;
+    issued.delete(id);
+  };
+  const endWhere = (isHit: (one: Issued) => boolean) => {
+    for (const [id, one] of issued) if (isHit(one)) end(id);
+  };
+  const makeRoom = (context: SurfaceContext) => {
+    const now = clock.nowMs();
+    endWhere(({ expires }) => expires <= now);
+    const own = [...issued].filter(([, one]) => one.context.callerDID === context.callerDID);
+    for (const [id] of own.slice(0, Math.max(0, own.length - MOST_OF_CALLER + 1))) end(id);
+    for (const id of issued.keys()) {
+      if (issued.size < MOST && chars <= MOST_CHARS) return;
+      end(id);
+    }
+  };
+  return {
+    get size() {
+      return issued.size;
+    },
+    issue({ ttlSeconds, ...use }, context) {
+      const base = url();
+      if (base === undefined) return undefined;
+      const kept = lastingPartOf(context);
+      makeRoom(kept);
+      const id = randomBytes(ID_BYTES).toString("base64url");
+      const expires = clock.nowMs() + ttlSeconds * 1000;
+      const size = JSON.stringify(kept).length;
+      issued.set(id, { use, expires, context: kept, chars: size });
+      chars += size;
+      const signature = sign(null, signedText(id, use, expires), key.privateKey).toString("base64url");
+      const path = [use.root, ...use.path.split("/")].map(encodeURIComponent).join("/");
+      const href = `${base}/api/v1/files/${path}?ticket=${id}.${signature}`;
+      return { href, method: use.direction === "upload" ? "PUT" : "GET", expires };
+    },
+    redeem(ticket, { direction, root, path }) {
+      const use = { direction, root, path: parsePath(root, path, process.platform === "win32").text };
+      const [, id = "", signature = ""] = TICKET.exec(ticket) ?? [];
+      const one = issued.get(id);
+      if (one === undefined || one.expires <= clock.nowMs()) return undefined;
+      // Over what is asked for, not what was: so another use has no right signature.
+      const text = signedText(id, use, one.expires);
+      if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
+      return judgeAgain(one.context) ?? "taken back";
+    },
+  };
+}
+
+const signedText = (id: string, { direction, root, path }: Issued["use"], expires: number): Buffer =>
+  Buffer.from(PURPOSE + JSON.stringify([id, direction, root, path, expires]));
+
+/** Who calls and by which rights, without what belongs to the one call. */
+function lastingPartOf(context: SurfaceContext): SurfaceContext {
+  const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...lasting } = context;
+  return lasting;
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from "node:util";
+import { FILE_SEMANTICS, type Grant } from "../../authz/grant.js";
+import type { VenueConfig } from "../../config/types.js";
+import { systemClock } from "../../core/clock.js";
+import type { Log } from "../../core/ports/log.js";
+import type { UcanVerifier } from "../../ucan/proof.js";
+import { createPublicKeys, type PublicKeys } from "../../ucan/public-keys.js";
+import { createUcanVerifier } from "../../ucan/verifier.js";
+import { NoStateDir } from "../start/state-dir.js";
+import { openState } from "../start/state-place.js";
+import { canonicalDid, type Identity } from "./identity.js";
+import { openRevocations, type RevocationList, type RevocationPlace, revocationPlace } from "./revocations.js";
+
+/** What judges UCANs. Its parts stay the same objects when what they judge by changes. */
+export interface TokenJudge {
+  readonly keys: PublicKeys;
+  readonly verifier: UcanVerifier<Grant>;
+  readonly revocations: RevocationList;
+  /** @returns what puts a change into force @throws ConfigError for a list that cannot be read */
+  prepareReload(config: VenueConfig): () => void;
+}
+
+export interface TokenJudgeOptions {
+  /** The names of the venue. */
+  readonly names: Pick<Identity, "did" | "keyDid">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+/** Opens the revocation list, and makes the verifier that goes by it. @throws ConfigError */
+export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions): TokenJudge {
+  const { names } = options;
+  const keys = createPublicKeys();
+  let list = openList(config, options);
+  const revocations = knownByBothNames(names, () => list);
+  const verifierFor = ({ auth }: VenueConfig) =>
+    createUcanVerifier<Grant>({
+      ...{ keys, revocations, semantics: FILE_SEMANTICS, clock: systemClock },
+      canonicalDid: (did) => canonicalDid(names, did),
+      clockSkewSeconds: auth.clockSkew,
+      maxLifetimeSeconds: auth.ucan.maxLifetime,
+      allowNoExpiry: auth.ucan.allowNoExpiry,
+      acceptUnversionedCovia: auth.ucan.acceptUnversionedCovia,
+    });
+  let verifier = verifierFor(config);
+  let inForce = config.auth.ucan;
+  return {
+    keys,
+    verifier: { read: (tokens) => verifier.read(tokens), issuersOf: (id) => verifier.issuersOf(id) },
+    revocations,
+    prepareReload(next) {
+      // It looks after changes of its file itself; and a new verifier would have to check again all it has checked.
+      if (isDeepStrictEqual(next.auth.ucan, inForce)) return () => {};
+      const isMoved = next.auth.ucan.revocations !== inForce.revocations;
+      const nextList = isMoved ? openList(next, options) : list;
+      const nextVerifier = verifierFor(next);
+      return () => {
+        [list, verifier, inForce] = [nextList, nextVerifier, next.auth.ucan];
+      };
+    },
+  };
+}
+
+function openList(config: VenueConfig, { env, log }: TokenJudgeOptions): RevocationList {
+  let place: RevocationPlace;
+  try {
+    place = revocationPlace(config, env);
+  } catch (error) {
+    if (!(error instanceof NoStateDir)) throw error;
+    // Without a state directory there is no list either, until somebody needs one.
+    return { size: 0, has: () => false, add: () => Promise.reject(error) };
+  }
+  return openRevocations(place, { log, openState: () => openState(config, env, "auth.ucan.revocations") });
+}
+
+/** To revoke the venue under one of its DIDs is to revoke it. */
+function knownByBothNames(names: TokenJudgeOptions["names"], list: () => RevocationList): RevocationList {
+  const { did, keyDid } = names;
+  return {
+    get size() {
+      return list().size;
+    },
+    has: (entry) =>
+      list().has(entry) || ((entry === did || entry === keyDid) && (list().has(did) || list().has(keyDid))),
+    add: (entries) => list().add(entries),
+  };
+}

@@ -1,0 +1,39 @@
+import type { Page } from "../../core/call/page.js";
+
+/** Which jobs each caller has, so that a list of one's own does not walk through everybody's. */
+export class JobCallers {
+  /** Ids in the order they were added. */
+  readonly #ids = new Map<string, Set<string>>();
+
+  /** Number of callers that have any. */
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  add(caller: string, id: string): void {
+    const ids = this.#ids.get(caller);
+    if (ids === undefined) this.#ids.set(caller, new Set([id]));
+    else ids.add(id);
+  }
+
+  remove(caller: string, id: string): void {
+    const ids = this.#ids.get(caller);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#ids.delete(caller);
+  }
+
+  count(caller: string): number {
+    return this.#ids.get(caller)?.size ?? 0;
+  }
+
+  /** A part of a caller's ids, newest first. */
+  newest(caller: string, { offset, limit }: Page): string[] {
+    const ids = [...(this.#ids.get(caller) ?? [])];
+    const end = Math.max(0, ids.length - offset);
+    return ids.slice(Math.max(0, end - limit), end).reverse();
+  }
+
+  clear(): void {
+    this.#ids.clear();
+  }
+}

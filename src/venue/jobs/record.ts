@@ -1,0 +1,67 @@
+import { errorCodeOf } from "../../core/errors/error-output.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { aborted } from "../../core/errors/texts.js";
+import type { JobRecord, Submission } from "../../core/ports/job.js";
+import type { HostedOperation } from "../catalogue/catalogue.js";
+import { estimateBytes } from "./record-size.js";
+
+/** What a record costs besides its texts and values. */
+const RECORD_BYTES = 512;
+
+/** How a job ended, as its record shows it. */
+export type Outcome = Pick<JobRecord, "status" | "output" | "error" | "errorCode" | "errorData">;
+
+/** The record of a job that has just been started. */
+export function startRecord(options: {
+  id: string;
+  operation: HostedOperation;
+  submission: Submission;
+  nowMs: number;
+}): JobRecord {
+  const { id, operation, submission, nowMs } = options;
+  return {
+    id: `0x${id}`,
+    op: submission.asset ?? operation.asset,
+    name: operation.metadata.title,
+    operation: operation.path,
+    status: "STARTED",
+    created: nowMs,
+    updated: nowMs,
+    caller: submission.caller,
+    input: hide(submission.input, operation.metadata.hidden),
+  };
+}
+
+/** The end of a job that failed. */
+export function failure(fault: FileAdapterError, id: string): Outcome {
+  if (fault.code === "ABORTED") return { status: "CANCELLED", error: `Job cancelled: ${id}`, errorCode: fault.code };
+  const outcome: Outcome = { status: "FAILED", error: fault.message, errorCode: fault.code };
+  return Object.keys(fault.data).length === 0 ? outcome : { ...outcome, errorData: fault.data };
+}
+
+/** The end of a job with an output, which may tell of a failure; one that was cancelled is so in any case. */
+export function answered(
+  output: unknown,
+  hidden: readonly string[] | undefined,
+  { id, aborted: wasAborted }: { readonly id: string; readonly aborted: boolean },
+): Outcome {
+  const errorCode = errorCodeOf(output);
+  if (errorCode === "ABORTED" && wasAborted) return failure(aborted(), id);
+  const kept = hidden === undefined ? output : hide(output, hidden);
+  return { status: "COMPLETE", output: kept, ...(errorCode === undefined ? {} : { errorCode }) };
+}
+
+/** Estimates what a finished record keeps in memory, in bytes. */
+export function recordBytes({ input, output, error = "", errorData }: JobRecord): number {
+  return RECORD_BYTES + error.length + estimateBytes(input) + estimateBytes(output) + estimateBytes(errorData);
+}
+
+/** A copy of an input or output for the record, without what it must not hold. */
+export function hide(input: unknown, hidden: readonly string[]): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const shown: Record<string, unknown> = { ...input };
+  for (const field of hidden) {
+    if (Object.hasOwn(shown, field)) shown[field] = "HIDDEN";
+  }
+  return shown;
+}

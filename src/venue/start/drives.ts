@@ -1,0 +1,223 @@
+import { type KeyObject, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { DriveSource } from "../../backend/drive/drive.js";
+import { forgetsDrives } from "../../config/drive-checks.js";
+import { ConfigError } from "../../config/errors.js";
+import type { S3Config, VenueConfig } from "../../config/types.js";
+import { type Clock, systemClock } from "../../core/clock.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { type Log, silentLog } from "../../core/ports/log.js";
+import type { DriveEngine, DriveEngineOptions } from "../../drive/engine/engine.js";
+import type { OwnerKeys, OwnerKeysOptions } from "../../drive/keys/owner-keys.js";
+import type { CellStore } from "../../drive/store/cell-store.js";
+import type { Access } from "../identity/access.js";
+import { NO_CREDENTIALS, s3Access } from "./s3-access.js";
+
+/** The drives of a venue, opened when they are first asked for. */
+export interface VenueDrives extends DriveSource {
+  /** Opens them now, so that what is wrong is known at the start. @throws ConfigError */
+  open(): Promise<void>;
+  /** Lets changes end that have begun. */
+  close(): Promise<void>;
+}
+
+export interface VenueDrivesOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** The venue's key, by which those of the owners are sealed. */
+  readonly key: Access["key"];
+  /** Whether it goes on for long, so that the store has to be looked after. */
+  readonly listens: boolean;
+  readonly clock?: Clock;
+}
+
+interface Opened {
+  readonly engine: DriveEngine;
+  readonly store: CellStore;
+  readonly keys: OwnerKeys;
+  /** Ends what is done behind the calls; to be waited for before the store is closed. */
+  stop?(): Promise<void>;
+}
+
+/** What nothing needs any more is kept this long: longer than any upload or reader takes. */
+const GRACE_MS = 86_400_000;
+const COLLECT_EVERY_MS = 21_600_000;
+
+/** @param config checked: a store that lasts has a key that lasts. Nothing is opened or loaded yet */
+export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
+  const { log } = options;
+  return lazily(log, async () => {
+    const { limits, staleMs, verifyReads } = config.drives;
+    const engine = { limits, staleMs, verifyReads, log, clock: options.clock ?? systemClock };
+    if (!forgetsDrives(config)) {
+      const key = await keyOf(config, options);
+      const opened = await openEngine(await openLasting(config, options), engine, key);
+      // A single call has no time for it.
+      return options.listens ? tended(opened, log) : opened;
+    }
+    if (config.drives.store === undefined) log.warn({}, "Drives are kept in memory and will not survive");
+    return openEngine(await openMemory(), engine, randomBytes(32));
+  });
+}
+
+/** Everybody's drives and keys, for the operator of the store. */
+export interface DriveStore extends Pick<Opened, "engine" | "store" | "keys"> {
+  close(): Promise<void>;
+}
+
+/** Opens the drives of a configuration without a venue; others may have them open too. @throws ConfigError */
+export async function openDriveStore(
+  config: VenueConfig,
+  options: Omit<VenueDrivesOptions, "listens">,
+): Promise<DriveStore> {
+  if (forgetsDrives(config)) {
+    const text =
+      "The drives of this configuration are kept in memory, so there are none. Set 'seedFile' for those that last";
+    throw new ConfigError([text], 78);
+  }
+  const { limits, staleMs, verifyReads } = config.drives;
+  const engine = { limits, staleMs, verifyReads, log: options.log, clock: options.clock ?? systemClock };
+  try {
+    const key = await keyOf(config, options);
+    const opened = await openEngine(await openLasting(config, options), engine, key);
+    const close = async () => {
+      try {
+        await opened.engine.close();
+      } finally {
+        await opened.store.close();
+      }
+    };
+    return { ...opened, close };
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
+  }
+}
+
+/** Drives that end with the process, for whoever has no venue. */
+export function createMemoryDrives(): VenueDrives {
+  const engine = { log: silentLog, clock: systemClock };
+  return lazily(silentLog, async () => openEngine(await openMemory(), engine, randomBytes(32)));
+}
+
+/** A failure to open is told to who asked, and not remembered. */
+function lazily(log: Log, open: () => Promise<Opened>): VenueDrives {
+  let opening: Promise<Opened> | undefined;
+  let isClosed = false;
+  const opened = (): Promise<Opened> => {
+    if (isClosed) return Promise.reject(unreachable());
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  return {
+    async of(owner) {
+      try {
+        return (await opened()).engine.owner(owner);
+      } catch (error) {
+        log.error({ reason: reasonOf(error) }, "drives cannot be opened");
+        throw unreachable();
+      }
+    },
+    async open() {
+      try {
+        await opened();
+      } catch (error) {
+        throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
+      }
+    },
+    async close() {
+      isClosed = true;
+      const open = await opening?.catch(() => undefined);
+      if (open === undefined) return;
+      try {
+        await open.engine.close();
+        await open.stop?.();
+      } finally {
+        await open.store.close();
+      }
+    },
+  };
+}
+
+const unreachable = (): FileAdapterError => adapterError("STORE_UNAVAILABLE", "Drive store is not reachable");
+
+/** Texts of our own say what is wrong; of the system's only the code. */
+function reasonOf(error: unknown): string {
+  if (error instanceof FileAdapterError || error instanceof ConfigError) return error.message;
+  const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
+  return typeof code === "string" ? code : "it is not usable";
+}
+
+async function openEngine(
+  store: CellStore,
+  options: Omit<DriveEngineOptions, "store" | "keys">,
+  venueKey: OwnerKeysOptions["venueKey"],
+): Promise<Opened> {
+  const [{ createDriveEngine }, { createOwnerKeys }] = await Promise.all([
+    import("../../drive/engine/engine.js"),
+    import("../../drive/keys/owner-keys.js"),
+  ]);
+  const keys = createOwnerKeys({ records: store.keys, venueKey, clock: options.clock });
+  return { engine: createDriveEngine({ ...options, store, keys }), store, keys };
+}
+
+/** Looks at every owner's root behind the start, and takes out now and then what nothing needs any more. */
+function tended({ engine, store, keys }: Opened, log: Log): Opened {
+  const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
+  const checking = engine.check().catch(failed);
+  const collect = async () => {
+    await engine.tidy();
+    const { removed, removedBytes, missing } = await store.collect({ graceMs: GRACE_MS });
+    if (removed > 0 || missing > 0) log.info({ removed, removedBytes, missing }, "drives collected");
+  };
+  const timer = setInterval(() => void collect().catch(failed), COLLECT_EVERY_MS);
+  timer.unref();
+  const stop = async () => {
+    clearInterval(timer);
+    await checking;
+  };
+  return { engine, store, keys, stop };
+}
+
+async function openMemory(): Promise<CellStore> {
+  return (await import("../../drive/store/memory.js")).createMemoryStore();
+}
+
+async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOptions, "listens">): Promise<CellStore> {
+  const { store } = config.drives;
+  if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
+  const [{ openEmbeddedStore }, { openState }] = await Promise.all([
+    import("../../drive/store/embedded/embedded.js"),
+    import("./state-place.js"),
+  ]);
+  const path = typeof store === "object" ? store.path : join(openState(config, env, "drives.store"), "drives");
+  return openEmbeddedStore({ path, log });
+}
+
+async function openShared(
+  s3: S3Config,
+  config: VenueConfig,
+  { env, log }: Pick<VenueDrivesOptions, "env" | "log">,
+): Promise<CellStore> {
+  const [{ openObjectStore }, { openState }] = await Promise.all([
+    import("../../drive/store/s3/open-object-store.js"),
+    import("./state-place.js"),
+  ]);
+  const { credentials, ...place } = s3Access(s3, env);
+  if (credentials === undefined) throw new ConfigError([NO_CREDENTIALS], 78);
+  const cachePath = join(openState(config, env, "drives.store"), "drive-cache");
+  return openObjectStore({ ...place, credentials, cachePath, log });
+}
+
+/** Where nobody has asked for the key before, its file is made now, as any start of the venue would. */
+async function keyOf(
+  { seed, seedFile, did }: VenueConfig,
+  { key, log }: Omit<VenueDrivesOptions, "listens">,
+): Promise<KeyObject> {
+  if (key !== undefined) return key.privateKey;
+  const { openIdentity } = await import("../identity/identity.js");
+  return openIdentity({ seed, seedFile, did, log }).privateKey;
+}

@@ -1,0 +1,31 @@
+import { bareHost, isLoopbackListener } from "../../config/loopback.js";
+import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
+import type { RateLimit } from "../../surfaces/http/host.js";
+import { servesPublic } from "../identity/public-caps.js";
+import type { VenueHttpOptions } from "../venue.js";
+
+const DEFAULT_RATE = { perSecond: 100, burst: 200 };
+
+/** How a configuration wants its venue served. */
+export async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions> {
+  const { listen, hostname, port, baseUrl, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
+  const { maxInFlightBytes } = config;
+  const rate = config.rateLimit ?? (isLoopbackListener(config) ? false : DEFAULT_RATE);
+  return {
+    listen: listen ?? { hostname: bareHost(hostname), port },
+    publicAccess: servesPublic(config),
+    maxRequestBytes,
+    maxContentSize,
+    corsOrigins,
+    trustProxy,
+    ...(maxInFlightBytes === undefined ? {} : { maxInFlightBytes }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
+  };
+}
+
+async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {
+  const { createRateLimit, senderOfAddress } = await import("./rate-limit.js");
+  const limit = createRateLimit(rate);
+  return ({ did, address }) => limit(did ?? senderOfAddress(address));
+}

@@ -1,0 +1,298 @@
+import { assembleAdapter, type HostedFileAdapter } from "../../adapter.js";
+import type { AuditSink } from "../../audit/record.js";
+import { teeSink } from "../../audit/tee.js";
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { McpConfig, VenueConfig } from "../../config/types.js";
+import { systemClock } from "../../core/clock.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { Log } from "../../core/ports/log.js";
+import type { McpHost } from "../../surfaces/mcp/host.js";
+import type { VenueAssets } from "../assets/assets.js";
+import { createMcpHost, type McpParts } from "../catalogue/mcp-host.js";
+import { type PlugIn, plugIn } from "../catalogue/plug-in.js";
+import { openProfiles } from "../catalogue/profiles.js";
+import { type Access, closedAccess } from "../identity/access.js";
+import { capabilityRulesOf } from "../identity/capabilities.js";
+import { type OwnCaller, ownContext } from "../identity/own-caller.js";
+import type { VenueTickets } from "../identity/tickets.js";
+import type { VenueMetrics } from "../telemetry/metrics.js";
+import { createVenueHost, type VenueHost } from "../venue.js";
+import { type Closable, closeBackwards } from "./close-backwards.js";
+import { asConfigError, preparing } from "./config-fault.js";
+import { createVenueDrives, type VenueDrives } from "./drives.js";
+import { httpOptions } from "./http-options.js";
+import { openAssets, openAudit, openTickets } from "./open-parts.js";
+import { applyReload, unappliedKeys } from "./reload.js";
+
+/** A venue with its file adapter, as a configuration describes it. */
+export interface OpenVenue {
+  readonly config: VenueConfig;
+  readonly host: VenueHost;
+  readonly adapter: HostedFileAdapter;
+  readonly access: Access;
+  readonly log: Log;
+  /** Hosts somebody else's adapter beside our own; it is closed with the venue. @throws Error when its names are taken */
+  register(adapter: PlugIn): void;
+  /**
+   * MCP for whoever started the venue, whom `caps` may narrow. @throws Error when MCP is switched off
+   * @param profile adapter whose tools alone are offered, under their own names
+   */
+  mcpHost(caps?: unknown, profile?: string): McpHost;
+  /** What the calls of whoever started the venue have in common. */
+  ownContext(): SurfaceContext;
+  /** Makes changed roots, public rights and static tokens ready. @throws ConfigError, and then nothing has changed */
+  prepareReload(config: VenueConfig): PreparedReload;
+  close(): Promise<void>;
+}
+
+/** A reload that cannot fail any more. One of the two is to be called, once. */
+export interface PreparedReload {
+  /** @returns keys whose changes need a new start */
+  commit(): Promise<readonly string[]>;
+  discard(): Promise<void>;
+}
+
+export interface OpenVenueOptions {
+  /** Whether it will listen; on stdio and in `call` nobody but the operator is there. */
+  readonly listens: boolean;
+  /** Environment variables, for tokens and the state directory. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** Without listening: who calls in place of the operator. */
+  readonly caller?: OwnCaller;
+  /** Without listening, for the operator: only file operations will be called, which takes neither key nor proofs. */
+  readonly filesOnly?: boolean;
+  /** The one profile that is opened; absent: all, but none with `filesOnly`. */
+  readonly profile?: string | undefined;
+}
+
+/** How long running jobs get to end when the venue closes. */
+const CLOSE_GRACE_MS = 5000;
+
+/** Opens everything a configuration names, or nothing. @throws ConfigError for what cannot be opened */
+export async function openVenue(config: VenueConfig, options: OpenVenueOptions): Promise<OpenVenue> {
+  const opened: Closable[] = [];
+  try {
+    return await new VenueOpener(config, options, opened).open();
+  } catch (error) {
+    await closeBackwards(opened);
+    throw asConfigError(error);
+  }
+}
+
+class VenueOpener {
+  readonly #config: VenueConfig;
+  readonly #options: OpenVenueOptions;
+  readonly #opened: Closable[];
+
+  constructor(config: VenueConfig, options: OpenVenueOptions, opened: Closable[]) {
+    this.#config = config;
+    this.#options = options;
+    this.#opened = opened;
+  }
+
+  async open(): Promise<OpenVenue> {
+    const config = this.#config;
+    const access = await this.#openAccess();
+    const audit = await openAudit(config, this.#options.log);
+    if (audit !== undefined) this.#opened.push(audit);
+    const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
+    const metrics = await this.#openMetrics();
+    const sinks = [audit, metrics].filter((sink) => sink !== undefined);
+    const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
+    const drives = await this.#openDrives(access);
+    let host: VenueHost | undefined;
+    const tickets = await openTickets(access, this.#options, () => (host?.listens === true ? host.url : undefined));
+    const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets }));
+    host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets }));
+    metrics?.observe({
+      jobs: host.jobs,
+      assets,
+      roots: () => adapter.roots,
+      operations: () => host.catalogue.all(),
+      ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
+    });
+    const venue = this.#venue({ access, assets, adapter, host, sink });
+    await this.#hostOwnOperations(venue, sink);
+    await this.#hostProfiles(venue);
+    return venue;
+  }
+
+  #keep<T extends Closable>(part: T): T {
+    this.#opened.push(part);
+    return part;
+  }
+
+  readonly #logInternal = (err: unknown, requestId: string): void =>
+    this.#options.log.error({ err, requestId }, "internal error");
+
+  /** What makes keys and judges tokens is loaded only where it is needed. */
+  async #openAccess(): Promise<Access> {
+    const { listens, caller, filesOnly } = this.#options;
+    if (listens) return (await import("../identity/open-access.js")).openAccess(this.#config, this.#options);
+    if (filesOnly === true && caller === undefined) return closedAccess;
+    return (await import("../identity/own-access.js")).openOwnAccess(this.#config, this.#options);
+  }
+
+  async #openMetrics(): Promise<VenueMetrics | undefined> {
+    if (!this.#options.listens || this.#config.metrics === false) return undefined;
+    const { createMetrics } = await import("../telemetry/metrics.js");
+    return createMetrics();
+  }
+
+  /** What was asked for is opened at once, so that a mistake shows; else whoever first uses a drive opens them. */
+  async #openDrives(access: Access): Promise<VenueDrives> {
+    const { env, log, listens } = this.#options;
+    const drives = this.#keep(createVenueDrives(this.#config, { env, log, key: access.key, listens }));
+    const isAsked =
+      this.#config.drives.store !== undefined ||
+      Object.values(this.#config.file.roots).some(({ kind }) => kind === "dlfs");
+    if (listens && isAsked) await drives.open();
+    return drives;
+  }
+
+  #openAdapter({ access, drives, sink, tickets }: AdapterSources): Promise<HostedFileAdapter> {
+    const config = this.#config;
+    return assembleAdapter(config.file, {
+      drives,
+      ...(tickets === undefined ? {} : { tickets }),
+      discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
+      capabilities: capabilityRulesOf(config, access),
+      maxContentSize: config.maxContentSize,
+      onInternalError: this.#logInternal,
+      // Closed by the venue, last: other adapters write to it too.
+      ...(sink === undefined ? {} : { audit: { write: (record) => sink.write(record), close: async () => {} } }),
+    });
+  }
+
+  async #openHost(parts: {
+    access: Access;
+    assets: VenueAssets;
+    adapter: HostedFileAdapter;
+    metrics: VenueMetrics | undefined;
+    tickets: VenueTickets | undefined;
+  }): Promise<VenueHost> {
+    const { access, assets, adapter, metrics, tickets } = parts;
+    const config = this.#config;
+    return createVenueHost({
+      name: config.name,
+      did: access.did,
+      adapters: [adapter],
+      assets,
+      files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
+      authenticate: access.authenticate,
+      nameCaller: access.nameCaller,
+      didDocument: access.didDocument,
+      jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
+      http: await httpOptions(config),
+      log: this.#options.log,
+      logInternal: this.#logInternal,
+      ...(metrics === undefined || config.metrics === false
+        ? {}
+        : { metrics: { readers: config.metrics, text: () => metrics.text() } }),
+      ...(hasMcp(config) ? { mcp: (host) => this.#openMcp(this.#mcpParts({ config, host, ...parts })) } : {}),
+    });
+  }
+
+  async #openMcp(parts: McpParts) {
+    const { createMcpEndpoint } = await import("../../surfaces/mcp/http.js");
+    return createMcpEndpoint(
+      (caller) => createMcpHost(parts, caller),
+      (error) => this.#logInternal(error, "mcp"),
+    );
+  }
+
+  #mcpParts({ config, host, adapter, assets, access }: McpSources): McpParts {
+    const { nameCaller } = access;
+    return { config, host, files: adapter, resolveAsset: assets.resolve, nameCaller, logInternal: this.#logInternal };
+  }
+
+  /** Those about tokens and callers; where only files are asked for, they are not even loaded. */
+  async #hostOwnOperations(venue: OpenVenue, audit: AuditSink | undefined): Promise<void> {
+    if (this.#options.filesOnly === true) return;
+    const { createVenueAdapters } = await import("../operations/venue-adapters.js");
+    const { access, adapter: files } = venue;
+    for (const drives of await files.driveAdapters(this.#config.drives)) venue.host.catalogue.add(this.#keep(drives));
+    const keyLasts = this.#config.seed !== undefined || this.#config.seedFile !== undefined;
+    const clock = systemClock;
+    const parts = { access, files, clock, keyLasts, auth: () => venue.config.auth };
+    const adapters = createVenueAdapters(parts, { clock, audit, logInternal: this.#logInternal });
+    for (const adapter of adapters) venue.host.catalogue.add(adapter);
+  }
+
+  async #hostProfiles({ adapter: files, host }: OpenVenue): Promise<void> {
+    const [options, { profiles }] = [this.#options, this.#config];
+    const parts = { files, profiles, options, log: options.log, logInternal: this.#logInternal };
+    for (const adapter of await openProfiles(parts)) host.catalogue.add(this.#keep(adapter));
+  }
+
+  #venue(parts: {
+    access: Access;
+    assets: VenueAssets;
+    adapter: HostedFileAdapter;
+    host: VenueHost;
+    sink: AuditSink | undefined;
+  }): OpenVenue {
+    const { access, adapter, host, sink } = parts;
+    const opened = this.#opened;
+    let config = this.#config;
+    let closing: Promise<void> | undefined;
+    const own = () => ownContext(this.#options.caller, access);
+    return {
+      get config() {
+        return config;
+      },
+      host,
+      adapter,
+      access,
+      log: this.#options.log,
+      register: (plug) => {
+        const hosted = plugIn(plug, { clock: systemClock, audit: sink, logInternal: this.#logInternal });
+        host.catalogue.add(hosted);
+        // Closed after the venue, which may be running its operations until then.
+        opened.splice(opened.indexOf(host), 0, hosted);
+      },
+      mcpHost: (caps, profile) => {
+        if (!hasMcp(config)) throw new Error("MCP is switched off");
+        const narrowed = caps === undefined ? {} : { caps };
+        return createMcpHost(this.#mcpParts({ config, ...parts }), { ...own(), ...narrowed }, profile);
+      },
+      ownContext: own,
+      prepareReload(next) {
+        const merged = applyReload(config, next);
+        const setTokens = access.prepareReload(merged);
+        const change = preparing(() => adapter.prepare(merged.file, () => capabilityRulesOf(merged, access)));
+        return {
+          async commit() {
+            setTokens();
+            config = merged;
+            await change.commit();
+            return unappliedKeys(merged, next);
+          },
+          discard: () => change.discard(),
+        };
+      },
+      close() {
+        closing ??= closeBackwards(opened);
+        return closing;
+      },
+    };
+  }
+}
+
+interface AdapterSources {
+  readonly access: Access;
+  readonly drives: VenueDrives;
+  readonly sink: AuditSink | undefined;
+  readonly tickets: VenueTickets | undefined;
+}
+
+interface McpSources {
+  readonly config: McpParts["config"];
+  readonly host: VenueHost;
+  readonly adapter: HostedFileAdapter;
+  readonly assets: VenueAssets;
+  readonly access: Access;
+}
+
+const hasMcp = (config: VenueConfig): config is VenueConfig & { readonly mcp: McpConfig } => config.mcp !== false;

@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from "node:util";
+import type { VenueConfig } from "../../config/types.js";
+
+/** The configuration that is in force once what can be changed at run time has been taken over from `next`. */
+export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfig {
+  const { enabled } = current.auth.public;
+  const { caps } = next.auth.public;
+  return {
+    ...current,
+    auth: {
+      ...current.auth,
+      tokens: next.auth.tokens,
+      grants: next.auth.grants,
+      ucan: next.auth.ucan,
+      public: { ...(enabled === undefined ? {} : { enabled }), ...(caps === undefined ? {} : { caps }) },
+    },
+    file: { ...current.file, roots: next.file.roots },
+  };
+}
+
+/** Keys, two levels deep, that differ between what is in force and what was asked for. */
+export function unappliedKeys(inForce: VenueConfig, wanted: VenueConfig): readonly string[] {
+  return differing(inForce, wanted).flatMap((key) => {
+    const [one, other] = [memberOf(inForce, key), memberOf(wanted, key)];
+    if (!isRecord(one) || !isRecord(other)) return [key];
+    return differing(one, other).map((inner) => `${key}.${inner}`);
+  });
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const memberOf = (value: object, key: string): unknown => Object.entries(value).find(([name]) => name === key)?.[1];
+
+function differing(one: object, other: object): string[] {
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  keys.delete("warnings");
+  return [...keys].filter((key) => !isDeepStrictEqual(memberOf(one, key), memberOf(other, key)));
+}

@@ -1,0 +1,21 @@
+import { chmodSync, lstatSync, rmSync } from "node:fs";
+import { isAnswered } from "../assets/lock.js";
+
+const PRIVATE = 0o600;
+
+/**
+ * Listens on a Unix socket that only its owner may use. A socket that a process left behind is removed first; one that
+ * somebody answers on is not.
+ *
+ * @throws the error of the system, for example with `code` `EADDRINUSE`
+ */
+export async function listenOnSocket<T>(path: string, listen: () => Promise<T>): Promise<T> {
+  if (isSocket(path) && !(await isAnswered(path))) rmSync(path, { force: true });
+  const listening = await listen();
+  chmodSync(path, PRIVATE);
+  return listening;
+}
+
+function isSocket(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+}

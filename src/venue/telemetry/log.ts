@@ -1,0 +1,168 @@
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Logger } from "pino";
+import type { LogLevel } from "../../config/types.js";
+import { type Clock, systemClock } from "../../core/clock.js";
+import { describeError } from "../../core/errors/describe-error.js";
+import type { Log, LogFields } from "../../core/ports/log.js";
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Absolute path. Absent: standard error. */
+  readonly file?: string;
+}
+
+export interface LogStreams {
+  /** Must have taken a line when it returns, or the last ones are lost at the end of the process. */
+  readonly stderr: { write(line: string): unknown };
+  readonly clock?: Clock;
+}
+
+/** The log of a venue, with what holds it open. */
+export interface OpenLog extends Log {
+  /** Opens the file by its name again, after something renamed it. When that fails the old one is written on. */
+  reopen(): void;
+  /** Lines that come later go to standard error. */
+  close(): void;
+}
+
+const RANKS: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
+
+/**
+ * Nobody should log these, and describeError lets none through. If somebody does, they still do not get into a line:
+ * not at the top, and not in an object or in an object in that.
+ */
+const SECRET = [
+  "authorization",
+  "Authorization",
+  "cookie",
+  "token",
+  "localToken",
+  "tokens",
+  "tokenCaps",
+  "bearer",
+  "jwt",
+  "seed",
+  "secret",
+  "privateKey",
+  "password",
+  "ucans",
+  "identityTokens",
+  "proofs",
+  "prf",
+  "caps",
+  "callCaps",
+  "content",
+];
+
+/** Longest text of a field; those of callers may be as long as a request. */
+const MOST_TEXT_CHARS = 2000;
+
+/**
+ * Opens a structured log: a line of JSON for each event, with `level`, `time` in milliseconds since the epoch, the fields
+ * and `msg`. A failure belongs into the field `err`. A file is made with mode 0600, and appended to.
+ *
+ * A line that its file does not take goes to standard error.
+ *
+ * @throws the system's error when the file cannot be opened
+ */
+export function openLog(options: LogOptions, streams: LogStreams): OpenLog {
+  const { stderr, clock = systemClock } = streams;
+  const file = options.file === undefined ? undefined : new LogFile(options.file, stderr);
+  let logger: Logger | undefined;
+  const least = RANKS[options.level];
+  const line =
+    (level: Exclude<LogLevel, "silent">) =>
+    (fields: LogFields, text: string): void => {
+      if (RANKS[level] < least) return;
+      // Loaded at the first line: a start that has nothing to say should not wait for it.
+      logger ??= createLogger(options.level, file ?? stderr, clock);
+      logger[level]({ ...fields }, text);
+    };
+  const log: OpenLog = {
+    debugs: options.level === "debug",
+    debug: line("debug"),
+    info: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    reopen: () => {
+      const failure = file?.reopen();
+      if (failure !== undefined) log.error({ err: failure }, "Cannot reopen the log file");
+    },
+    close: () => file?.close(),
+  };
+  return log;
+}
+
+function createLogger(level: LogLevel, destination: { write(line: string): unknown }, clock: Clock): Logger {
+  const pino: typeof import("pino") = createRequire(import.meta.url)("pino");
+  return pino.pino(
+    {
+      level,
+      // Neither process nor host: the line is this venue's, and whoever collects it knows where.
+      base: null,
+      timestamp: () => `,"time":${clock.nowMs()}`,
+      formatters: { level: (label) => ({ level: label }), log: shortened },
+      serializers: { err: describeError, error: describeError },
+      redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[hidden]" },
+    },
+    { write: (text) => void destination.write(text) },
+  );
+}
+
+function shortened(fields: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" && value.length > MOST_TEXT_CHARS ? `${value.slice(0, MOST_TEXT_CHARS)}…` : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+class LogFile {
+  readonly #path: string;
+  readonly #stderr: LogStreams["stderr"];
+  #fd: number | undefined;
+  /** The last line may have been written in part. */
+  #torn = false;
+
+  constructor(path: string, stderr: LogStreams["stderr"]) {
+    this.#path = path;
+    this.#stderr = stderr;
+    this.#fd = open(path);
+  }
+
+  /** Writes at once: what was logged before a crash is what explains it. */
+  write(line: string): void {
+    if (this.#fd !== undefined) {
+      try {
+        writeFileSync(this.#fd, this.#torn ? `\n${line}` : line);
+        this.#torn = false;
+        return;
+      } catch {
+        this.#torn = true;
+      }
+    }
+    this.#stderr.write(line);
+  }
+
+  /** @returns the system's error if it failed */
+  reopen(): unknown {
+    if (this.#fd === undefined) return undefined;
+    try {
+      const next = open(this.#path);
+      closeSync(this.#fd);
+      this.#fd = next;
+      this.#torn = false;
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+}
+
+const open = (path: string): number => openSync(path, "a", 0o600);

@@ -1,0 +1,267 @@
+import { createRequire } from "node:module";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { Gauge, Histogram, Registry } from "prom-client";
+import type { Root } from "../../core/ports/operation.js";
+import type { MetricsSources, OperationTally, RootTally } from "./metrics.js";
+
+/** How full the file system below a root is. */
+interface RootUsage {
+  readonly sizeBytes: number;
+  readonly freeBytes: number;
+}
+
+/** The counts of a venue as text for a monitoring system. */
+export interface MetricsReport {
+  /** @param durations milliseconds */
+  observe(operation: string, durations: readonly number[]): void;
+  text(): Promise<{ contentType: string; body: string }>;
+  close(): void;
+}
+
+export interface MetricsReportOptions {
+  readonly sources: () => MetricsSources;
+  readonly operations: ReadonlyMap<string, OperationTally>;
+  readonly roots: ReadonlyMap<string, RootTally>;
+  /** Whether the lag of the event loop is watched from now on. */
+  readonly watchesLoop: boolean;
+}
+
+type Prometheus = typeof import("prom-client");
+
+/** Where metrics are added. */
+interface Register {
+  readonly prometheus: Prometheus;
+  readonly registry: Registry;
+}
+
+/** A metric that is asked for its values when somebody looks. */
+interface Shown {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: string[];
+  values(): readonly { readonly labels: string[]; readonly value: number }[];
+}
+
+/** Seconds: from a read on a warm disk to the time limit of an operation. */
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** A network file system that is away may take for ever to say how full it is. */
+const USAGE_PATIENCE_MS = 2000;
+
+/** Every so often the event loop is woken to see how late it is. */
+const LOOP_RESOLUTION_MS = 20;
+
+/** Loads the library and registers everything that is shown; each venue has a registry of its own. */
+export function openMetricsReport(options: MetricsReportOptions): MetricsReport {
+  const prometheus: Prometheus = createRequire(import.meta.url)("prom-client");
+  const registry = new prometheus.Registry();
+  const register: Register = { prometheus, registry };
+  const durations = addCalls(register, options);
+  addStores(register, options.sources);
+  const askRoots = addUsage(register, options.sources);
+  addProcess(register);
+  const delay = addLoopLag(register);
+  if (options.watchesLoop) delay.enable();
+  return {
+    observe: (operation, found) => {
+      const child = durations.labels(operation);
+      for (const ms of found) child.observe(ms / 1000);
+    },
+    text: async () => {
+      await askRoots();
+      const body = await registry.metrics();
+      delay.reset();
+      return { contentType: registry.contentType, body };
+    },
+    close: () => void delay.disable(),
+  };
+}
+
+function addCalls(register: Register, { operations, roots }: MetricsReportOptions): Histogram {
+  addCounter(register, {
+    name: "venue_files_operations_total",
+    help: "Calls by operation and by outcome, which is OK or an error code",
+    labels: ["operation", "outcome"],
+    values: () =>
+      [...operations.values()].flatMap(({ operation, outcomes }) =>
+        [...outcomes].map(([outcome, value]) => ({ labels: [operation, outcome], value })),
+      ),
+  });
+  addCounter(register, {
+    name: "venue_files_bytes_total",
+    help: "Bytes of file content that calls wrote (in) or read (out)",
+    labels: ["operation", "direction"],
+    values: () =>
+      [...operations.values()].map(({ operation, direction, bytes }) => ({
+        labels: [operation, direction],
+        value: bytes,
+      })),
+  });
+  addCounter(register, {
+    name: "venue_files_root_operations_total",
+    help: "Calls by root; without a name: no root, or none that is configured",
+    labels: ["root"],
+    values: () => [...roots.values()].map(({ root, operations }) => ({ labels: [root], value: operations })),
+  });
+  addCounter(register, {
+    name: "venue_files_root_bytes_total",
+    help: "Bytes of file content read and written by root",
+    labels: ["root"],
+    values: () => [...roots.values()].map(({ root, bytes }) => ({ labels: [root], value: bytes })),
+  });
+  return new register.prometheus.Histogram({
+    name: "venue_files_operation_duration_seconds",
+    help: "Duration of calls by operation",
+    labelNames: ["operation"],
+    buckets: BUCKETS,
+    registers: [register.registry],
+  });
+}
+
+function addStores(register: Register, sources: () => MetricsSources): void {
+  const gauges: [name: string, help: string, value: () => number | undefined][] = [
+    ["venue_files_jobs_running", "Jobs that have not ended", () => sources().jobs.running],
+    ["venue_files_jobs_kept", "Records of jobs", () => sources().jobs.size],
+    ["venue_files_jobs_bytes", "Estimated size of the finished records", () => sources().jobs.bytes],
+    ["venue_files_assets", "Registered assets", () => sources().assets?.size],
+    ["venue_files_assets_bytes", "Metadata and content of assets", () => sources().assets?.totalBytes],
+  ];
+  for (const [name, help, value] of gauges) addGauge(register, { name, help, labels: [], values: just(value) });
+  const help = "Audit records that could not be written";
+  const values = just(() => sources().auditLost?.());
+  addCounter(register, { name: "venue_files_audit_lost_total", help, labels: [], values });
+}
+
+/** @returns what asks every root anew */
+function addUsage(register: Register, sources: () => MetricsSources): () => Promise<void> {
+  const asking = new WeakMap<Pick<Root, "usage">, () => Promise<RootUsage | undefined>>();
+  const ask = (root: Pick<Root, "usage">): Promise<RootUsage | undefined> => {
+    const patient = asking.get(root) ?? patiently(root, sources().usagePatienceMs ?? USAGE_PATIENCE_MS);
+    asking.set(root, patient);
+    return patient();
+  };
+  let found: { name: string; usage: RootUsage }[] = [];
+  addGauge(register, {
+    name: "venue_files_root_size_bytes",
+    help: "Size of the file system below a root",
+    labels: ["root"],
+    values: () => found.map(({ name, usage }) => ({ labels: [name], value: usage.sizeBytes })),
+  });
+  addGauge(register, {
+    name: "venue_files_root_free_bytes",
+    help: "Free space of the file system below a root",
+    labels: ["root"],
+    values: () => found.map(({ name, usage }) => ({ labels: [name], value: usage.freeBytes })),
+  });
+  return async () => {
+    const answers = await Promise.all(
+      sources()
+        .roots()
+        .map(async (root) => ({ name: root.name, usage: await ask(root) })),
+    );
+    found = answers.flatMap(({ name, usage }) => (usage === undefined ? [] : [{ name, usage }]));
+  };
+}
+
+/** Asks, but does not wait for ever, and does not ask again while the last question is open. */
+function patiently(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
+  let current: Promise<RootUsage | undefined> | undefined;
+  return () => {
+    if (current !== undefined) return current;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, patienceMs, undefined);
+    });
+    const answer = usageOf(root);
+    current = Promise.race([answer, late]);
+    void answer.then(() => {
+      current = undefined;
+      clearTimeout(timer);
+    });
+    return current;
+  };
+}
+
+/** `undefined`: it cannot say. */
+async function usageOf(root: Pick<Root, "usage">): Promise<RootUsage | undefined> {
+  try {
+    return await root.usage?.();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Under the names by which dashboards know them. */
+function addProcess(register: Register): void {
+  const startedSeconds = Date.now() / 1000 - process.uptime();
+  const gauges: [name: string, help: string, value: () => number][] = [
+    ["process_start_time_seconds", "Start of the process", () => startedSeconds],
+    ["process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss()],
+    ["nodejs_heap_size_used_bytes", "Heap in use", () => process.memoryUsage().heapUsed],
+  ];
+  for (const [name, help, value] of gauges) addGauge(register, { name, help, labels: [], values: just(value) });
+  const cpu = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  };
+  const help = "Time on the processor, of user and system";
+  addCounter(register, { name: "process_cpu_seconds_total", help, labels: [], values: just(cpu) });
+}
+
+function addLoopLag(register: Register): IntervalHistogram {
+  const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  // What it measures is the time between two wakings; on time, that is the resolution.
+  const lagSeconds = (ns: number): number => Math.max(0, ns / 1e9 - LOOP_RESOLUTION_MS / 1000);
+  const since = "of the event loop since the last scrape";
+  const gauges: [name: string, help: string, ns: () => number][] = [
+    ["nodejs_eventloop_lag_p50_seconds", `Median lag ${since}`, () => delay.percentile(50)],
+    ["nodejs_eventloop_lag_p99_seconds", `99th percentile of the lag ${since}`, () => delay.percentile(99)],
+    ["nodejs_eventloop_lag_max_seconds", `Longest lag ${since}`, () => delay.max],
+  ];
+  for (const [name, help, ns] of gauges) {
+    const values = just(() => (delay.count === 0 ? 0 : lagSeconds(ns())));
+    addGauge(register, { name, help, labels: [], values });
+  }
+  return delay;
+}
+
+/** The value of a metric without labels, if it has one. */
+const just = (value: () => number | undefined) => () => {
+  const found = value();
+  return found === undefined ? [] : [{ labels: [], value: found }];
+};
+
+function addGauge({ prometheus, registry }: Register, metric: Shown): void {
+  const { name, help, labels, values } = metric;
+  new prometheus.Gauge({
+    name,
+    help,
+    labelNames: labels,
+    registers: [registry],
+    collect() {
+      forget(this, labels);
+      for (const one of values()) this.labels(...one.labels).set(one.value);
+    },
+  });
+}
+
+function addCounter({ prometheus, registry }: Register, metric: Shown): void {
+  const { name, help, labels, values } = metric;
+  new prometheus.Counter({
+    name,
+    help,
+    labelNames: labels,
+    registers: [registry],
+    collect() {
+      // The count is kept elsewhere; this is only its picture.
+      forget(this, labels);
+      for (const one of values()) this.labels(...one.labels).inc(one.value);
+    },
+  });
+}
+
+function forget(metric: Pick<Gauge, "reset" | "remove">, labels: readonly string[]): void {
+  metric.reset();
+  // Without labels there would still be a 0, which is not the same as nothing.
+  if (labels.length === 0) metric.remove();
+}

@@ -1,0 +1,147 @@
+import type { AuditRecord, AuditSink } from "../../audit/record.js";
+import { ERROR_CODES } from "../../core/errors/errors.js";
+import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { Root } from "../../core/ports/operation.js";
+import type { HttpMetrics } from "../../surfaces/http/host.js";
+import { type MetricsReport, openMetricsReport } from "./metrics-report.js";
+
+/** Where the numbers come from that nobody counts; they are looked at once a scrape. */
+export interface MetricsSources {
+  readonly jobs: {
+    /** Jobs that have not ended. */
+    readonly running: number;
+    /** Records. */
+    readonly size: number;
+    readonly bytes?: number;
+  };
+  readonly assets?: { readonly size: number; readonly totalBytes: number };
+  /** The configured roots; they may change. */
+  roots(): readonly Pick<Root, "name" | "usage">[];
+  /** The registered operations; there may come more. */
+  operations(): readonly { readonly metadata: Pick<OperationMetadata, "name" | "changes"> }[];
+  /** Number of audit records that were lost. Absent: there is no audit. */
+  auditLost?(): number;
+  /** How long a scrape waits to hear how full the roots are, in milliseconds. Default 2000. */
+  readonly usagePatienceMs?: number;
+}
+
+/** Counts the calls of a venue, and shows the counts to a monitoring system. */
+export interface VenueMetrics extends AuditSink, Pick<HttpMetrics, "text"> {
+  /** Until then every name is unknown. */
+  observe(sources: MetricsSources): void;
+}
+
+/** What is counted of one operation. */
+export interface OperationTally {
+  readonly operation: string;
+  /** Whether its bytes went into files or came out of them. */
+  readonly direction: "in" | "out";
+  /** Calls by `OK` or error code. */
+  readonly outcomes: Map<string, number>;
+  bytes: number;
+  /** Milliseconds; those that the report does not have yet. */
+  readonly durations: number[];
+}
+
+/** What is counted of one root. */
+export interface RootTally {
+  readonly root: string;
+  operations: number;
+  bytes: number;
+}
+
+/** Durations wait until somebody asks for them, or until there are so many. */
+const MOST_WAITING = 1000;
+
+/** Operations that are none. */
+const UNKNOWN = "unknown";
+/** Outcomes that are no code of the table. */
+const OTHER = "other";
+/** Calls without a root, and those that name one which is not configured: callers must not make up labels. */
+const NO_ROOT = "";
+
+const SCHEME = "file://";
+
+const NOTHING: MetricsSources = { jobs: { running: 0, size: 0 }, roots: () => [], operations: () => [] };
+
+/**
+ * Creates the metrics of a venue. To count a call takes about a microsecond; the library that writes the text is loaded at
+ * the first scrape, or at the thousandth call.
+ */
+export function createMetrics(): VenueMetrics {
+  return new CountedMetrics();
+}
+
+class CountedMetrics implements VenueMetrics {
+  #sources = NOTHING;
+  readonly #operations = new Map<string, OperationTally>();
+  readonly #roots = new Map<string, RootTally>([[NO_ROOT, { root: NO_ROOT, operations: 0, bytes: 0 }]]);
+  #waiting = 0;
+  #report: MetricsReport | undefined;
+  #closed = false;
+
+  observe(sources: MetricsSources): void {
+    this.#sources = sources;
+  }
+
+  write(record: AuditRecord): void {
+    const tally = this.#operations.get(record.operation) ?? this.#operationTally(record.operation);
+    const outcome = record.outcome === "OK" || Object.hasOwn(ERROR_CODES, record.outcome) ? record.outcome : OTHER;
+    tally.outcomes.set(outcome, (tally.outcomes.get(outcome) ?? 0) + 1);
+    tally.bytes += record.bytes;
+    tally.durations.push(record.ms);
+    const name = rootOf(record.resource);
+    const root = this.#roots.get(name) ?? this.#rootTally(name);
+    root.operations++;
+    root.bytes += record.bytes;
+    if (++this.#waiting >= MOST_WAITING) this.#hand();
+  }
+
+  async text(): Promise<{ contentType: string; body: string }> {
+    for (const { name } of this.#sources.roots()) if (!this.#roots.has(name)) this.#rootTally(name);
+    return this.#hand().text();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#report?.close();
+  }
+
+  /** Hands the durations over. */
+  #hand(): MetricsReport {
+    this.#report ??= openMetricsReport({
+      sources: () => this.#sources,
+      operations: this.#operations,
+      roots: this.#roots,
+      watchesLoop: !this.#closed,
+    });
+    for (const tally of this.#operations.values()) this.#report.observe(tally.operation, tally.durations.splice(0));
+    this.#waiting = 0;
+    return this.#report;
+  }
+
+  #operationTally(name: string): OperationTally {
+    const known = this.#sources.operations().find(({ metadata }) => metadata.name === name)?.metadata;
+    const operation = known === undefined ? UNKNOWN : name;
+    const found = this.#operations.get(operation);
+    if (found !== undefined) return found;
+    const direction = known?.changes === true ? "in" : "out";
+    const tally: OperationTally = { operation, direction, outcomes: new Map(), bytes: 0, durations: [] };
+    this.#operations.set(operation, tally);
+    return tally;
+  }
+
+  #rootTally(name: string): RootTally {
+    const root = this.#sources.roots().some((configured) => configured.name === name) ? name : NO_ROOT;
+    const tally = this.#roots.get(root) ?? { root, operations: 0, bytes: 0 };
+    this.#roots.set(root, tally);
+    return tally;
+  }
+}
+
+/** The name of the root in a resource, as far as there is one. */
+function rootOf(resource: string): string {
+  if (!resource.startsWith(SCHEME)) return NO_ROOT;
+  const end = resource.indexOf("/", SCHEME.length);
+  return end === -1 ? resource.slice(SCHEME.length) : resource.slice(SCHEME.length, end);
+}

@@ -1,4 +1,0 @@
-import { createAssetMemory } from "../../src/venue/asset-memory.js";
-import { describeAssetStore } from "./asset-store-suite.js";
-
-describeAssetStore("memory", async () => createAssetMemory());

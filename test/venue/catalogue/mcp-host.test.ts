@@ -1,0 +1,46 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { createVenue, type Venue, type VenueConfigInput } from "../../../src/index.js";
+import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
+
+let base: string;
+let venue: Venue;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "venue-mcp-host-")));
+});
+afterEach(async () => {
+  await venue.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+async function toolsOf(mcp: Exclude<VenueConfigInput["mcp"], false>): Promise<string[]> {
+  venue = await createVenue({ port: 0, stateDir: "state", ...(mcp === undefined ? {} : { mcp }) }, { baseDir: base });
+  const { url } = await venue.listen();
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+  });
+  return [...(await response.text()).matchAll(/"name":"(\w+)","title"/g)].map(([, name]) => name ?? "");
+}
+
+test("tools about tokens and callers are offered only where they are named", async () => {
+  const tools = await toolsOf(undefined);
+  expect(tools).toEqual(EVERYDAY);
+  expect(tools.every((name) => name.startsWith("file_"))).toBe(true);
+});
+
+test.each<[readonly string[], readonly string[]]>([
+  [["auth"], ["auth_whoami"]],
+  [["ucan"], ["ucan_issue", "ucan_verify", "ucan_revoke"]],
+])("tools of %j alone are offered where that is all that is named", async (includeAdapters, expected) => {
+  expect((await toolsOf({ includeAdapters })).sort()).toEqual([...expected].sort());
+});
+
+test("tools about tokens are offered beside those of files where both are named", async () => {
+  const tools = await toolsOf({ includeAdapters: ["file", "auth"] });
+  expect(tools).toHaveLength(EVERYDAY.length + 1);
+  expect(tools).toContain("auth_whoami");
+});

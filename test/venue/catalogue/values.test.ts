@@ -1,0 +1,89 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Adapter } from "../../../src/core/ports/adapter.js";
+import { operationAsset } from "../../../src/venue/assets/operation.js";
+import { createCatalogue } from "../../../src/venue/catalogue/catalogue.js";
+import { createValues } from "../../../src/venue/catalogue/values.js";
+import { fakeAdapter } from "./fake-adapter.js";
+
+const FACTS = {
+  did: "did:key:zVenue",
+  name: "test",
+  version: "1.2.3",
+  started: 1_790_000_000_000,
+  protocols: ["http"],
+};
+
+/** The values of a venue that hosts these, and its catalogue. */
+function hosting(...adapters: Adapter[]) {
+  const catalogue = createCatalogue({
+    did: FACTS.did,
+    registerOperation: () => "0".repeat(64),
+    findAsset: () => undefined,
+  });
+  for (const adapter of adapters) catalogue.add(adapter);
+  const values = createValues({
+    ...FACTS,
+    adapters: () => catalogue.adapters,
+    operations: () => catalogue.list(),
+    revision: () => catalogue.revision,
+  });
+  return { values, catalogue };
+}
+
+const noop = () => ({});
+
+describe("the tree of values", () => {
+  test("says who the venue is, which adapters it has and what they can do", () => {
+    const file = fakeAdapter({ read: noop, walk: noop });
+    const { values } = hosting(file, fakeAdapter({}, "idle"));
+    const [read, walk] = file.operations.map(operationAsset);
+    expect(values()).toEqual({
+      v: {
+        info: {
+          ...FACTS,
+          adapters: {
+            file: { name: "file", description: "A fake", operations: ["v/ops/file/read", "v/ops/file/walk"] },
+            idle: { name: "idle", description: "A fake", operations: [] },
+          },
+        },
+        ops: { file: { read, walk }, idle: {} },
+      },
+    });
+  });
+
+  test("is JSON and nothing else", () => {
+    const tree = hosting(fakeAdapter({ read: noop })).values();
+    expect(JSON.parse(JSON.stringify(tree))).toEqual(tree);
+  });
+
+  test("holds adapters whose names mean something to JavaScript", () => {
+    const { values } = hosting(fakeAdapter({ valueof: noop }, "constructor"));
+    expect(JSON.stringify(values())).toContain('"ops":{"constructor":{"valueof":{"name":"Fake valueof"');
+  });
+
+  test("is made once for each state of the catalogue", () => {
+    const { values, catalogue } = hosting(fakeAdapter({ read: noop }));
+    const before = values();
+    expect(values()).toBe(before);
+    catalogue.add(fakeAdapter({ go: noop }, "late"));
+    expect(values()).not.toBe(before);
+    expect(values()).toMatchObject({ v: { info: { adapters: { late: { operations: ["v/ops/late/go"] } } } } });
+    expect(values()).toBe(values());
+  });
+});
+
+describe("the asset of an operation", () => {
+  test("says how it is called and what it takes and gives", () => {
+    const [metadata] = fakeAdapter({ read: noop }).operations;
+    expect(metadata && operationAsset(metadata)).toEqual({
+      name: "Fake read",
+      description: "Does read",
+      operation: {
+        adapter: "file:read",
+        toolName: "file_read",
+        input: { type: "object", title: "read" },
+        output: { type: "object" },
+      },
+    });
+  });
+});

@@ -1,0 +1,97 @@
+import { appendFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { VenueConfigInput } from "../../../src/index.js";
+import { alice, bob, type Signer, venue as venueKey } from "../../ucan/tokens.js";
+import { DOCS, idOf, operator, UcanVenue } from "./ucan-venue.js";
+
+let here: UcanVenue;
+beforeEach(() => {
+  here = new UcanVenue();
+});
+afterEach(async () => {
+  await here.close();
+});
+
+const ucan: UcanVenue["ucan"] = (...parts) => here.ucan(...parts);
+const identity: UcanVenue["identity"] = (...parts) => here.identity(...parts);
+
+describe("what is revoked while the venue runs", () => {
+  const revoke = (entry: string) => appendFileSync(join(here.base, "revoked.txt"), `${entry}\n`);
+  beforeEach(async () => {
+    writeFileSync(join(here.base, "revoked.txt"), "");
+    await here.open({ auth: { ucan: { revocations: "revoked.txt" } } });
+  });
+
+  test.each<[string, (by: Signer) => string]>([
+    ["an identity token", identity],
+    ["a UCAN", ucan],
+  ])("is refused at the next request: %s as bearer, by its id or its issuer's DID", async (_what, make) => {
+    const [bearer, other] = [make(alice), identity(alice, { jti: "other" })];
+    expect(await here.outcome({ bearer, root: "owned" })).toBe("of owned");
+    revoke(idOf(bearer));
+    expect(await here.outcome({ bearer, root: "owned" })).toBe(401);
+    expect(await here.outcome({ bearer: other, root: "owned" })).toBe("of owned");
+    revoke(alice.did);
+    expect(await here.outcome({ bearer: other, root: "owned" })).toBe(401);
+  });
+
+  test("gives nothing any more, also what rests on it", async () => {
+    const grant = ucan(operator, { aud: bob.did, att: [DOCS] });
+    const bearer = ucan(bob, { att: [DOCS], prf: [grant] });
+    expect(await here.outcome({ bearer })).toBe("of docs");
+    revoke(idOf(grant));
+    expect(await here.outcome({ bearer })).toEqual(["CAPABILITY_DENIED", "revoked"]);
+  });
+
+  test("names nobody", async () => {
+    const token = ucan(alice);
+    expect(await here.outcome({ ucans: [token], root: "owned" })).toBe("of owned");
+    revoke(idOf(token));
+    expect((await here.call({ ucans: [token], root: "owned" })).job.caller).toBe(`${here.venue.did}:public`);
+  });
+
+  test("stays revoked when the list becomes malformed", async () => {
+    const bearer = ucan(alice);
+    revoke(idOf(bearer));
+    expect(await here.outcome({ bearer })).toBe(401);
+    revoke("bob\n#");
+    expect(await here.outcome({ bearer })).toBe(401);
+  });
+});
+
+test("a venue that is revoked under either of its names is revoked", async () => {
+  const did = "did:web:example.org";
+  for (const revoked of [did, venueKey.did]) {
+    writeFileSync(join(here.base, "revoked.txt"), "");
+    await here.open({ seed: "01".repeat(32), did, operator: did, auth: { ucan: { revocations: "revoked.txt" } } });
+    expect(await here.outcome({ bearer: identity(venueKey) })).toBe("of docs");
+    writeFileSync(join(here.base, "revoked.txt"), `${revoked}\n`);
+    for (const token of [identity(venueKey), ucan(venueKey)]) expect(await here.outcome({ bearer: token })).toBe(401);
+  }
+});
+
+describe("a venue does not start", () => {
+  const failure = (config: VenueConfigInput) => here.open(config).catch((error: unknown) => error);
+
+  test("without its revocation list, or with one it cannot understand", async () => {
+    const auth = { ucan: { revocations: "revoked.txt" } };
+    expect(await failure({ auth })).toMatchObject({ exitStatus: 66 });
+    writeFileSync(join(here.base, "revoked.txt"), "\nbob\n");
+    expect(await failure({ auth })).toMatchObject({
+      exitStatus: 78,
+      problems: [
+        `'auth.ucan.revocations' cannot be used: line 2 is neither a token id nor a DID: ${here.base}/revoked.txt`,
+      ],
+    });
+  });
+
+  test("when a static token stands for an owner, who is known only once there is the key", async () => {
+    const roots = { docs: { path: "docs", owner: `${venueKey.did}:token:ci` } };
+    const tokens = [{ name: "ci", token: { sha256: "0".repeat(64) }, caps: [] }];
+    expect(await failure({ seed: "01".repeat(32), auth: { tokens }, file: { roots } })).toMatchObject({
+      exitStatus: 78,
+      problems: ["'auth.tokens[0].did' must not be the owner of root 'docs': a static token only adds capabilities"],
+    });
+  });
+});

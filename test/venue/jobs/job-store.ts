@@ -1,0 +1,69 @@
+import type { Caller } from "../../../src/core/call/caller.js";
+import type { Clock } from "../../../src/core/clock.js";
+import type { Submission } from "../../../src/core/ports/job.js";
+import { createCatalogue } from "../../../src/venue/catalogue/catalogue.js";
+import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "../../../src/venue/jobs/jobs.js";
+import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../catalogue/fake-adapter.js";
+
+const caller = (did: string, isOperator = false): Caller => ({ did, authentication: "identity", isOperator });
+
+export const PUBLIC_DID = "did:key:zVenue:public";
+export const ALICE = caller("did:key:zAlice");
+export const BOB = caller("did:key:zBob");
+export const OPERATOR = caller("did:key:zVenue", true);
+export const ANYONE: Caller = { did: PUBLIC_DID, authentication: "public", isOperator: false };
+/** Id of the asset of every operation of the fake. */
+export const OP_ASSET = "0123456789abcdef".repeat(4);
+
+/** A clock that the test moves. */
+export class TestClock implements Clock {
+  now = 1_790_000_000_000;
+  nowMs = (): number => this.now;
+  monotonicMs = (): number => this.now - 1_000_000;
+}
+
+export interface Store {
+  readonly jobs: Jobs;
+  readonly clock: TestClock;
+  readonly adapter: FakeAdapter;
+  readonly logged: unknown[];
+}
+
+/** A job store over fake operations. */
+export function store(
+  operations: Record<string, FakeOperation>,
+  limits: Partial<JobLimits & Pick<JobsOptions, "listsAnonymous">> = {},
+): Store {
+  const { listsAnonymous = true, ...others } = limits;
+  const adapter = fakeAdapter(operations);
+  const clock = new TestClock();
+  const logged: unknown[] = [];
+  const catalogue = createCatalogue({
+    did: OPERATOR.did,
+    registerOperation: () => OP_ASSET,
+    findAsset: () => undefined,
+  });
+  catalogue.add(adapter);
+  const jobs = createJobs({
+    catalogue,
+    clock,
+    limits: { max: 100, maxBytes: 1_000_000, ttlMs: 1000, inlineWaitMs: 1000, ...others },
+    publicDid: PUBLIC_DID,
+    listsAnonymous,
+    logInternal: (error, requestId) => logged.push([error, requestId]),
+  });
+  return { jobs, clock, adapter, logged };
+}
+
+/** A submission as a surface makes it. */
+export const call = (operation: string, input: unknown = {}, more: Partial<Submission> = {}): Submission => ({
+  operation,
+  input,
+  caller: ALICE.did,
+  context: { callerDID: ALICE.did },
+  ...more,
+});
+
+/** The same for another caller. */
+export const callBy = ({ did }: Caller, operation: string, more: Partial<Submission> = {}): Submission =>
+  call(operation, {}, { caller: did, context: { callerDID: did }, ...more });

@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import type { AuditRecord } from "../../../src/audit/record.js";
+import { createMetrics, type MetricsSources, type VenueMetrics } from "../../../src/venue/telemetry/metrics.js";
+import { gate } from "../catalogue/fake-adapter.js";
+
+const opened: VenueMetrics[] = [];
+const named = (name: string, changes: boolean) => ({ metadata: { name, changes } });
+const root = (name: string, usage?: Usage) => (usage === undefined ? { name } : { name, usage });
+type Usage = () => Promise<{ sizeBytes: number; freeBytes: number }>;
+
+function open(changes: Partial<MetricsSources> = {}): VenueMetrics {
+  const metrics = createMetrics();
+  metrics.observe({
+    operations: () => [named("file:read", false), named("file:write", true)],
+    roots: () => [root("docs"), root("tmp")],
+    jobs: { running: 2, size: 5, bytes: 1234 },
+    assets: { size: 9, totalBytes: 4096 },
+    ...changes,
+  });
+  opened.push(metrics);
+  return metrics;
+}
+
+const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
+  time: 1,
+  caller: "operator",
+  operation: "file:read",
+  resource: "file://docs/a",
+  outcome: "OK",
+  bytes: 10,
+  ms: 2,
+  ...changes,
+});
+
+/** The samples of the text: `name{labels}` → value. */
+async function samples(metrics: VenueMetrics): Promise<Record<string, number>> {
+  const { body } = await metrics.text();
+  const lines = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const { sample = "", value } = /^(?<sample>[a-z0-9_]+(?:\{.*\})?) (?<value>\S+)$/.exec(line)?.groups ?? {};
+      return [sample, Number(value)];
+    }),
+  );
+}
+
+const of = (found: Record<string, number>, name: string): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(found)
+      .filter(([sample]) => sample === name || sample.startsWith(`${name}{`))
+      .map(([sample, value]) => [sample.slice(name.length), value]),
+  );
+
+afterEach(async () => {
+  for (const metrics of opened.splice(0)) await metrics.close();
+});
+
+describe("the metrics", () => {
+  test("are text as Prometheus reads it", async () => {
+    const { contentType, body } = await open().text();
+    expect(contentType).toBe("text/plain; version=0.0.4; charset=utf-8");
+    const names = [...body.matchAll(/^# TYPE (\S+) (counter|gauge|histogram)$/gm)].map(([, name]) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect([...body.matchAll(/^# HELP (\S+) \S.*$/gm)].map(([, name]) => name)).toEqual(names);
+    expect(body.endsWith("\n")).toBe(true);
+  });
+
+  test("count calls by operation and outcome, and the bytes they moved", async () => {
+    const metrics = open();
+    metrics.write(record());
+    metrics.write(record({ bytes: 5 }));
+    metrics.write(record({ outcome: "NOT_FOUND", bytes: 0 }));
+    metrics.write(record({ operation: "file:write", bytes: 7 }));
+    const found = await samples(metrics);
+    expect(of(found, "venue_files_operations_total")).toEqual({
+      '{operation="file:read",outcome="OK"}': 2,
+      '{operation="file:read",outcome="NOT_FOUND"}': 1,
+      '{operation="file:write",outcome="OK"}': 1,
+    });
+    expect(of(found, "venue_files_bytes_total")).toEqual({
+      '{operation="file:read",direction="out"}': 15,
+      '{operation="file:write",direction="in"}': 7,
+    });
+  });
+
+  test("show how long calls took", async () => {
+    const metrics = open();
+    for (const ms of [0.4, 3, 3, 60_000]) metrics.write(record({ ms }));
+    const found = await samples(metrics);
+    const name = "venue_files_operation_duration_seconds";
+    const read = 'operation="file:read"';
+    expect(found).toMatchObject({
+      [`${name}_bucket{le="0.0005",${read}}`]: 1,
+      [`${name}_bucket{le="0.005",${read}}`]: 3,
+      [`${name}_bucket{le="30",${read}}`]: 3,
+      [`${name}_bucket{le="+Inf",${read}}`]: 4,
+      [`${name}_count{${read}}`]: 4,
+    });
+    expect(found[`${name}_sum{${read}}`]).toBeCloseTo(60.0064);
+  });
+
+  test("say the same at every look, and go on from there", async () => {
+    const metrics = open();
+    const calls = '{operation="file:read",outcome="OK"}';
+    for (let look = 1; look <= 3; look++) {
+      metrics.write(record());
+      const found = await samples(metrics);
+      expect(of(found, "venue_files_operations_total")).toEqual({ [calls]: look });
+      expect(found['venue_files_operation_duration_seconds_count{operation="file:read"}']).toBe(look);
+    }
+  });
+
+  test("miss no call when nobody looks for long", async () => {
+    const metrics = open();
+    for (let call = 0; call < 2500; call++) metrics.write(record());
+    const found = await samples(metrics);
+    expect(found['venue_files_operation_duration_seconds_count{operation="file:read"}']).toBe(2500);
+    expect(found['venue_files_operations_total{operation="file:read",outcome="OK"}']).toBe(2500);
+  });
+
+  test("have no labels but those of the configuration, whatever callers make up", async () => {
+    const metrics = open();
+    for (let call = 0; call < 100; call++) {
+      metrics.write(record({ operation: `file:x${call}`, outcome: `X${call}`, resource: `file://r${call}/a` }));
+      metrics.write(
+        record({ outcome: "constructor", resource: ["", "file://", "file://docs", "other"][call % 4] ?? "" }),
+      );
+    }
+    const found = await samples(metrics);
+    expect(of(found, "venue_files_operations_total")).toEqual({
+      '{operation="unknown",outcome="other"}': 100,
+      '{operation="file:read",outcome="other"}': 100,
+    });
+    expect(of(found, "venue_files_root_operations_total")).toEqual({
+      '{root=""}': 175,
+      '{root="docs"}': 25,
+      '{root="tmp"}': 0,
+    });
+  });
+
+  test("know an operation that was registered later", async () => {
+    const operations = [named("file:read", false)];
+    const metrics = open({ operations: () => operations });
+    metrics.write(record());
+    operations.push(named("mail:send", true));
+    metrics.write(record({ operation: "mail:send", resource: "" }));
+    expect(of(await samples(metrics), "venue_files_operations_total")).toEqual({
+      '{operation="file:read",outcome="OK"}': 1,
+      '{operation="mail:send",outcome="OK"}': 1,
+    });
+  });
+
+  test("count by root", async () => {
+    const metrics = open();
+    for (const root of ["docs", "docs", "tmp"]) metrics.write(record({ resource: `file://${root}/a/b` }));
+    const found = await samples(metrics);
+    expect(of(found, "venue_files_root_operations_total")).toEqual({
+      '{root=""}': 0,
+      '{root="docs"}': 2,
+      '{root="tmp"}': 1,
+    });
+    expect(of(found, "venue_files_root_bytes_total")).toEqual({
+      '{root=""}': 0,
+      '{root="docs"}': 20,
+      '{root="tmp"}': 10,
+    });
+  });
+
+  test("show jobs, assets and lost audit records as they are at the moment", async () => {
+    let lost = 3;
+    const metrics = open({ auditLost: () => lost });
+    expect(await samples(metrics)).toMatchObject({
+      venue_files_jobs_running: 2,
+      venue_files_jobs_kept: 5,
+      venue_files_jobs_bytes: 1234,
+      venue_files_assets: 9,
+      venue_files_assets_bytes: 4096,
+      venue_files_audit_lost_total: 3,
+    });
+    lost = 8;
+    expect(await samples(metrics)).toMatchObject({ venue_files_audit_lost_total: 8 });
+    expect(await samples(open())).not.toHaveProperty("venue_files_audit_lost_total");
+  });
+
+  test("show the process", async () => {
+    const found = await samples(open());
+    for (const name of ["process_resident_memory_bytes", "process_start_time_seconds", "process_cpu_seconds_total"]) {
+      expect(found[name]).toBeGreaterThan(0);
+    }
+    for (const which of ["p50", "p99", "max"])
+      expect(found[`nodejs_eventloop_lag_${which}_seconds`]).toBeGreaterThanOrEqual(0);
+  });
+
+  test("are text before it is known what they are about, too", async () => {
+    const metrics = createMetrics();
+    opened.push(metrics);
+    metrics.write(record());
+    expect(of(await samples(metrics), "venue_files_operations_total")).toEqual({
+      '{operation="unknown",outcome="OK"}': 1,
+    });
+    metrics.observe({
+      jobs: { running: 0, size: 0 },
+      roots: () => [root("docs")],
+      operations: () => [named("file:read", false)],
+    });
+    metrics.write(record());
+    const found = await samples(metrics);
+    expect(found['venue_files_operations_total{operation="file:read",outcome="OK"}']).toBe(1);
+    expect(found['venue_files_root_operations_total{root="docs"}']).toBe(1);
+    expect(found).not.toHaveProperty("venue_files_assets");
+  });
+
+  test("of two venues are apart", async () => {
+    const [one, other] = [open(), open()];
+    one.write(record());
+    expect(of(await samples(other), "venue_files_operations_total")).toEqual({});
+  });
+
+  test("can be read after they were closed", async () => {
+    const metrics = open();
+    metrics.write(record());
+    await metrics.close();
+    expect(of(await samples(metrics), "venue_files_operations_total")).toEqual({
+      '{operation="file:read",outcome="OK"}': 1,
+    });
+  });
+});
+
+describe("the room in a root", () => {
+  test("is shown where it can be said", async () => {
+    const metrics = open({
+      roots: () => [
+        root("docs", async () => ({ sizeBytes: 1000, freeBytes: 400 })),
+        root("memory"),
+        root("gone", () => Promise.reject(new Error("EIO"))),
+        root("closed", () => {
+          throw new Error("closed");
+        }),
+      ],
+    });
+    const found = await samples(metrics);
+    expect(of(found, "venue_files_root_size_bytes")).toEqual({ '{root="docs"}': 1000 });
+    expect(of(found, "venue_files_root_free_bytes")).toEqual({ '{root="docs"}': 400 });
+  });
+
+  test("is asked for at every look, of the roots there are then", async () => {
+    let freeBytes = 5;
+    let roots = [root("docs", async () => ({ sizeBytes: 10, freeBytes }))];
+    const metrics = open({ roots: () => roots });
+    await metrics.text();
+    freeBytes = 4;
+    expect(of(await samples(metrics), "venue_files_root_free_bytes")).toEqual({ '{root="docs"}': 4 });
+    roots = [root("new", async () => ({ sizeBytes: 10, freeBytes: 7 }))];
+    metrics.write(record({ resource: "file://new/a" }));
+    const found = await samples(metrics);
+    expect(of(found, "venue_files_root_free_bytes")).toEqual({ '{root="new"}': 7 });
+    expect(of(found, "venue_files_root_operations_total")).toMatchObject({ '{root="new"}': 1 });
+  });
+
+  test("is not waited for for ever, and not asked for again meanwhile", async () => {
+    const hangs = gate<{ sizeBytes: number; freeBytes: number }>();
+    let asked = 0;
+    const far = root("far", () => {
+      asked++;
+      return hangs.promise;
+    });
+    const near = root("docs", async () => ({ sizeBytes: 10, freeBytes: 1 }));
+    const metrics = open({ usagePatienceMs: 20, roots: () => [far, near] });
+    const both = await Promise.all([samples(metrics), samples(metrics)]);
+    for (const found of both) expect(of(found, "venue_files_root_free_bytes")).toEqual({ '{root="docs"}': 1 });
+    await samples(metrics);
+    expect(asked).toBe(1);
+    hangs.open({ sizeBytes: 3, freeBytes: 2 });
+    await new Promise(setImmediate);
+    expect(of(await samples(metrics), "venue_files_root_free_bytes")).toEqual({
+      '{root="docs"}': 1,
+      '{root="far"}': 2,
+    });
+    expect(asked).toBe(2);
+  });
+});
