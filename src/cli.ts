@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { closeSync, openSync } from "node:fs";
+import { type Command, parseCommandLine } from "./cli/arguments/arguments.js";
+import { UsageError } from "./cli/arguments/options.js";
 import { type CommandContext, EXIT, Unavailable } from "./cli/context.js";
 import { ConfigError } from "./config/errors.js";
 import { describeError } from "./core/errors/describe-error.js";
-import { type Command, parseCommandLine } from "./surfaces/cli/arguments.js";
-import { UsageError } from "./surfaces/cli/options.js";
 import { packageVersion } from "./version.js";
 
 async function main(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -15,7 +15,7 @@ async function main(argv: readonly string[], context: CommandContext): Promise<n
 async function run(command: Command, context: CommandContext): Promise<number> {
   switch (command.name) {
     case "help":
-      context.stdout.write((await import("./surfaces/cli/help.js")).helpText(command.topic));
+      context.stdout.write((await import("./cli/help/help.js")).helpText(command.topic));
       return EXIT.ok;
     case "version":
       context.stdout.write(`${packageVersion()}\n`);
@@ -29,17 +29,17 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "call":
       return (await import("./cli/call.js")).call(command, context);
     case "acp":
-      return (await import("./cli/acp.js")).acp(command, context);
+      return (await import("./cli/acp/acp.js")).acp(command, context);
     case "key new":
-      return (await import("./cli/key.js")).keyNew(command, context);
+      return (await import("./cli/tokens/key.js")).keyNew(command, context);
     case "key show":
-      return (await import("./cli/key.js")).keyShow(command, context);
+      return (await import("./cli/tokens/key.js")).keyShow(command, context);
     case "grant":
-      return (await import("./cli/grant.js")).grant(command, context);
+      return (await import("./cli/tokens/grant.js")).grant(command, context);
     case "token inspect":
-      return (await import("./cli/inspect.js")).tokenInspect(command, context);
+      return (await import("./cli/tokens/inspect.js")).tokenInspect(command, context);
     case "token identity":
-      return (await import("./cli/identity-token.js")).tokenIdentity(command, context);
+      return (await import("./cli/tokens/identity-token.js")).tokenIdentity(command, context);
     case "drive ls":
     case "drive export":
     case "drive import":
@@ -48,14 +48,14 @@ async function run(command: Command, context: CommandContext): Promise<number> {
     case "drive gc":
     case "drive export-key":
     case "drive import-key":
-      return (await import("./cli/drive.js")).drive(command, context);
+      return (await import("./cli/drives/drives.js")).drive(command, context);
     case "file":
-      return (await import("./cli/file.js")).file(command, context);
+      return (await import("./cli/files/files.js")).file(command, context);
     case "file help":
-      context.stdout.write((await import("./surfaces/cli/file-help.js")).fileHelp(command.topic));
+      context.stdout.write((await import("./cli/help/files.js")).fileHelp(command.topic));
       return EXIT.ok;
     case "revoke":
-      return (await import("./cli/revoke.js")).revoke(command, context);
+      return (await import("./cli/tokens/revoke.js")).revoke(command, context);
   }
 }
 

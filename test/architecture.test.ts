@@ -34,7 +34,7 @@ const MAY_USE_FILES = [
   /^drive\/store\//,
   // It looks what the system has, and opens nothing of a root.
   /^sandbox\/(bwrap(-view)?|pipes|resolver|user-network)\.ts$/,
-  /^cli\/(load|check|key|token-files|drive-files|file-local)\.ts$/,
+  /^cli\/(load|check|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

@@ -6,10 +6,10 @@ import { FileAdapterError } from "../core/errors/errors.js";
 import { internalError } from "../core/errors/texts.js";
 import type { Log } from "../core/ports/log.js";
 import { parseExact, stringifyExact, UnkeptNumber } from "../schema/exact-json.js";
-import type { Command } from "../surfaces/cli/arguments.js";
-import { UsageError } from "../surfaces/cli/options.js";
 import { openConfiguredLog } from "../venue/start/open-parts.js";
 import { openVenue } from "../venue/start/open-venue.js";
+import type { Command } from "./arguments/arguments.js";
+import { UsageError } from "./arguments/options.js";
 import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { maxMessageBytes } from "./message-size.js";
@@ -61,7 +61,7 @@ export async function call(command: Extract<Command, { name: "call" }>, context:
 
 /** @throws UsageError, ConfigError for more than an operation can take */
 async function inputFrom(stdin: CommandContext["stdin"], config: VenueConfig): Promise<unknown> {
-  const { readStdin } = await import("./token-files.js");
+  const { readStdin } = await import("./tokens/token-files.js");
   const text = await readStdin(stdin, maxMessageBytes(config));
   if (text === undefined) throw new ConfigError(["Standard input holds more than an operation can take"], EXIT.config);
   return parseInput(text, "Give one JSON object on standard input");

@@ -10,8 +10,6 @@ import { type Log, silentLog } from "../core/ports/log.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import { type OpenRoots, openRoots, RootsError } from "../roots/open.js";
 import { networkRefusal } from "../sandbox/user-network.js";
-import type { Command } from "../surfaces/cli/arguments.js";
-import { describeVenue, type RevocationFacts, type VenueFacts } from "../surfaces/cli/describe-venue.js";
 import { canonicalDid, type Identity, openIdentity } from "../venue/identity/identity.js";
 import { publicCapsOf, servesPublic } from "../venue/identity/public-caps.js";
 import { openRevocations, type RevocationPlace, revocationPlace } from "../venue/identity/revocations.js";
@@ -21,9 +19,11 @@ import { checkSecretsOutside, knownStateDir } from "../venue/start/secrets.js";
 import { NoStateDir } from "../venue/start/state-dir.js";
 import { hasLocalToken, stateDirOf, withOwnStateDirs } from "../venue/start/state-place.js";
 import { packageVersion } from "../version.js";
+import type { Command } from "./arguments/arguments.js";
 import { startProblems } from "./check-start.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadConfigs } from "./load.js";
+import { describeVenue, type RevocationFacts, type VenueFacts } from "./output/describe-venue.js";
 
 /** `venue-files check`: says what `serve` would run with this configuration, or everything that is wrong with it. */
 export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {

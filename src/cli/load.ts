@@ -4,10 +4,10 @@ import { basename } from "node:path";
 import { grantsFiles } from "../authz/grant.js";
 import { ConfigError } from "../config/errors.js";
 import { loadConfigFile, parseConfig } from "../config/load.js";
-import { parseRootArguments } from "../config/root-argument.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { ConfigSource } from "../surfaces/cli/arguments.js";
+import type { ConfigSource } from "./arguments/arguments.js";
+import { parseRootArguments } from "./arguments/root.js";
 import { codeOf, EXIT } from "./context.js";
 
 /** Reads the configuration a command line names: one venue or several. @throws ConfigError */

@@ -1,7 +1,7 @@
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { Command } from "../surfaces/cli/arguments.js";
 import { openConfiguredLog } from "../venue/start/open-parts.js";
+import type { Command } from "./arguments/arguments.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { maxHeldBytes, maxMessageBytes } from "./message-size.js";

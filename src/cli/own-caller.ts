@@ -1,6 +1,6 @@
 import type { VenueConfig } from "../config/types.js";
-import type { CallerSource } from "../surfaces/cli/arguments.js";
 import type { OwnCaller } from "../venue/identity/own-caller.js";
+import type { CallerSource } from "./arguments/arguments.js";
 import type { CommandContext } from "./context.js";
 
 /**
@@ -16,8 +16,8 @@ export async function ownCaller(
 ): Promise<{ readonly caller?: OwnCaller }> {
   if (source === undefined) return {};
   const [{ keyPlace, openSigningKey }, { readTokens }] = await Promise.all([
-    import("./signing-key.js"),
-    import("./token-files.js"),
+    import("./tokens/signing-key.js"),
+    import("./tokens/token-files.js"),
   ]);
   const key = openSigningKey(source.key, keyPlace(config, context));
   return { caller: { key, proofs: readTokens(source.proofs, context) } };

@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import { UsageError } from "../surfaces/cli/options.js";
+import { UsageError } from "./arguments/options.js";
 import type { CommandContext } from "./context.js";
 
 const PREFIX = "env:";

@@ -2,8 +2,8 @@ import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder, startNode } from "../cli/process.js";
 import { bwrapHere } from "../sandbox/ground.js";
-import { cleanUp, makeFolder, startNode } from "../surfaces/cli/process.js";
 
 afterAll(cleanUp);
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { CLI, cleanUp, makeFolder, run, serve, startNode } from "../surfaces/cli/process.js";
+import { CLI, cleanUp, makeFolder, run, serve, startNode } from "../cli/process.js";
 import { startRaw } from "../surfaces/mcp/raw.js";
 
 afterAll(cleanUp);

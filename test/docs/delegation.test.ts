@@ -3,8 +3,8 @@ import { chmodSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "@jest/globals";
+import { CLI, cleanUp, makeFolder, start } from "../cli/process.js";
 import { needs } from "../needs.js";
-import { CLI, cleanUp, makeFolder, start } from "../surfaces/cli/process.js";
 
 const page = readFileSync(new URL("../../docs/delegation.md", import.meta.url), "utf8");
 const hasTools = ["bash", "curl", "sed"].every((tool) => spawnSync(tool, ["--version"]).status === 0);

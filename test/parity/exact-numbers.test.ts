@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createFileAdapter } from "../../src/index.js";
-import { cleanUp, makeFolder, run, serve } from "../surfaces/cli/process.js";
+import { cleanUp, makeFolder, run, serve } from "../cli/process.js";
 import { type RawClient, startRaw } from "../surfaces/mcp/raw.js";
 
 /** Written as they are by every writer that keeps digits; the first is the smallest that a double changes. */

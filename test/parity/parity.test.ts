@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { cleanUp } from "../surfaces/cli/process.js";
+import { cleanUp } from "../cli/process.js";
 import { CALLS, CODES, NARROWED_CALLS, type ParityCall } from "./calls.js";
 import { makeGround } from "./fixture.js";
 import { commandLine, http, library, mcp, type Outcome, type Surface } from "./surfaces.js";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFileAdapter, FileAdapterError } from "../../src/index.js";
-import { run, serve } from "../surfaces/cli/process.js";
+import { run, serve } from "../cli/process.js";
 import { type RawAnswer, startRaw } from "../surfaces/mcp/raw.js";
 import { restOf, textOf } from "../surfaces/mcp/sessions.js";
 import { CAPS, type ParityCall } from "./calls.js";

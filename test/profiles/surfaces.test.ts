@@ -8,7 +8,7 @@ import { parseConfig } from "../../src/config/load.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import { ConfigError, createFileAdapter, createProfile, createVenue, type Venue } from "../../src/index.js";
 import { openVenue } from "../../src/venue/start/open-venue.js";
-import { CLI, cleanUp, makeFolder, run } from "../surfaces/cli/process.js";
+import { CLI, cleanUp, makeFolder, run } from "../cli/process.js";
 
 const rejected = (text: string) => ({ error: `Jettson Files rejected the operation: ${text}` });
 const NO_SUCH_FILE = rejected("no such file: x");

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, startNode } from "../surfaces/cli/process.js";
+import { cleanUp, makeFolder, startNode } from "../cli/process.js";
 
 afterAll(cleanUp);
 

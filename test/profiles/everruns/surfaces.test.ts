@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue } from "../../../src/index.js";
-import { cleanUp, makeFolder } from "../../surfaces/cli/process.js";
+import { cleanUp, makeFolder } from "../../cli/process.js";
 import { closeSessions, connect, type Session, textOf } from "../../surfaces/mcp/sessions.js";
 import { hashOf } from "./bed.js";
 

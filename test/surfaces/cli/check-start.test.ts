@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder, run } from "../../cli/process.js";
 import { needs } from "../../needs.js";
-import { cleanUp, makeFolder, run } from "./process.js";
 
 afterAll(cleanUp);
 

@@ -1,8 +1,8 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { cleanUp, makeFolder } from "../../cli/process.js";
 import { etagOfContent } from "../../ops/etags.js";
-import { cleanUp, makeFolder } from "../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, restOf, textOf } from "./sessions.js";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import { cleanUp, makeFolder } from "../cli/process.js";
+import { cleanUp, makeFolder } from "../../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { textOf } from "./sessions.js";
 

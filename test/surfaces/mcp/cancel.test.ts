@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, serve } from "../cli/process.js";
+import { cleanUp, makeFolder, serve } from "../../cli/process.js";
 import { startRaw } from "./raw.js";
 import { type ClientName, closeSessions, connect, textOf } from "./sessions.js";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, type Running, serve } from "../cli/process.js";
+import { cleanUp, type Running, serve } from "../../cli/process.js";
 import { EVERYDAY } from "./everyday.js";
 import { CLIENT_NAMES, type ClientName, closeSessions, connect, type Session, textOf } from "./sessions.js";
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, type Running, start, tempRootsIn } from "../cli/process.js";
+import { cleanUp, type Running, start, tempRootsIn } from "../../cli/process.js";
 import { startRaw } from "./raw.js";
 
 afterAll(cleanUp);

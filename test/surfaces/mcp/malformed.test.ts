@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, serve } from "../cli/process.js";
+import { cleanUp, serve } from "../../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
 
 let url: string;

@@ -3,7 +3,7 @@ import {
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/client";
-import { type Running, type StartOptions, start } from "../cli/process.js";
+import { type Running, type StartOptions, start } from "../../cli/process.js";
 import type { Answer } from "./sessions.js";
 
 /** An answer as it stood on the wire. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder } from "../cli/process.js";
+import { cleanUp, makeFolder } from "../../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, CLIENT_NAMES, closeSessions, connect, restOf, textOf } from "./sessions.js";
 

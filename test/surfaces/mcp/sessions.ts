@@ -3,7 +3,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioClientTransport1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as HttpClientTransport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { CLI, makeFolder } from "../cli/process.js";
+import { CLI, makeFolder } from "../../cli/process.js";
 
 /** An answer of a tool as clients of either generation hand it on. */
 export interface Answer {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { OPERATIONS } from "../../../src/ops/registry.js";
-import { cleanUp, makeFolder } from "../cli/process.js";
+import { cleanUp, makeFolder } from "../../cli/process.js";
 import { EVERYDAY } from "./everyday.js";
 import { startRaw } from "./raw.js";
 import type { ListedTool } from "./sessions.js";

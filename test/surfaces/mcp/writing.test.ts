@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, tempRootsIn } from "../cli/process.js";
+import { cleanUp, makeFolder, tempRootsIn } from "../../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { closeSessions, connect, textOf } from "./sessions.js";
 

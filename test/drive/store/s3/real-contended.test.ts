@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, jest } from "@jest/globals";
+import { CLI, cleanUp, makeFolder, type Running, start } from "../../../cli/process.js";
 import { needs } from "../../../needs.js";
-import { CLI, cleanUp, makeFolder, type Running, start } from "../../../surfaces/cli/process.js";
 import { type Roughness, type RoughProxy, startRoughProxy } from "./rough-proxy.js";
 
 /** Every call is a dozen requests, and the line is rough. */

@@ -1,0 +1,173 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { type ClientApp, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
+import { escapeText } from "../../core/errors/texts.js";
+import { DEFAULT_SHELL } from "../../core/ports/sandbox.js";
+import { createSandbox } from "../../sandbox/create.js";
+import type { AcpAuditRecord } from "../../surfaces/acp/audit.js";
+import { AcpClientFs } from "../../surfaces/acp/client-fs.js";
+import type { AcpConnection } from "../../surfaces/acp/connection.js";
+import { rootsOf } from "../../surfaces/acp/files.js";
+import { placeMounts } from "../../surfaces/acp/mounts.js";
+import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
+import type { AcpCommand } from "../arguments/acp.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { loadCaps, loadOneConfig } from "../load.js";
+import { coloured, plain } from "../output/paint.js";
+import { ownCaller } from "../own-caller.js";
+import { warn } from "../warn.js";
+import { startAgent } from "./agent-process.js";
+import { type Answers, createAnswers } from "./answers.js";
+import { createLineAsker, type LineAsker } from "./line-asker.js";
+import { auditLine, auditView, modifiedView, safeLines } from "./view.js";
+
+/** How long an agent that has closed its side may take to end. */
+const ENDING_MS = 1000;
+
+/** What one run of `acp` works with. */
+interface Run {
+  readonly command: AcpCommand;
+  readonly context: CommandContext;
+  readonly lines: LineAsker;
+  readonly answers: Answers;
+  /** Everything that was asked for. */
+  readonly records: AcpAuditRecord[];
+  readonly stopped: Promise<void>;
+}
+
+/** `venue-files acp`: starts an agent on the roots, shows what it does, and lets the user decide. */
+export async function acp(command: AcpCommand, context: CommandContext): Promise<number> {
+  const config = loadOneConfig(command.source, context.cwd);
+  const caps = loadCaps(command.capsFile);
+  const caller = await ownCaller(command.caller, config, context);
+  const stopped = context.untilStopped();
+  const log = openConfiguredLog(config, context.stderr);
+  const venue = await openVenue(config, { listens: false, env: context.env, log, filesOnly: true, ...caller });
+  const lines = createLineAsker(context);
+  try {
+    warn(venue, context);
+    const answers = createAnswers(command.answer, { lines, context });
+    return await serveAgent({ command, context, lines, answers, records: [], stopped }, { venue, caps });
+  } finally {
+    lines.close();
+    await venue.close();
+  }
+}
+
+async function serveAgent(
+  run: Run,
+  { venue, caps }: { venue: OpenVenue; caps: readonly unknown[] | undefined },
+): Promise<number> {
+  const { command, context, records } = run;
+  const { fs, directories } = await openFs(run, { venue, caps });
+  const agent = await startAgent(command.agent, context);
+  const connection = fs.connect(agent.stream, (app) => show(app, run));
+  let sessionId: string | undefined;
+  try {
+    const [cwd = "/", ...additionalDirectories] = directories;
+    const opening = connection.newSession({ cwd, additionalDirectories });
+    const id = await unlessOver(opening, run, connection);
+    if (id === undefined) return EXIT.ok;
+    sessionId = id;
+    context.stdout.write(`Session ${escapeText(id)} in ${directories.map(escapeText).join(", ")}\n`);
+    await prompts(run, connection, id);
+    return EXIT.ok;
+  } catch (error) {
+    context.stderr.write(`${await failureOf(error, agent.ended)}\n`);
+    return EXIT.failed;
+  } finally {
+    await connection.close();
+    await agent.stop();
+    if (sessionId !== undefined) await summary(fs, sessionId, run);
+    context.stdout.write(auditView(records));
+  }
+}
+
+async function openFs(
+  { context, answers, records }: Run,
+  { venue, caps }: { venue: OpenVenue; caps: readonly unknown[] | undefined },
+): Promise<{ fs: AcpClientFs; directories: readonly string[] }> {
+  const { adapter, log } = venue;
+  const caller = venue.ownContext();
+  const narrowed = caps === undefined ? {} : { caps };
+  const roots = await rootsOf(adapter, { ...caller, ...narrowed });
+  const mounts = roots.map(({ name: root }) => ({ root }));
+  const onWarning = (text: string): void => void context.stderr.write(`Warning: ${escapeText(text)}\n`);
+  const fs = new AcpClientFs({
+    ...{ adapter, mounts, log, caller, ...narrowed, approve: answers.approve },
+    onAudit(record) {
+      records.push(record);
+      context.stdout.write(auditLine(record));
+    },
+    terminals: { sandbox: await createSandbox(DEFAULT_SHELL, { onWarning }) },
+  });
+  const prefixes = new Map(placeMounts(mounts, roots).map(({ root, prefix }) => [root, `/${prefix.join("/")}`]));
+  // The first root is where the agent works.
+  return { fs, directories: mounts.map(({ root }) => prefixes.get(root) ?? "/") };
+}
+
+/** Waits for the agent, but not longer than it, or the user, is there. @returns `undefined`: the user has stopped it */
+async function unlessOver<T>(work: Promise<T>, { stopped }: Run, { closed }: AcpConnection): Promise<T | undefined> {
+  const gone = closed.then(() => {
+    throw new AgentGone();
+  });
+  return Promise.race([work, stopped.then(() => undefined), gone]);
+}
+
+class AgentGone extends Error {
+  override readonly name = "AgentGone";
+}
+
+async function prompts(run: Run, connection: AcpConnection, sessionId: string): Promise<void> {
+  const { command, context, lines } = run;
+  const once = command.prompt;
+  if (once === undefined && lines.canAsk) context.stdout.write("Type what the agent is to do. Stop with Ctrl-D.\n");
+  for (;;) {
+    const text = once ?? (await unlessOver(lines.next(), run, connection));
+    if (text === undefined) return;
+    if (text.trim() === "") continue;
+    const turn = connection.agent.request(methods.agent.session.prompt, {
+      sessionId,
+      prompt: [{ type: "text", text }],
+    });
+    const ended = await unlessOver(turn, run, connection);
+    if (ended === undefined) return;
+    // What the agent said last is on its way through its handler.
+    await setImmediate();
+    context.stdout.write(`\nThe agent has stopped: ${escapeText(ended.stopReason)}\n`);
+    if (once !== undefined) return;
+  }
+}
+
+/** Shows what the agent says, and answers what it asks beside files. */
+function show(app: ClientApp, { context, answers }: Run): void {
+  app
+    .onNotification(methods.client.session.update, ({ params }) => void context.stdout.write(updateView(params)))
+    .onRequest(methods.client.session.requestPermission, ({ params, signal }) => answers.permit(params, signal));
+}
+
+function updateView({ update }: SessionNotification): string {
+  switch (update.sessionUpdate) {
+    case "agent_message_chunk":
+      return update.content.type === "text" ? safeLines(update.content.text) : "";
+    case "tool_call":
+      return `[${escapeText(update.title)}]\n`;
+    default:
+      return "";
+  }
+}
+
+async function summary(fs: AcpClientFs, sessionId: string, { context }: Run): Promise<void> {
+  const modified = fs.modified(sessionId);
+  const diffs = await Promise.all(modified.map(({ path }) => fs.diff(sessionId, path)));
+  context.stdout.write(modifiedView(modified, diffs, context.stdout.isTTY === true ? coloured : plain));
+}
+
+/** An agent that has ended fails in many ways, of which that is the first. */
+async function failureOf(error: unknown, ended: Promise<number | null>): Promise<string> {
+  if (error instanceof RequestError) return `The agent answered: ${escapeText(error.message)} (${error.code})`;
+  const code = await Promise.race([ended, setTimeout(ENDING_MS, undefined)]);
+  if (code !== undefined) return `The agent has ended with status ${code ?? "?"}`;
+  if (error instanceof AgentGone) return "The agent has closed the connection";
+  return `The agent failed: ${error instanceof Error ? escapeText(error.message) : "?"}`;
+}

@@ -1,0 +1,77 @@
+import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import { escapeText } from "../../core/errors/texts.js";
+import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/approval.js";
+import type { AcpCommand } from "../arguments/acp.js";
+import type { CommandContext } from "../context.js";
+import { coloured, plain } from "../output/paint.js";
+import type { LineAsker } from "./line-asker.js";
+import { requestView } from "./view.js";
+
+/** Says what an agent may do, as the user of a terminal or the options of the command do. */
+export interface Answers {
+  approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
+  /** What an agent asks of its own accord. */
+  permit(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
+}
+
+const ANSWERS: Readonly<Record<string, ApprovalAnswer>> = {
+  y: "allow",
+  yes: "allow",
+  n: "reject",
+  no: "reject",
+  a: "allow_always",
+  always: "allow_always",
+  v: "reject_always",
+  never: "reject_always",
+};
+const QUESTION = "Allow it? [y]es, [n]o, [a]lways in this root, ne[v]er in this root: ";
+
+export function createAnswers(
+  rule: AcpCommand["answer"],
+  { lines, context: { stdout } }: { lines: LineAsker; context: CommandContext },
+): Answers {
+  const paint = stdout.isTTY === true ? coloured : plain;
+  const asks = rule === "ask" && lines.canAsk;
+  const say = (text: string): void => void stdout.write(text);
+  return {
+    async approve(request) {
+      say(requestView(request, paint));
+      if (!asks) {
+        const isAllowed = rule === "allow";
+        say(isAllowed ? "Allowed.\n" : `Not allowed${rule === "ask" ? ": nobody can be asked. See --yes" : ""}.\n`);
+        return isAllowed ? "allow" : "reject";
+      }
+      for (;;) {
+        const line = await lines.ask(QUESTION, request.signal);
+        if (line === undefined) return "reject";
+        const answer = ANSWERS[line.trim().toLowerCase()];
+        if (answer !== undefined) return answer;
+      }
+    },
+    async permit({ toolCall, options }, signal) {
+      say(`\nThe agent asks for permission: ${escapeText(toolCall.title ?? "a tool call")}\n`);
+      const chosen = asks ? await choose(options, lines, signal) : byRule(options, rule === "allow");
+      if (chosen === undefined) return { outcome: { outcome: "cancelled" } };
+      say(`${escapeText(chosen.name)}.\n`);
+      return { outcome: { outcome: "selected", optionId: chosen.optionId } };
+    },
+  };
+}
+
+type Options = RequestPermissionRequest["options"];
+
+/** The narrowest option that says yes, or no. */
+function byRule(options: Options, allow: boolean): Options[number] | undefined {
+  const kinds = allow ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
+  return kinds.map((kind) => options.find((option) => option.kind === kind)).find((option) => option !== undefined);
+}
+
+async function choose(options: Options, lines: LineAsker, signal: AbortSignal): Promise<Options[number] | undefined> {
+  const list = options.map(({ name }, index) => `  ${index + 1} ${escapeText(name)}\n`).join("");
+  for (;;) {
+    const line = await lines.ask(`${list}Which one? `, signal);
+    if (line === undefined) return undefined;
+    const option = options[Number(line.trim()) - 1];
+    if (option !== undefined) return option;
+  }
+}

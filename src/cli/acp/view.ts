@@ -1,0 +1,83 @@
+import { escapeText } from "../../core/errors/texts.js";
+import type { ApprovalRequest } from "../../surfaces/acp/approval.js";
+import type { AcpAuditRecord } from "../../surfaces/acp/audit.js";
+import type { Modified } from "../../surfaces/acp/changes.js";
+import type { Paint } from "../output/paint.js";
+import { table } from "../output/table.js";
+
+/** Lines of a difference that are shown before somebody is asked. */
+const MAX_LINES = 200;
+
+/** What others wrote, safe for a terminal: line feeds stay. */
+export const safeLines = (text: string): string => text.split("\n").map(escapeText).join("\n");
+
+/** A unified difference for people. */
+export function diffView(diff: string, paint: Paint): string {
+  const lines = diff.replace(/\n$/, "").split("\n");
+  const shown = lines.slice(0, MAX_LINES).map((line) => {
+    const safe = escapeText(line);
+    if (/^(?:---|\+\+\+) /.test(line)) return safe;
+    if (line.startsWith("+")) return paint(safe, "added");
+    if (line.startsWith("-")) return paint(safe, "removed");
+    return line.startsWith("@@") ? paint(safe, "hunk") : safe;
+  });
+  if (lines.length > MAX_LINES) shown.push(`… ${lines.length - MAX_LINES} more lines`);
+  return diff === "" ? "  (nothing changes)\n" : `${shown.join("\n")}\n`;
+}
+
+/** What waits for an answer. */
+export function requestView(request: ApprovalRequest, paint: Paint): string {
+  if (request.kind === "write") {
+    const what = request.overwrites !== undefined ? "overwrite" : request.oldText === null ? "create" : "change";
+    return `\nThe agent wants to ${what} ${escapeText(request.path)}\n${diffView(request.diff, paint)}`;
+  }
+  const { command, args, env, path } = request;
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
+  const words = [...variables, quoted(command), ...args.map(quoted)].join(" ");
+  return `\nThe agent wants to run in ${escapeText(path)}\n  ${words}\n`;
+}
+
+const quoted = (word: string): string =>
+  /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${escapeText(word).replaceAll("'", "'\\''")}'`;
+
+/** A request that has been answered, as it happens. */
+export function auditLine({ method, root, path, command, outcome, bytes, ms }: AcpAuditRecord): string {
+  const size = bytes === 0 ? "" : `, ${bytes} bytes`;
+  const what = command === undefined ? "" : ` ${escapeText(command)}`;
+  return `[${escapeText(method)}] ${placeOf(root, path)}${what} ${outcome}${size} (${ms.toFixed(0)} ms)\n`;
+}
+
+const placeOf = (root: string | undefined, path = ""): string =>
+  escapeText(root === undefined ? path || "-" : `${root}:${path || "/"}`);
+
+/** Everything that was asked for, at the end. */
+export function auditView(records: readonly AcpAuditRecord[]): string {
+  if (records.length === 0) return "\nThe agent asked for nothing.\n";
+  const rows = records.map((record) => [
+    new Date(record.time).toISOString().slice(11, 23),
+    escapeText(record.method),
+    placeOf(record.root, record.path),
+    record.outcome,
+    `${record.bytes}`,
+    detailOf(record),
+  ]);
+  return `\nAudit (${records.length})\n${table([["TIME", "METHOD", "FILE", "OUTCOME", "BYTES", "SHA-256 OR COMMAND"], ...rows])}\n`;
+}
+
+function detailOf({ hashBefore, hashAfter, command }: AcpAuditRecord): string {
+  if (command !== undefined) return escapeText(command);
+  if (hashBefore === undefined && hashAfter === undefined) return "";
+  return `${shortHash(hashBefore)} → ${shortHash(hashAfter)}`;
+}
+
+const shortHash = (hash: string | null | undefined): string =>
+  hash === null ? "none" : (hash?.slice("sha256:".length, "sha256:".length + 12) ?? "?");
+
+/** Files that are not as they were, at the end. @param diffs of them, in the same order */
+export function modifiedView(modified: readonly Modified[], diffs: readonly string[], paint: Paint): string {
+  if (modified.length === 0) return "\nNo file was modified.\n";
+  const shown = modified.map(({ path, omitted }, index) =>
+    omitted === true ? `${escapeText(path)}: too large to show\n` : diffView(diffs[index] ?? "", paint),
+  );
+  return `\nModified (${modified.length})\n${shown.join("")}`;
+}

@@ -1,0 +1,295 @@
+import type { Capability } from "../../core/call/capability.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { type AcpCommand, parseAcp } from "./acp.js";
+import { commandOf, helpTopic } from "./command-name.js";
+import { type DriveCommand, parseDriveCommand } from "./drives.js";
+import { parseDuration } from "./duration.js";
+import { type FileLine, parseFileLine } from "./file-line.js";
+import {
+  COMMANDS,
+  type CommandName,
+  checkedArgument,
+  type Given,
+  type HelpTopic,
+  needed,
+  readOptions,
+  single,
+  UsageError,
+  type Values,
+} from "./options.js";
+import { type ToolChoice, toolChoice } from "./tool-choice.js";
+
+/** Where the configuration comes from. */
+export interface ConfigSource {
+  readonly file: string | undefined;
+  /** Values of `--root`. */
+  readonly roots: readonly string[];
+}
+
+/** Who calls in place of the operator. Keys and tokens are references: a name, a path, or `env:` and a variable. */
+export interface CallerSource {
+  readonly key: string;
+  readonly proofs: readonly string[];
+}
+
+/** What `mcp`, `call` and the commands on files have in common. */
+export interface OwnCalls {
+  readonly source: ConfigSource;
+  readonly capsFile: string | undefined;
+  /** `undefined`: the operator. */
+  readonly caller: CallerSource | undefined;
+}
+
+/** `grant`, understood as far as that goes without looking at keys and tokens. */
+export interface GrantCommand {
+  readonly name: "grant";
+  readonly to: string;
+  readonly capabilities: readonly Capability[];
+  /** `undefined`: the usual one. */
+  readonly lifetimeSeconds: number | undefined;
+  readonly key: string | undefined;
+  readonly config: string | undefined;
+  readonly proofs: readonly string[];
+  readonly profile: "covia" | "ucan-0.8";
+  /** A path; `-`: standard output. */
+  readonly out: string | undefined;
+}
+
+/** A command line, understood. */
+export type Command =
+  | { readonly name: "help"; readonly topic: HelpTopic | undefined }
+  | { readonly name: "version" }
+  | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
+  | { readonly name: "check"; readonly source: ConfigSource }
+  | ({ readonly name: "mcp" } & ToolChoice & OwnCalls)
+  | ({
+      readonly name: "call";
+      readonly operation: string;
+      /** JSON text; `-`: standard input. */
+      readonly input: string;
+    } & OwnCalls)
+  | AcpCommand
+  | { readonly name: "key new"; readonly key: string; readonly config: string | undefined }
+  | { readonly name: "key show"; readonly key: string | undefined; readonly config: string | undefined }
+  | GrantCommand
+  | {
+      readonly name: "token inspect";
+      /** A path, `env:` and a variable, or `-`. */
+      readonly token: string;
+      readonly config: string | undefined;
+      readonly key: string | undefined;
+      /** What it should allow. */
+      readonly wanted: Capability | undefined;
+      readonly json: boolean;
+    }
+  | {
+      readonly name: "token identity";
+      readonly to: string;
+      readonly lifetimeSeconds: number | undefined;
+      readonly key: string;
+      readonly config: string | undefined;
+      readonly out: string | undefined;
+    }
+  | DriveCommand
+  | FileLine
+  | {
+      readonly name: "revoke";
+      /** Ids of tokens, or DIDs. */
+      readonly entries: readonly string[];
+      readonly token: string | undefined;
+      readonly config: string;
+    };
+
+/** @param argv without node and script @throws UsageError */
+export function parseCommandLine(argv: readonly string[]): Command {
+  const onFiles = parseFileLine(argv);
+  if (onFiles !== undefined) return onFiles;
+  const given = readOptions(argv);
+  const { values, positionals, help } = given;
+  const [first, ...others] = positionals;
+  if (first === "help") return { name: "help", topic: helpTopic(others, true) };
+  if (help) return { name: "help", topic: helpTopic(positionals, false) };
+  if (values.has("version")) return { name: "version" };
+  if (first === undefined) throw new UsageError("A command is missing. Try: venue-files serve");
+  const { name, rest } = commandOf(first, others);
+  const allowed: readonly string[] = COMMANDS[name];
+  for (const option of values.keys()) {
+    if (!allowed.includes(option)) throw new UsageError(`'${name}' has no option --${option}`);
+  }
+  return PARSERS[name]({ ...given, rest });
+}
+
+/** A command line whose command and options are known, with the arguments behind the command. */
+interface Line extends Given {
+  readonly rest: readonly string[];
+}
+
+const drive =
+  (name: DriveCommand["name"]) =>
+  ({ rest, values }: Line): Command =>
+    parseDriveCommand(name, rest.map(checkedArgument), values);
+
+const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
+  serve: (line) => {
+    noArguments(line, "serve");
+    return { name: "serve", source: source(line), port: port(single(line.values, "port")) };
+  },
+  check: (line) => {
+    noArguments(line, "check");
+    return { name: "check", source: source(line) };
+  },
+  mcp: (line) => {
+    noArguments(line, "mcp");
+    return { name: "mcp", ...ownCalls(line), ...toolChoice(line.values) };
+  },
+  call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
+  acp: (line) => parseAcp(line.rest, line.values, ownCalls(line)),
+  "key new": (line) => {
+    const key = oneArgument(line, "key new", "a name or a path for the key, for example: venue-files key new alice");
+    return { name: "key new", key, config: single(line.values, "config") };
+  },
+  "key show": ({ rest, values }) => {
+    const [key, ...more] = rest.map(checkedArgument);
+    if (more[0] !== undefined) throw surplus("key show", more[0]);
+    return { name: "key show", key, config: single(values, "config") };
+  },
+  grant,
+  "token inspect": (line) => ({
+    name: "token inspect",
+    token: oneArgument(line, "token inspect", "a file, env:NAME or -, for example: venue-files token inspect a.ucan"),
+    config: single(line.values, "config"),
+    key: single(line.values, "key"),
+    wanted: wanted(line),
+    json: line.values.has("json"),
+  }),
+  "token identity": (line) => {
+    noArguments(line, "token identity");
+    return {
+      name: "token identity",
+      to: needed(line.values, "token identity", "to"),
+      lifetimeSeconds: lifetime(line.values),
+      key: needed(line.values, "token identity", "key"),
+      config: single(line.values, "config"),
+      out: single(line.values, "out"),
+    };
+  },
+  revoke: ({ rest, values }) => {
+    const entries = rest.map(checkedArgument);
+    const token = single(values, "token");
+    if (entries.length === 0 && token === undefined) {
+      throw new UsageError("'revoke' needs the id of a token, a DID, or --token FILE. See: token inspect");
+    }
+    return { name: "revoke", entries, token, config: needed(values, "revoke", "config") };
+  },
+  "drive ls": drive("drive ls"),
+  "drive export": drive("drive export"),
+  "drive import": drive("drive import"),
+  "drive merge": drive("drive merge"),
+  "drive verify": drive("drive verify"),
+  "drive gc": drive("drive gc"),
+  "drive export-key": drive("drive export-key"),
+  "drive import-key": drive("drive import-key"),
+};
+
+function grant(line: Line): GrantCommand {
+  const { values } = line;
+  noArguments(line, "grant");
+  const key = single(values, "key");
+  const config = single(values, "config");
+  if (key === undefined && config === undefined) {
+    throw new UsageError("'grant' needs who signs: --key, or --config for the key of that venue");
+  }
+  const to = needed(values, "grant", "to");
+  const capabilities = pairs(line);
+  if (capabilities.length === 0) {
+    throw new UsageError("'grant' needs what is given: --with file://docs/reports/ --can crud/read");
+  }
+  return {
+    name: "grant",
+    ...{ to, capabilities, key, config },
+    lifetimeSeconds: lifetime(values),
+    proofs: values.get("proof") ?? [],
+    profile: profile(single(values, "profile")),
+    out: single(values, "out"),
+  };
+}
+
+/**
+ * Each `--with` and the `--can` beside it. Two of one kind in a row are refused: what was meant by them is a guess, and a
+ * wrong guess gives rights away.
+ */
+function pairs({ values, order }: Line): readonly Capability[] {
+  const turns = order.filter((name) => name === "with" || name === "can");
+  if (turns.some((name, index) => index % 2 === 0 && turns[index + 1] === name) || turns.length % 2 !== 0) {
+    throw new UsageError("Each --with needs one --can beside it: --with file://docs/reports/ --can crud/read");
+  }
+  const abilities = values.get("can") ?? [];
+  return (values.get("with") ?? []).map((resource, index) => ({ with: resource, can: abilities[index] ?? "" }));
+}
+
+function wanted(line: Line): Capability | undefined {
+  const [first, ...more] = pairs(line);
+  if (more.length > 0) throw new UsageError("'token inspect' takes one --with and --can");
+  return first;
+}
+
+function profile(text: string | undefined): GrantCommand["profile"] {
+  if (text === undefined || text === "covia") return "covia";
+  if (text === "ucan-0.8") return text;
+  throw new UsageError(`--profile must be covia or ucan-0.8, not '${escapeText(text)}'`);
+}
+
+function lifetime(values: Values): number | undefined {
+  const text = single(values, "for");
+  if (text === undefined) return undefined;
+  const seconds = parseDuration(text);
+  if (seconds !== undefined) return seconds;
+  throw new UsageError(
+    `--for takes a whole number and s, m, h or d, such as 90s, 15m, 1h or 7d, not '${escapeText(text)}'`,
+  );
+}
+
+const source = ({ values }: Line): ConfigSource => ({
+  file: single(values, "config"),
+  roots: values.get("root") ?? [],
+});
+
+function ownCalls(line: Line): OwnCalls {
+  const { values } = line;
+  const key = single(values, "key");
+  const proofs = values.get("proof") ?? [];
+  if (key === undefined && proofs.length > 0) {
+    throw new UsageError("--proof needs --key: without it the caller is the operator, who needs no proof");
+  }
+  const caller = key === undefined ? undefined : { key, proofs };
+  return { source: source(line), capsFile: single(values, "caps"), caller };
+}
+
+function noArguments({ rest }: Line, command: CommandName): void {
+  if (rest[0] !== undefined) throw surplus(command, rest[0]);
+}
+
+const surplus = (command: CommandName, word: string): UsageError =>
+  new UsageError(`'${command}' takes no argument '${escapeText(checkedArgument(word))}'`);
+
+function oneArgument({ rest }: Line, command: CommandName, what: string): string {
+  const [only, ...more] = rest.map(checkedArgument);
+  if (only === undefined || only === "") throw new UsageError(`'${command}' needs ${what}`);
+  if (more[0] !== undefined) throw surplus(command, more[0]);
+  return only;
+}
+
+function operation(rest: readonly string[]): { operation: string; input: string } {
+  const [name, input = "{}", ...more] = rest;
+  if (name === undefined) throw new UsageError("'call' needs an operation, for example: venue-files call file:roots");
+  if (more.length > 0) throw new UsageError("'call' takes an operation and one JSON object. Quote the JSON");
+  return { operation: name, input };
+}
+
+function port(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!/^\d{1,5}$/.test(text) || value > 65_535)
+    throw new UsageError(`--port must be between 0 and 65535, not '${escapeText(text)}'`);
+  return value;
+}

@@ -1,0 +1,98 @@
+import { asCallerError } from "../../backend/drive/errors.js";
+import type { VenueConfig } from "../../config/types.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { OwnerDrives } from "../../drive/engine/engine.js";
+import type { Access } from "../../venue/identity/access.js";
+import { openOwnAccess } from "../../venue/identity/own-access.js";
+import { type DriveStore, openDriveStore } from "../../venue/start/drives.js";
+import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import type { DriveCommand, DriveUser } from "../arguments/drives.js";
+import { UsageError } from "../arguments/options.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { loadOneConfig } from "../load.js";
+import { keyPlace, openSigningKey } from "../tokens/signing-key.js";
+import { checkTokenOutput } from "../tokens/token-output.js";
+import { exportKey, importKey } from "./key.js";
+import { checkExport, exportDrives, importDrives } from "./move.js";
+import { collectDrives, listDrives, verifyDrives } from "./store.js";
+
+/** What a command on drives works with. */
+export interface DriveWork {
+  readonly context: CommandContext;
+  readonly config: VenueConfig;
+  readonly drives: DriveStore;
+  /** @throws UsageError, ConfigError for who can have no drives */
+  didOf(user: DriveUser): string;
+  of(user: DriveUser): OwnerDrives;
+}
+
+/** `venue-files drive …`: works on the drives of a configuration, with the rights of whoever may read its key. */
+export async function drive(command: DriveCommand, context: CommandContext): Promise<number> {
+  if (command.name === "drive export-key") checkTokenOutput(command.out, context, "key");
+  if (command.name === "drive export") checkExport(command, context);
+  const config = loadOneConfig({ file: command.config, roots: [] }, context.cwd);
+  const log = openConfiguredLog(config, context.stderr);
+  const access = openOwnAccess(config, { env: context.env, log });
+  const didOf = (user: DriveUser) => didOfUser(user, { context, config, access });
+  if ("user" in command && command.user !== undefined) didOf(asUser(command.user));
+  const drives = await openDriveStore(config, { env: context.env, log, key: access.key });
+  try {
+    const of = (user: DriveUser) => drives.engine.owner(didOf(user));
+    return await run(command, { context, config, drives, didOf, of });
+  } catch (error) {
+    return failed(command, error, context);
+  } finally {
+    await drives.close();
+  }
+}
+
+function run(command: DriveCommand, work: DriveWork): Promise<number> {
+  switch (command.name) {
+    case "drive ls":
+      return listDrives(command, work);
+    case "drive export":
+      return exportDrives(command, work);
+    case "drive import":
+    case "drive merge":
+      return importDrives(command, work);
+    case "drive verify":
+      return verifyDrives(command, work);
+    case "drive gc":
+      return collectDrives(command, work);
+    case "drive export-key":
+      return exportKey(command, work);
+    case "drive import-key":
+      return importKey(command, work);
+  }
+}
+
+const asUser = (user: DriveUser | string): DriveUser => (typeof user === "string" ? { did: user } : user);
+
+interface Surroundings {
+  readonly context: CommandContext;
+  readonly config: VenueConfig;
+  readonly access: Access;
+}
+
+const DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]+$/;
+
+function didOfUser(user: DriveUser, { context, config, access }: Surroundings): string {
+  const text = "did" in user ? user.did : openSigningKey(user.key, keyPlace(config, context)).did;
+  if (!DID.test(text)) throw new UsageError(`--user must be a DID, not '${escapeText(text)}'`);
+  const did = access.canonicalDid(text);
+  if (did === `${access.did}:public`) throw new UsageError("Callers who have not said who they are have no drives");
+  return did;
+}
+
+/** @throws what is no failure of an operation */
+function failed(command: DriveCommand, error: unknown, { stderr }: CommandContext): number {
+  const drive = "drive" in command ? (command.drive ?? "") : "";
+  const verb = command.name.replace(/^drive (merge|import)$/, "import").replace(/^drive /, "");
+  const known = asCallerError(error, { place: { root: drive, path: "" }, drive, verb });
+  if (!(known instanceof FileAdapterError)) throw error;
+  const { message, code, data } = known;
+  const isJson = "json" in command && command.json;
+  stderr.write(isJson ? `${JSON.stringify({ error: message, errorCode: code, errorData: data })}\n` : `${message}\n`);
+  return EXIT.failed;
+}

@@ -1,0 +1,94 @@
+import { adapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { DriveCommand } from "../arguments/drives.js";
+import { UsageError } from "../arguments/options.js";
+import { type CommandContext, EXIT, print } from "../context.js";
+import { createProgress } from "../progress.js";
+import type { DriveWork } from "./drives.js";
+import { createExportFiles, type ExportFiles, readFileOf, STREAM } from "./files.js";
+
+type ExportCommand = Extract<DriveCommand, { name: "drive export" }>;
+type ImportCommand = Extract<DriveCommand, { name: "drive import" | "drive merge" }>;
+
+/** @throws UsageError for bytes on a terminal */
+export function checkExport({ file }: ExportCommand, { stdout }: Pick<CommandContext, "stdout">): void {
+  if (file !== STREAM || stdout.isTTY !== true) return;
+  throw new UsageError("The export would be shown on this terminal. Name a file, or pipe it");
+}
+
+/** `venue-files drive export`: all drives of a user, or one, into files. */
+export async function exportDrives(command: ExportCommand, work: DriveWork): Promise<number> {
+  const { file, drive, top, region, partBytes, json, user } = command;
+  const { context } = work;
+  const progress = createProgress(context);
+  const files = file === STREAM ? onStdout(context) : createExportFiles(file, partBytes !== undefined, context);
+  let bytes = 0;
+  try {
+    const what = { top, ...(drive === undefined ? {} : { drive }), ...(region === undefined ? {} : { region }) };
+    const options = { ...what, ...(partBytes === undefined ? {} : { partBytes }) };
+    for await (const piece of work.of(user).exportDrive(options)) {
+      bytes += piece.bytes.length;
+      progress.at(bytes);
+      await files.write(piece);
+    }
+    const names = await files.finish();
+    progress.end();
+    const text = json
+      ? `${JSON.stringify({ files: names, bytes, top })}\n`
+      : `Exported ${drive === undefined ? "all drives" : escapeText(drive)}: ${bytes} bytes in ${names.map(escapeText).join(", ")}\n`;
+    if (file !== STREAM) await print(context, text);
+    return EXIT.ok;
+  } catch (error) {
+    progress.end();
+    await files.discard();
+    throw error;
+  }
+}
+
+function onStdout({ stdout }: Pick<CommandContext, "stdout">): ExportFiles {
+  return {
+    write: ({ bytes }) =>
+      new Promise((resolve, reject) => {
+        stdout.write(bytes, (error) => (error === undefined || error === null ? resolve() : reject(error)));
+      }),
+    finish: async () => [STREAM],
+    discard: async () => {},
+  };
+}
+
+/** `venue-files drive import` and `merge`: the files of one export, all or nothing. */
+export async function importDrives(command: ImportCommand, work: DriveWork): Promise<number> {
+  const { files, drive, from, source, user, json } = command;
+  const { context } = work;
+  const owner = work.of(user);
+  if (command.name === "drive merge" && !(await owner.list()).includes(command.drive))
+    throw nothingToMerge(command.drive);
+  const progress = createProgress(context);
+  const options = {
+    ...(drive === undefined ? {} : { drive }),
+    ...(from === undefined ? {} : { from }),
+    ...(source === undefined ? {} : { source }),
+  };
+  try {
+    const read = files.map((name) => progress.through(readFileOf(name, context)));
+    const report = await owner.importDrive(read, options);
+    progress.end();
+    const { drives, cells, bytes, refused } = report;
+    const into = drives.map(escapeText).join(", ");
+    await print(
+      context,
+      json ? `${JSON.stringify(report)}\n` : `Imported into ${into}: ${cells} cells, ${bytes} bytes\n`,
+    );
+    if (refused > 0)
+      context.stderr.write(`Warning: ${refused} owners were left out, since their signature is not good\n`);
+    return EXIT.ok;
+  } finally {
+    progress.end();
+  }
+}
+
+const nothingToMerge = (drive: string): Error =>
+  adapterError("NOT_FOUND", `There is no drive '${escapeText(drive)}' to merge into. 'drive import' makes it`, {
+    root: drive,
+    path: "",
+  });

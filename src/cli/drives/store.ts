@@ -1,0 +1,109 @@
+import { adapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { DriveCommand } from "../arguments/drives.js";
+import { EXIT, print } from "../context.js";
+import { table } from "../output/table.js";
+import { createProgress } from "../progress.js";
+import type { DriveWork } from "./drives.js";
+
+type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
+
+/** What is collected sooner than this can belong to a change that is being made. */
+const SAFE_GRACE_SECONDS = 3600;
+
+/** `venue-files drive ls`: the drives of a user, or all users and theirs. */
+export async function listDrives({ user, json }: CommandOf<"drive ls">, work: DriveWork): Promise<number> {
+  const { drives, context } = work;
+  const dids = user === undefined ? await usersOf(work) : [work.didOf(user)];
+  const rows: string[][] = [];
+  for (const did of dids) {
+    const names = await drives.engine.owner(did).list();
+    if (json) await print(context, `${JSON.stringify({ user: did, drives: names })}\n`);
+    else rows.push(...names.map((name) => (user === undefined ? [did, escapeText(name)] : [escapeText(name)])));
+  }
+  if (rows.length > 0) await print(context, `${table(rows).replace(/^ {2}/gm, "")}\n`);
+  else if (!json) context.stderr.write("There are no drives\n");
+  return EXIT.ok;
+}
+
+async function usersOf({ drives }: DriveWork): Promise<string[]> {
+  const dids: string[] = [];
+  for await (const did of drives.store.keys.dids()) dids.push(did);
+  return dids.sort();
+}
+
+/** `venue-files drive verify`: reads everything. Status 1 when anything is damaged. */
+export async function verifyDrives(command: CommandOf<"drive verify">, work: DriveWork): Promise<number> {
+  const { context } = work;
+  const owner = work.of(command.user);
+  await warnOfOlderVenues(work, work.didOf(command.user));
+  const all = await owner.list();
+  if (command.drive !== undefined && !all.includes(command.drive)) throw noDrive(command.drive);
+  const progress = createProgress(context);
+  let damaged = 0;
+  try {
+    for (const drive of command.drive === undefined ? all : [command.drive]) {
+      const report = await owner.verify(drive, ({ bytes }) => progress.at(bytes));
+      progress.end();
+      damaged += report.damagedCount;
+      const paths = report.damaged.map((path) => path.join("/"));
+      if (command.json) await print(context, `${JSON.stringify({ drive, ...report, damaged: paths })}\n`);
+      else await print(context, describe(drive, report, paths));
+    }
+  } finally {
+    progress.end();
+  }
+  return damaged === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** What venues promise each other holds among those that share one root: an older one, which does not, may have come between. */
+async function warnOfOlderVenues({ drives: { store, keys }, context }: DriveWork, did: string): Promise<void> {
+  const times: number[] = [];
+  for (const account of await keys.accounts(did)) times.push(...((await store.lateRoots?.(account)) ?? []));
+  if (times.length === 0) return;
+  const last = new Date(Math.max(...times)).toISOString();
+  context.stderr.write(
+    `Warning: an older venue wrote on its own, last found at ${last}, after others had begun to share one root. What it wrote is merged: of a file that both changed, the later one stays. Stop venues of older versions on this bucket\n`,
+  );
+}
+
+interface Counts {
+  readonly files: number;
+  readonly directories: number;
+  readonly bytes: number;
+  readonly damagedCount: number;
+}
+
+function describe(
+  drive: string,
+  { files, directories, bytes, damagedCount }: Counts,
+  paths: readonly string[],
+): string {
+  const counts = `${files} files, ${directories} directories, ${bytes} bytes`;
+  if (damagedCount === 0) return `${escapeText(drive)}: whole. ${counts}\n`;
+  const more = damagedCount > paths.length ? `  and ${damagedCount - paths.length} more\n` : "";
+  const named = paths.map((path) => `  ${path === "" ? "/" : escapeText(path)}\n`).join("");
+  return `${escapeText(drive)}: ${damagedCount} damaged. Whole are ${counts}\n${named}${more}`;
+}
+
+const noDrive = (drive: string): Error =>
+  adapterError("NOT_FOUND", `There is no drive '${escapeText(drive)}'`, { root: drive, path: "" });
+
+/** `venue-files drive gc`: removes what no drive needs any more. Status 1 when the store is damaged, and then nothing is removed. */
+export async function collectDrives(command: CommandOf<"drive gc">, { drives, context }: DriveWork): Promise<number> {
+  const { graceSeconds, dryRun, json } = command;
+  if (graceSeconds < SAFE_GRACE_SECONDS && !dryRun)
+    context.stderr.write(
+      "Warning: with so short a --grace, stop the venue first: changes under way could be damaged\n",
+    );
+  const report = await drives.store.collect({ graceMs: graceSeconds * 1000, dryRun });
+  const { removed, removedBytes, live, missing } = report;
+  const what = dryRun ? "Would remove" : "Removed";
+  const text = json
+    ? `${JSON.stringify({ ...report, dryRun })}\n`
+    : `${what} ${removed} cells, ${removedBytes} bytes; ${live} are in use\n`;
+  await print(context, text);
+  if (missing === 0) return EXIT.ok;
+  context.stderr.write(`${missing} cells are missing or damaged, so that nothing is removed. See: drive verify\n`);
+  return EXIT.failed;
+}

@@ -1,0 +1,93 @@
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { alreadyExists, notFound } from "../../core/errors/texts.js";
+import type { FileInputs } from "../../schema/types.js";
+import { type FileCommand, type FilePlace, numberOf, placeOf, wordsOf } from "../arguments/file-options.js";
+import { UsageError } from "../arguments/options.js";
+import { diffLines } from "../output/file-lines.js";
+import { textOfFile } from "./local.js";
+import { asJson, type FileSession, onEach } from "./session.js";
+
+/** The places that the words name, at least one. */
+const placesOf = (command: FileCommand): readonly FilePlace[] =>
+  (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
+
+/** `mkdir` */
+export async function mkdir(session: FileSession): Promise<number> {
+  const { command } = session;
+  const parents = command.flags.has("parents");
+  return onEach(placesOf(command), session, async (place) => {
+    const output = await session.invoke("file:mkdir", { ...place, parents });
+    if (command.json) await asJson(session, output);
+    if (!output.created && !parents) throw alreadyExists(place);
+  });
+}
+
+/** `rm` */
+export async function rm(session: FileSession): Promise<number> {
+  const { command } = session;
+  const recursive = command.flags.has("recursive");
+  return onEach(placesOf(command), session, async (place) => {
+    const output = await session.invoke("file:delete", { ...place, recursive });
+    if (command.json) await asJson(session, output);
+    if (!output.existed && !command.flags.has("force")) throw notFound(place);
+  });
+}
+
+type EditInput = FileInputs["file:edit"];
+
+/** `edit` */
+export async function edit(session: FileSession): Promise<number> {
+  const { command } = session;
+  const [word = ""] = wordsOf(command, "ROOT:PATH");
+  const encoding = command.values.get("encoding");
+  const ifMatch = command.values.get("if-match");
+  const output = await session.invoke("file:edit", {
+    ...placeOf(word),
+    ...(await editsOf(session)),
+    ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(ifMatch === undefined ? {} : { ifMatch }),
+  });
+  if (command.json) await asJson(session, output);
+  else await session.out(diffLines(output.diff ?? "", session.paint));
+  if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
+  return 0;
+}
+
+/** @throws UsageError, ConfigError */
+async function editsOf({ command, context }: FileSession): Promise<Pick<EditInput, "edits" | "oldText" | "newText">> {
+  const file = command.values.get("edits");
+  const [oldText, newText] = [command.values.get("old"), command.values.get("new")];
+  const expect = numberOf(command, "expect");
+  if (file === undefined) {
+    if (oldText === undefined || newText === undefined) {
+      throw new UsageError("'edit' needs --old and --new, or --edits FILE");
+    }
+    return { oldText, newText, ...(expect === undefined ? {} : { expect }) };
+  }
+  if (oldText !== undefined || newText !== undefined || expect !== undefined) {
+    throw new UsageError("'edit' takes either --edits, or --old and --new");
+  }
+  return { edits: parseEdits(await textOfFile(file, context)) };
+}
+
+/** What is wrong in a list, the operation says. */
+function parseEdits(text: string): NonNullable<EditInput["edits"]> {
+  let edits: unknown;
+  try {
+    edits = JSON.parse(text);
+  } catch {
+    throw new UsageError('--edits needs JSON: [{ "oldText": "a", "newText": "b" }]');
+  }
+  return edits as NonNullable<EditInput["edits"]>;
+}
+
+/** Whether something is a directory, as far as the caller may know. */
+export async function isDirectory(place: FilePlace, session: FileSession): Promise<boolean> {
+  try {
+    return (await session.invoke("file:stat", place)).type === "directory";
+  } catch (error) {
+    if (!(error instanceof FileAdapterError) || error.code !== "CAPABILITY_DENIED") throw error;
+    return false;
+  }
+}

@@ -1,0 +1,144 @@
+import { conflict } from "../../core/errors/texts.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { asJson, type FileSession, onEach } from "./session.js";
+
+/** Bytes of one read. */
+const CHUNK = 1_048_576;
+const TAIL_CHUNK = 65_536;
+const DEFAULT_LINES = 10;
+const NEWLINE = 0x0a;
+
+/**
+ * The bytes of a file, a piece after the other.
+ * @throws CONFLICT at the end, when the pieces may be of several versions
+ */
+export async function* contentOf(place: FilePlace, session: FileSession): AsyncGenerator<Buffer> {
+  const length = Math.min(CHUNK, session.maxReadBytes);
+  const before = await session.invoke("file:stat", place);
+  let offset = 0;
+  for (;;) {
+    const piece = await pieceOf(place, { offset, length }, session);
+    if (piece.bytes.length > 0) yield piece.bytes;
+    offset += piece.bytes.length;
+    if (piece.isLast) break;
+  }
+  if (offset <= length) return;
+  const { size, modified } = await session.invoke("file:stat", place);
+  if (size !== offset || modified !== before.modified) {
+    throw conflict(place, { verb: "read", expected: "unchanged" });
+  }
+}
+
+async function pieceOf(place: FilePlace, range: { offset: number; length: number }, session: FileSession) {
+  const { content = "", eof = true } = await session.invoke("file:read", { ...place, ...range, mode: "bytes" });
+  const bytes = Buffer.from(content, "base64");
+  return { bytes, isLast: eof || bytes.length === 0 };
+}
+
+/** The places that the words name, at least one. */
+function placesOf({ command }: FileSession): readonly FilePlace[] {
+  return (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
+}
+
+/** `cat` */
+export async function cat(session: FileSession): Promise<number> {
+  const { command } = session;
+  const isNumbered = command.flags.has("number");
+  const numbered = lineNumbers();
+  return onEach(placesOf(session), session, async (place) => {
+    if (command.json) return asJson(session, await session.invoke("file:read", place));
+    for await (const bytes of contentOf(place, session)) await session.out(isNumbered ? numbered(bytes) : bytes);
+  });
+}
+
+/** Puts a number before each line, going on from piece to piece. */
+function lineNumbers(): (bytes: Buffer) => Buffer {
+  let line = 0;
+  let isAtStart = true;
+  return (bytes) => {
+    const parts: Buffer[] = [];
+    for (let from = 0; from < bytes.length; ) {
+      const newline = bytes.indexOf(NEWLINE, from);
+      const to = newline < 0 ? bytes.length : newline + 1;
+      if (isAtStart) parts.push(Buffer.from(`${String(++line).padStart(6)}\t`));
+      parts.push(bytes.subarray(from, to));
+      isAtStart = newline >= 0;
+      from = to;
+    }
+    return Buffer.concat(parts);
+  };
+}
+
+/** `head` */
+export async function head(session: FileSession): Promise<number> {
+  const lines = numberOf(session.command, "lines") ?? DEFAULT_LINES;
+  return withTitles(session, async (place) => {
+    if (session.command.json) return asJson(session, await session.invoke("file:read", { ...place, head: lines }));
+    let left = lines;
+    for await (const bytes of left === 0 ? [] : contentOf(place, session)) {
+      const end = endOfLine(bytes, left);
+      await session.out(bytes.subarray(0, end.at));
+      left = end.left;
+      if (left === 0) return;
+    }
+  });
+}
+
+/** Where a number of lines ends, and how many are still to come. */
+function endOfLine(bytes: Buffer, lines: number): { at: number; left: number } {
+  let at = 0;
+  for (let left = lines; left > 0; left--) {
+    const newline = bytes.indexOf(NEWLINE, at);
+    if (newline < 0) return { at: bytes.length, left };
+    at = newline + 1;
+  }
+  return { at, left: 0 };
+}
+
+/** `tail` */
+export async function tail(session: FileSession): Promise<number> {
+  const lines = numberOf(session.command, "lines") ?? DEFAULT_LINES;
+  return withTitles(session, async (place) => {
+    if (session.command.json) return asJson(session, await session.invoke("file:read", { ...place, tail: lines }));
+    let from = await startOfTail(place, lines, session);
+    for (;;) {
+      const piece = await pieceOf(place, { offset: from, length: Math.min(CHUNK, session.maxReadBytes) }, session);
+      await session.out(piece.bytes);
+      from += piece.bytes.length;
+      if (piece.isLast) return;
+    }
+  });
+}
+
+/** Where the last lines begin, found from the end. */
+async function startOfTail(place: FilePlace, lines: number, session: FileSession): Promise<number> {
+  const { size } = await session.invoke("file:read", { ...place, offset: 0, length: 0, mode: "bytes" });
+  if (lines === 0) return size;
+  let left = lines;
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - Math.min(TAIL_CHUNK, session.maxReadBytes));
+    const { bytes } = await pieceOf(place, { offset: start, length: end - start }, session);
+    // The newline at the very end ends the last line, and begins none.
+    let at = end === size && bytes.at(-1) === NEWLINE ? bytes.length - 1 : bytes.length;
+    for (;;) {
+      if (left === 0) return start + at + 1;
+      const newline = at === 0 ? -1 : bytes.lastIndexOf(NEWLINE, at - 1);
+      if (newline < 0) break;
+      at = newline;
+      left--;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+/** With a line that names each file, where there are several. */
+function withTitles(session: FileSession, show: (place: FilePlace) => Promise<void>): Promise<number> {
+  const places = placesOf(session);
+  return onEach(places, session, async (place) => {
+    if (places.length > 1 && !session.command.json) {
+      await session.out(`${place === places[0] ? "" : "\n"}==> ${placeText(place)} <==\n`);
+    }
+    await show(place);
+  });
+}

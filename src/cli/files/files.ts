@@ -1,0 +1,19 @@
+import type { FileRun } from "../arguments/file-line.js";
+import type { FileCommandName } from "../arguments/file-options.js";
+import type { CommandContext } from "../context.js";
+import { edit, mkdir, rm } from "./change.js";
+import { cat, head, tail } from "./content.js";
+import { grep } from "./grep.js";
+import { cp, mv } from "./move.js";
+import { du, find } from "./search.js";
+import { type FileSession, inFileSession } from "./session.js";
+import { ls, stat, tree } from "./show.js";
+import { get, put } from "./transfer.js";
+
+const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<number>>> = {
+  ...{ ls, tree, stat, cat, head, tail, grep, find, du, edit, mkdir, rm, mv, cp, put, get },
+};
+
+/** `venue-files ls` and its like: operations on files for people. @returns the exit status */
+export const file = (run: FileRun, context: CommandContext): Promise<number> =>
+  inFileSession(run, context, RUNS[run.command.name]);

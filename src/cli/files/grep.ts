@@ -1,0 +1,126 @@
+import type { FileInputs, FileOutputs } from "../../schema/types.js";
+import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/file-options.js";
+import { UsageError } from "../arguments/options.js";
+import { type GrepEnd, type GrepLook, grepLines, shown } from "../output/grep-lines.js";
+import { plain } from "../output/paint.js";
+import { sayIncomplete } from "./search.js";
+import { asJson, type FileSession, onEach } from "./session.js";
+
+const PAGE = 2000;
+const LONGEST_MS = 60_000;
+/** As its namesake. */
+const STATUS = { found: 0, nothing: 1, failed: 2 } as const;
+
+type Wish = Omit<FileInputs["file:grep"], "root" | "path" | "cursor">;
+
+/** `grep` */
+export async function grep(session: FileSession): Promise<number> {
+  const { values, words } = session.command;
+  const given = values.get("regexp");
+  const [pattern = "", ...rest] = given === undefined ? words : [given, ...words];
+  if (pattern === "" || rest.length === 0) {
+    throw new UsageError("'grep' takes PATTERN and ROOT:PATH: venue-files grep PATTERN ROOT:PATH");
+  }
+  const wish = wishOf(session, pattern);
+  const look = await lookOf(session, wish);
+  let isFound = false;
+  const status = await onEach(rest.map(placeOf), session, async (place) => {
+    if (await search(session, place, { wish, look })) isFound = true;
+  });
+  return status === 0 ? (isFound ? STATUS.found : STATUS.nothing) : STATUS.failed;
+}
+
+function wishOf({ command }: FileSession, pattern: string): Wish {
+  const { flags, lists } = command;
+  const lines = (name: string): number | undefined => numberOf(command, name);
+  const [before, after, context] = [lines("before-context"), lines("after-context"), lines("context")];
+  const globs = (name: string): string[] => (lists.get(name) ?? []).map(anywhere);
+  const [glob, exclude] = [globs("include"), globs("exclude")];
+  const output = flags.has("files-with-matches") ? "files" : flags.has("count") ? "count" : "lines";
+  return {
+    ...{ pattern, output, limit: PAGE, timeoutMs: LONGEST_MS },
+    ...(flags.has("fixed-strings") ? { literal: true } : {}),
+    ...(flags.has("ignore-case") ? { ignoreCase: true } : {}),
+    ...(flags.has("no-ignore") ? { ignore: "none" as const } : {}),
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+    ...(context === undefined ? {} : { context }),
+    ...(glob.length === 0 ? {} : { glob }),
+    ...(exclude.length === 0 ? {} : { exclude }),
+  };
+}
+
+/** Without a slash, a glob is of a name at any depth. */
+const anywhere = (glob: string): string => (glob.includes("/") ? glob : `**/${glob}`);
+
+async function lookOf({ command, paint }: FileSession, wish: Wish): Promise<GrepLook> {
+  const context = [wish.before, wish.after, wish.context].some((lines) => lines !== undefined && lines > 0);
+  const mark = paint === plain ? shown : await marker(wish, (text) => paint(text, "match"));
+  return { paint, numbers: command.flags.has("line-number"), context, mark };
+}
+
+/** Paints matches, found by the engine that found the lines. */
+async function marker(
+  { pattern, literal, ignoreCase }: Wish,
+  paint: (text: string) => string,
+): Promise<(text: string) => string> {
+  const { RE2JS } = await import("re2js");
+  const re = ((): InstanceType<typeof RE2JS> | undefined => {
+    try {
+      return RE2JS.compile(literal === true ? RE2JS.quote(pattern) : pattern, ignoreCase === true ? 1 : 0);
+    } catch {
+      // The search itself says what is wrong.
+      return undefined;
+    }
+  })();
+  if (re === undefined) return shown;
+  return (text) => {
+    const matcher = re.matcher(text);
+    let made = "";
+    let at = 0;
+    while (matcher.find()) {
+      made += shown(text.slice(at, matcher.start())) + paint(shown(text.slice(matcher.start(), matcher.end())));
+      at = matcher.end();
+    }
+    return made + shown(text.slice(at));
+  };
+}
+
+/** Asks page after page. @returns whether there was any match */
+async function search(
+  session: FileSession,
+  place: FilePlace,
+  { wish, look }: { wish: Wish; look: GrepLook },
+): Promise<boolean> {
+  let isFound = false;
+  let last: GrepEnd | undefined;
+  let cursor: string | undefined;
+  for (;;) {
+    const page = await session.invoke("file:grep", { ...place, ...wish, ...(cursor === undefined ? {} : { cursor }) });
+    isFound ||= page.totalMatches > 0;
+    last = await showPage(session, page, { place, look, last });
+    if (page.nextCursor === undefined || page.nextCursor === cursor) {
+      if (!page.complete) sayIncomplete(session, place, page);
+      return isFound;
+    }
+    cursor = page.nextCursor;
+  }
+}
+
+async function showPage(
+  session: FileSession,
+  page: FileOutputs["file:grep"],
+  { place: { root }, look, last }: { place: FilePlace; look: GrepLook; last: GrepEnd | undefined },
+): Promise<GrepEnd | undefined> {
+  if (session.command.json) {
+    await asJson(session, page);
+    return undefined;
+  }
+  const { matches = [], paths = [], counts = [] } = page;
+  const name = (path: string): string => look.paint(placeText({ root, path }), "place");
+  const files = paths.map((path) => `${name(path)}\n`).join("");
+  const sums = counts.map(({ path, count }) => `${name(path)}:${count}\n`).join("");
+  const lines = grepLines(root, matches, { look, last });
+  await session.out(files + sums + lines.text);
+  return lines.last;
+}

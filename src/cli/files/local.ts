@@ -1,0 +1,112 @@
+import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, link, open, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { errnoOf } from "../../jail/sys.js";
+import { type CommandContext, EXIT } from "../context.js";
+
+/** What stands for a standard stream. */
+export const STREAM = "-";
+const MAX_TEXT_BYTES = 64 * 2 ** 20;
+const READ_BYTES = 2 ** 20;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file or directory",
+  EISDIR: "it is a directory",
+  ENOTDIR: "not a directory",
+  EACCES: "permission denied",
+  EEXIST: "there is one already; say -f to replace it",
+  ENOSPC: "no space left",
+};
+
+const explained = (what: string, name: string, error: unknown): unknown => {
+  const code = errnoOf(error);
+  if (code === undefined) return error;
+  return new ConfigError([`Cannot ${what} "${escapeText(name)}": ${REASONS[code] ?? code}`], EXIT.noInput);
+};
+
+/** The whole of a text file, or of standard input. @throws ConfigError */
+export async function textOfFile(name: string, context: CommandContext): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of contentOfFile(name, context)) {
+    length += chunk.length;
+    if (length > MAX_TEXT_BYTES) throw new ConfigError([`"${escapeText(name)}" is too large`], EXIT.noInput);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The bytes of a local file, or of standard input. @throws ConfigError */
+export async function* contentOfFile(
+  name: string,
+  { cwd, stdin }: Pick<CommandContext, "cwd" | "stdin">,
+): AsyncGenerator<Uint8Array> {
+  if (name === STREAM) {
+    for await (const chunk of stdin) yield Buffer.from(chunk);
+    return;
+  }
+  try {
+    yield* createReadStream(resolve(cwd, name), { highWaterMark: READ_BYTES });
+  } catch (error) {
+    throw explained("read", name, error);
+  }
+}
+
+/** Whether a local file can be read, before anything is sent. @throws ConfigError */
+export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd">): Promise<void> {
+  if (name === STREAM) return;
+  try {
+    const handle = await open(resolve(cwd, name), "r");
+    try {
+      if ((await handle.stat()).isDirectory())
+        throw Object.assign(new Error("EISDIR"), { code: "EISDIR", syscall: "read" });
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw explained("read", name, error);
+  }
+}
+
+/** Where a file of a root goes: into a local directory under its own name. */
+export async function localTarget(name: string, path: string, { cwd }: Pick<CommandContext, "cwd">): Promise<string> {
+  const isDirectory = await stat(resolve(cwd, name)).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isDirectory ? join(name, basename(path)) : name;
+}
+
+/**
+ * Writes a local file at once: what is unfinished has another name, and is gone after a failure.
+ * @param replace whether one that is there already gives way
+ * @throws ConfigError, and whatever `content` throws
+ */
+export async function saveFile(
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  { cwd, replace }: { cwd: string; replace: boolean },
+): Promise<void> {
+  const path = resolve(cwd, name);
+  const part = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
+  let handle: FileHandle;
+  try {
+    handle = await open(part, "wx");
+  } catch (error) {
+    throw explained("write", name, error);
+  }
+  try {
+    for await (const piece of content) await handle.writeFile(piece);
+    await handle.close();
+    if (replace) await rename(part, path);
+    else await link(part, path);
+  } catch (error) {
+    throw explained("write", name, error);
+  } finally {
+    await handle.close();
+    await unlink(part).catch(() => {});
+  }
+}

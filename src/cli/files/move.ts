@@ -1,0 +1,45 @@
+import { basename } from "node:path/posix";
+import { type FilePlace, placeOf, wordsOf } from "../arguments/file-options.js";
+import { isDirectory } from "./change.js";
+import { asJson, type FileSession } from "./session.js";
+
+/** `mv` */
+export const mv = (session: FileSession): Promise<number> =>
+  transfer(session, (input) => session.invoke("file:move", input));
+
+/** `cp` */
+export const cp = (session: FileSession): Promise<number> =>
+  transfer(session, (input) =>
+    session.invoke("file:copy", { ...input, recursive: session.command.flags.has("recursive") }),
+  );
+
+interface Transfer {
+  readonly root: string;
+  readonly path: string;
+  readonly to: string;
+  readonly toRoot: string;
+  readonly overwrite: boolean;
+  readonly parents: boolean;
+}
+
+/** A file gives way as it does to the namesakes; a directory is gone into. */
+async function transfer(session: FileSession, run: (input: Transfer) => Promise<unknown>): Promise<number> {
+  const { command } = session;
+  const [from = "", to = ""] = wordsOf(command, "ROOT:PATH", "ROOT:PATH");
+  const source = placeOf(from);
+  const target = placeOf(to);
+  const output = await run({
+    ...source,
+    to: await pathAt(target, source, session),
+    toRoot: target.root,
+    overwrite: !command.flags.has("no-clobber"),
+    parents: command.flags.has("parents"),
+  });
+  if (command.json) await asJson(session, output);
+  return 0;
+}
+
+async function pathAt(target: FilePlace, source: FilePlace, session: FileSession): Promise<string> {
+  const isInto = target.path === "" || target.path.endsWith("/") || (await isDirectory(target, session));
+  return isInto ? `${target.path.replace(/\/+$/, "")}/${basename(source.path)}` : target.path;
+}

@@ -1,0 +1,89 @@
+import { escapeText } from "../../core/errors/texts.js";
+import { humanSize } from "../../ops/content/human-size.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { findGlobs } from "../arguments/find-globs.js";
+import { UsageError } from "../arguments/options.js";
+import { asJson, type FileSession, onEach } from "./session.js";
+
+const PAGE = 5000;
+const LONGEST_MS = 60_000;
+const MOST_SUMS = 10_000;
+const TYPES: Readonly<Record<string, "file" | "directory">> = { f: "file", d: "directory" };
+
+/** The places that the words name, at least one. */
+const placesOf = ({ command }: FileSession): readonly FilePlace[] =>
+  (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
+
+/** Says on standard error that an answer is not all. */
+export function sayIncomplete(session: FileSession, place: FilePlace, { reason, hint }: Incompleteness): void {
+  const why = [reason ?? "error", ...(hint === undefined ? [] : [hint])].map(escapeText).join("; ");
+  session.context.stderr.write(`venue-files: ${placeText(place)}: not complete: ${why}\n`);
+}
+
+interface Incompleteness {
+  readonly reason?: string | undefined;
+  readonly hint?: string | undefined;
+}
+
+/** `find` */
+export async function find(session: FileSession): Promise<number> {
+  const { values, lists } = session.command;
+  const type = values.get("type");
+  if (type !== undefined && TYPES[type] === undefined) throw new UsageError("-type takes f or d");
+  const pattern = findGlobs({
+    names: lists.get("name") ?? [],
+    paths: lists.get("path") ?? [],
+    maxDepth: numberOf(session.command, "maxdepth"),
+  });
+  const places = placesOf(session);
+  if (pattern === undefined) return 0;
+  const wish = { pattern: [...pattern], type: TYPES[type ?? ""] ?? ("any" as const), ignore: "none" as const };
+  return onEach(places, session, async (place) => {
+    let cursor: string | undefined;
+    for (;;) {
+      const more = cursor === undefined ? {} : { cursor };
+      const page = await session.invoke("file:glob", {
+        ...{ ...place, ...wish, ...more },
+        ...{ limit: PAGE, timeoutMs: LONGEST_MS },
+      });
+      await showPage(session, place, page);
+      if (page.nextCursor === undefined || page.nextCursor === cursor) {
+        if (!page.complete) sayIncomplete(session, place, page);
+        return;
+      }
+      cursor = page.nextCursor;
+    }
+  });
+}
+
+async function showPage(session: FileSession, { root }: FilePlace, page: { paths: readonly string[] }): Promise<void> {
+  if (session.command.json) return asJson(session, page);
+  const lines = page.paths.map((path) => {
+    const text = placeText({ root, path: path.replace(/\/$/, "") });
+    return `${path.endsWith("/") ? session.paint(text, "directory") : text}\n`;
+  });
+  await session.out(lines.join(""));
+}
+
+/** `du` */
+export async function du(session: FileSession): Promise<number> {
+  const { command, isTerminal } = session;
+  const isHuman = command.flags.has("human-readable") || (isTerminal && !command.flags.has("bytes"));
+  const shown = (bytes: number): string => (isHuman ? humanSize(bytes) : String(bytes));
+  const depth = command.flags.has("summarize") ? 0 : (numberOf(command, "max-depth") ?? 1);
+  return onEach(placesOf(session), session, async (place) => {
+    const input = { ...place, depth, limit: MOST_SUMS, timeoutMs: LONGEST_MS };
+    const output = await session.invoke("file:du", input);
+    if (command.json) await asJson(session, output);
+    else {
+      const children = output.children.filter(({ path }) => command.flags.has("all") || path.endsWith("/"));
+      // As its namesake: what is in it first, the whole last.
+      const lines = children.map(({ path, bytes }) => {
+        const text = placeText({ root: place.root, path: path.replace(/\/$/, "") });
+        return `${shown(bytes)}\t${path.endsWith("/") ? session.paint(text, "directory") : text}\n`;
+      });
+      await session.out(`${lines.reverse().join("")}${shown(output.bytes)}\t${placeText(place)}\n`);
+    }
+    if (!output.complete) sayIncomplete(session, place, output);
+  });
+}

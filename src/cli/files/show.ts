@@ -1,0 +1,98 @@
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
+import { asJson, type FileSession, onEach } from "./session.js";
+
+const PAGE = 10_000;
+const DEEPEST = 10;
+const MOST_ENTRIES = 5_000;
+
+/** `ls` */
+export async function ls(session: FileSession): Promise<number> {
+  const { command } = session;
+  if (command.words.length === 0) return listRoots(session);
+  const places = command.words.map(placeOf);
+  return onEach(places, session, async (place) => {
+    const entries = await entriesOf(place, session);
+    if (places.length > 1 && !command.json) {
+      await session.out(`${place === places[0] ? "" : "\n"}${placeText(place)}:\n`);
+    }
+    if (!command.json) await session.out(shown(entries, session));
+  });
+}
+
+async function listRoots(session: FileSession): Promise<number> {
+  const output = await session.invoke("file:roots", {});
+  if (session.command.json) await asJson(session, output);
+  else await session.out(output.roots.map(({ name }) => `${name}:\n`).join(""));
+  return 0;
+}
+
+/** Of a directory, a page after the other; of anything else, itself. */
+async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly ShownEntry[]> {
+  const entries: ShownEntry[] = [];
+  try {
+    for (let offset = 0; ; offset += PAGE) {
+      const page = await session.invoke("file:list", { ...place, offset, limit: PAGE });
+      if (session.command.json) await asJson(session, page);
+      else entries.push(...page.entries);
+      if (!page.truncated) break;
+    }
+  } catch (error) {
+    if (!(error instanceof FileAdapterError) || error.code !== "NOT_A_DIRECTORY") throw error;
+    const stat = await session.invoke("file:stat", place);
+    if (session.command.json) await asJson(session, stat);
+    const { type = "file", size = 0, modified = 0 } = stat;
+    return [{ name: place.path, type, size, modified }];
+  }
+  return session.command.flags.has("all") ? entries : entries.filter(({ name }) => !name.startsWith("."));
+}
+
+function shown(entries: readonly ShownEntry[], { command, isTerminal, width, paint }: FileSession): string {
+  if (command.flags.has("long")) return longLines(entries, paint);
+  return isTerminal && !command.flags.has("one") ? columnLines(entries, width, paint) : nameLines(entries, paint);
+}
+
+/** `tree` */
+export async function tree(session: FileSession): Promise<number> {
+  const { command } = session;
+  const [word = ""] = wordsOf(command, "ROOT:PATH");
+  const level = numberOf(command, "level");
+  const output = await session.invoke("file:tree", {
+    ...placeOf(word),
+    maxEntries: MOST_ENTRIES,
+    ...(level === undefined ? {} : { maxDepth: Math.min(level, DEEPEST) }),
+    ...(command.flags.has("size") ? { info: "size" as const } : {}),
+  });
+  if (command.json) await asJson(session, output);
+  else await session.out(treeLines(output.tree, session.paint));
+  if (output.truncated) session.context.stderr.write(`venue-files: cut at ${output.entries} entries\n`);
+  return 0;
+}
+
+/** `stat` */
+export async function stat(session: FileSession): Promise<number> {
+  const places = session.command.words.length === 0 ? wordsOf(session.command, "ROOT:PATH") : session.command.words;
+  let isMissing = false;
+  const status = await onEach(places.map(placeOf), session, async (place) => {
+    const output = await session.invoke("file:stat", place);
+    if (session.command.json) return asJson(session, output);
+    const { exists, type = "", size = 0, modified = 0, readOnly, symlink, mime } = output;
+    if (!exists) {
+      isMissing = true;
+      session.context.stderr.write(`venue-files: Not found: ${placeText(place)}\n`);
+      return;
+    }
+    await session.out(
+      factLines([
+        ["path", placeText(place)],
+        ["type", symlink === true ? `${type}, by a link` : type],
+        ["size", String(size)],
+        ["modified", new Date(modified).toISOString()],
+        ...(mime === undefined ? [] : ([["mime", mime]] as const)),
+        ["writable", readOnly === true ? "no" : "yes"],
+      ]),
+    );
+  });
+  return isMissing ? 1 : status;
+}

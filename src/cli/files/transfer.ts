@@ -1,0 +1,67 @@
+import { basename } from "node:path/posix";
+import { type FilePlace, placeOf, placeText } from "../arguments/file-options.js";
+import { UsageError } from "../arguments/options.js";
+import { isDirectory } from "./change.js";
+import { contentOf } from "./content.js";
+import { checkFile, contentOfFile, localTarget, STREAM, saveFile } from "./local.js";
+import { asJson, type FileSession, onEach } from "./session.js";
+
+/** Stands for the local file that goes into a root. */
+const LOCAL = "local";
+
+/** `put`: each file is one write, however large, so that nobody sees half of it. */
+export async function put(session: FileSession): Promise<number> {
+  const { command, context, progress } = session;
+  const files = command.words.slice(0, -1);
+  if (files.length === 0) throw new UsageError("'put' takes FILE… and ROOT:PATH: venue-files put a.txt docs:a.txt");
+  const target = placeOf(command.words.at(-1) ?? "");
+  for (const file of files) await checkFile(file, context);
+  const into = target.path === "" || target.path.endsWith("/") || (await isDirectory(target, session));
+  if (!into && files.length > 1) throw new UsageError(`'${placeText(target)}' is no directory for several files`);
+  return onEach(files, session, async (file) => {
+    const place = into ? inside(target, file) : target;
+    const content = progress.through(contentOfFile(file, context));
+    const output = await session.invoke(
+      "file:write",
+      {
+        ...place,
+        asset: LOCAL,
+        parents: command.flags.has("parents"),
+        ...(command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {}),
+      },
+      async () => ({ content }),
+    );
+    if (command.json) await asJson(session, output);
+  });
+}
+
+function inside(directory: FilePlace, file: string): FilePlace {
+  if (file === STREAM) throw new UsageError("Standard input has no name: say which file it is to be");
+  const name = basename(file.replaceAll("\\", "/"));
+  return { root: directory.root, path: `${directory.path.replace(/\/+$/, "")}/${name}` };
+}
+
+/** `get` */
+export async function get(session: FileSession): Promise<number> {
+  const { command, context, progress } = session;
+  const { places, local } = apart(command.words);
+  return onEach(places, session, async (place) => {
+    const content = progress.through(contentOf(place, session));
+    if (local === STREAM) {
+      for await (const piece of content) await session.out(piece);
+      return;
+    }
+    const target = await localTarget(local ?? ".", place.path, context);
+    await saveFile(target, content, { cwd: context.cwd, replace: command.flags.has("force") });
+    if (command.json) await asJson(session, { path: place.path, file: target });
+  });
+}
+
+/** Places in roots, and behind them where they go. */
+function apart(words: readonly string[]): { places: readonly FilePlace[]; local: string | undefined } {
+  const last = words.at(-1);
+  const isLocal = words.length > 1 && last !== undefined && !/^[^/.]+:/.test(last);
+  const places = (isLocal ? words.slice(0, -1) : words).map(placeOf);
+  if (places.length === 0) throw new UsageError("'get' takes ROOT:PATH… and FILE: venue-files get docs:a.txt a.txt");
+  return { places, local: isLocal ? last : undefined };
+}

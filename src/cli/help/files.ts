@@ -1,0 +1,144 @@
+import type { FileCommandName } from "../arguments/file-options.js";
+
+const COMMON = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for
+  --root NAME=PATH[:ro]   a root, without any file; may be repeated; ':ro' makes it read-only
+  --caps FILE             JSON5 list of capabilities that narrows every call
+  --key KEY, --proof FILE call as who holds this key, in place of the operator
+  --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
+const STATUS = "64 usage, 66 file not readable, 78 invalid configuration";
+
+/** A command as its help shows it. */
+interface Topic {
+  readonly usage: string;
+  readonly text: string;
+  readonly options?: string;
+  readonly status?: string;
+}
+
+const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
+  ls: {
+    usage: "ls [-l] [-a] [-1] [ROOT:PATH]…",
+    text: "Lists directories; without an argument the roots. In columns on a terminal, one name a line else.",
+    options: `  -l, --long              type, size in bytes and time of the last change too
+  -a, --all               names that begin with a dot too
+  -1, --one               one name a line, on a terminal too`,
+  },
+  tree: {
+    usage: "tree [-L DEPTH] [-s] ROOT:PATH",
+    text: "Shows a directory and what is below it.",
+    options: `  -L, --level DEPTH       at most that deep; default 3
+  -s, --size              sizes of files too`,
+  },
+  cat: {
+    usage: "cat [-n] ROOT:PATH…",
+    text: "Writes files to standard output, byte for byte.",
+    options: "  -n, --number            with numbers of lines",
+  },
+  head: {
+    usage: "head [-n LINES] ROOT:PATH…",
+    text: "Writes the first lines of files.",
+    options: "  -n, --lines LINES       how many; default 10",
+  },
+  tail: {
+    usage: "tail [-n LINES] ROOT:PATH…",
+    text: "Writes the last lines of files.",
+    options: "  -n, --lines LINES       how many; default 10",
+  },
+  stat: { usage: "stat ROOT:PATH…", text: "Says what is there: type, size in bytes, time of the last change." },
+  grep: {
+    usage: "grep [-F] [-i] [-n] [-l | -c] [-A N] [-B N] [-C N] PATTERN ROOT:PATH…",
+    text: `Shows the lines that hold a match of an RE2 pattern, in files and in all that directories hold, but what .gitignore
+and .ignore leave out.`,
+    options: `  -F, --fixed-strings     the pattern is plain text
+  -i, --ignore-case       in any case
+  -n, --line-number       with numbers of lines
+  -l, --files-with-matches  only where there is any
+  -c, --count             how many lines of each file that has any
+  -A, --after-context N, -B, --before-context N, -C, --context N   with so many lines around, at most 20
+  -e, --regexp PATTERN    the pattern, where it begins with a dash
+  -r, --recursive         as always
+  --include GLOB, --exclude GLOB   only these files, not those: *.ts, src/**; may be repeated
+  --no-ignore             what is ignored too`,
+    status: "0 found, 1 nothing found, 2 an operation failed",
+  },
+  find: {
+    usage: "find ROOT:PATH… [-name GLOB] [-path GLOB] [-type f|d] [-maxdepth N]",
+    text: "Names what is below directories, but for what stands in .git.",
+    options: `  -name GLOB              whose own name matches; of several, any
+  -path GLOB              whose path from there matches, as *.ts or src/**
+  -type f|d               files only, or directories only
+  -maxdepth N             at most that deep, up to 20`,
+  },
+  du: {
+    usage: "du [-a] [-b] [-s] [-d DEPTH] ROOT:PATH…",
+    text: "Sums up what files take, in bytes as long as they say they are; for people on a terminal.",
+    options: `  -a, --all               files too, not directories only
+  -b, --bytes             in bytes, on a terminal too
+  --human-readable        for people, in a pipe too
+  -s, --summarize         the sum only
+  -d, --max-depth DEPTH   with sums of what is at most that deep; default 1, at most 10`,
+  },
+  edit: {
+    usage: "edit ROOT:PATH (--old TEXT --new TEXT [--expect N] | --edits FILE) [-n]",
+    text: "Replaces exact text, all edits or none, and shows the difference.",
+    options: `  --old TEXT, --new TEXT  what is there once, and what takes its place; --old=TEXT where it begins with a dash
+  --expect N              how often it is there; every one is replaced
+  --edits FILE            JSON: [{ "oldText": "a", "newText": "b" }, …]; - is standard input
+  --encoding NAME         of a file that is neither UTF-8 nor UTF-16
+  --if-match ETAG         only if the file is still that
+  -n, --dry-run           only show the difference`,
+  },
+  put: {
+    usage: "put [-n] [-p] FILE… ROOT:PATH",
+    text: `Copies local files into a root, each at once; - is standard input. Into a directory, or with a slash at the end,
+they keep their names.`,
+    options: `  -n, --no-clobber        fail where there is one already
+  -p, --parents           make missing directories`,
+  },
+  get: {
+    usage: "get [-f] ROOT:PATH… [FILE]",
+    text: "Copies files to local ones, by default with their names in the current directory; - is standard output.",
+    options: "  -f, --force             replace local files",
+  },
+  mkdir: {
+    usage: "mkdir [-p] ROOT:PATH…",
+    text: "Makes directories.",
+    options: "  -p, --parents           missing ones above too, and none is no failure",
+  },
+  rm: {
+    usage: "rm [-r] [-f] ROOT:PATH…",
+    text: "Removes files, and directories that are empty.",
+    options: `  -r, --recursive         directories with all that is in them
+  -f, --force             what is not there is no failure`,
+  },
+  mv: {
+    usage: "mv [-n] [-p] ROOT:PATH ROOT:PATH",
+    text: "Moves a file or directory; into a directory that is there, under its own name.",
+    options: `  -n, --no-clobber        fail where there is a file already
+  -p, --parents           make missing directories`,
+  },
+  cp: {
+    usage: "cp [-r] [-n] [-p] ROOT:PATH ROOT:PATH",
+    text: "Copies a file or directory; into a directory that is there, under its own name.",
+    options: `  -r, --recursive         directories with all that is in them
+  -n, --no-clobber        fail where there is a file already
+  -p, --parents           make missing directories`,
+  },
+};
+
+/** One line for each, for the general help. */
+export const FILE_USAGE = Object.values(TOPICS)
+  .map(({ usage }) => `  venue-files ${usage}`)
+  .join("\n");
+
+export function fileHelp(name: FileCommandName): string {
+  const { usage, text, options, status = "0 done, 1 an operation failed" } = TOPICS[name];
+  return `venue-files ${usage}
+
+${text}
+
+${options === undefined ? "" : `${options}\n`}${COMMON}
+
+Exit status: ${status}, ${STATUS}
+`;
+}

@@ -1,0 +1,256 @@
+import type { HelpTopic } from "../arguments/options.js";
+import { DRIVE_TOPICS, DRIVES } from "./drives.js";
+import { FILE_USAGE } from "./files.js";
+
+const CONFIG_OPTION = "  --config FILE           JSON5 configuration (see config.example.json5); none is searched for";
+const ROOT_OPTIONS = `${CONFIG_OPTION}
+  --root NAME=PATH[:ro]   a root, without any file; may be repeated; ':ro' makes it read-only`;
+
+const CAPS_OPTION = "  --caps FILE             JSON5 list of capabilities that narrows every call (mcp, call)";
+const PORT_OPTION = "  --port N                port to listen on; 0 picks a free one; default 8080 (serve)";
+const KEY_OPTION =
+  "  --key KEY               call as who holds this key, in place of the operator: a name, a path or env:NAME";
+const PROOF_OPTION =
+  "  --proof FILE            tokens that go with each call, one a line; env:NAME too; may be repeated";
+const SIGNER_OPTION = "  --key KEY               who signs: the name of a key, a path or env:NAME";
+const OUT_OPTION = "  --out FILE              a new file for the token, mode 0600; - shows it even on a terminal";
+
+const GENERAL = `venue-files: file access for agents
+
+Usage
+  venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
+  venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
+  venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME] [--tools full] [--caps FILE] [--key KEY …]
+  venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY …]
+  venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]… -- <agent…>
+  venue-files key new NAME
+  venue-files key show [KEY]
+  venue-files grant --to DID (--with RESOURCE --can ABILITY)… [--for 1h] [--key KEY] [--config FILE] …
+  venue-files token inspect FILE [--config FILE] [--key KEY] [--with RESOURCE --can ABILITY] [--json]
+  venue-files token identity --to DID --key KEY [--for 5m]
+  venue-files revoke ID… [--token FILE] --config FILE
+  venue-files drive ls [--user DID | --key KEY] --config FILE [--json]
+  venue-files drive export FILE --user DID [--drive NAME] [--top TOP] [--region fs] [--part-bytes N] --config FILE
+  venue-files drive import FILE… --user DID [--drive NAME [--from NAME]] [--source reference] --config FILE
+  venue-files drive merge FILE… --drive NAME --user DID --config FILE …
+  venue-files drive verify --user DID [--drive NAME] --config FILE
+  venue-files drive gc [--dry-run] [--grace 24h] --config FILE
+  venue-files drive export-key --user DID [--out FILE] --config FILE
+  venue-files drive import-key FILE --user DID --config FILE
+${FILE_USAGE}
+  venue-files help [command]    also --help, -h
+  venue-files --version         also -V
+
+Commands
+  serve           serve HTTP and MCP until stopped
+  check           say what serve would run, and who may do what; nothing is started
+  mcp             serve MCP on standard input and output
+  call            run one operation and print its output as JSON
+  acp             start an agent of the Agent Client Protocol on the roots, and see what it does
+  key new         make a key, which is an identity, and print its DID
+  key show        print the DID of a key, or of all keys that have a name
+  grant           sign a token that gives somebody some of your rights for some time
+  token inspect   say who gives whom what until when, and whether it holds
+  token identity  make a token that says who you are, for clients that cannot sign, such as curl
+  revoke          take back what a token gives, at once
+  ls, cat, …      work on files of roots as their namesakes of Unix do; see help ls
+  drive …         look at the drives of users, move them between venues, check them; see help drive
+
+Options
+${ROOT_OPTIONS}
+${PORT_OPTION}
+${CAPS_OPTION}
+${KEY_OPTION}
+${PROOF_OPTION}
+  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json, --prompt, --yes: see help on what
+                          takes them
+
+Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
+Keys and tokens are never given as arguments, which others on this machine can see, but in files or the environment.
+More about a command: venue-files help grant
+`;
+
+const KEYS = `A key is a file with 64 hex digits, mode 0600. A plain name stands for a file in 'keys' in the state directory
+(XDG_STATE_HOME, else ~/.local/state); anything with a / \\ or . in it is a path. env:NAME names an environment variable.`;
+
+const TOPICS: Readonly<Record<Exclude<HelpTopic, "key" | "token" | "drive">, string>> = {
+  ...DRIVE_TOPICS,
+  serve: `venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
+
+Serves HTTP and MCP until stopped. On a loopback address callers without credentials may do everything in temp roots
+and only read in host folders, unless the configuration says otherwise; the printed token acts as the operator. It is
+kept in the state directory (XDG_STATE_HOME, else ~/.local/state), and stays the same until that file is deleted.
+
+${ROOT_OPTIONS}
+${PORT_OPTION}
+
+SIGHUP reads the configuration again: changed roots, owners, grants, tokens and rights of anonymous callers take effect
+at once, or, when anything in the file is wrong, nothing does.
+
+Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port or address not to be had, 78 invalid configuration
+`,
+  check: `venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
+
+Reads the configuration and says what serve would run: addresses, identity, roots, and who may do what in them. Nothing
+is started, and nothing is made. Everything that is wrong is told at once.
+
+${ROOT_OPTIONS}
+
+Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
+`,
+  mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME | --tools full] [--caps FILE]
+                [--key KEY [--proof FILE]…]
+
+Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
+operator: everything in every root, unless --caps narrows it. With --key it is the DID of that key, with the rights that
+the configuration and the proofs give to that.
+
+${ROOT_OPTIONS}
+  --tools default|full    the 14 tools for every day, or all of them; else what the configuration says
+  --profile NAME          only the tools of this profile, as the other system names them; jettson and everruns need no
+                          configuration where there is one root
+${CAPS_OPTION}
+${KEY_OPTION}
+${PROOF_OPTION}
+
+Example of a caps file: [{ with: "file://docs/", can: "crud/read" }]
+
+Exit status: 0 the client has gone or it was stopped, 64 usage, 66 file not readable, 78 invalid configuration
+`,
+  call: `venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
+                 [--key KEY [--proof FILE]…]
+
+Runs one operation as the operator, or as the DID of a key, and prints its output as JSON. A dash in place of the JSON
+reads it from standard input: for what should not be seen in the list of processes.
+
+${ROOT_OPTIONS}
+${CAPS_OPTION}
+${KEY_OPTION}
+${PROOF_OPTION}
+
+Operations: file:roots file:list file:tree file:read file:stat file:write file:append file:mkdir file:delete
+            ucan:issue ucan:verify ucan:revoke auth:whoami, and the tools of profiles, <profile>:<tool>
+Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.
+
+Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
+ever), 64 usage, 66 file not readable, 78 invalid configuration
+`,
+  acp: `venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]…
+                [--caps FILE] [--key KEY [--proof FILE]…] -- <agent command…>
+
+Starts an agent of the Agent Client Protocol, opens a session on the roots, and serves what it asks for: files, and
+commands where there is a sandbox for them. Every request is shown; before a change or a command you are asked. At the
+end come all modified files and the audit. The agent itself is a process of yours, which nothing confines.
+
+  --prompt TEXT           what the agent is to do; else each line of standard input is a prompt
+  --yes                   allow everything, for scripts
+  --deny-writes           allow no change and no command, for scripts
+${ROOT_OPTIONS}
+${CAPS_OPTION}
+${KEY_OPTION}
+${PROOF_OPTION}
+
+Where nobody can be asked, and neither --yes nor --deny-writes is given, nothing is allowed to change.
+Example: venue-files acp --root docs=. --prompt "Fix the typos in README.md" -- npx some-agent
+
+Exit status: 0 done, 1 the agent failed, 64 usage, 66 file not readable, 69 the agent cannot be started,
+78 invalid configuration
+`,
+  "key new": `venue-files key new NAME [--config FILE]
+
+Makes an Ed25519 key and prints its DID, which is who its holder is. Nothing is ever overwritten.
+
+${KEYS}
+
+  --config FILE           its 'stateDir' counts in place of the user's
+
+Example: venue-files key new alice
+
+Exit status: 0 made, 64 usage, 66 it cannot be made there, 78 something is there already
+`,
+  "key show": `venue-files key show [KEY] [--config FILE]
+
+Prints the DID of a key; without an argument, the names and DIDs of all keys in the state directory.
+
+${KEYS}
+
+  --config FILE           its 'stateDir' counts in place of the user's
+
+Example: venue-files key show alice
+
+Exit status: 0 done, 64 usage, 66 no such key, 78 it cannot be used
+`,
+  grant: `venue-files grant --to DID (--with RESOURCE --can ABILITY)… [--for 1h] [--key KEY] [--config FILE]
+                  [--proof FILE]… [--profile covia|ucan-0.8] [--out FILE]
+
+Signs a token (UCAN) by which DID may do ABILITY on RESOURCE, which its signer owns or was given. Standard error tells
+what it says, and the id by which it can be revoked; the token goes to standard output or into --out.
+
+  --to DID                who gets it; for what somebody sends to a venue in their own name, the DID of the venue
+  --with RESOURCE         file://<root>/<path>: that and everything below; each with its own --can behind it
+  --can ABILITY           crud/read, crud/write, crud/delete, crud (all three) or exec/run
+  --for 1h                how long: a whole number and s, m, h or d; default one hour, or as long as its proofs
+${SIGNER_OPTION}
+  --config FILE           the venue it is for: without --key its own key signs; warns of what gives nothing there
+  --proof FILE            the token by which the signer was given what it gives on; env:NAME too; may be repeated
+  --profile covia         or ucan-0.8: the form of the token
+${OUT_OPTION}
+
+Example: venue-files grant --to "$(venue-files key show bob)" --with file://docs/reports/ --can crud/read --for 1h \\
+           --key alice --out bob.ucan
+
+Exit status: 0 made, 1 not made, since it would not hold, 64 usage, 66 file not readable, 78 file not usable
+`,
+  "token inspect": `venue-files token inspect FILE [--config FILE] [--key KEY] [--with RESOURCE --can ABILITY] [--json]
+
+Says who gives whom what until when, checks each link of the chain, and tells what the token allows and why not more.
+FILE may hold several tokens, one a line; env:NAME and - for standard input do, too.
+
+  --config FILE           the venue that judges: its roots, owners, limits and revocations
+  --key KEY               whether the holder of this key can use it: a name, a path or env:NAME
+  --with RESOURCE         whether it allows this, with --can: file://<root>/<path>
+  --can ABILITY           crud/read, crud/write, crud/delete, crud or exec/run
+  --json                  one line of JSON for each token, with whole DIDs
+
+Example: venue-files token inspect bob.ucan --config venue.json5 --with file://docs/reports/q3.md --can crud/read
+
+Exit status: 0 valid, 1 not, 64 usage, 66 file not readable, 78 no token, or a configuration that cannot be used
+`,
+  "token identity": `venue-files token identity --to DID --key KEY [--for 5m] [--config FILE] [--out FILE]
+
+Makes the token by which a venue knows the holder of a key: the bearer token of clients that cannot sign, such as curl.
+Whoever has it is you until it ends, so it is short-lived.
+
+  --to DID                the venue: GET /api/v1/status tells it, and serve at its start
+${SIGNER_OPTION}
+  --for 5m                how long: a whole number and s, m, h or d; default five minutes; most venues take one hour
+  --config FILE           its 'stateDir' counts for the names of keys
+${OUT_OPTION}
+
+Example: venue-files token identity --to "$VENUE_DID" --key bob --out bearer.jwt
+
+Exit status: 0 made, 64 usage, 66 file not readable, 78 a file that cannot be used
+`,
+  revoke: `venue-files revoke ID… [--token FILE] --config FILE
+
+Writes the ids of tokens into the revocation list of a configuration ('auth.ucan.revocations', else 'revocations' in the
+state directory). From then on they give nothing, nor does anything that rests on them; a running venue follows at once.
+A DID in place of an id revokes every token that it signed.
+
+  --config FILE           whose list it is
+  --token FILE            a file with the tokens, in place of their ids; env:NAME does, too
+
+Example: venue-files revoke --token bob.ucan --config venue.json5
+
+Exit status: 0 revoked, 64 usage, 66 file not readable, 78 a list or configuration that cannot be used
+`,
+};
+
+/** Help in general, or on one command or those that begin with one word. */
+export function helpText(topic?: HelpTopic): string {
+  if (topic === undefined) return GENERAL;
+  if (topic === "key") return `${TOPICS["key new"]}\n${TOPICS["key show"]}`;
+  if (topic === "token") return `${TOPICS["token inspect"]}\n${TOPICS["token identity"]}`;
+  if (topic === "drive") return DRIVES;
+  return TOPICS[topic];
+}

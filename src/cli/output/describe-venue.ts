@@ -1,0 +1,187 @@
+import { EVERYTHING, type Grant, parseGrant } from "../../authz/grant.js";
+import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
+import type { Capability } from "../../core/call/capability.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { printDuration } from "../arguments/duration.js";
+import { verbsIn } from "./rights.js";
+import { table } from "./table.js";
+
+/** A venue as `check` found it. */
+export interface VenueFacts {
+  readonly config: VenueConfig;
+  /** Listens where only this machine can reach it. */
+  readonly loopback: boolean;
+  /** Absent: known only once there is a key. */
+  readonly did: string | undefined;
+  /** The seed file does not exist yet. */
+  readonly keyIsMade: boolean;
+  readonly publicAccess: boolean;
+  readonly publicCaps: readonly Capability[];
+  /** State directory with the local token, where there is one. */
+  readonly localTokenIn: string | undefined;
+  readonly tokens: readonly TokenFacts[];
+  /** DID of the operator, in the one form it has here. Absent: known only once there is a key. */
+  readonly operatorDid: string | undefined;
+  /** What the configuration gives to DIDs, in the one form they have here. */
+  readonly grants: readonly DidGrant[];
+  readonly revocations: RevocationFacts;
+  readonly roots: readonly RootFacts[];
+  /** The state directory, whether or not anything needs it. Absent: there is none. */
+  readonly state: string | undefined;
+  /** Where drives are kept. */
+  readonly drives: string;
+  readonly warnings: readonly string[];
+}
+
+export interface TokenFacts {
+  readonly name: string;
+  readonly did: string;
+  readonly caps: readonly Capability[];
+}
+
+/** The revocation list in use. Without `path` there can be none, without `entries` there is none yet. */
+export interface RevocationFacts {
+  readonly path?: string;
+  readonly entries?: number;
+  has(did: string): boolean;
+  /** Whether it has a static token, by the DID it stands for or by its name below the venue. */
+  hasToken(name: string, did: string): boolean;
+}
+
+export interface RootFacts {
+  readonly name: string;
+  readonly kind: string;
+  readonly readOnly: boolean;
+  /** What keeps paths inside it. */
+  readonly engine: string;
+  readonly description?: string;
+  /** DID, in the one form it has here. */
+  readonly owner?: string;
+}
+
+/** What `check` prints of one venue: what would run, and who may do what. */
+export function describeVenue(facts: VenueFacts): string {
+  const { config, roots, warnings } = facts;
+  const settings: (readonly [string, string])[] = [
+    ["listens on", listener(facts)],
+    ["identity", identity(facts)],
+    ["UCANs", ucans(config.auth.ucan)],
+    ["revocations", revocationList(facts.revocations)],
+    ["MCP", config.mcp === false ? "off" : "on, at /mcp"],
+    ["assets", config.storage.content === "memory" ? "in memory" : `in ${config.storage.path}`],
+    ["state", facts.state ?? "none"],
+    ["drives", facts.drives],
+    ["audit", config.audit.file ?? "off"],
+    ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
+    ["health and metrics", config.metrics === false ? "off" : `for ${readers(config.metrics)}`],
+  ];
+  const rows = roots.map(({ name, kind, readOnly, engine, description, owner }) => [
+    name,
+    kind,
+    readOnly ? "read-only" : "read-write",
+    engine,
+    ...(roots.some(isOwned) ? [owner === undefined ? "" : `owner ${owner}`] : []),
+    escapeText(description ?? ""),
+  ]);
+  return [
+    `Venue "${escapeText(config.name)}"`,
+    table(settings),
+    "",
+    "Roots",
+    table(rows),
+    "",
+    ...profileLines(config),
+    "Who may do what",
+    table([...rightsOf(facts)]),
+    ...warnings.map((warning) => `\nWarning: ${warning}`),
+    "",
+  ].join("\n");
+}
+
+function profileLines({ profiles }: VenueConfig): string[] {
+  const rows = Object.entries(profiles).map(([name, { profile, root, prefix, shell }]) => [
+    name,
+    profile,
+    `on ${root}${prefix === undefined ? "" : `/${escapeText(prefix)}`}`,
+    shell === undefined ? "no shell" : `shell ${shell.unsafe ? "WITHOUT A GUARD" : shell.driver}`,
+  ]);
+  return rows.length === 0 ? [] : ["Profiles", table(rows), ""];
+}
+
+const readers = (metrics: "operator" | "public"): string => (metrics === "public" ? "everybody" : "the operator");
+
+function listener({ config, loopback }: VenueFacts): string {
+  const where = config.listen?.socket ?? `http://${config.hostname}:${config.port}`;
+  const reach = loopback ? "reachable from this machine only" : "reachable from outside";
+  return `${where} (${reach})${config.baseUrl === undefined ? "" : `, known as ${config.baseUrl}`}`;
+}
+
+function identity({ config, did, keyIsMade }: VenueFacts): string {
+  if (did !== undefined) return did;
+  if (keyIsMade) return `a new key, to be kept in ${config.seedFile ?? ""}`;
+  return "a fresh key at each start; set 'seedFile' to keep one";
+}
+
+function ucans({ maxLifetime, allowNoExpiry, acceptUnversionedCovia }: UcanConfig): string {
+  const endless = allowNoExpiry ? ", or without end" : "";
+  return `accepted for ${printDuration(maxLifetime)} at most${endless}${acceptUnversionedCovia ? "; those of old Java venues too" : ""}`;
+}
+
+function revocationList({ path, entries }: RevocationFacts): string {
+  if (path === undefined) return "none, since there is no state directory; set 'auth.ucan.revocations' to keep one";
+  if (entries === undefined) return `none yet; kept in ${path}`;
+  return `${entries} ${entries === 1 ? "entry" : "entries"} in ${path}`;
+}
+
+const isOwned = ({ owner }: RootFacts): boolean => owner !== undefined;
+
+function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
+  const { config, localTokenIn, roots, revocations } = facts;
+  const operator = config.operator ?? "the venue itself";
+  const by = localTokenIn === undefined ? "" : `, or whoever has the local token in ${localTokenIn}`;
+  yield ["operator", `${operator}${by}`, "everything in every root"];
+  yield* holders(facts);
+  for (const { name, did, caps } of facts.tokens) {
+    const rights = () => inRoots(roots, [...grantsOf(caps), ...givenTo(did, facts)]);
+    yield [`token ${name}`, did, revocations.hasToken(name, did) ? REVOKED : rights()];
+  }
+  yield ["anonymous", "", facts.publicAccess ? anonymous(facts) : "refused"];
+}
+
+/** Everybody who is named as an owner or in a grant, and is not the operator. */
+function* holders(facts: VenueFacts): Generator<readonly string[]> {
+  const { roots, grants, operatorDid, revocations } = facts;
+  const owners = new Set(roots.map(({ owner }) => owner).filter((owner) => owner !== undefined));
+  for (const did of new Set([...owners, ...grants.map((grant) => grant.did)])) {
+    if (did === operatorDid) continue;
+    const owned = roots.filter(({ owner }) => owner === did).map(({ name }) => ({ ...EVERYTHING, segments: [name] }));
+    const rights = revocations.has(did) ? REVOKED : inRoots(roots, [...owned, ...givenTo(did, facts)]);
+    yield [owners.has(did) ? "owner" : "granted", did, rights];
+  }
+}
+
+const givenTo = (did: string, { grants }: VenueFacts): readonly Grant[] =>
+  grantsOf(grants.filter((grant) => grant.did === did));
+
+/** What callers without credentials may do, and hence all others too. */
+function anonymous({ roots, publicCaps }: VenueFacts): string {
+  const rights = inRoots(
+    roots.filter((root) => !isOwned(root)),
+    grantsOf(publicCaps),
+  );
+  return rights === NOTHING || !roots.some(isOwned) ? rights : `${rights}; nothing in roots with an owner`;
+}
+
+const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
+  caps.map(({ with: resource, can }) => parseGrant({ with: resource, can })).filter((grant) => grant !== undefined);
+
+const NOTHING = "nothing";
+const REVOKED = "nothing, it is revoked";
+
+function inRoots(roots: readonly RootFacts[], grants: readonly Grant[]): string {
+  const parts = roots.flatMap((root) => {
+    const verbs = verbsIn(root, grants);
+    return verbs.length === 0 ? [] : [`${root.name}: ${verbs.join(", ")}`];
+  });
+  return parts.length === 0 ? NOTHING : parts.join("; ");
+}

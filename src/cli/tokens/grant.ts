@@ -1,0 +1,113 @@
+import { covers, FILE_SEMANTICS, type Grant, parseGrant, wordsOf } from "../../authz/grant.js";
+import { ConfigError } from "../../config/errors.js";
+import { parseConfig } from "../../config/load.js";
+import type { Ability, Capability } from "../../core/call/capability.js";
+import { systemClock } from "../../core/clock.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { type Minted, type MintRules, mint } from "../../ucan/mint.js";
+import { MintError } from "../../ucan/mint-error.js";
+import type { SigningKey } from "../../ucan/signing-key.js";
+import type { GrantCommand } from "../arguments/arguments.js";
+import { printDuration, printTime } from "../arguments/duration.js";
+import { UsageError } from "../arguments/options.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { loadOptionalConfig } from "../load.js";
+import { shortDid } from "../output/did.js";
+import { checkTo } from "./audience.js";
+import { grantWarnings } from "./grant-warnings.js";
+import { keyPlace, openSigningKey } from "./signing-key.js";
+import { readTokens } from "./token-files.js";
+import { checkTokenOutput, putToken } from "./token-output.js";
+import { type VenueView, viewVenue } from "./venue-view.js";
+
+/** `venue-files grant`: signs a UCAN, and says on standard error what it gives. */
+export async function grant(command: GrantCommand, context: CommandContext): Promise<number> {
+  const { to, capabilities, out } = command;
+  checkTokenOutput(out, context);
+  checkTo(to);
+  for (const capability of capabilities) checkCapability(capability);
+  const config = loadOptionalConfig(command.config, context.cwd);
+  const view = config === undefined ? undefined : viewVenue(config, context);
+  const key = signerOf(command, view, context);
+  const minted = await mintOrExplain(command, key, { context, view });
+  if (minted === undefined) return EXIT.failed;
+  await putToken(minted.token, out, context);
+  const lifetimeSeconds = minted.expiresAt - Math.floor(systemClock.nowMs() / 1000);
+  context.stderr.write(`${summary(command, key, { ...minted, lifetimeSeconds })}\n`);
+  const { token } = minted;
+  const warnings = grantWarnings({ signer: key.did, audience: to, capabilities, lifetimeSeconds, token }, view);
+  for (const warning of warnings) context.stderr.write(`Warning: ${warning}\n`);
+  return EXIT.ok;
+}
+
+/** What operations on files need: whatever covers none of these was meant otherwise. */
+const ABILITIES: readonly Ability[] = ["crud/read", "crud/write", "crud/delete"];
+
+/** Says which half of a capability grants nothing. @throws UsageError */
+function checkCapability({ with: resource, can }: Capability): void {
+  if (parseGrant({ with: resource, can: "*" }) === undefined) {
+    const form = "file:// with a root and a path, such as file://docs/reports/, without %, wildcards or ..";
+    throw new UsageError(`--with must be ${form}, not '${escapeText(resource)}'`);
+  }
+  const grant = parseGrant({ with: "file://", can });
+  if (grant !== undefined && ABILITIES.some((ability) => covers(grant, { segments: [], words: wordsOf(ability) })))
+    return;
+  const abilities = "crud/read, crud/write, crud/delete or crud (all three)";
+  throw new UsageError(`--can must be an ability: ${abilities}, not '${escapeText(can)}'`);
+}
+
+/** @throws ConfigError when the key cannot be used, or the venue has none that stays */
+function signerOf(command: GrantCommand, view: VenueView | undefined, context: CommandContext): SigningKey {
+  if (command.key !== undefined) return openSigningKey(command.key, keyPlace(view?.config, context));
+  if (view?.key !== undefined) return view.key;
+  const { seedFile } = view?.config ?? {};
+  const why =
+    seedFile === undefined
+      ? "it has another one at each start. Set 'seedFile'"
+      : `there is no file yet: ${escapeText(seedFile)}. Start the venue once`;
+  throw new ConfigError([`The key of this venue cannot sign: ${why}, or name a key with --key`], EXIT.config);
+}
+
+interface Surroundings {
+  readonly context: CommandContext;
+  readonly view: VenueView | undefined;
+}
+
+async function mintOrExplain(
+  command: GrantCommand,
+  key: SigningKey,
+  { context, view }: Surroundings,
+): Promise<Minted | undefined> {
+  const { to: audience, capabilities, lifetimeSeconds, profile } = command;
+  const proofs = readTokens(command.proofs, context);
+  const lifetime = lifetimeSeconds === undefined ? {} : { lifetimeSeconds };
+  try {
+    return await mint({ key, audience, capabilities, proofs, profile, ...lifetime }, rulesOf(view, context));
+  } catch (error) {
+    if (!(error instanceof MintError)) throw error;
+    context.stderr.write(`No token was made. ${error.message}\n`);
+    return undefined;
+  }
+}
+
+/** As the venue of the configuration will judge it, else as one without configuration. */
+function rulesOf(view: VenueView | undefined, { cwd }: CommandContext): MintRules<Grant> {
+  const { auth } = view?.config ?? parseConfig({}, { baseDir: cwd });
+  return {
+    semantics: FILE_SEMANTICS,
+    clock: systemClock,
+    clockSkewSeconds: auth.clockSkew,
+    maxLifetimeSeconds: auth.ucan.maxLifetime,
+  };
+}
+
+/** Who gives whom what until when. */
+function summary(
+  { to, capabilities }: GrantCommand,
+  key: SigningKey,
+  { id, expiresAt, lifetimeSeconds }: Minted & { readonly lifetimeSeconds: number },
+): string {
+  const what = capabilities.map(({ with: resource, can }) => `${can} on ${escapeText(resource)}`).join(", ");
+  const until = `${printTime(expiresAt)} (${printDuration(lifetimeSeconds)})`;
+  return `${shortDid(key.did)} gives ${shortDid(to)} ${what} until ${until}. Id ${id}`;
+}

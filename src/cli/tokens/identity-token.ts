@@ -1,0 +1,39 @@
+import { systemClock } from "../../core/clock.js";
+import { mintIdentity } from "../../ucan/mint-identity.js";
+import type { Command } from "../arguments/arguments.js";
+import { printDuration, printTime } from "../arguments/duration.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { loadOptionalConfig } from "../load.js";
+import { shortDid } from "../output/did.js";
+import { checkTo } from "./audience.js";
+import { keyPlace, openSigningKey } from "./signing-key.js";
+import { checkTokenOutput, putToken } from "./token-output.js";
+
+/** As the tokens of Covia clients: whoever has it is that caller. */
+const LIFETIME_SECONDS = 300;
+/** What a venue takes unless its configuration says otherwise. */
+const USUAL_MOST_SECONDS = 3600;
+
+/** `venue-files token identity`: makes the bearer token by which a venue knows the holder of a key. */
+export async function tokenIdentity(
+  command: Extract<Command, { name: "token identity" }>,
+  context: CommandContext,
+): Promise<number> {
+  const { to, lifetimeSeconds = LIFETIME_SECONDS, out } = command;
+  checkTokenOutput(out, context);
+  checkTo(to);
+  const config = loadOptionalConfig(command.config, context.cwd);
+  const key = openSigningKey(command.key, keyPlace(config, context));
+  const token = mintIdentity({ key, audience: to, lifetimeSeconds, clock: systemClock });
+  await putToken(token, out, context);
+  const end = printTime(Math.floor(systemClock.nowMs() / 1000) + lifetimeSeconds);
+  context.stderr.write(
+    `Whoever holds this token is ${shortDid(key.did)} to ${shortDid(to)} until ${end} (${printDuration(lifetimeSeconds)})\n`,
+  );
+  const most = config?.auth.maxIdentityLifetime ?? USUAL_MOST_SECONDS;
+  if (lifetimeSeconds > most) {
+    const who = config === undefined ? "most venues take" : "this venue takes";
+    context.stderr.write(`Warning: ${who} no identity token that lives longer than ${printDuration(most)}\n`);
+  }
+  return EXIT.ok;
+}

@@ -1,0 +1,52 @@
+import type { LinkReport, TokenReport } from "../../authz/token-report.js";
+import { parseConfig } from "../../config/load.js";
+import { isLoopbackListener } from "../../config/loopback.js";
+import { systemClock } from "../../core/clock.js";
+import type { DecodedToken } from "../../ucan/decode.js";
+import type { TokenFault } from "../../ucan/fault.js";
+import { verifyIdentityToken } from "../../ucan/identity-token.js";
+import { createPublicKeys } from "../../ucan/public-keys.js";
+import { tokenId } from "../../ucan/token-id.js";
+import { describeIdentity } from "../output/describe-token.js";
+import type { Inspected, Inspection } from "./inspect.js";
+
+/** Looks at a token that only says who somebody is: it gives nothing, but can be right or wrong. */
+export function inspectIdentity(text: string, token: DecodedToken, inspection: Inspection): Inspected {
+  const fault = faultOf(text, token, inspection);
+  const { issuer, audience, expiresAt, notBefore } = token;
+  const link: LinkReport = {
+    id: tokenId(token.signedText),
+    issuer,
+    ...(audience === undefined ? {} : { audience }),
+    ...(expiresAt === undefined ? {} : { expires: expiresAt }),
+    ...(notBefore === undefined ? {} : { notBefore }),
+    grants: [],
+    depth: 0,
+    reasons: fault === undefined ? [] : [fault],
+  };
+  const reasons = [...link.reasons];
+  // Neither of these can be had from a token that gives nothing, or is somebody else's.
+  if (inspection.wanted !== undefined) reasons.push("not_covered");
+  if (inspection.caller !== undefined && inspection.caller !== issuer) reasons.push("wrong_audience");
+  const valid = reasons.length === 0;
+  const report: TokenReport = { valid, reasons, grants: [], chain: [link], expires: expiresAt ?? null };
+  const nowSeconds = Math.floor(systemClock.nowMs() / 1000);
+  return { report, text: describeIdentity(report, { nowSeconds, venueIsKnown: inspection.view?.did !== undefined }) };
+}
+
+/** Judged as the venue of the configuration would; where none is known, as the one that it is for. */
+function faultOf(text: string, { audience }: DecodedToken, { view, verifier }: Inspection): TokenFault | undefined {
+  const config = view?.config ?? parseConfig({}, { baseDir: "/" });
+  const { auth } = config;
+  const verdict = verifyIdentityToken(text, {
+    venueDid: view?.did ?? audience ?? "",
+    clock: systemClock,
+    clockSkewSeconds: auth.clockSkew,
+    maxLifetimeSeconds: auth.maxIdentityLifetime,
+    acceptUnbound: auth.acceptUnboundIdentity ?? isLoopbackListener(config),
+    keys: createPublicKeys(),
+    revocations: view?.revocations ?? { has: () => false },
+    verifier,
+  });
+  return "refused" in verdict ? verdict.refused : undefined;
+}

@@ -1,0 +1,49 @@
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { silentLog } from "../../core/ports/log.js";
+import { decodeToken } from "../../ucan/decode.js";
+import { isRevocable } from "../../ucan/revocation-list.js";
+import { tokenId } from "../../ucan/token-id.js";
+import { openRevocations, revocationPlace } from "../../venue/identity/revocations.js";
+import { openState } from "../../venue/start/state-place.js";
+import type { Command } from "../arguments/arguments.js";
+import { UsageError } from "../arguments/options.js";
+import { type CommandContext, EXIT, print } from "../context.js";
+import { loadOneConfig } from "../load.js";
+import { readTokens } from "./token-files.js";
+
+/** `venue-files revoke`: writes into the revocation list of a configuration, which a running venue follows at once. */
+export async function revoke(command: Extract<Command, { name: "revoke" }>, context: CommandContext): Promise<number> {
+  for (const entry of command.entries) checkEntry(entry);
+  const config = loadOneConfig({ file: command.config, roots: [] }, context.cwd);
+  const ofTokens = command.token === undefined ? [] : readTokens([command.token], context).map(idOf);
+  const place = revocationPlace(config, context.env);
+  const log = { ...silentLog, warn: (_: unknown, text: string) => void context.stderr.write(`Warning: ${text}\n`) };
+  // One that is configured and not there yet is made: that is what whoever revokes wants.
+  const list = openRevocations(place, {
+    ...{ log, mayBeMissing: true },
+    openState: () => openState(config, context.env, "auth.ucan.revocations"),
+  });
+  const entries = [...new Set([...command.entries, ...ofTokens])];
+  const known = entries.filter((entry) => list.has(entry));
+  await list.add(entries);
+  const lines = entries.map((entry) => `${entry} ${known.includes(entry) ? "was revoked already" : "is revoked"}\n`);
+  await print(context, lines.join(""));
+  context.stderr.write(`The list is ${escapeText(place.path)}; a venue that runs with this configuration follows it\n`);
+  return EXIT.ok;
+}
+
+/** @throws UsageError */
+function checkEntry(entry: string): void {
+  if (isRevocable(entry)) return;
+  throw new UsageError(
+    `'${escapeText(entry)}' is neither the id of a token (43 characters, see: token inspect) nor a DID`,
+  );
+}
+
+/** Whoever signed it, and whether that is right, does not matter: a token that is believed by nobody may be revoked too. */
+function idOf(token: string): string {
+  const decoded = decodeToken(token);
+  if (!("fault" in decoded)) return tokenId(decoded.signedText);
+  throw new ConfigError(["--token leads to a token that cannot be read. Give its id instead"], EXIT.config);
+}

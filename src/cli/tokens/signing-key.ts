@@ -1,0 +1,84 @@
+import { join, resolve } from "node:path";
+import { ConfigError } from "../../config/errors.js";
+import type { VenueConfig } from "../../config/types.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { parseSeed, type SigningKey, signingKeyFromSeed } from "../../ucan/signing-key.js";
+import { isOpenToOthers, readSecretFile } from "../../venue/start/state-dir.js";
+import { stateDirOf } from "../../venue/start/state-place.js";
+import { UsageError } from "../arguments/options.js";
+import type { CommandContext } from "../context.js";
+import { valueOfVariable, variableIn } from "../variable.js";
+
+/** 64 digits and the end of a line. */
+const MAX_BYTES = 66;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
+
+/** Where keys with a name are kept. */
+export interface KeyPlace extends Pick<CommandContext, "env" | "cwd"> {
+  /** Absent: that of the user. `false`: there is none, and keys have no names. */
+  readonly stateDir?: string | false;
+}
+
+/** The place of keys for a command with this configuration, or with none. */
+export const keyPlace = (
+  config: Pick<VenueConfig, "stateDir"> | undefined,
+  { env, cwd }: Pick<CommandContext, "env" | "cwd">,
+): KeyPlace => ({ env, cwd, ...(config?.stateDir === undefined ? {} : { stateDir: config.stateDir }) });
+
+/** The folder of keys with a name. @throws ConfigError when there is no state directory */
+export const keyDirectory = (place: KeyPlace): string => join(stateDirOf(place, place.env), "keys");
+
+/** What a key is kept in, as people name it: a name is one in the state directory, anything like a path a path. */
+export interface KeyFile {
+  readonly path: string;
+  readonly name?: string;
+}
+
+/** Whether a text is formed like the name of a key. */
+export const isKeyName = (text: string): boolean => NAME.test(text);
+
+/** @throws UsageError for what is neither a name nor a path */
+export function keyFile(reference: string, place: KeyPlace): KeyFile {
+  if (/[/\\.]/.test(reference)) return { path: resolve(place.cwd, reference) };
+  if (!isKeyName(reference)) {
+    throw new UsageError(
+      `'${escapeText(reference)}' cannot be the name of a key: letters, digits, - and _ only. A path has a / in it`,
+    );
+  }
+  return { path: join(keyDirectory(place), reference), name: reference };
+}
+
+/**
+ * Opens the key that `--key` names: a name, a path, or `env:` and a variable that holds 64 hex digits.
+ *
+ * @throws ConfigError 66 when the file cannot be read, 78 when it is no key or open to others. Never shows a seed
+ */
+export const openSigningKey = (reference: string, place: KeyPlace): SigningKey =>
+  signingKeyFromSeed(readSeed(reference, place));
+
+/** The 32 bytes that a reference to a key leads to. @throws ConfigError as {@link openSigningKey} */
+export function readSeed(reference: string, place: KeyPlace): Uint8Array {
+  const variable = variableIn(reference);
+  const text =
+    variable === undefined
+      ? readKeyFile(reference, place)
+      : valueOfVariable(variable, place.env, { what: "the key", maxBytes: MAX_BYTES });
+  const seed = parseSeed(text.replace(/\r?\n$/, ""));
+  if (seed !== undefined) return seed;
+  throw unusable(reference, "it must hold 64 hex digits and nothing else", 78);
+}
+
+function readKeyFile(reference: string, place: KeyPlace): string {
+  const { path, name } = keyFile(reference, place);
+  // A link may lead to a path: that is how secrets are mounted in containers. Nobody links into the state directory.
+  const file = readSecretFile(path, { maxBytes: MAX_BYTES, follow: name === undefined });
+  if ("fault" in file) {
+    const advice = file.missing && name !== undefined ? `. Make it with: venue-files key new ${name}` : "";
+    throw unusable(reference, `${file.fault}${advice}`, file.exitStatus);
+  }
+  if (isOpenToOthers(file.stat, "read")) throw unusable(reference, "others may use it. Make its mode 0600", 78);
+  return file.text;
+}
+
+const unusable = (reference: string, fault: string, exitStatus: 66 | 78): ConfigError =>
+  new ConfigError([`Cannot use key '${escapeText(reference)}': ${fault}`], exitStatus);

@@ -1,0 +1,82 @@
+import { resolve } from "node:path";
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { MAX_TOKEN_BYTES } from "../../ucan/decode.js";
+import { readSecretFile } from "../../venue/start/state-dir.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { valueOfVariable, variableIn } from "../variable.js";
+
+/** What one request can hold. */
+const MAX_TOKENS = 8;
+const MAX_BYTES = 32_768;
+/** Ends of lines and blank lines beside the tokens. */
+const MAX_TEXT_BYTES = MAX_BYTES + 1024;
+/** Three parts of base64url; what they hold is looked at by others. */
+const TOKEN = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+type Place = Pick<CommandContext, "env" | "cwd" | "stdin">;
+
+/**
+ * The tokens that some references lead to, each a file or `env:` and a variable, which hold one token a line.
+ *
+ * @throws ConfigError 66 when a file cannot be read, 78 when there is something else in it, or more than a request can
+ * hold. Never shows a token
+ */
+export function readTokens(references: readonly string[], place: Place): readonly string[] {
+  return checked(references.flatMap((reference) => tokensIn(textOf(reference, place), shownOf(reference))));
+}
+
+function checked(tokens: readonly string[]): readonly string[] {
+  const bytes = tokens.reduce((sum, token) => sum + token.length, 0);
+  if (tokens.length > MAX_TOKENS || bytes > MAX_BYTES) {
+    throw new ConfigError([`Too many tokens: at most ${MAX_TOKENS} and ${MAX_BYTES} bytes together`], EXIT.config);
+  }
+  return tokens;
+}
+
+/** The same for one reference, which may also be `-`: standard input. @throws ConfigError as above */
+export async function readTokensOrStdin(reference: string, place: Place): Promise<readonly string[]> {
+  if (reference !== "-") return readTokens([reference], place);
+  const text = await readStdin(place.stdin, MAX_TEXT_BYTES);
+  if (text === undefined) throw new ConfigError(["Standard input holds more than a request's tokens"], EXIT.config);
+  return checked(tokensIn(text, "Standard input"));
+}
+
+/** All of standard input. `undefined`: it has more than `maxBytes` */
+export async function readStdin(stdin: AsyncIterable<unknown>, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    const bytes = Buffer.from(chunk instanceof Uint8Array ? chunk : String(chunk));
+    length += bytes.length;
+    if (length > maxBytes) return undefined;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function textOf(reference: string, { env, cwd }: Place): string {
+  const variable = variableIn(reference);
+  if (variable !== undefined) return valueOfVariable(variable, env, { what: "tokens", maxBytes: MAX_TEXT_BYTES });
+  const file = readSecretFile(resolve(cwd, reference), { maxBytes: MAX_TEXT_BYTES, follow: true });
+  if (!("fault" in file)) return file.text;
+  throw new ConfigError([`Cannot read tokens from ${shownOf(reference)}: ${file.fault}`], file.exitStatus);
+}
+
+const shownOf = (reference: string): string => `"${escapeText(reference)}"`;
+
+/** @param shown where the text is from */
+function tokensIn(text: string, shown: string): readonly string[] {
+  const tokens: string[] = [];
+  for (const [index, line] of text.split("\n").entries()) {
+    const token = line.trim();
+    if (token === "") continue;
+    if (!TOKEN.test(token)) throw new ConfigError([`${shown} holds no token in line ${index + 1}`], EXIT.config);
+    if (token.length > MAX_TOKEN_BYTES) {
+      throw new ConfigError([`${shown} holds a token of more than ${MAX_TOKEN_BYTES} bytes`], EXIT.config);
+    }
+    tokens.push(token);
+  }
+  if (tokens.length === 0) throw new ConfigError([`${shown} holds no token`], EXIT.config);
+  return tokens;
+}
