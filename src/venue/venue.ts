@@ -6,7 +6,7 @@ import { AssetError } from "../core/ports/asset.js";
 import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/ports/job.js";
 import { type Log, silentLog } from "../core/ports/log.js";
 import type { HttpFiles, HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimit } from "../surfaces/http/host.js";
-import type { HttpTimeouts } from "../surfaces/http/node-server.js";
+import type { HttpTimeouts } from "../surfaces/http/plumbing/node-server.js";
 import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
 import { packageVersion } from "../version.js";
 import type { VenueAssets } from "./assets/assets.js";

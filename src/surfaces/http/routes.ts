@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
-import { COMMON_HEADERS, sendJson } from "./answer.js";
-import { getAsset, getContent, listAssets, putContent, registerAsset } from "./assets.js";
-import type { Exchange, Handler } from "./exchange.js";
-import { getFile, putFile, ticketOf } from "./files.js";
-import { health, metrics } from "./health.js";
+import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
+import { getFile, putFile, ticketOf } from "./endpoints/files.js";
+import { health, metrics } from "./endpoints/health.js";
+import { invoke, run } from "./endpoints/invoke.js";
+import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./endpoints/jobs.js";
+import { serveMcp } from "./endpoints/mcp.js";
+import { countValues, listValues, readValues, sliceValues } from "./endpoints/values.js";
 import type { HttpHost, OperationListing } from "./host.js";
-import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./http-error.js";
-import { invoke, run } from "./invoke.js";
-import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./jobs.js";
-import { serveMcp } from "./mcp.js";
-import { openApi } from "./openapi.js";
-import { getEvents } from "./sse.js";
-import { countValues, listValues, readValues, sliceValues } from "./values.js";
+import { openApi } from "./openapi/openapi.js";
+import { COMMON_HEADERS, sendJson } from "./plumbing/answer.js";
+import type { Exchange, Handler } from "./plumbing/exchange.js";
+import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./plumbing/http-error.js";
+import { getEvents } from "./plumbing/sse.js";
 
 /** The generation of the wire protocol; clients switch features on by it. */
 const WIRE_VERSION = "0.9.0";

@@ -3,14 +3,14 @@ import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
-import { Admission } from "./admit.js";
-import { sendError } from "./answer.js";
-import { Connections } from "./connections.js";
-import { explain } from "./explain.js";
+import { Admission } from "./admission/admit.js";
+import { Connections } from "./admission/connections.js";
+import { readBody } from "./admission/read-body.js";
 import type { HttpHost } from "./host.js";
-import { malformedTarget } from "./http-error.js";
-import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./node-server.js";
-import { readBody } from "./read-body.js";
+import { sendError } from "./plumbing/answer.js";
+import { explain } from "./plumbing/explain.js";
+import { malformedTarget } from "./plumbing/http-error.js";
+import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./plumbing/node-server.js";
 import { mountEndpoints, unmapped } from "./routes.js";
 
 /** Where a surface is to listen: at a port, where `0` is any free one, or at a Unix socket. */

@@ -1,0 +1,151 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../../../core/call/caller.js";
+import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
+import type { HttpHost } from "../host.js";
+import { COMMON_HEADERS } from "../plumbing/answer.js";
+import { corsHeaders, isPreflight, preflightHeaders } from "../plumbing/cors.js";
+import {
+  authenticationRequired,
+  HttpError,
+  invalidToken,
+  tooManyRequests,
+  unsupportedEncoding,
+  unsupportedScheme,
+} from "../plumbing/http-error.js";
+import { needsCaller, unmapped } from "../routes.js";
+import { awaitsContinue } from "./expect.js";
+import { refuse } from "./host-and-origin.js";
+import { linger } from "./linger.js";
+
+/** Everything that is decided about a request before its endpoint sees it, and before its body is read. */
+export class Admission {
+  readonly #host: HttpHost;
+  readonly #memory: MemoryBudget;
+  /** The last `Host` that was accepted. */
+  #knownHost: string | undefined;
+  /** Until it is known where the surface listens, the stricter rules hold. */
+  loopback = true;
+  /** Requests that arrive on open connections are answered as ever, and the connection ends. */
+  closing = false;
+
+  constructor(host: HttpHost, memory: MemoryBudget) {
+    this.#host = host;
+    this.#memory = memory;
+  }
+
+  mount(app: FastifyInstance): void {
+    app.addHook("onRequest", (request, reply, next) => {
+      const admitted = this.#admit(request, reply);
+      if (admitted === true) next();
+      else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
+    });
+    app.addHook("onSend", (request, reply, payload, next) => {
+      // A body that nobody has asked for may come or not: nothing on the connection could be told apart any more.
+      if (this.closing || awaitsContinue(request.raw)) reply.header("connection", "close");
+      linger(request.raw);
+      const size = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
+      if (size > UNCOUNTED_BYTES) leaseOf(request)?.holdMade(size);
+      next(null, payload);
+    });
+    if (this.#host.log.debugs !== false)
+      app.addHook("onResponse", (request, reply, next) => this.#log(request, reply, next));
+  }
+
+  #log(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+    const { method, routeOptions } = request;
+    const ms = Math.round(reply.elapsedTime * 1000) / 1000;
+    const fields = { requestId: request.id, method, route: routeOptions.url, status: reply.statusCode, ms };
+    this.#host.log.debug(fields, "request");
+    next();
+  }
+
+  /** Why a request is refused by where it was sent to, or from. */
+  refusal(raw: IncomingMessage): HttpError | undefined {
+    const { host, origin } = raw.headers;
+    const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
+    // Nearly every request is for the host of the one before.
+    if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
+    const { allowedHosts, corsOrigins } = this.#host;
+    const ownOrigin = () => new URL(this.#host.url()).origin;
+    const refusal = refuse(raw, { loopback: this.loopback, allowedHosts, corsOrigins, ownOrigin });
+    if (isPlain && refusal === undefined) this.#knownHost = host;
+    return refusal;
+  }
+
+  /** @returns whether the request goes on; `false`: it has been answered. A promise only where there is something to wait for. */
+  #admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | boolean {
+    const host = this.#host;
+    if (!request.raw.socket.writable) {
+      // It came behind one whose answer was the last of its connection.
+      reply.hijack();
+      return false;
+    }
+    reply.header("x-request-id", request.id);
+    const cors = corsHeaders(request.raw, host.corsOrigins);
+    if (cors !== undefined) reply.headers(cors);
+    const refusal = this.refusal(request.raw);
+    if (refusal !== undefined) throw refusal;
+    const known = this.#identify(request);
+    if (host.rateLimit === undefined) return this.#accept(known, request, reply);
+    const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
+    const sender = { address: request.ip, ...(isKnown ? { did: known.did } : {}) };
+    return host.rateLimit(sender).then((waitMs) => {
+      if (waitMs > 0) throw tooManyRequests(waitMs);
+      return this.#accept(known, request, reply);
+    });
+  }
+
+  /** Who calls, or why nobody may be taken for the caller. A bad token never makes anybody anonymous. */
+  #identify(request: FastifyRequest): Caller | HttpError {
+    const { authorization } = request.headers;
+    if (authorization === undefined) return this.#host.publicCaller;
+    // Node keeps the first of several; a proxy in front may have looked at another.
+    if (count(request.raw.rawHeaders, "authorization") > 1) return invalidToken();
+    const result = this.#host.authenticate(authorization);
+    if ("caller" in result) return result.caller;
+    return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result.delegatedTo);
+  }
+
+  #accept(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): boolean {
+    if (known instanceof HttpError) throw known;
+    // At once, without reading a body that nobody takes.
+    const isKnown = !request.is404;
+    if (isKnown && isPreflight(request.raw)) {
+      reply.code(204).headers(COMMON_HEADERS).headers(preflightHeaders(request.raw, this.#host.corsOrigins)).send();
+      return false;
+    }
+    if (known.authentication === "public" && !this.#host.publicAccess && needsCaller(request)) {
+      throw authenticationRequired();
+    }
+    if (!isKnown) throw unmapped(request);
+    const coding = codingOf(request.headers);
+    if (coding !== undefined) throw unsupportedEncoding(coding);
+    request.setDecorator("caller", known);
+    const sender = known.authentication === "public" ? request.ip : known.did;
+    const lease: MemoryLease = this.#memory.lease(sender, () => {
+      if (reply.raw.closed) lease.release();
+      else reply.raw.once("close", () => lease.release());
+    });
+    request.setDecorator("lease", lease);
+    return true;
+  }
+}
+
+/** The codings of `Content-Encoding`, unless none of them changes the body. */
+function codingOf({ "content-encoding": coding }: IncomingMessage["headers"]): string | undefined {
+  if (coding === undefined) return undefined;
+  return coding.split(",").every((one) => /^\s*(?:identity)?\s*$/i.test(one)) ? undefined : coding;
+}
+
+/** What a request and its answer take in memory. `undefined`: it has not been admitted. */
+const leaseOf = (request: FastifyRequest): MemoryLease | undefined =>
+  request.getDecorator<MemoryLease | null>("lease") ?? undefined;
+
+function count(rawHeaders: readonly string[], name: string): number {
+  let found = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === name) found += 1;
+  }
+  return found;
+}

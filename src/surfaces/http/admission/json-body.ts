@@ -1,0 +1,54 @@
+import { isUtf8 } from "node:buffer";
+import { parseExact, UnkeptNumber } from "../../../schema/exact-json.js";
+import { invalidJson } from "../plumbing/http-error.js";
+
+/** Largest body that is also tried as JSON5: its parser is slow. */
+const MOST_JSON5_BYTES = 65_536;
+
+/**
+ * Parses a request body as strict JSON, and where that fails and the body is small, as JSON5. Integers that a double
+ * cannot hold are `bigint`.
+ *
+ * @param options.json5 whether JSON5 is accepted at all
+ * @throws HttpError 400
+ */
+export async function parseJson(body: unknown, options: { json5: boolean }): Promise<unknown> {
+  return (await parseJsonText(body, options)).value;
+}
+
+/**
+ * The same.
+ *
+ * @returns the value, and its text as sent, or in compact form where that is not strict JSON
+ */
+export async function parseJsonText(
+  body: unknown,
+  options: { json5: boolean },
+): Promise<{ readonly value: unknown; readonly text: string }> {
+  if (!Buffer.isBuffer(body) || body.length === 0) throw invalidJson("the body is empty");
+  // Decoding would replace bad bytes silently, and the replacement would end up in a file.
+  if (!isUtf8(body)) throw invalidJson("not valid UTF-8");
+  const text = body.toString("utf8");
+  try {
+    return { value: parseExact(text), text };
+  } catch (error) {
+    if (error instanceof UnkeptNumber || !options.json5 || body.length > MOST_JSON5_BYTES)
+      throw invalidJson(reasonOf(error));
+  }
+  const { default: JSON5 } = await import("json5");
+  let isUnsafe = false;
+  let value: unknown;
+  try {
+    value = JSON5.parse(text, (_key, part: unknown) => {
+      if (typeof part === "number" && Number.isFinite(part) && Math.abs(part) > Number.MAX_SAFE_INTEGER)
+        isUnsafe = true;
+      return part;
+    });
+  } catch (error) {
+    throw invalidJson(reasonOf(error));
+  }
+  if (isUnsafe) throw invalidJson("numbers beyond 2^53 are kept in strict JSON only, which this is not");
+  return { value, text: JSON.stringify(value) };
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message.replace(/^JSON5: /, "") : "");

@@ -1,0 +1,68 @@
+import type { FastifyReply } from "fastify";
+import type { JsonObject } from "../../../core/ports/adapter.js";
+import { parseJsonText } from "../admission/json-body.js";
+import type { HttpHost } from "../host.js";
+import { sendJson } from "../plumbing/answer.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest } from "../plumbing/http-error.js";
+import { parsePage } from "../plumbing/page.js";
+import { askAssets } from "./asset-answer.js";
+
+/** Most metadata in one list; a piece alone may be a mebibyte. */
+const MOST_EXPANDED_BYTES = 8 * 1024 * 1024;
+
+export { getContent, putContent } from "./content.js";
+
+/** `POST /api/v1/assets`: registers metadata; the same bytes again give the same id. */
+export async function registerAsset(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
+  const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
+  if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
+  const id = await askAssets("", () => host.assets.register(metadata, caller, text));
+  return sendJson(reply.header("location", `/api/v1/assets/${id}`), 201, JSON.stringify(id));
+}
+
+/**
+ * `GET /api/v1/assets`: ids, newest first; with `scope=own` what the caller registered, with name, type and description;
+ * with `expand=metadata` ids with their metadata, fewer than asked for when they would not fit one answer.
+ */
+export function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
+  const page = parsePage(request.query);
+  if (single(request.query, "scope") === "own") {
+    const { items, total, offset, limit } = host.assets.listOwn(page, caller);
+    return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
+  }
+  const { items, total, offset, limit } = host.assets.list(page);
+  const expanded = single(request.query, "expand") === "metadata";
+  const shown = expanded ? expand(host, items) : JSON.stringify(items);
+  return sendJson(reply, 200, `{"items":${shown},${JSON.stringify({ total, offset, limit }).slice(1)}`);
+}
+
+/** A JSON list of ids with their metadata. */
+function expand(host: HttpHost, ids: readonly string[]): string {
+  const shown: string[] = [];
+  let bytes = 0;
+  for (const id of ids) {
+    const metadata = host.assets.metadataJson(id);
+    bytes += metadata.length;
+    if (bytes > MOST_EXPANDED_BYTES && shown.length > 0) break;
+    shown.push(`{"id":"${id}","metadata":${textOf(metadata)}}`);
+  }
+  return `[${shown.join(",")}]`;
+}
+
+const textOf = (json: Uint8Array): string => Buffer.from(json.buffer, json.byteOffset, json.length).toString("utf8");
+
+/** `GET /api/v1/assets/<ref>`: the metadata as registered, byte for byte. */
+export async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
+  return sendJson(reply, 200, textOf(await askAssets(target, () => host.assets.metadataJson(target))));
+}
+
+/** A query key that may be given once. Other values than those an endpoint knows mean nothing to it. */
+function single(query: unknown, key: string): unknown {
+  const value: unknown = typeof query === "object" && query !== null ? Reflect.get(query, key) : undefined;
+  if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);
+  return value;
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { AssetError } from "../../../core/ports/asset.js";
+import { sendContinue } from "../admission/expect.js";
+import type { HttpHost } from "../host.js";
+import { sendJson } from "../plumbing/answer.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { HttpError } from "../plumbing/http-error.js";
+import { isRead } from "../plumbing/is-read.js";
+import { askAssets } from "./asset-answer.js";
+import { cachingHeaders, contentHeaders, etagOf, isKnown, rangeOf } from "./content-headers.js";
+
+/** How long a client may take no bytes of a download. */
+const STALL_MS = 60_000;
+
+/**
+ * `PUT /api/v1/assets/<ref>/content`: streams the request into the storage. The body must not have been touched. After
+ * a refusal the rest of it is not waited for: the connection is closed.
+ */
+export async function putContent(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply, target, caller } = exchange;
+  const body = bodyOf(request.raw, host.limits.maxContentSize);
+  try {
+    const sha256 = await askAssets(target, () => host.assets.putContent(target, body, caller));
+    return sendJson(reply, 200, JSON.stringify(`0x${sha256}`));
+  } catch (error) {
+    if (!(await isRead(request.raw))) reply.header("connection", "close");
+    throw error;
+  }
+}
+
+/** `GET`, `HEAD /api/v1/assets/<ref>/content`: streams stored content, or the one range of it that is asked for. */
+export async function getContent(
+  host: HttpHost,
+  { request, reply, target }: Exchange,
+  { stallMs } = { stallMs: STALL_MS },
+): Promise<FastifyReply> {
+  const content = await askAssets(target, () => host.assets.content(target));
+  if (isKnown(request.headers, etagOf(content))) return reply.code(304).headers(cachingHeaders(content)).send();
+  const { size } = content;
+  const headers = { ...contentHeaders(content, asksInline(request.query)), ...cachingHeaders(content) };
+  if (request.method === "HEAD") return reply.code(200).headers(headers).header("content-length", `${size}`).send();
+  const range = rangeOf(request.headers, { size, etag: etagOf(content) });
+  if (range === "unsatisfiable") {
+    throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
+  }
+  const { start, end } = range ?? { start: 0, end: size };
+  const report = (error: unknown) => host.logInternal(error, request.id);
+  const body = await started(content.open({ start, end }), report);
+  reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
+  return reply
+    .code(range === undefined ? 200 : 206)
+    .headers(headers)
+    .headers(range === undefined ? {} : { "content-range": `bytes ${start}-${end - 1}/${size}` })
+    .header("content-length", `${end - start}`)
+    .send(Readable.from(body));
+}
+
+/** The body, without closing the connection when it is not read to the end: the answer still has to go through it. */
+async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint8Array> {
+  // An announced length is judged before anything is read, but after everything else about the request.
+  if (Number(raw.headers["content-length"]) > limit) throw new AssetError("too_large", { limit });
+  sendContinue(raw);
+  yield* raw.iterator({ destroyOnReturn: false });
+}
+
+/**
+ * Waits for the first chunk, so that content that cannot be read is still an error with a status and no broken answer.
+ *
+ * @param report told of a failure after that, of which the client only sees the connection break
+ */
+async function started(
+  content: AsyncIterable<Uint8Array>,
+  report: (error: unknown) => void,
+): Promise<AsyncIterable<Uint8Array>> {
+  const source = content[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await source.next();
+  // An object and not a generator: of one that was never started, `return` would not reach the source.
+  const rest: AsyncIterator<Uint8Array> = {
+    next: async () => {
+      const step = first;
+      first = undefined;
+      try {
+        return step ?? (await source.next());
+      } catch (error) {
+        report(error);
+        throw error;
+      }
+    },
+    return: async () => {
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => rest };
+}
+
+function asksInline(query: unknown): boolean {
+  const { inline }: { inline?: unknown } = typeof query === "object" && query !== null ? query : {};
+  return inline !== undefined && inline !== "false";
+}

@@ -1,0 +1,83 @@
+import type { FastifyRequest } from "fastify";
+import { attribute } from "../../../core/call/attribute.js";
+import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
+import type { SurfaceContext } from "../../../core/ports/adapter.js";
+import type { Direction, DownloadInput } from "../../../core/ports/transfer.js";
+import type { HttpFiles, HttpHost } from "../host.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "../plumbing/http-error.js";
+
+/** Segments before the name of the root: `/api/v1/files/`. */
+const FIXED_SEGMENTS = 4;
+const MOST_TICKET_CHARS = 512;
+
+/** A request on one file, and as whom. */
+export interface FileRequest {
+  readonly place: DownloadInput;
+  readonly context: SurfaceContext;
+}
+
+/** @throws HttpError */
+export function fileRequest(
+  host: HttpHost,
+  files: HttpFiles,
+  options: Exchange & { direction: Direction },
+): FileRequest {
+  const { request, caller, direction } = options;
+  const place = placeOf(request);
+  const ticket = ticketOf(request);
+  if (ticket === undefined) return { place, context: attribute(caller, undefined, host.nameCaller).context };
+  const context = redeem(files, ticket, { ...place, direction });
+  if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
+  if (context === "taken back") throw ticketTakenBack();
+  return { place, context };
+}
+
+function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {
+  try {
+    return files.redeem(ticket, use);
+  } catch (error) {
+    throw fileError(error);
+  }
+}
+
+/** The ticket in the query of a request, if there is one. */
+export function ticketOf({ query }: FastifyRequest): string | undefined {
+  const ticket = queryValue(query, "ticket");
+  return ticket === undefined || ticket.length <= MOST_TICKET_CHARS ? ticket : "";
+}
+
+/** The last of several. */
+export function queryValue(query: unknown, name: string): string | undefined {
+  if (typeof query !== "object" || query === null || !Object.hasOwn(query, name)) return undefined;
+  const value: unknown = Object.entries(query).find(([key]) => key === name)?.[1];
+  const last: unknown = Array.isArray(value) ? value.at(-1) : value;
+  return typeof last === "string" ? last : undefined;
+}
+
+/** Decodes each segment, once. The router has decoded the whole, in which an encoded slash cannot be told any more. */
+function placeOf({ raw }: FastifyRequest): DownloadInput {
+  const [path = ""] = (raw.url ?? "").split(/[?#]/, 1);
+  const [root = "", ...segments] = path.split("/").slice(FIXED_SEGMENTS).map(decodeSegment);
+  return { root, path: segments.join("/") };
+}
+
+function decodeSegment(encoded: string): string {
+  let segment: string;
+  try {
+    segment = decodeURIComponent(encoded);
+  } catch {
+    throw malformedTarget();
+  }
+  if (/[/\\\0]/.test(segment)) throw badRequest("Path must not have an encoded '/', '\\' or NUL in a segment");
+  return segment;
+}
+
+/** The answer to a request whose operation failed; anything unforeseen is passed on as it is. */
+export function fileError(error: unknown): unknown {
+  if (!(error instanceof FileAdapterError)) return error;
+  const { message, code, data } = error;
+  const status = Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
+  const headers: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return new HttpError(status, message, headers, { errorCode: code, errorData: data });
+}

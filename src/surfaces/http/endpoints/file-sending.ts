@@ -1,0 +1,129 @@
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { aborted } from "../../../core/errors/texts.js";
+import { hashText } from "../../../core/etag.js";
+import type { ByteSpan, Download } from "../../../core/ports/transfer.js";
+import { COMMON_HEADERS, sendError } from "../plumbing/answer.js";
+import { HttpError } from "../plumbing/http-error.js";
+import { contentHeaders, isKnown, rangeOf } from "./content-headers.js";
+
+export interface Sending {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** How long the client may take to take one chunk. */
+  readonly stallMs: number;
+  /** Called once there is an answer. */
+  onBegin(): void;
+}
+
+/** Answers with a file, and waits until the last of it was taken. @returns bytes that were @throws FileAdapterError */
+export async function sendFile(file: Download, sending: Sending): Promise<number> {
+  const { request, reply, onBegin } = sending;
+  const etag = file.sha256 === undefined ? undefined : `"${hashText(file.sha256)}"`;
+  const version: Record<string, string> = etag === undefined ? {} : { etag };
+  reply.headers({ ...COMMON_HEADERS, ...version });
+  if (isKnown(request.headers, etag)) {
+    reply.code(304).send();
+    onBegin();
+    return 0;
+  }
+  const { size } = file;
+  const range = request.method === "HEAD" ? undefined : rangeOf(request.headers, { size, etag });
+  if (range === "unsatisfiable") {
+    sendError(reply, new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` }));
+    onBegin();
+    return 0;
+  }
+  const span = range ?? { start: 0, end: size };
+  const body = request.method === "HEAD" || span.start === span.end ? undefined : await begun(file, span);
+  reply
+    .code(range === undefined ? 200 : 206)
+    .headers(contentHeaders({ contentType: typeOf(file), fileName: file.name }, false))
+    .headers(range === undefined ? {} : { "content-range": `bytes ${range.start}-${range.end - 1}/${size}` })
+    .header("content-length", `${span.end - span.start}`);
+  if (body !== undefined) return stream(body, sending);
+  reply.send();
+  onBegin();
+  return 0;
+}
+
+/** All text here is in UTF-8 or says itself what it is in; but no more is known of it, so no charset is named. */
+const typeOf = ({ mime }: Download): string => mime ?? "application/octet-stream";
+
+interface Begun {
+  readonly first: Buffer;
+  readonly rest: AsyncIterator<Buffer>;
+}
+
+/** Reads the first chunk, so that what cannot be read is still an answer with a status. */
+async function begun(file: Download, span: ByteSpan): Promise<Begun> {
+  const rest = file.read(span)[Symbol.asyncIterator]();
+  const step = await rest.next();
+  return { first: step.done === true ? Buffer.alloc(0) : step.value, rest };
+}
+
+/** Passes chunks on as the client takes them. */
+class Body extends Readable {
+  taken = 0;
+  failure: unknown;
+  readonly #stallMs: number;
+  readonly #rest: AsyncIterator<Buffer>;
+  #first: Buffer | undefined;
+  #stall: NodeJS.Timeout | undefined;
+
+  constructor({ first, rest }: Begun, stallMs: number) {
+    // One chunk ahead.
+    super({ highWaterMark: 1 });
+    this.#first = first;
+    this.#rest = rest;
+    this.#stallMs = stallMs;
+  }
+
+  override _read(): void {
+    clearTimeout(this.#stall);
+    void this.#pass();
+  }
+
+  async #pass(): Promise<void> {
+    try {
+      const chunk: unknown = this.#first ?? (await this.#rest.next()).value;
+      this.#first = undefined;
+      if (this.destroyed) return;
+      if (!Buffer.isBuffer(chunk)) {
+        this.push(null);
+        return;
+      }
+      this.taken += chunk.length;
+      // A client that takes nothing must not hold the file for ever.
+      this.#stall = setTimeout(() => this.destroy(), this.#stallMs);
+      this.push(chunk);
+    } catch (error) {
+      this.failure = error;
+      this.destroy();
+    }
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.#stall);
+    // A read under way ends first, so that nobody closes the file under it.
+    Promise.resolve(this.#rest.return?.()).then(
+      () => done(error),
+      () => done(error),
+    );
+  }
+}
+
+async function stream(begun: Begun, { reply, stallMs, onBegin }: Sending): Promise<number> {
+  const body = new Body(begun, stallMs);
+  const gone = new Promise<void>((resolve) => body.once("close", resolve));
+  const onClose = () => body.destroy();
+  if (reply.raw.destroyed) onClose();
+  else reply.raw.once("close", onClose);
+  reply.send(body);
+  onBegin();
+  await gone;
+  reply.raw.off("close", onClose);
+  if (body.readableEnded) return body.taken;
+  reply.raw.destroy();
+  throw body.failure ?? aborted();
+}

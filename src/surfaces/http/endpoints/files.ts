@@ -1,0 +1,117 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply } from "fastify";
+import { aborted } from "../../../core/errors/texts.js";
+import { hashText } from "../../../core/etag.js";
+import type { TakeDownload, Uploaded, UploadInput } from "../../../core/ports/transfer.js";
+import { sendContinue } from "../admission/expect.js";
+import type { HttpFiles, HttpHost } from "../host.js";
+import { COMMON_HEADERS } from "../plumbing/answer.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest } from "../plumbing/http-error.js";
+import { isRead } from "../plumbing/is-read.js";
+import { unlimitBody } from "../plumbing/node-server.js";
+import { fileError, fileRequest, queryValue, ticketOf } from "./file-request.js";
+import { sendFile } from "./file-sending.js";
+
+export { ticketOf };
+
+/** How long a client may take to take one chunk. */
+const STALL_MS = 60_000;
+
+/** `GET`, `HEAD /api/v1/files/<root>/<path>`: a file, or one range of it, as it is read. */
+export async function getFile(
+  host: HttpHost,
+  exchange: Exchange,
+  { stallMs } = { stallMs: STALL_MS },
+): Promise<FastifyReply> {
+  const { request, reply } = exchange;
+  const files = filesOf(host);
+  const { place, context } = fileRequest(host, files, { ...exchange, direction: "download" });
+  const signal = hangUpOf(exchange);
+  await new Promise<void>((onBegin, reject) => {
+    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin });
+    files.download(place, take, { ...context, signal }).catch((error: unknown) => reject(fileError(error)));
+  });
+  return reply;
+}
+
+/** `PUT /api/v1/files/<root>/<path>`: the body becomes the file, or nothing changes. */
+export async function putFile(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply } = exchange;
+  try {
+    const files = filesOf(host);
+    const { place, context } = fileRequest(host, files, { ...exchange, direction: "upload" });
+    const input = { ...place, ...optionsOf(exchange) };
+    unlimitBody(request.raw);
+    const length = request.headers["content-length"];
+    const body = {
+      ...(length === undefined ? {} : { length: Number(length) }),
+      chunks: bodyOf(request.raw),
+    };
+    const uploaded = await files.upload(input, body, { ...context, signal: hangUpOf(exchange) });
+    return reply
+      .code(uploaded.created ? 201 : 204)
+      .headers(versionHeaders(uploaded))
+      .send();
+  } catch (error) {
+    const known = fileError(error);
+    if (!(await isRead(request.raw))) reply.header("connection", "close");
+    throw known;
+  }
+}
+
+function filesOf({ files }: HttpHost): HttpFiles {
+  if (files === undefined) throw new Error("There are no files to serve");
+  return files;
+}
+
+const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
+  ...COMMON_HEADERS,
+  ...(sha256 === undefined ? {} : { etag: `"${hashText(sha256)}"` }),
+});
+
+/** @throws HttpError 400 */
+function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
+  const { headers, query } = request;
+  if (headers["content-range"] !== undefined) {
+    throw badRequest("Content-Range is not supported on PUT. Go on with file:append and expectedSize");
+  }
+  const parents = queryValue(query, "parents");
+  if (parents !== undefined && !/^(?:true|false)?$/.test(parents)) throw badRequest("'parents' must be true or false");
+  const [ifMatch, ifNoneMatch] = [headers["if-match"], headers["if-none-match"]];
+  return {
+    parents: parents !== undefined && parents !== "false",
+    ...(ifMatch === undefined ? {} : { ifMatch: tagOf(ifMatch) }),
+    ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: ifNoneMatch.trim() }),
+  };
+}
+
+/** What is in the quotes of a strong entity tag. */
+function tagOf(header: string): string {
+  const tag = /^"([^"]+)"$/.exec(header.trim())?.[1];
+  if (tag === undefined) throw badRequest('If-Match must be one strong entity tag, such as "sha256:…"');
+  return tag;
+}
+
+/** Aborted when the client goes before it has its answer. */
+function hangUpOf({ reply }: Exchange): AbortSignal {
+  const hangUp = new AbortController();
+  const onClose = () => {
+    if (!reply.raw.writableFinished) hangUp.abort();
+  };
+  if (reply.raw.destroyed) onClose();
+  else reply.raw.once("close", onClose);
+  return hangUp.signal;
+}
+
+/** The body, without closing the connection when it is not read to the end: the answer still has to go through it. */
+async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Uint8Array> {
+  sendContinue(raw);
+  try {
+    yield* raw.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    // Whatever it was, there is nobody left to be told.
+    if (raw.destroyed || raw.errored !== null) throw aborted();
+    throw error;
+  }
+}

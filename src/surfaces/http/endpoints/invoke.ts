@@ -1,0 +1,121 @@
+import type { FastifyReply } from "fastify";
+import { attribute } from "../../../core/call/attribute.js";
+import { ERROR_CODES } from "../../../core/errors/errors.js";
+import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
+import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
+import { parseJson } from "../admission/json-body.js";
+import type { HttpHost } from "../host.js";
+import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
+
+/** A checked request to run an operation. */
+interface InvokeRequest {
+  readonly operation: string;
+  readonly input: JsonObject;
+  /** As given by the caller, whatever it is: the adapter judges it, and refuses everything on nonsense. */
+  readonly caps?: unknown;
+  /** As given; the adapter judges them, so that a fault of theirs is one of the job. */
+  readonly ucans?: unknown;
+  readonly wait: boolean;
+  readonly private: boolean;
+}
+
+/**
+ * `POST /api/v1/invoke`: runs an operation as a job. 201 with its record in every case where a job exists, finished or
+ * not; the job goes on when the wait ends or the client hangs up.
+ */
+export async function invoke(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply } = exchange;
+  const call = await parseInvoke(exchange);
+  const job = submitCall(host, exchange, call);
+  const wait = call.wait || asksToWait(request.query);
+  const ms = wait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
+  const record = await job.settled(ms, call.private ? hangUpOf(reply) : undefined);
+  return sendJson(reply.header("location", `/api/v1/jobs/${job.id}`), 201, recordText(record, host, exchange.memory));
+}
+
+/**
+ * `POST /api/v1/run`: runs an operation and answers with its output alone, for clients that want no job. A failure is
+ * answered with its own status; a job that outlasts the wait goes on, and is named.
+ */
+export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { reply } = exchange;
+  const call = await parseInvoke(exchange);
+  const job = submitCall(host, exchange, call);
+  const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply) : undefined);
+  reply.header("location", `/api/v1/jobs/${job.id}`);
+  if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
+  if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see /api/v1/jobs/${job.id}`);
+  const { error, errorCode, errorData } = record;
+  return sendJson(reply, httpStatusOf(errorCode), JSON.stringify({ error, errorCode, errorData }));
+}
+
+const httpStatusOf = (code: string | undefined): number =>
+  Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
+
+/** @throws HttpError for an operation that cannot be resolved, Overloaded */
+function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): RecordedJob {
+  const operation = host.operation(call.operation);
+  if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
+  const { did, context } = attribute(exchange.caller, call.ucans, host.nameCaller);
+  const job = host.submit({
+    operation: operation.name,
+    ...(operation.asset === undefined ? {} : { asset: operation.asset }),
+    input: call.input,
+    caller: did,
+    context: { ...context, ...extrasOf(host, call), memory: exchange.memory },
+    private: call.private,
+  });
+  // It may go on when nobody waits for it any more.
+  const letGo = exchange.memory.share();
+  job.result.then(letGo, letGo);
+  return job;
+}
+
+/** What the adapter gets beside the caller. */
+function extrasOf(host: HttpHost, call: InvokeRequest): SurfaceContext {
+  return {
+    resolveAsset: host.assets.resolve,
+    ...("caps" in call ? { callCaps: call.caps } : {}),
+    ...(call.ucans === undefined ? {} : { ucans: call.ucans }),
+  };
+}
+
+/** @throws HttpError 400 */
+async function parseInvoke({ request }: Exchange): Promise<InvokeRequest> {
+  const body = await parseJson(request.body, { json5: true });
+  const fields = isObject(body) ? body : {};
+  const { operation, input, wait, private: isPrivate } = fields;
+  if (typeof operation !== "string") throw badRequest("Invoke request requires an 'operation' parameter as a String");
+  if (isGiven(input) && !isObject(input)) throw badRequest("'input' must be an object");
+  // Taking a misspelt wish for privacy as none would keep a record its owner believes forgotten.
+  if (isGiven(isPrivate) && typeof isPrivate !== "boolean") throw badRequest("'private' must be a boolean");
+  return {
+    operation,
+    input: isObject(input) ? input : {},
+    ...(Object.hasOwn(fields, "caps") ? { caps: fields["caps"] } : {}),
+    ...(isGiven(fields["ucans"]) ? { ucans: fields["ucans"] } : {}),
+    wait: wait === true || wait === "true",
+    private: isPrivate === true,
+  };
+}
+
+/** Clients may send null for what they leave out. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** Aborted when the client goes away before it has been answered. */
+function hangUpOf({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  if (raw.destroyed) gone.abort();
+  else raw.once("close", () => gone.abort());
+  return gone.signal;
+}
+
+function asksToWait(query: unknown): boolean {
+  const { wait } = isObject(query) ? query : {};
+  return wait === "true";
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,70 @@
+import type { FastifyReply } from "fastify";
+import type { JobRecord, JobRefusal } from "../../../core/ports/job.js";
+import type { HttpHost } from "../host.js";
+import { recordJson, recordText, sendJson } from "../plumbing/answer.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
+import { parsePage } from "../plumbing/page.js";
+
+/** `GET /api/v1/jobs`: ids of the caller's own jobs. */
+export function listJobs(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
+  const { items, total, offset, limit } = host.jobs.list(parsePage(request.query), caller);
+  return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
+}
+
+/** `GET /api/v1/jobs/<id>`: the record. `HEAD` delivers none, so it makes no private job forgotten. */
+export function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
+  const { request, caller, target } = exchange;
+  const id = parseJobId(target);
+  const { jobs } = host;
+  const { found } = ownJob(request.method === "HEAD" ? jobs.find(id, caller) : jobs.get(id, caller), id);
+  return sendRecord(host, exchange, found);
+}
+
+/** `PUT /api/v1/jobs/<id>/cancel`: the record of a job that has ended, one way or the other, or soon will. */
+export async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const id = parseJobId(exchange.target);
+  const { found } = ownJob(await host.jobs.cancel(id, exchange.caller), id);
+  return sendRecord(host, exchange, found);
+}
+
+/** `PUT /api/v1/jobs/<id>/pause` and `/resume`: no operation here can be paused. */
+export function pauseJob(host: HttpHost, { caller, target }: Exchange): FastifyReply {
+  const id = parseJobId(target);
+  ownJob(host.jobs.find(id, caller), id);
+  throw new HttpError(409, `Job cannot be paused or resumed: ${echo(id)}`);
+}
+
+/** `PUT /api/v1/jobs/<id>/delete`: stops the job if it runs, and forgets it. */
+export function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
+  const id = parseJobId(target);
+  ownJob(host.jobs.delete(id, caller), id);
+  return sendJson(reply, 200, '{"deleted":true}');
+}
+
+/** `POST /api/v1/jobs/<id>`: no operation here takes messages. */
+export function messageJob(host: HttpHost, { caller, target }: Exchange): FastifyReply {
+  const id = parseJobId(target);
+  ownJob(host.jobs.find(id, caller), id);
+  throw new HttpError(409, `Job takes no messages: ${echo(id)}`);
+}
+
+/** Reads the id of a job from a path: bare hex, or with `0x`, in any case. @throws HttpError 400 */
+export function parseJobId(target: string): string {
+  const hex = /^(?:0x)?([0-9a-f]+)$/i.exec(target)?.[1]?.toLowerCase();
+  if (hex === undefined) throw badRequest(`Invalid job ID: ${echo(target)}`);
+  return hex;
+}
+
+/** @throws HttpError 403, 404 */
+export function ownJob<T extends { readonly found: JobRecord }>(lookup: T | JobRefusal, id: string): T {
+  if ("found" in lookup) return lookup;
+  if (lookup.refused === "denied") throw new HttpError(403, `Access denied to job: ${echo(id)}`);
+  throw new HttpError(404, `Job not found: ${echo(id)}`);
+}
+
+function sendRecord(host: HttpHost, { request, reply, memory }: Exchange, record: JobRecord): FastifyReply {
+  // Of a body that is not sent, only its length counts.
+  const isSent = request.method !== "HEAD";
+  return sendJson(reply, 200, isSent ? recordText(record, host, memory) : recordJson(record, host));
+}

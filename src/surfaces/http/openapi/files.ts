@@ -1,0 +1,70 @@
+import type { JsonObject } from "../../../core/ports/adapter.js";
+import { answers, type OpenApiPart, pathParameter, queryParameter } from "./parts.js";
+
+const TAGS = ["Files"];
+const BINARY = { "*/*": { schema: {} } };
+const text = { type: "string" };
+const PLACE = [
+  pathParameter("root", "Name of a root"),
+  pathParameter("path", "Below the root; each segment percent-encoded, slashes between them as they are"),
+  queryParameter("ticket", "One from `file:transfer`, in place of credentials", text),
+];
+const HEADERS = {
+  ETag: { description: 'The SHA-256 of the content, `"sha256:<hex>"`, where it is known', schema: text },
+};
+
+/** Whole files, without JSON around them. */
+export function filePart(): OpenApiPart {
+  return {
+    paths: {
+      "/api/v1/files/{root}/{path}": { parameters: PLACE, get: read("getFile"), head: read("headFile"), put: put() },
+    },
+    schemas: {},
+  };
+}
+
+function read(operationId: string): JsonObject {
+  const isHead = operationId === "headFile";
+  const body = isHead ? {} : { content: BINARY };
+  return {
+    tags: TAGS,
+    operationId,
+    summary: isHead ? "Size, type and version of a file" : "Read a file, or one range of it",
+    parameters: [
+      header("Range", "One range of bytes"),
+      header("If-Range", "The ETag that the range is of"),
+      header("If-None-Match", "The ETag one has"),
+    ],
+    responses: answers(
+      {
+        200: { description: "All of it", headers: HEADERS, ...body },
+        ...(isHead ? {} : { 206: { description: "The range", headers: HEADERS, ...body } }),
+        304: { description: "It is the one that is known", headers: HEADERS },
+      },
+      ...([404, 409, 416, 504] as const),
+    ),
+  };
+}
+
+function put(): JsonObject {
+  return {
+    tags: TAGS,
+    operationId: "putFile",
+    summary: "Make the body the content of a file, at once when all of it is there",
+    parameters: [
+      queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
+      header("If-Match", "The ETag that the file must have"),
+      header("If-None-Match", "`*`: there must be no such file"),
+    ],
+    requestBody: { required: true, content: BINARY },
+    responses: answers(
+      {
+        201: { description: "There is a new file", headers: HEADERS },
+        204: { description: "The file has this content now", headers: HEADERS },
+      },
+      ...([404, 409, 412, 413, 504, 507] as const),
+    ),
+  };
+}
+
+const header = (name: string, description: string): JsonObject => ({ name, in: "header", description, schema: text });

@@ -1,0 +1,107 @@
+import type { JsonObject } from "../../../core/ports/adapter.js";
+
+/** What one group of endpoints adds to the document. */
+export interface OpenApiPart {
+  readonly paths: JsonObject;
+  /** By name. */
+  readonly schemas: JsonObject;
+}
+
+/** Every status that stands for an error, and what it means here. */
+const ERRORS = {
+  400: "The request cannot be understood",
+  401: "No credentials where some are needed, or such as are not valid",
+  403: "Not for this caller, not under this host name, or not from this page",
+  404: "There is no such thing",
+  409: "It is in no state for that",
+  412: "It is not what the request expects",
+  413: "Larger than the venue takes",
+  415: "Not of a type the endpoint takes, or compressed",
+  416: "No part of the content is in that range",
+  429: "Too many requests; nothing has happened, and the same request may be sent again later",
+  500: "A failure that the operator finds in the log under the id in the text",
+  504: "It takes longer than a request may wait: a job goes on, a transfer has ended",
+  507: "The storage is full, or a quota used up",
+} as const;
+
+export type ErrorStatus = keyof typeof ERRORS;
+
+/** What any request may be answered with. */
+const ALWAYS: readonly ErrorStatus[] = [400, 401, 403, 415, 429, 500];
+
+const HEADERS: Readonly<Partial<Record<ErrorStatus, JsonObject>>> = {
+  401: { "WWW-Authenticate": { description: "How to name oneself", schema: { type: "string" } } },
+  416: { "Content-Range": { description: "Size of the content", schema: { type: "string" } } },
+  429: { "Retry-After": { description: "Whole seconds to wait", schema: { type: "integer", minimum: 1 } } },
+};
+
+/** A reference to a schema of the document. */
+export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+/** The error answers of the whole document, by the names under which {@link answers} refers to them. */
+export function errorResponses(): JsonObject {
+  const responses = Object.entries(ERRORS).map(([status, description]) => [
+    nameOf(status),
+    {
+      description,
+      ...(status in HEADERS ? { headers: Object.entries(HEADERS).find(([one]) => one === status)?.[1] } : {}),
+      content: { "application/json": { schema: schemaRef("Error") } },
+    },
+  ]);
+  return Object.fromEntries(responses);
+}
+
+const nameOf = (status: string | number): string => `Error${status}`;
+
+/** The answers of an endpoint: its own, the errors it may give, and those that any may give. */
+export function answers(own: Readonly<Record<number, JsonObject>>, ...errors: readonly ErrorStatus[]): JsonObject {
+  const statuses = [...new Set([...ALWAYS, ...errors])].sort((one, other) => one - other);
+  const refused = statuses.map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]);
+  return { ...own, ...Object.fromEntries(refused) };
+}
+
+/** An answer in JSON. */
+export function jsonAnswer(description: string, schema: JsonObject, headers: JsonObject = {}): JsonObject {
+  return {
+    description,
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    content: { "application/json": { schema } },
+  };
+}
+
+/** The header that names what was made. */
+export const location = (what: string): JsonObject => ({
+  Location: { description: `Path of ${what}`, schema: { type: "string" } },
+});
+
+/** What may stand in a path; slashes in it may be sent as they are or as `%2F`. */
+export function pathParameter(name: string, description: string, schema: JsonObject = { type: "string" }): JsonObject {
+  return { name, in: "path", required: true, description, schema };
+}
+
+export function queryParameter(name: string, description: string, schema: JsonObject): JsonObject {
+  return { name, in: "query", description, schema };
+}
+
+/** `offset` and `limit` of a list. */
+export const PAGE_PARAMETERS: readonly JsonObject[] = [
+  queryParameter("offset", "Items to leave out", { type: "integer", minimum: 0, default: 0 }),
+  queryParameter("limit", "Most items to return", { type: "integer", minimum: 0, maximum: 1000, default: 1000 }),
+];
+
+/** A part of a list. */
+export function pageOf(items: JsonObject): JsonObject {
+  const number = { type: "integer", minimum: 0 };
+  return object({
+    items: { type: "array", items, maxItems: 1000 },
+    total: { ...number, description: "Items in the whole list" },
+    offset: number,
+    limit: number,
+  });
+}
+
+/** An object whose members are all there unless they are named in `optional`, and that may have others. */
+export function object(properties: JsonObject, optional: readonly string[] = []): JsonObject {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: "object", properties, ...(required.length === 0 ? {} : { required }) };
+}

@@ -1,0 +1,231 @@
+import type { JsonObject } from "../../../core/ports/adapter.js";
+import type { HttpHost } from "../host.js";
+import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, schemaRef } from "./parts.js";
+
+const text = { type: "string" };
+const count = { type: "integer", minimum: 0 };
+const DESCRIBES = ["Operations"];
+const VENUE = ["Venue"];
+const MCP = ["MCP"];
+const RUNNING = ["Running it"];
+
+/** What the venue is and offers, and how it is doing. */
+export function venuePart(host: HttpHost): OpenApiPart {
+  return {
+    paths: {
+      ...statusPath(),
+      ...operationPaths(),
+      ...identityPath(),
+      ...(host.mcp === undefined ? {} : mcpPaths()),
+      ...(host.metrics === undefined ? {} : metricsPaths(host.metrics.readers)),
+      ...documentPath(),
+    },
+    schemas: { ...statusSchemas(), ...discoverySchemas() },
+  };
+}
+
+function statusPath(): JsonObject {
+  return {
+    "/api/v1/status": {
+      get: {
+        tags: VENUE,
+        operationId: "getStatus",
+        summary: "Read who the venue is and what protocol it speaks; needs no credentials",
+        security: [{}, { bearer: [] }],
+        responses: answers({ 200: jsonAnswer("Status", schemaRef("Status")) }),
+      },
+    },
+  };
+}
+
+function operationPaths(): JsonObject {
+  const list = { type: "array", items: schemaRef("Operation") };
+  return {
+    "/api/v1/operations": {
+      get: {
+        tags: DESCRIBES,
+        operationId: "listOperations",
+        summary: "List the operations with their schemas",
+        responses: answers({ 200: jsonAnswer("Operations", list) }),
+      },
+    },
+    "/api/v1/operations/{name}": {
+      parameters: [pathParameter("name", "Catalogue path; any other reference to an operation will do")],
+      get: {
+        tags: DESCRIBES,
+        operationId: "getOperation",
+        summary: "Read the description of one operation",
+        responses: answers({ 200: jsonAnswer("Operation", schemaRef("Operation")) }, 404),
+      },
+    },
+  };
+}
+
+function identityPath(): JsonObject {
+  return {
+    "/.well-known/did.json": {
+      get: {
+        tags: VENUE,
+        operationId: "getDidDocument",
+        summary: "Read the DID document of the venue; needs no credentials",
+        security: [{}, { bearer: [] }],
+        responses: answers({
+          200: {
+            description: "DID document",
+            content: { "application/did+json": { schema: schemaRef("DidDocument") } },
+          },
+        }),
+      },
+    },
+  };
+}
+
+function mcpPaths(): JsonObject {
+  const message = { type: ["object", "array"], description: "JSON-RPC 2.0, as the Model Context Protocol says" };
+  const events = { "text/event-stream": { schema: text } };
+  const spoken = { description: "Messages", content: { "application/json": { schema: message }, ...events } };
+  const refused = (description: string) => jsonAnswer(description, schemaRef("McpRefusal"));
+  const without = { 405: refused("There are no sessions here") };
+  return {
+    "/mcp": {
+      post: {
+        tags: MCP,
+        operationId: "sendMcp",
+        summary: "Send messages of the Model Context Protocol",
+        requestBody: { required: true, content: { "application/json": { schema: message } } },
+        responses: {
+          ...answers({ 200: spoken, 202: { description: "Taken; there is nothing to answer" } }, 413),
+          400: refused("The message cannot be understood"),
+          406: refused("The client does not take what the protocol answers with"),
+        },
+      },
+      get: {
+        tags: MCP,
+        operationId: "receiveMcp",
+        summary: "Receive messages, where there are sessions",
+        responses: answers({ 200: { description: "Messages", content: events }, ...without }),
+      },
+      delete: {
+        tags: MCP,
+        operationId: "endMcp",
+        summary: "End a session, where there are sessions",
+        responses: answers({ 200: { description: "Ended" }, ...without }),
+      },
+    },
+    "/.well-known/mcp": {
+      get: {
+        tags: MCP,
+        operationId: "discoverMcp",
+        summary: "Find the MCP endpoint; needs no credentials",
+        security: [{}, { bearer: [] }],
+        responses: answers({ 200: jsonAnswer("Where it is", schemaRef("McpDiscovery")) }),
+      },
+    },
+  };
+}
+
+function metricsPaths(readers: "operator" | "public"): JsonObject {
+  const security = readers === "public" ? [{}, { bearer: [] }] : [{ bearer: [] }];
+  const who = readers === "public" ? "" : "; for the operator";
+  return {
+    "/healthz": {
+      get: {
+        tags: RUNNING,
+        operationId: "getHealth",
+        summary: `See that requests are answered${who}`,
+        security,
+        responses: answers({ 200: jsonAnswer("They are", object({ status: { const: "ok" } })) }),
+      },
+    },
+    "/metrics": {
+      get: {
+        tags: RUNNING,
+        operationId: "getMetrics",
+        summary: `Read counts and gauges as Prometheus text${who}`,
+        security,
+        responses: answers({ 200: { description: "Text exposition", content: { "text/plain": { schema: text } } } }),
+      },
+    },
+  };
+}
+
+function documentPath(): JsonObject {
+  return {
+    "/openapi.json": {
+      get: {
+        tags: RUNNING,
+        operationId: "getOpenApi",
+        summary: "Read this document; needs no credentials",
+        security: [{}, { bearer: [] }],
+        responses: answers({ 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) }),
+      },
+    },
+  };
+}
+
+function statusSchemas(): JsonObject {
+  return {
+    Status: object({
+      status: { const: "OK" },
+      ts: { type: "integer", description: "Milliseconds since the epoch" },
+      did: { type: "string", description: "DID of the venue" },
+      name: text,
+      version: {
+        type: "string",
+        description: "Generation of the protocol, not of this program",
+        pattern: "^\\d+\\.\\d+",
+      },
+      url: text,
+      stats: object({ assets: count, users: count, ops: count, jobs: count }),
+    }),
+    Operation: object(
+      {
+        name: { type: "string", description: "Catalogue path" },
+        asset: { type: "string", pattern: "^[0-9a-f]{64}$" },
+        description: text,
+        input: { type: "object", description: "JSON Schema" },
+        output: { type: "object", description: "JSON Schema" },
+      },
+      ["description", "input", "output"],
+    ),
+  };
+}
+
+function discoverySchemas(): JsonObject {
+  const methods = { type: "array", items: text };
+  return {
+    DidDocument: object(
+      {
+        "@context": {},
+        id: text,
+        verificationMethod: { type: "array", items: { type: "object" } },
+        authentication: methods,
+        assertionMethod: methods,
+        capabilityDelegation: methods,
+        capabilityInvocation: methods,
+        service: { type: "array", items: object({ type: text, serviceEndpoint: text }) },
+      },
+      [
+        "@context",
+        "verificationMethod",
+        "authentication",
+        "assertionMethod",
+        "capabilityDelegation",
+        "capabilityInvocation",
+      ],
+    ),
+    // What the protocol refuses, it refuses in its own form.
+    McpRefusal: {
+      anyOf: [
+        schemaRef("Error"),
+        object({ jsonrpc: { const: "2.0" }, error: object({ code: { type: "integer" }, message: text }), id: {} }),
+      ],
+    },
+    McpDiscovery: object({
+      mcp_version: text,
+      server_url: text,
+      description: text,
+      endpoint: object({ path: text, transport: { const: "streamable-http" } }),
+    }),
+  };
+}

@@ -1,0 +1,90 @@
+import { escapeText } from "../../../core/errors/texts.js";
+
+/** Longest text of a caller repeated in an answer. */
+const MOST_ECHO_CHARS = 512;
+
+/** A request that got no job, and the whole of its answer. Thrown only inside this surface. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Members of the answer beside the text. */
+  readonly more: Readonly<Record<string, unknown>>;
+
+  constructor(
+    status: number,
+    text: string,
+    headers: Readonly<Record<string, string>> = {},
+    more: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(text);
+    this.status = status;
+    this.headers = headers;
+    this.more = more;
+  }
+}
+
+/** Makes text of a caller safe to repeat: one line, of bounded length. */
+export function echo(text: string): string {
+  return escapeText(text.length > MOST_ECHO_CHARS ? `${text.slice(0, MOST_ECHO_CHARS)}…` : text);
+}
+
+export const badRequest = (text: string): HttpError => new HttpError(400, text);
+
+export const invalidJson = (reason: string): HttpError => new HttpError(400, `Invalid JSON: ${escapeText(reason)}`);
+
+export const malformedTarget = (): HttpError => new HttpError(400, "Malformed URL: invalid percent-encoding");
+
+export const missingHost = (): HttpError => new HttpError(400, "Missing Host header");
+
+export const authenticationRequired = (): HttpError =>
+  new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
+
+/** @param delegatedTo whose grants the token is about, when it is a delegation and so no credential */
+export const invalidToken = (delegatedTo?: string): HttpError => {
+  const hint = `: token is a delegation to ${echo(delegatedTo ?? "")}; send it in 'ucans' and authenticate as its audience`;
+  const text = `Invalid or expired token${delegatedTo === undefined ? "" : hint}`;
+  return new HttpError(401, text, { "www-authenticate": 'Bearer error="invalid_token"' });
+};
+
+export const ticketTakenBack = (): HttpError =>
+  new HttpError(401, "The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another", {
+    "www-authenticate": "Bearer",
+  });
+
+export const unsupportedScheme = (): HttpError =>
+  new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
+
+export const hostNotAllowed = (): HttpError => new HttpError(403, "Host not allowed");
+
+export const originNotAllowed = (): HttpError => new HttpError(403, "Origin not allowed");
+
+/** The text by which clients tell a missing endpoint from a missing resource. */
+export const endpointNotFound = (method: string, path: string): HttpError =>
+  new HttpError(404, `Endpoint ${method} ${path} not found`);
+
+export const methodNotAllowed = (method: string, path: string, allow: string): HttpError =>
+  new HttpError(405, `Method ${method} not allowed on ${path}. Use ${allow}`, { allow });
+
+export const bodyTooLarge = (limit: number): HttpError =>
+  new HttpError(413, `Request too large: limit ${limit} bytes`, { connection: "close" });
+
+export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
+
+/** Bodies are taken as they are, so that no small one can become a large one. @param coding what was sent */
+export const unsupportedEncoding = (coding: string): HttpError => {
+  const text = `Content-Encoding '${echo(coding)}' is not supported. Send the body without Content-Encoding`;
+  // RFC 9110 §15.5.16: what would have been accepted.
+  return new HttpError(415, text, { "accept-encoding": "identity" });
+};
+
+/** Sent only before any effect, so that the same call can be made again. */
+export const tooManyRequests = (retryAfterMs: number): HttpError => {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new HttpError(429, `Too many requests. Retry after ${seconds} s`, { "retry-after": `${seconds}` });
+};
+
+export const tooManyConnections = (): HttpError =>
+  new HttpError(503, "Too many connections. Retry after 1 s", { "retry-after": "1" });
+
+export const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);

@@ -1,0 +1,29 @@
+import type { Page } from "../../../core/call/page.js";
+import { badRequest } from "./http-error.js";
+
+/** Most items of a list in one answer. */
+const MOST_ITEMS = 1000;
+
+/**
+ * Reads `offset` and `limit` of a query; absent, they are 0 and `max`. Other keys are left alone.
+ *
+ * @param options.max largest and default `limit`
+ * @throws HttpError 400 for anything but one decimal integer each
+ */
+export function parsePage(query: unknown, { max }: { readonly max: number } = { max: MOST_ITEMS }): Page {
+  const { offset, limit }: { offset?: unknown; limit?: unknown } =
+    typeof query === "object" && query !== null ? query : {};
+  return {
+    offset: parseInteger("offset", offset, { fallback: 0, max: Number.MAX_SAFE_INTEGER }),
+    limit: parseInteger("limit", limit, { fallback: max, max }),
+  };
+}
+
+function parseInteger(name: string, text: unknown, { fallback, max }: { fallback: number; max: number }): number {
+  if (text === undefined) return fallback;
+  if (Array.isArray(text)) throw badRequest(`'${name}' must be given once`);
+  const value = typeof text === "string" && /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  // Negated, so that NaN is refused too.
+  if (!(value <= max)) throw badRequest(`'${name}' must be an integer between 0 and ${max}`);
+  return value;
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { gate } from "../../../venue/catalogue/fake-adapter.js";
+import { ALICE, as, closeAll, DID, outcome, postInvoke, type Served, serve } from "../fixture.js";
+
+const NOW = 1_790_000_000_000;
+let served: Served;
+beforeAll(async () => {
+  served = await serve(
+    { read: (input) => input, write: () => ({ written: 1 }) },
+    { clock: { nowMs: () => NOW, monotonicMs: () => 0 } },
+  );
+});
+afterAll(closeAll);
+
+const get = (path: string) => outcome(fetch(served.url + path));
+
+test("status tells who the venue is and what it can do", async () => {
+  expect(await get("/api/v1/status")).toEqual({
+    status: 200,
+    body: {
+      status: "OK",
+      ts: NOW,
+      did: DID,
+      name: "test venue",
+      version: "0.9.0",
+      url: served.url,
+      stats: { assets: 2, users: 0, ops: 2, jobs: 0 },
+    },
+  });
+});
+
+describe("operations", () => {
+  const read = {
+    name: "v/ops/file/read",
+    asset: expect.stringMatching(/^[0-9a-f]{64}$/),
+    description: "Does read",
+    input: { type: "object", title: "read" },
+    output: { type: "object" },
+  };
+
+  test("are listed in the order of registration", async () => {
+    const { status, body } = await get("/api/v1/operations");
+    expect(status).toBe(200);
+    expect(body).toEqual([read, expect.objectContaining({ name: "v/ops/file/write" })]);
+  });
+
+  test.each(["v/ops/file/read", "file:read", `${DID}/v/ops/file/read`])("are found one by one: %s", async (name) => {
+    expect(await get(`/api/v1/operations/${name}`)).toEqual({ status: 200, body: read });
+  });
+
+  test("unknown are 404, in words of their own", async () => {
+    expect(await get("/api/v1/operations/v/ops/file/nope")).toEqual({
+      status: 404,
+      body: { error: "Operation not found: v/ops/file/nope" },
+    });
+  });
+});
+
+describe("what everybody may know", () => {
+  test("is the DID document, in its own type", async () => {
+    const response = await fetch(`${served.url}/.well-known/did.json`);
+    expect(response.headers.get("content-type")).toBe("application/did+json");
+    expect(await outcome(response)).toEqual({
+      status: 200,
+      body: { id: DID, service: [{ type: "Covia.API.v1", serviceEndpoint: `${served.url}/api/v1` }] },
+    });
+  });
+
+  test("is where MCP is", async () => {
+    const { url } = await serve({ read: () => 1 }, { mcp: async () => async () => new Response("mcp") });
+    expect(await outcome(fetch(`${url}/.well-known/mcp`))).toEqual({
+      status: 200,
+      body: {
+        mcp_version: "1.0",
+        server_url: `${url}/mcp`,
+        description: expect.stringContaining("test venue"),
+        endpoint: { path: "/mcp", transport: "streamable-http" },
+      },
+    });
+  });
+
+  test("is told under the base URL the venue is known by", async () => {
+    const baseUrl = "https://files.example/venue";
+    const { url } = await serve(
+      { read: () => 1 },
+      { http: { baseUrl }, mcp: async () => async () => new Response("mcp") },
+    );
+    expect(await outcome(fetch(`${url}/api/v1/status`))).toMatchObject({ body: { url: baseUrl } });
+    expect(await outcome(fetch(`${url}/.well-known/mcp`))).toMatchObject({ body: { server_url: `${baseUrl}/mcp` } });
+    expect(await outcome(fetch(`${url}/.well-known/did.json`))).toMatchObject({
+      body: { service: [{ serviceEndpoint: `${baseUrl}/api/v1` }] },
+    });
+  });
+});
+
+describe("a job", () => {
+  async function finished(): Promise<{ id: string; record: unknown }> {
+    const response = await postInvoke(served, { operation: "file:read", input: { root: "docs" } });
+    const record: unknown = await response.json();
+    return { id: response.headers.get("location")?.slice("/api/v1/jobs/".length) ?? "", record };
+  }
+
+  test("is found by its bare id and with 0x, in any case", async () => {
+    const { id, record } = await finished();
+    for (const form of [id, `0x${id}`, id.toUpperCase(), `0X${id.toUpperCase()}`, `0x${id.toUpperCase()}`]) {
+      expect(await get(`/api/v1/jobs/${form}`)).toEqual({ status: 200, body: record });
+    }
+  });
+
+  test.each(["xyz", "0x", "0xg", "00 00", "a/b", "-1", "00%2F00", "0x0x00"])("id %j is 400", async (id) => {
+    const shown = decodeURIComponent(id);
+    expect(await get(`/api/v1/jobs/${encodeURI(shown)}`)).toEqual({
+      status: 400,
+      body: { error: `Invalid job ID: ${shown}` },
+    });
+  });
+
+  test.each(["0123456789abcdef0123456789abcdef", "0x0123456789ABCDEF0123456789ABCDEF", "00"])(
+    "unknown is 404: %s",
+    async (id) => {
+      const hex = id.replace(/^0x/, "").toLowerCase();
+      expect(await get(`/api/v1/jobs/${id}`)).toEqual({ status: 404, body: { error: `Job not found: ${hex}` } });
+    },
+  );
+
+  test("of somebody else is 403, and stays known to its owner", async () => {
+    const job = served.venue.submit({ operation: "file:read", input: {}, caller: ALICE, context: {}, private: true });
+    await job.result;
+    const path = `/api/v1/jobs/0x${job.id.toUpperCase()}`;
+    expect(await get(path)).toEqual({ status: 403, body: { error: `Access denied to job: ${job.id}` } });
+    expect(await outcome(fetch(served.url + path, { headers: as("bob") }))).toMatchObject({ status: 403 });
+    expect(await outcome(fetch(served.url + path, { headers: as("alice") }))).toMatchObject({
+      status: 200,
+      body: { status: "COMPLETE" },
+    });
+  });
+
+  test("that is private is forgotten once its owner has read its end", async () => {
+    const slow = gate();
+    const quick = await serve({ slow: () => slow.promise }, { jobs: { inlineWaitMs: 1 } });
+    const reply = await postInvoke(quick, { operation: "file:slow", private: true });
+    const path = quick.url + reply.headers.get("location");
+    expect(await outcome(fetch(path))).toMatchObject({ status: 200, body: { status: "STARTED" } });
+    slow.open("secret");
+    await slow.promise;
+    expect(await outcome(fetch(path))).toMatchObject({ status: 200, body: { status: "COMPLETE", output: "secret" } });
+    expect((await fetch(path)).status).toBe(404);
+  });
+});
