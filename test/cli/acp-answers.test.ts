@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { createAnswers } from "../../src/cli/acp/answers.js";
 import { createLineAsker } from "../../src/cli/acp/line-asker.js";
 import type { CommandContext } from "../../src/cli/context.js";
-import type { ApprovalRequest } from "../../src/surfaces/acp/approval.js";
+import type { ApprovalRequest } from "../../src/surfaces/acp/review/approval.js";
 
 /** A terminal whose user is the test. */
 function terminal(isTTY = true) {

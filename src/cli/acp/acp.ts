@@ -3,11 +3,11 @@ import { type ClientApp, methods, RequestError, type SessionNotification } from 
 import { escapeText } from "../../core/errors/texts.js";
 import { DEFAULT_SHELL } from "../../core/ports/sandbox.js";
 import { createSandbox } from "../../sandbox/create.js";
-import type { AcpAuditRecord } from "../../surfaces/acp/audit.js";
 import { AcpClientFs } from "../../surfaces/acp/client-fs.js";
-import type { AcpConnection } from "../../surfaces/acp/connection.js";
-import { rootsOf } from "../../surfaces/acp/files.js";
-import { placeMounts } from "../../surfaces/acp/mounts.js";
+import { rootsOf } from "../../surfaces/acp/files/files.js";
+import { placeMounts } from "../../surfaces/acp/files/mounts.js";
+import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
+import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
 import type { AcpCommand } from "../arguments/acp.js";

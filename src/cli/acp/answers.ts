@@ -1,6 +1,6 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
-import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/approval.js";
+import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/review/approval.js";
 import type { AcpCommand } from "../arguments/acp.js";
 import type { CommandContext } from "../context.js";
 import { coloured, plain } from "../output/paint.js";

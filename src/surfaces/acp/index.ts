@@ -1,7 +1,7 @@
-export type { ApprovalAnswer, ApprovalRequest, Approve, CommandRequest, WriteRequest } from "./approval.js";
-export type { AcpAuditRecord } from "./audit.js";
-export type { Modified } from "./changes.js";
 export { type AcpCapabilities, AcpClientFs } from "./client-fs.js";
-export type { AcpConnection, NewSession } from "./connection.js";
 export type { AcpAdapter, AcpCaller, AcpLimits, AcpMount, AcpOptions, AcpTerminals } from "./options.js";
-export type { SessionDirectories } from "./sessions.js";
+export type { AcpConnection, NewSession } from "./protocol/connection.js";
+export type { SessionDirectories } from "./protocol/sessions.js";
+export type { ApprovalAnswer, ApprovalRequest, Approve, CommandRequest, WriteRequest } from "./review/approval.js";
+export type { AcpAuditRecord } from "./review/audit.js";
+export type { Modified } from "./review/changes.js";

@@ -3,8 +3,8 @@ import type { Clock } from "../../core/clock.js";
 import type { InvokeContext, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Exec, Sandbox } from "../../core/ports/sandbox.js";
-import type { Approve } from "./approval.js";
-import type { AcpAuditRecord } from "./audit.js";
+import type { Approve } from "./review/approval.js";
+import type { AcpAuditRecord } from "./review/audit.js";
 
 /** What is asked of the file adapter; the one that `createFileAdapter` returns has it all. */
 export interface AcpAdapter {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { ApprovalAnswer, ApprovalRequest } from "../../../src/surfaces/acp/approval.js";
-import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
+import type { ApprovalAnswer, ApprovalRequest } from "../../../src/surfaces/acp/review/approval.js";
+import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
 import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 import { connectAgent, SDKS } from "./stage.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { applyPatch, parsePatch } from "diff";
 import fc from "fast-check";
-import { unifiedDiff } from "../../../src/surfaces/acp/unified.js";
+import { unifiedDiff } from "../../../src/surfaces/acp/review/unified.js";
 
 const line = fc.constantFrom("a\n", "b\n", "c\n", "\n", "a\r\n");
 const text = fc

@@ -1,6 +1,6 @@
 import { type AgentApp, type AgentContext, agent, type RequestError } from "@agentclientprotocol/sdk";
 import type { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { SessionDirectories } from "../../../src/surfaces/acp/sessions.js";
+import type { SessionDirectories } from "../../../src/surfaces/acp/protocol/sessions.js";
 import type { Answer } from "./stage.js";
 
 /** An agent in this process, connected without a transport. */

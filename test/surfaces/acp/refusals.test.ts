@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { Log } from "../../../src/core/ports/log.js";
-import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../src/surfaces/acp/options.js";
+import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
 import { useGround } from "../../ops/ground.js";
 import { connectAgent, SDKS, type TestAgent } from "./stage.js";
 

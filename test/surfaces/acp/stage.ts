@@ -4,7 +4,7 @@ import type { ReadableStream, WritableStream } from "node:stream/web";
 import { fileURLToPath } from "node:url";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import type { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpConnection, NewSession } from "../../../src/surfaces/acp/connection.js";
+import type { AcpConnection, NewSession } from "../../../src/surfaces/acp/protocol/connection.js";
 
 const AGENT = fileURLToPath(new URL("agent.mjs", import.meta.url));
 

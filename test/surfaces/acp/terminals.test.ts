@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { tooManyDenied } from "../../../src/core/errors/texts.js";
 import type { ExecRequest, Sandbox, SandboxExit, SandboxProcess } from "../../../src/core/ports/sandbox.js";
-import type { AcpAuditRecord } from "../../../src/surfaces/acp/audit.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter, AcpOptions } from "../../../src/surfaces/acp/options.js";
+import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
 import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 

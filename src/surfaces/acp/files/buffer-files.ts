@@ -1,6 +1,6 @@
-import type { ShownPlace } from "./changes.js";
+import type { FileSession } from "../protocol/session.js";
+import type { ShownPlace } from "../review/changes.js";
 import { hashAt, hashOfText, putContent } from "./files.js";
-import type { FileSession } from "./session.js";
 
 /** Opens a buffer on top of what the disk has. @throws FileAdapterError */
 export async function openBuffer(

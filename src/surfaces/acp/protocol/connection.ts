@@ -6,9 +6,9 @@ import {
   type McpServer,
   methods,
 } from "@agentclientprotocol/sdk";
-import type { AcpCapabilities } from "./client-fs.js";
+import type { AcpCapabilities } from "../client-fs.js";
+import type { Mount } from "../files/mounts.js";
 import type { Peer } from "./handlers.js";
-import type { Mount } from "./mounts.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
 
 const PROTOCOL_VERSION = 1;

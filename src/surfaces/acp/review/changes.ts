@@ -1,5 +1,5 @@
-import type { Buffered } from "./buffers.js";
-import type { Content, FilePlace } from "./files.js";
+import type { Buffered } from "../files/buffers.js";
+import type { Content, FilePlace } from "../files/files.js";
 
 /** Bounds of what one session keeps. Sizes are bytes. */
 export interface HistoryLimits {

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { FileAdapterError } from "../../core/errors/errors.js";
-import { hashText } from "../../core/etag.js";
-import type { SurfaceContext } from "../../core/ports/adapter.js";
+import { FileAdapterError } from "../../../core/errors/errors.js";
+import { hashText } from "../../../core/etag.js";
+import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type {
   HashOutput,
   MkdirInput,
@@ -12,8 +12,8 @@ import type {
   RootsOutput,
   StatOutput,
   WriteInput,
-} from "../../schema/types.js";
-import type { AcpAdapter } from "./options.js";
+} from "../../../schema/types.js";
+import type { AcpAdapter } from "../options.js";
 
 /** A file, wherever agents see it. */
 export interface FilePlace {

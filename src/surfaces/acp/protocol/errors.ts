@@ -1,9 +1,9 @@
 import { RequestError } from "@agentclientprotocol/sdk";
-import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
-import { pathText } from "../../core/errors/texts.js";
-import { Rejected } from "./approval.js";
-import { isByPath } from "./files.js";
-import { OutsideRoots } from "./mounts.js";
+import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../core/errors/errors.js";
+import { pathText } from "../../../core/errors/texts.js";
+import { isByPath } from "../files/files.js";
+import { OutsideRoots } from "../files/mounts.js";
+import { Rejected } from "../review/approval.js";
 import { InvalidParams } from "./params.js";
 
 /** The session is not one of this connection. */

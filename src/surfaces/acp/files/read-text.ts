@@ -1,8 +1,8 @@
-import { tooLargeToRead } from "../../core/errors/texts.js";
-import type { ReadInput } from "../../schema/types.js";
+import { tooLargeToRead } from "../../../core/errors/texts.js";
+import type { ReadInput } from "../../../schema/types.js";
+import { type FileSession, keyOf } from "../protocol/session.js";
 import { type FilePlace, hashAt, hashOfText, readRange } from "./files.js";
 import { cutLines, type LineRange, lineOutOfRange, withoutMark } from "./lines.js";
-import { type FileSession, keyOf } from "./session.js";
 
 export interface TextRead {
   readonly content: string;

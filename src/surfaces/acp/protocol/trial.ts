@@ -1,6 +1,6 @@
-import { SHELL_PATH } from "../../core/ports/sandbox.js";
-import type { Mount } from "./mounts.js";
-import type { AcpTerminals } from "./options.js";
+import { SHELL_PATH } from "../../../core/ports/sandbox.js";
+import type { Mount } from "../files/mounts.js";
+import type { AcpTerminals } from "../options.js";
 import type { Host } from "./session.js";
 
 const TRIAL_MS = 5000;

@@ -1,4 +1,4 @@
-import { InvalidParams } from "./params.js";
+import { InvalidParams } from "../protocol/params.js";
 
 /** Lines of a text that are asked for; a line ends with a line feed, which belongs to it. */
 export interface LineRange {

@@ -1,5 +1,5 @@
+import { findPlace, type Mount } from "../files/mounts.js";
 import type { AcpSession, Peer } from "./handlers.js";
-import { findPlace, type Mount } from "./mounts.js";
 import { createFileSession, type Host, reachOf } from "./session.js";
 import { type TerminalRules, Terminals } from "./terminals.js";
 

@@ -1,10 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import type { ClientApp } from "@agentclientprotocol/sdk";
-import { isADirectory, notADirectory } from "../../core/errors/texts.js";
-import type { AcpAuditRecord, Trace } from "./audit.js";
+import { isADirectory, notADirectory } from "../../../core/errors/texts.js";
+import { typeAt } from "../files/files.js";
+import { type AcpPlace, below, findPlace, type Mount, namesDirectory, OutsideRoots } from "../files/mounts.js";
+import { readText } from "../files/read-text.js";
+import { writeText } from "../files/write-text.js";
+import type { AcpAuditRecord, Trace } from "../review/audit.js";
 import { answerFor, NotOffered, UnknownSession } from "./errors.js";
-import { typeAt } from "./files.js";
-import { type AcpPlace, below, findPlace, type Mount, namesDirectory, OutsideRoots } from "./mounts.js";
 import {
   InvalidParams,
   parseCreateTerminalParams,
@@ -13,10 +15,8 @@ import {
   parseWriteParams,
   sessionIdOf,
 } from "./params.js";
-import { readText } from "./read-text.js";
 import type { FileSession, Host } from "./session.js";
 import type { Terminals } from "./terminals.js";
-import { writeText } from "./write-text.js";
 
 /** Characters of a command, and of what an agent made up, in the audit. */
 const SHOWN_COMMAND = 200;

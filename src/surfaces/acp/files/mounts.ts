@@ -1,5 +1,5 @@
-import { escapeText } from "../../core/errors/texts.js";
-import type { AcpMount } from "./options.js";
+import { escapeText } from "../../../core/errors/texts.js";
+import type { AcpMount } from "../options.js";
 
 /** A root as it is seen by agents. */
 export interface Mount {

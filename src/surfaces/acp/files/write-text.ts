@@ -1,6 +1,15 @@
-import { notKept } from "../../core/errors/texts.js";
-import { type ApprovalRequest, requireApproval } from "./approval.js";
-import { type Change, type Held, type Lost, type Overwritten, overwrittenBy, type ShownPlace } from "./changes.js";
+import { notKept } from "../../../core/errors/texts.js";
+import { type FileSession, keyOf } from "../protocol/session.js";
+import { type ApprovalRequest, requireApproval } from "../review/approval.js";
+import {
+  type Change,
+  type Held,
+  type Lost,
+  type Overwritten,
+  overwrittenBy,
+  type ShownPlace,
+} from "../review/changes.js";
+import { unifiedDiff } from "../review/unified.js";
 import {
   type Content,
   codeOf,
@@ -13,8 +22,6 @@ import {
 } from "./files.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
 import type { AcpPlace } from "./mounts.js";
-import { type FileSession, keyOf } from "./session.js";
-import { unifiedDiff } from "./unified.js";
 
 export interface WriteRequest {
   readonly place: AcpPlace;

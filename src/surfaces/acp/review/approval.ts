@@ -1,4 +1,4 @@
-import { aborted } from "../../core/errors/texts.js";
+import { aborted } from "../../../core/errors/texts.js";
 import type { Overwritten } from "./changes.js";
 
 export type ApprovalAnswer = "allow" | "reject" | "allow_always" | "reject_always";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { aborted, notADirectory, notFound } from "../../core/errors/texts.js";
-import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../core/ports/sandbox.js";
-import { requireApproval, unlessAborted } from "./approval.js";
+import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
+import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../../core/ports/sandbox.js";
+import { typeAt } from "../files/files.js";
+import type { AcpPlace } from "../files/mounts.js";
+import type { AcpTerminals } from "../options.js";
+import { requireApproval, unlessAborted } from "../review/approval.js";
 import { UnknownTerminal } from "./errors.js";
-import { typeAt } from "./files.js";
-import type { AcpPlace } from "./mounts.js";
-import type { AcpTerminals } from "./options.js";
 import { type CreateTerminalParams, InvalidParams } from "./params.js";
 import type { FileSession, Reach } from "./session.js";
 

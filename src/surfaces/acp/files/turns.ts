@@ -1,4 +1,4 @@
-import { unlessAborted } from "./approval.js";
+import { unlessAborted } from "../review/approval.js";
 
 /** Lets one change of a path end before the next begins, in the order in which they came. */
 export class Turns {
