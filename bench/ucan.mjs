@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { Authoriser, readCaps } from "../dist/authz/authorise.js";
 import { createAuthorities } from "../dist/authz/authorities.js";
 import { createFileVerifier } from "../dist/authz/file-verifier.js";
-import { createPublicKeys } from "../dist/ucan/public-keys.js";
+import { createPublicKeys } from "../dist/ucan/verify/public-keys.js";
 import { describeMachine } from "./machine.mjs";
 import { hostileRequests } from "./ucan/hostile.mjs";
 import { processorTime, timed } from "./ucan/measure.mjs";

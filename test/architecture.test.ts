@@ -50,7 +50,7 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
   { who: /^(?!drive\/store\/)/, what: /^lmdb$/ },
   // It must never see a token of anybody's: decision 18.
-  { who: /^(?!ucan\/mint-ucan08\.ts$)/, what: /^ucans$/ },
+  { who: /^(?!ucan\/mint\/ucan08\.ts$)/, what: /^ucans$/ },
   { who: /^surfaces\//, what: /^(node:fs|jail\/|backend\/|roots\/|ops\/|dispatch\/|path\/)/ },
 ];
 

@@ -1,4 +1,4 @@
-import { tokenCid } from "../../dist/ucan/token-id.js";
+import { tokenCid } from "../../dist/ucan/token/id.js";
 import { badlySigned, caller, DOCS, NOW, owner, signed, signer, token } from "./tokens.mjs";
 
 const numbers = (count) => Array.from({ length: count }, (_, index) => index);

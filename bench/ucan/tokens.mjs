@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
-import { didKeyFromPublicKey } from "../../dist/ucan/did-key.js";
+import { didKeyFromPublicKey } from "../../dist/ucan/token/did-key.js";
 
 /** What stands before the 32 bytes of an Ed25519 seed in PKCS #8. */
 const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");

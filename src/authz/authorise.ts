@@ -1,7 +1,7 @@
 import type { Ability } from "../core/call/capability.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { ChainLink, HeldGrant } from "../ucan/proof.js";
+import type { ChainLink, HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
 import { type DenialReason, denied } from "./denial.js";
 import { covers, type Grant, intersect, type Need, parseGrant, printResource, type Scheme, wordsOf } from "./grant.js";

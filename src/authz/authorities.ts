@@ -1,6 +1,6 @@
 import { readUcans } from "../core/call/ucans.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { UcanToken, UcanVerifier } from "../ucan/proof.js";
+import type { UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
 import { type Authority, type AuthorityFacts, CallerAuthority, everythingIn } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
 import type { DenialReason } from "./denial.js";

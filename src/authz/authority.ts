@@ -1,4 +1,4 @@
-import type { ChainLink, HeldGrant, UcanToken } from "../ucan/proof.js";
+import type { ChainLink, HeldGrant, UcanToken } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
 import { covers, EVERYTHING, type Grant, intersect, isOf, type Need, SCHEME } from "./grant.js";
 

@@ -1,5 +1,5 @@
 import type { Capability } from "../core/call/capability.js";
-import type { UcanVerifier } from "../ucan/proof.js";
+import type { UcanVerifier } from "../ucan/verify/proof.js";
 import type { Grant } from "./grant.js";
 
 /** Who may do what, as far as that does not stand with the roots. */

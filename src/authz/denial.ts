@@ -1,7 +1,7 @@
 import type { Capability } from "../core/call/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { TokenFault } from "../ucan/fault.js";
+import type { TokenFault } from "../ucan/token/fault.js";
 import { type Grant, printResource, SCHEME, type Scheme } from "./grant.js";
 
 /** Why a request was denied; a closed set. */

@@ -1,4 +1,4 @@
-import type { HeldGrant } from "../ucan/proof.js";
+import type { HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, ProofFaults, Winner } from "./authority.js";
 import type { DenialReason } from "./denial.js";
 import { covers, EVERY_DRIVE, type Grant, type Need } from "./grant.js";

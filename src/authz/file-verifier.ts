@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../core/clock.js";
-import type { Revocations, UcanVerifier } from "../ucan/proof.js";
-import { createPublicKeys, type PublicKeys } from "../ucan/public-keys.js";
-import { createUcanVerifier } from "../ucan/verifier.js";
+import type { Revocations, UcanVerifier } from "../ucan/verify/proof.js";
+import { createPublicKeys, type PublicKeys } from "../ucan/verify/public-keys.js";
+import { createUcanVerifier } from "../ucan/verify/verifier.js";
 import { FILE_SEMANTICS, type Grant } from "./grant.js";
 
 /** How tokens are judged; everything has a default. */

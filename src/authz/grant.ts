@@ -1,5 +1,5 @@
 import type { Ability, Capability } from "../core/call/capability.js";
-import type { GrantSemantics } from "../ucan/proof.js";
+import type { GrantSemantics } from "../ucan/verify/proof.js";
 
 /** What a resource is about: a root, or a drive of the caller's own. Neither ever covers the other. */
 export type Scheme = "file" | "dlfs";

@@ -1,6 +1,6 @@
 import type { Capability } from "../core/call/capability.js";
-import type { TokenFault } from "../ucan/fault.js";
-import type { ChainFault, UcanToken, UcanVerifier } from "../ucan/proof.js";
+import type { TokenFault } from "../ucan/token/fault.js";
+import type { ChainFault, UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
 import { covers, type Grant, parseGrant } from "./grant.js";
 import type { LinkReport, TokenQuestion, TokenReport } from "./token-report.js";

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../core/clock.js";
-import { type Minted, type MintRequest, mint } from "../ucan/mint.js";
+import { type Minted, type MintRequest, mint } from "../ucan/mint/mint.js";
 import { FILE_SEMANTICS } from "./grant.js";
 
 /** How a venue will judge the token; the defaults are those of one without configuration. */

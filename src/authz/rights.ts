@@ -1,6 +1,6 @@
 import type { Ability, Capability } from "../core/call/capability.js";
 import { unknownRoot } from "../core/errors/texts.js";
-import type { ChainLink } from "../ucan/proof.js";
+import type { ChainLink } from "../ucan/verify/proof.js";
 import type { Authoriser } from "./authorise.js";
 import type { Authorities } from "./authorities.js";
 import type { Grant } from "./grant.js";

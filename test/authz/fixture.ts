@@ -3,7 +3,7 @@ import type { Authority } from "../../src/authz/authority.js";
 import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import type { Grant } from "../../src/authz/grant.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
-import type { UcanVerifier } from "../../src/ucan/proof.js";
+import type { UcanVerifier } from "../../src/ucan/verify/proof.js";
 
 /** Reads no tokens: for rights that rest on none. */
 const noProofs: UcanVerifier<Grant> = { read: () => [], issuersOf: () => undefined };

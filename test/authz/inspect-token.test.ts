@@ -2,10 +2,10 @@ import { describe, expect, test } from "@jest/globals";
 import type { Grant } from "../../src/authz/grant.js";
 import { type InspectionRules, inspectToken } from "../../src/authz/inspect-token.js";
 import type { TokenQuestion } from "../../src/authz/token-report.js";
-import type { UcanRules } from "../../src/ucan/verifier.js";
+import type { UcanRules } from "../../src/ucan/verify/verifier.js";
 import { badlySigned, can, chainOf, DOCS, gives, helper, last, lead, owner, stranger, worker } from "../ucan/chains.js";
-import { revoking, verifierBy } from "../ucan/judge.js";
 import { alice, identityToken, NOW, venue } from "../ucan/tokens.js";
+import { revoking, verifierBy } from "../ucan/verify/judge.js";
 
 /** The operator owns `docs` and `more`, Alice `hers`; there is no other root. */
 const OWNERS: Readonly<Record<string, string>> = { docs: owner.did, more: owner.did, hers: alice.did };

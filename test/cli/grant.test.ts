@@ -5,7 +5,7 @@ import { createFileVerifier } from "../../src/authz/file-verifier.js";
 import { UsageError } from "../../src/cli/arguments/options.js";
 import { checkTokenOutput } from "../../src/cli/tokens/token-output.js";
 import type { Capability } from "../../src/core/call/capability.js";
-import { decodeToken } from "../../src/ucan/decode.js";
+import { decodeToken } from "../../src/ucan/token/decode.js";
 import { did, makeGround, secretsIn, short, tokenOf } from "./people.js";
 import { cleanUp } from "./process.js";
 

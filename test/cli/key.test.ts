@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { signingKeyFromSeed } from "../../src/ucan/signing-key.js";
+import { signingKeyFromSeed } from "../../src/ucan/mint/signing-key.js";
 import { cleanUp, makeFolder, run } from "./process.js";
 
 afterAll(cleanUp);

@@ -2,8 +2,8 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { FILE_SEMANTICS } from "../../src/authz/grant.js";
 import { systemClock } from "../../src/core/clock.js";
-import { type MintRequest, mint } from "../../src/ucan/mint.js";
-import { type SigningKey, signingKeyFromSeed } from "../../src/ucan/signing-key.js";
+import { type MintRequest, mint } from "../../src/ucan/mint/mint.js";
+import { type SigningKey, signingKeyFromSeed } from "../../src/ucan/mint/signing-key.js";
 import { type Finished, makeFolder, run, type StartOptions } from "./process.js";
 
 const SEEDS = { venue: "0f".repeat(32), alice: "a1".repeat(32), bob: "b0".repeat(32), carol: "ca".repeat(32) } as const;

@@ -5,9 +5,9 @@ import type { DenialReason } from "../../src/authz/denial.js";
 import type { TokenReport } from "../../src/authz/token-report.js";
 import { describeToken, type TokenFacts } from "../../src/cli/output/describe-token.js";
 import { systemClock } from "../../src/core/clock.js";
-import { decodeToken } from "../../src/ucan/decode.js";
-import { mintIdentity } from "../../src/ucan/mint-identity.js";
-import { tokenId } from "../../src/ucan/token-id.js";
+import { mintIdentity } from "../../src/ucan/mint/identity.js";
+import { decodeToken } from "../../src/ucan/token/decode.js";
+import { tokenId } from "../../src/ucan/token/id.js";
 import { did, makeGround, PEOPLE, secretsIn, short, tokenOf } from "./people.js";
 import { cleanUp } from "./process.js";
 

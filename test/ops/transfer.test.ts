@@ -17,7 +17,7 @@ import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfig, VenueConfigInput } from "../../src/config/types.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import { createFileAdapter } from "../../src/index.js";
-import { tokenId } from "../../src/ucan/token-id.js";
+import { tokenId } from "../../src/ucan/token/id.js";
 import { type OpenVenue, openVenue } from "../../src/venue/start/open-venue.js";
 import { alice, signed } from "../ucan/tokens.js";
 

@@ -1,9 +1,9 @@
 import type { Grant } from "../../src/authz/grant.js";
 import type { Capability } from "../../src/core/call/capability.js";
-import type { Verdict } from "../../src/ucan/proof.js";
-import { createPublicKeys, type PublicKeys } from "../../src/ucan/public-keys.js";
-import { verifierBy } from "./judge.js";
+import type { Verdict } from "../../src/ucan/verify/proof.js";
+import { createPublicKeys, type PublicKeys } from "../../src/ucan/verify/public-keys.js";
 import { type Changes, NOW, type Signer, signed, signer } from "./tokens.js";
+import { verifierBy } from "./verify/judge.js";
 
 /** Owner of what is delegated, and those who get it in turn. */
 export const owner = signer(10);

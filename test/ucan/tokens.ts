@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import type { Clock } from "../../src/core/clock.js";
-import { didKeyFromPublicKey } from "../../src/ucan/did-key.js";
+import { didKeyFromPublicKey } from "../../src/ucan/token/did-key.js";
 
 /** Seconds; what {@link clock} says. */
 export const NOW = 1_790_000_000;

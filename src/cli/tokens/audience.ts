@@ -1,6 +1,6 @@
 import { escapeText } from "../../core/errors/texts.js";
-import { checkAudience } from "../../ucan/mint-checks.js";
-import { MintError } from "../../ucan/mint-error.js";
+import { checkAudience } from "../../ucan/mint/checks.js";
+import { MintError } from "../../ucan/mint/error.js";
 import { UsageError } from "../arguments/options.js";
 
 /** Refuses a value of `--to` that nobody could be. @throws UsageError */

@@ -1,5 +1,5 @@
 import { systemClock } from "../../core/clock.js";
-import { mintIdentity } from "../../ucan/mint-identity.js";
+import { mintIdentity } from "../../ucan/mint/identity.js";
 import type { Command } from "../arguments/arguments.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT } from "../context.js";

@@ -2,11 +2,11 @@ import type { LinkReport, TokenReport } from "../../authz/token-report.js";
 import { parseConfig } from "../../config/load.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import { systemClock } from "../../core/clock.js";
-import type { DecodedToken } from "../../ucan/decode.js";
-import type { TokenFault } from "../../ucan/fault.js";
-import { verifyIdentityToken } from "../../ucan/identity-token.js";
-import { createPublicKeys } from "../../ucan/public-keys.js";
-import { tokenId } from "../../ucan/token-id.js";
+import type { DecodedToken } from "../../ucan/token/decode.js";
+import type { TokenFault } from "../../ucan/token/fault.js";
+import { tokenId } from "../../ucan/token/id.js";
+import { verifyIdentityToken } from "../../ucan/token/identity-token.js";
+import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { describeIdentity } from "../output/describe-token.js";
 import type { Inspected, Inspection } from "./inspect.js";
 

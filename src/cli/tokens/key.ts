@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { newSeed, signingKeyFromSeed } from "../../ucan/signing-key.js";
+import { newSeed, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
 import { openStateDir } from "../../venue/start/state-dir.js";
 import { openState } from "../../venue/start/state-place.js";
 import type { Command } from "../arguments/arguments.js";

@@ -1,9 +1,9 @@
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { silentLog } from "../../core/ports/log.js";
-import { decodeToken } from "../../ucan/decode.js";
-import { isRevocable } from "../../ucan/revocation-list.js";
-import { tokenId } from "../../ucan/token-id.js";
+import { decodeToken } from "../../ucan/token/decode.js";
+import { tokenId } from "../../ucan/token/id.js";
+import { isRevocable } from "../../ucan/verify/revocation-list.js";
 import { openRevocations, revocationPlace } from "../../venue/identity/revocations.js";
 import { openState } from "../../venue/start/state-place.js";
 import type { Command } from "../arguments/arguments.js";

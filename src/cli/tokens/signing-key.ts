@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { parseSeed, type SigningKey, signingKeyFromSeed } from "../../ucan/signing-key.js";
+import { parseSeed, type SigningKey, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
 import { isOpenToOthers, readSecretFile } from "../../venue/start/state-dir.js";
 import { stateDirOf } from "../../venue/start/state-place.js";
 import { UsageError } from "../arguments/options.js";

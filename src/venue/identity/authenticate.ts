@@ -4,10 +4,10 @@ import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../
 import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
-import { type IdentityRules, verifyIdentityToken } from "../../ucan/identity-token.js";
-import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/proof.js";
-import type { PublicKeys } from "../../ucan/public-keys.js";
-import { tokenId } from "../../ucan/token-id.js";
+import { tokenId } from "../../ucan/token/id.js";
+import { type IdentityRules, verifyIdentityToken } from "../../ucan/token/identity-token.js";
+import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
+import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { createNameCaller } from "./name-caller.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
-import { newSeed, parseSeed, signingKeyFromSeed } from "../../ucan/signing-key.js";
+import { newSeed, parseSeed, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
 import { isOpenToOthers, openSecretFile } from "../start/state-dir.js";
 
 /** 64 hex digits and a line end. */

@@ -1,10 +1,10 @@
 import type { Grant } from "../../authz/grant.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
 import { readUcans } from "../../core/call/ucans.js";
-import { readEntries } from "../../ucan/capability-entries.js";
-import { checkInvocation, type InvocationRules } from "../../ucan/identity-token.js";
-import type { UcanToken, UcanVerifier } from "../../ucan/proof.js";
-import { isJsonObject } from "../../ucan/strict-json.js";
+import { readEntries } from "../../ucan/token/capability-entries.js";
+import { checkInvocation, type InvocationRules } from "../../ucan/token/identity-token.js";
+import { isJsonObject } from "../../ucan/token/strict-json.js";
+import type { UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 
 /** Says that a venue may pass a call on, and so that its sender need not be its issuer. */
 const RELAY = "venue/relay";

@@ -1,5 +1,5 @@
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { SigningKey } from "../../ucan/signing-key.js";
+import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import type { Access } from "./access.js";
 
 /** Who calls in place of the operator, where nobody else can. */

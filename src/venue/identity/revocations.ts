@@ -6,8 +6,8 @@ import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Log } from "../../core/ports/log.js";
 import { errnoOf } from "../../jail/sys.js";
-import type { Revocations } from "../../ucan/proof.js";
-import { isRevocable, parseRevocations } from "../../ucan/revocation-list.js";
+import type { Revocations } from "../../ucan/verify/proof.js";
+import { isRevocable, parseRevocations } from "../../ucan/verify/revocation-list.js";
 import {
   type FileFault,
   isOpenToOthers,

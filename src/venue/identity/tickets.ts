@@ -4,7 +4,7 @@ import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { TicketOffice, TicketRequest } from "../../core/ports/transfer.js";
 import { parsePath } from "../../path/grammar.js";
 import type { HttpFiles } from "../../surfaces/http/host.js";
-import type { SigningKey } from "../../ucan/signing-key.js";
+import type { SigningKey } from "../../ucan/mint/signing-key.js";
 
 /** What no token that this key signs begins with. */
 const PURPOSE = "venue-files ticket ";

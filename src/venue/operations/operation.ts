@@ -3,7 +3,7 @@ import type { AuthConfig } from "../../config/types.js";
 import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
-import type { PublicKeys } from "../../ucan/public-keys.js";
+import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
 import type { IssuedTokens } from "./issued-tokens.js";

@@ -1,8 +1,8 @@
 import type { Grant } from "../../authz/grant.js";
 import { parseUcans } from "../../core/call/ucans.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import { namesInFacts } from "../../ucan/facts.js";
-import type { ChainLink, UcanToken } from "../../ucan/proof.js";
+import { namesInFacts } from "../../ucan/token/facts.js";
+import type { ChainLink, UcanToken } from "../../ucan/verify/proof.js";
 import type { OperationParts } from "./operation.js";
 import { callerOf, isOperator } from "./standing.js";
 

@@ -1,7 +1,7 @@
 import type { Grant } from "../../authz/grant.js";
-import { namesInFacts } from "../../ucan/facts.js";
-import type { UcanToken } from "../../ucan/proof.js";
-import { checkSignature } from "../../ucan/signature.js";
+import { namesInFacts } from "../../ucan/token/facts.js";
+import type { UcanToken } from "../../ucan/verify/proof.js";
+import { checkSignature } from "../../ucan/verify/signature.js";
 import type { OperationParts } from "./operation.js";
 
 /** Who has a part in a token. */

@@ -1,6 +1,6 @@
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
-import { isRevocable } from "../../ucan/revocation-list.js";
+import { isRevocable } from "../../ucan/verify/revocation-list.js";
 import type { OperationCall, OperationParts, VenueOperation } from "./operation.js";
 import { refused } from "./refusal.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "./standing.js";

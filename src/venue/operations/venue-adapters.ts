@@ -1,6 +1,6 @@
 import type { Adapter, OperationMetadata } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
-import { createPublicKeys } from "../../ucan/public-keys.js";
+import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
 import { createIssuedTokens } from "./issued-tokens.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";

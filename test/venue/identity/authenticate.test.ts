@@ -4,11 +4,11 @@ import { attribute } from "../../../src/core/call/attribute.js";
 import type { Caller } from "../../../src/core/call/caller.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
-import { createPublicKeys } from "../../../src/ucan/public-keys.js";
-import { tokenId } from "../../../src/ucan/token-id.js";
+import { tokenId } from "../../../src/ucan/token/id.js";
+import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
 import { type AuthenticatorOptions, createAuthenticator } from "../../../src/venue/identity/authenticate.js";
-import { revoking, verifierBy } from "../../ucan/judge.js";
 import { alice, bob, type Changes, clock, delegation, identityToken, NOW, venue } from "../../ucan/tokens.js";
+import { revoking, verifierBy } from "../../ucan/verify/judge.js";
 
 const LOCAL = "local".padEnd(43, "L");
 const STATIC = "static".padEnd(40, "S");

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../src/index.js";
-import { tokenId } from "../../../src/ucan/token-id.js";
+import { tokenId } from "../../../src/ucan/token/id.js";
 import { alice, type Signer, signed, signer } from "../../ucan/tokens.js";
 
 /** Who owns `docs`; `owned` is Alice's. */

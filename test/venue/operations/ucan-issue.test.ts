@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import * as ucans from "ucans";
 import type { Capability } from "../../../src/core/call/capability.js";
-import { decodeToken } from "../../../src/ucan/decode.js";
+import { decodeToken } from "../../../src/ucan/token/decode.js";
 import { type Answer, type CallOptions, now, type Person, READ_DOCS, useGround } from "./fixture.js";
 
 const ground = useGround();

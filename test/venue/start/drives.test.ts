@@ -7,7 +7,7 @@ import type { VenueConfigInput } from "../../../src/config/types.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import type { Log } from "../../../src/core/ports/log.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
-import { signingKeyFromSeed } from "../../../src/ucan/signing-key.js";
+import { signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
 import type { OwnCaller } from "../../../src/venue/identity/own-caller.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
 import { failureOf } from "../../ops/ground.js";

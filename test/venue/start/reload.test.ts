@@ -6,7 +6,7 @@ import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { silentLog } from "../../../src/core/ports/log.js";
-import { tokenId } from "../../../src/ucan/token-id.js";
+import { tokenId } from "../../../src/ucan/token/id.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
 import { alice, bob, type Signer, signed, venue as venueKey } from "../../ucan/tokens.js";
 

@@ -1,0 +1,17 @@
+import { type MintClaims, newNonce } from "./claims.js";
+import { signToken } from "./sign-token.js";
+
+/** A token as Covia's clients mint it: the version stands in the payload, and proofs in the token. */
+export function mintCovia({ key, audience, capabilities, expiresAt, proofs, facts }: MintClaims): string {
+  const payload = {
+    iss: key.did,
+    aud: audience,
+    ucv: "0.10.0",
+    att: capabilities,
+    prf: proofs,
+    exp: expiresAt,
+    nnc: newNonce(),
+    ...(facts.length === 0 ? {} : { fct: facts }),
+  };
+  return signToken(payload, key);
+}

@@ -1,0 +1,27 @@
+import { type Clock, systemClock } from "../../core/clock.js";
+import { checkAudience, endAfter } from "./checks.js";
+import { signToken } from "./sign-token.js";
+import type { SigningKey } from "./signing-key.js";
+
+const DEFAULT_LIFETIME_SECONDS = 300;
+
+export interface IdentityRequest {
+  readonly key: SigningKey;
+  /** DID of the venue that it is for. */
+  readonly audience: string;
+  /** Default 300. */
+  readonly lifetimeSeconds?: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * Makes the token by which the holder of a key says who it is, as the Covia SDK makes it for each request.
+ *
+ * @throws MintError `bad_did`: the audience is not a DID. `bad_exp`: the lifetime is not a positive integer
+ */
+export function mintIdentity({ key, audience, lifetimeSeconds, clock = systemClock }: IdentityRequest): string {
+  checkAudience(audience);
+  const now = Math.floor(clock.nowMs() / 1000);
+  const exp = endAfter(now, lifetimeSeconds ?? DEFAULT_LIFETIME_SECONDS);
+  return signToken({ sub: key.did, iss: key.did, iat: now, exp, aud: audience }, key);
+}

@@ -1,0 +1,111 @@
+import type { JsonObject } from "../../core/ports/adapter.js";
+import type { TokenFault } from "../token/fault.js";
+import { isJsonObject } from "../token/strict-json.js";
+import type { UcanToken, UcanVerifier } from "../verify/proof.js";
+import { MintError, proofError } from "./error.js";
+
+/** A proof that its verifier takes, and all that it can give. */
+export interface UsableProof<G> {
+  readonly token: UcanToken<G>;
+  readonly grants: readonly G[];
+  /** Seconds; `null`: no end. */
+  readonly expiresAt: number | null;
+}
+
+export interface ProofRules<G> {
+  readonly verifier: UcanVerifier<G>;
+  /** DID of who is to use the proofs, canonical. */
+  readonly signer: string;
+  canonicalDid(did: string): string;
+}
+
+/**
+ * Reads proofs as a verifier will. Nothing is known here about who owns what, so whoever signed a token without proofs
+ * counts as an owner; whether it is one is for the verifier to say.
+ *
+ * @throws MintError when one could not be used below a token of the signer
+ */
+export function readProofs<G>(texts: readonly string[], rules: ProofRules<G>): UsableProof<G>[] {
+  return texts.map((text, index) => readProof(text, index + 1, rules));
+}
+
+function readProof<G>(text: string, number: number, rules: ProofRules<G>): UsableProof<G> {
+  const { verifier, signer, canonicalDid } = rules;
+  // Alone: it will be inside a token, where it cannot name the others.
+  const [token] = verifier.read([text]);
+  const decoded = token?.decoded;
+  if (token === undefined || token.fault !== undefined || decoded === undefined) {
+    throw proofError(token?.fault ?? "malformed", number);
+  }
+  if (canonicalDid(decoded.audience ?? "") !== signer) {
+    const advice = "Sign with the key that it was given to, or ask for one that is given to the signer";
+    throw new MintError("broken_chain", `Proof ${number} was given to somebody else than the signer. ${advice}`);
+  }
+  const grants = grantsOf(token, canonicalDid);
+  if (grants.length === 0) throw emptyProof(token, number, canonicalDid);
+  return { token, grants, expiresAt: decoded.expiresAt ?? null };
+}
+
+function grantsOf<G>(token: UcanToken<G>, canonicalDid: (did: string) => string): G[] {
+  const owners = new Set(rootIssuers(token).map(canonicalDid));
+  return [...owners].flatMap((owner) => token.verdict(owner).grants.map(({ grant }) => grant));
+}
+
+/** Who signed the tokens at the far ends of a chain. */
+function rootIssuers<G>({ decoded, proofs }: UcanToken<G>): string[] {
+  if (proofs.length === 0) return decoded === undefined ? [] : [decoded.issuer];
+  return proofs.flatMap((proof) => (typeof proof === "string" ? [] : rootIssuers(proof)));
+}
+
+/** The fault at the bottom of it: that others lack their grants follows from it. */
+function emptyProof<G>(token: UcanToken<G>, number: number, canonicalDid: (did: string) => string): MintError {
+  if (token.own.length === 0) {
+    return new MintError("grants_nothing", `Proof ${number} holds no capability that counts here. Leave it out`);
+  }
+  const owners = rootIssuers(token).map(canonicalDid);
+  const faults = [...missingProofs(token), ...owners.flatMap((owner) => token.verdict(owner).faults)];
+  const follows: readonly TokenFault[] = ["issuer_not_owner", "widened_or_unrooted"];
+  const cause = faults.find((fault) => !follows.includes(fault.reason));
+  return proofError(cause?.reason ?? "widened_or_unrooted", number, cause !== undefined && cause.id !== token.id);
+}
+
+function missingProofs<G>({ id, proofs }: UcanToken<G>): { reason: TokenFault; id?: string }[] {
+  return proofs.flatMap((proof) =>
+    typeof proof === "string" ? [{ reason: proof, ...(id === undefined ? {} : { id }) }] : missingProofs(proof),
+  );
+}
+
+/**
+ * Refuses proofs that verifiers of UCAN 0.8 do not take: those of other versions, and those that say when they begin, which
+ * the library refuses once that has come. It compares DIDs as they are written.
+ */
+export function checkUcan08Proofs<G>(proofs: readonly UsableProof<G>[], signer: string): void {
+  for (const [index, { token }] of proofs.entries()) {
+    const code = ucan08Fault(token, signer);
+    if (code === undefined) continue;
+    const advice = "Mint with the profile 'covia', or ask its issuer for one of UCAN 0.8";
+    throw new MintError(code, `Proof ${index + 1} cannot stand in a token of UCAN 0.8 (${code}). ${advice}`);
+  }
+}
+
+function ucan08Fault<G>({ decoded, proofs }: UcanToken<G>, audience: string): TokenFault | undefined {
+  if (decoded === undefined || !isUcan08Header(decoded.header)) return "bad_version";
+  if (decoded.audience !== audience) return "broken_chain";
+  if (!hasUcan08Claims(decoded.payload)) return "malformed";
+  if (typeof decoded.expiresAt !== "number") return "bad_exp";
+  if (decoded.notBefore !== undefined) return "bad_nbf";
+  const faults = proofs.map((proof) => (typeof proof === "string" ? proof : ucan08Fault(proof, decoded.issuer)));
+  return faults.find((fault) => fault !== undefined);
+}
+
+/** A proof's version is not above that of the token it is in. */
+const isUcan08Header = ({ typ, ucv }: JsonObject): boolean => typ === "JWT" && (ucv === "0.8.0" || ucv === "0.8.1");
+
+function hasUcan08Claims({ att, prf, fct, nnc }: JsonObject): boolean {
+  if (!Array.isArray(att) || !att.every(isCapabilityText) || !Array.isArray(prf)) return false;
+  if (nnc !== undefined && typeof nnc !== "string") return false;
+  return fct === undefined || (Array.isArray(fct) && fct.every(isJsonObject));
+}
+
+const isCapabilityText = (entry: unknown): boolean =>
+  isJsonObject(entry) && typeof entry["with"] === "string" && typeof entry["can"] === "string";

@@ -1,0 +1,96 @@
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { decodeBase64url } from "./base64url.js";
+import { multikeyOfDid } from "./did-key.js";
+import type { TokenFault } from "./fault.js";
+import { isJsonObject, parseJsonObject } from "./strict-json.js";
+import { parseTime } from "./time.js";
+
+/** Most bytes of a token. */
+export const MAX_TOKEN_BYTES = 8192;
+const SIGNATURE_BYTES = 64;
+
+/** A token whose form is right. Nothing about it has been proved yet. */
+export interface DecodedToken {
+  /** With a list of capabilities it is a UCAN, whatever stands in the list. */
+  readonly kind: "identity" | "ucan";
+  readonly header: JsonObject;
+  /** All claims, those that have no name here included. */
+  readonly payload: JsonObject;
+  /** DID by whose key it must be signed; not yet known to be one. */
+  readonly issuer: string;
+  /** Starts `did:`. */
+  readonly audience?: string;
+  /** Seconds since the epoch; `null` when it was said that there is no end. */
+  readonly expiresAt?: number | null;
+  /** Seconds since the epoch. */
+  readonly notBefore?: number;
+  /** Header and payload as they were signed. */
+  readonly signedText: string;
+  readonly signature: Uint8Array;
+}
+
+/**
+ * Takes a token apart: every rule that needs neither a key nor the time. There is exactly one text of a token, so that
+ * nothing can be read in two ways.
+ *
+ * @param token JWT in compact form
+ */
+export function decodeToken(token: string): DecodedToken | { readonly fault: TokenFault } {
+  if (token.length > MAX_TOKEN_BYTES) return { fault: "too_large" };
+  const parts = token.split(".", 4).map(decodeBase64url);
+  const [headerBytes, payloadBytes, signature] = parts;
+  if (parts.length !== 3 || headerBytes === undefined || payloadBytes === undefined) return { fault: "malformed" };
+  if (signature?.length !== SIGNATURE_BYTES) return { fault: "malformed" };
+  const header = parseJsonObject(headerBytes);
+  const payload = parseJsonObject(payloadBytes);
+  if (header === undefined || payload === undefined) return { fault: "malformed" };
+  if (!isPlainHeader(header)) return { fault: "bad_header" };
+  const claims = parseClaims(payload, header["kid"]);
+  if ("fault" in claims) return claims;
+  const signedText = token.slice(0, token.lastIndexOf("."));
+  // A copy, because tokens are kept, and these few bytes would keep the whole buffer that they were cut from.
+  return { ...claims, header, payload, signedText, signature: Uint8Array.from(signature) };
+}
+
+/** Anything that could change how the signature is to be understood is refused, not only what we know. */
+function isPlainHeader(header: JsonObject): boolean {
+  if (header["alg"] !== "EdDSA" || "crit" in header || "b64" in header) return false;
+  return !("typ" in header) || header["typ"] === "JWT";
+}
+
+type Claims = Omit<DecodedToken, "header" | "payload" | "signedText" | "signature">;
+
+function parseClaims(payload: JsonObject, kid: unknown): Claims | { readonly fault: TokenFault } {
+  const { iss: issuer, sub, aud: audience } = payload;
+  if (typeof issuer !== "string") return { fault: "bad_did" };
+  if (kid !== undefined && kid !== issuer && kid !== multikeyOfDid(issuer)) return { fault: "kid_mismatch" };
+  if (sub !== undefined && sub !== issuer) return { fault: "malformed" };
+  if (audience !== undefined && !isDidText(audience)) return { fault: "malformed" };
+  if (!hasPlainLists(payload)) return { fault: "malformed" };
+  const times = parseTimes(payload);
+  if ("fault" in times) return times;
+  const kind = "att" in payload || "cap" in payload ? "ucan" : "identity";
+  return { kind, issuer, ...(audience === undefined ? {} : { audience }), ...times };
+}
+
+const isDidText = (value: unknown): value is string => typeof value === "string" && value.startsWith("did:");
+
+function hasPlainLists({ att, cap, prf }: JsonObject): boolean {
+  if (att !== undefined && (cap !== undefined || !Array.isArray(att))) return false;
+  if (cap !== undefined && !isJsonObject(cap)) return false;
+  return prf === undefined || (Array.isArray(prf) && prf.every((proof) => typeof proof === "string"));
+}
+
+function parseTimes({
+  exp,
+  nbf,
+}: JsonObject): Pick<DecodedToken, "expiresAt" | "notBefore"> | { readonly fault: TokenFault } {
+  const expiresAt = exp === null ? null : parseTime(exp);
+  const notBefore = parseTime(nbf);
+  if (exp !== undefined && expiresAt === undefined) return { fault: "bad_exp" };
+  if (nbf !== undefined && notBefore === undefined) return { fault: "bad_nbf" };
+  return {
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(notBefore === undefined ? {} : { notBefore }),
+  };
+}

@@ -1,0 +1,169 @@
+import type { DecodedToken } from "../token/decode.js";
+import type { TokenFault } from "../token/fault.js";
+import type { TokenForm } from "../token/form.js";
+import { checkValidity, nowSeconds, type TimeRules } from "../token/time.js";
+import type { ChainFault, ChainLink, GrantSemantics, HeldGrant, Revocations, UcanToken, Verdict } from "./proof.js";
+
+/** By what tokens are judged. Its clock stands still during a request. */
+export interface JudgingRules<G> extends TimeRules {
+  readonly semantics: GrantSemantics<G>;
+  readonly revocations: Revocations;
+  canonicalDid(did: string): string;
+  readonly maxLifetimeSeconds: number;
+  readonly allowNoExpiry: boolean;
+}
+
+/** Who is told what was found out. */
+export interface Witness<G> {
+  /** A token's signature is right. */
+  signed(form: TokenForm<G>): void;
+  /** A proof is for the issuer of this token and outlives it. If its signature is right, that was told before. */
+  linked(form: TokenForm<G>, proof: TokenForm<G>): void;
+}
+
+interface JudgedParts<G> {
+  readonly form: TokenForm<G>;
+  readonly proofs: readonly (JudgedToken<G> | TokenFault)[];
+  readonly rules: JudgingRules<G>;
+  readonly witness: Witness<G>;
+}
+
+/**
+ * A token in one request. What costs is done when it is asked for, and once: the cheap before the expensive, so that a
+ * signature is looked at only where it decides something.
+ */
+export class JudgedToken<G> implements UcanToken<G> {
+  readonly proofs: readonly (JudgedToken<G> | TokenFault)[];
+  readonly #form: TokenForm<G>;
+  readonly #rules: JudgingRules<G>;
+  readonly #witness: Witness<G>;
+  readonly #verdicts = new Map<string, Verdict<G>>();
+  #checked: { readonly fault: TokenFault | undefined } | undefined;
+
+  constructor({ form, proofs, rules, witness }: JudgedParts<G>) {
+    this.#form = form;
+    this.proofs = proofs;
+    this.#rules = rules;
+    this.#witness = witness;
+  }
+
+  get text(): string {
+    return this.#form.text;
+  }
+
+  get decoded(): DecodedToken {
+    return this.#form.decoded;
+  }
+
+  get id(): string {
+    return this.#form.id;
+  }
+
+  get carriesCapabilities(): boolean {
+    return this.#form.carriesCapabilities;
+  }
+
+  get own(): readonly G[] {
+    return this.#form.own;
+  }
+
+  get entries(): TokenForm<G>["entries"] {
+    return this.#form.entries;
+  }
+
+  check(): TokenFault | undefined {
+    this.#checked ??= { fault: this.#findFault() };
+    return this.#checked.fault;
+  }
+
+  verdict(owner: string): Verdict<G> {
+    const root = this.#rules.canonicalDid(owner);
+    const known = this.#verdicts.get(root);
+    if (known !== undefined) return known;
+    const verdict = this.#judge(root);
+    this.#verdicts.set(root, verdict);
+    return verdict;
+  }
+
+  #findFault(): TokenFault | undefined {
+    const { revocableBy } = this.#form;
+    if (revocableBy.some((name) => this.#rules.revocations.has(name))) return "revoked";
+    const fault = this.#timeFault() ?? this.#form.signatureFault();
+    if (fault === undefined) this.#witness.signed(this.#form);
+    return fault;
+  }
+
+  #timeFault(): TokenFault | undefined {
+    const { maxLifetimeSeconds, allowNoExpiry, clockSkewSeconds } = this.#rules;
+    const { expiresAt } = this.decoded;
+    if (expiresAt === null && !allowNoExpiry) return "no_exp";
+    const fault = checkValidity(this.decoded, this.#rules);
+    if (fault !== undefined || typeof expiresAt !== "number") return fault;
+    return expiresAt - nowSeconds(this.#rules) > maxLifetimeSeconds + clockSkewSeconds ? "bad_exp" : undefined;
+  }
+
+  #judge(root: string): Verdict<G> {
+    const fault = this.check();
+    if (fault !== undefined) return nothing(fault, this.id);
+    if (this.own.length === 0) return { grants: [], faults: [] };
+    const { issuer } = this.decoded;
+    if (this.#rules.canonicalDid(issuer) === root) {
+      return { grants: this.own.map((grant) => this.#hold(grant, [])), faults: [] };
+    }
+    return this.proofs.length === 0 ? nothing("issuer_not_owner", this.id) : this.#judgeByProofs(root);
+  }
+
+  /** Each proof takes its share of what is not covered yet; those behind the last share are not looked at. */
+  #judgeByProofs(root: string): Verdict<G> {
+    const held = new Map<G, HeldGrant<G>>();
+    const faults: ChainFault[] = [];
+    let someHeld = false;
+    for (const proof of this.proofs) {
+      const open = this.own.filter((grant) => !held.has(grant));
+      if (open.length === 0) break;
+      const given = this.#giftOf(proof, root);
+      faults.push(...given.faults);
+      someHeld ||= given.grants.length > 0;
+      for (const grant of open) {
+        const source = given.grants.find((wide) => this.#rules.semantics.covers(wide.grant, grant));
+        if (source !== undefined) held.set(grant, this.#hold(grant, source.chain));
+      }
+    }
+    const grants = this.own.flatMap((grant) => held.get(grant) ?? []);
+    if (grants.length === this.own.length) return { grants, faults: [] };
+    if (someHeld || faults.length === 0) faults.push({ reason: "widened_or_unrooted", id: this.id });
+    return { grants, faults: distinct(faults) };
+  }
+
+  /** What a proof gives to this token, or why nothing. Its links are looked at before its signature. */
+  #giftOf(proof: JudgedToken<G> | TokenFault, root: string): Verdict<G> {
+    if (typeof proof === "string") return { grants: [], faults: [{ reason: proof }] };
+    const broken = this.#linkFault(proof);
+    if (broken !== undefined) return nothing(broken, proof.id);
+    const verdict = proof.verdict(root);
+    this.#witness.linked(this.#form, proof.#form);
+    return verdict;
+  }
+
+  #linkFault(proof: JudgedToken<G>): TokenFault | undefined {
+    const rules = this.#rules;
+    if (rules.canonicalDid(proof.#form.audience) !== rules.canonicalDid(this.decoded.issuer)) return "broken_chain";
+    const end = proof.decoded.expiresAt;
+    // One that says nothing of its end has a fault of its own.
+    if (end === null || end === undefined) return undefined;
+    return typeof this.decoded.expiresAt === "number" && this.decoded.expiresAt <= end ? undefined : "outlives_proof";
+  }
+
+  #hold(grant: G, above: readonly ChainLink[]): HeldGrant<G> {
+    const { issuer, expiresAt = null } = this.decoded;
+    return { grant, chain: [{ id: this.id, issuer }, ...above], expiresAt };
+  }
+}
+
+const nothing = <G>(reason: TokenFault, id: string): Verdict<G> => ({ grants: [], faults: [{ reason, id }] });
+
+/** Where proofs share proofs, the same fault comes from several sides. */
+function distinct(faults: readonly ChainFault[]): readonly ChainFault[] {
+  const known = new Map(faults.map((fault) => [`${fault.reason} ${fault.id}`, fault]));
+  return [...known.values()];
+}
