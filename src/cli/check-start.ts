@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
-import { forgetsDrives } from "../config/drive-checks.js";
+import { forgetsDrives } from "../config/checks/drives.js";
 import { ConfigError } from "../config/errors.js";
 import { bareHost } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { forgetsDrives } from "../config/drive-checks.js";
+import { forgetsDrives } from "../config/checks/drives.js";
 import { ConfigError } from "../config/errors.js";
 import { inOrder, type Lines, withLine } from "../config/lines.js";
 import { readConfigLines } from "../config/load.js";

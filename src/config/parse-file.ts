@@ -1,11 +1,11 @@
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
-import { below, checkValue, type Place, type SchemaCheck } from "./check-schema.js";
+import { below, checkValue, type Place, type SchemaCheck } from "./checks/check-schema.js";
+import { checkDeny } from "./checks/deny.js";
+import { checkDriveNames } from "./checks/drives.js";
+import { checkEncodings } from "./checks/encodings.js";
+import type { JsonSchema } from "./checks/json-schema.js";
 import { deepFreeze } from "./deep-freeze.js";
-import { checkDeny } from "./deny-checks.js";
-import { checkDriveNames } from "./drive-checks.js";
-import { checkEncodings } from "./encoding-checks.js";
 import { ConfigError } from "./errors.js";
-import type { JsonSchema } from "./json-schema.js";
 import type { HostRootInput } from "./types.js";
 
 /** What reading the file adapter's part of a config depends on. */

@@ -1,14 +1,14 @@
-import { below, checkValue, type Place, quoted } from "./check-schema.js";
 import type { CheckedVenue, DraftVenue } from "./checked-venue.js";
-import { crossCheck, type IsGrant } from "./cross-checks.js";
+import { below, checkValue, type Place, quoted } from "./checks/check-schema.js";
+import { crossCheck, type IsGrant } from "./checks/cross-checks.js";
+import { warnOfDrives } from "./checks/drives.js";
+import { fitMcp } from "./checks/fit-mcp.js";
+import { warnOfIdleRights } from "./checks/idle-rights.js";
+import type { JsonSchema } from "./checks/json-schema.js";
+import { canonicalPrefix, checkProfiles } from "./checks/profiles.js";
+import { takeReferenceKeys } from "./checks/reference-keys.js";
 import { deepFreeze } from "./deep-freeze.js";
-import { warnOfDrives } from "./drive-checks.js";
-import { fitMcp } from "./fit-mcp.js";
-import { warnOfIdleRights } from "./idle-rights.js";
-import type { JsonSchema } from "./json-schema.js";
 import { completeFile, DEFAULT_ROOT, type FileParseOptions, joinRoots, parseExtraRoots } from "./parse-file.js";
-import { canonicalPrefix, checkProfiles } from "./profile-checks.js";
-import { takeReferenceKeys } from "./reference-keys.js";
 import type { AuthConfig, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
 import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 

@@ -1,7 +1,7 @@
-import { checkValue, type Place, type SchemaCheck } from "./check-schema.js";
-import { checkClashes } from "./clashes.js";
+import { checkValue, type Place, type SchemaCheck } from "./checks/check-schema.js";
+import { checkClashes } from "./checks/clashes.js";
+import { isObject, type JsonSchema } from "./checks/json-schema.js";
 import { ConfigError } from "./errors.js";
-import { isObject, type JsonSchema } from "./json-schema.js";
 import { type ReadVenue, readVenue, type VenueParseOptions } from "./parse-venue.js";
 import type { VenueConfig } from "./types.js";
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { expectation, matches, resolveRef } from "../../config/checks/json-schema.js";
 import { ConfigError } from "../../config/errors.js";
-import { expectation, matches, resolveRef } from "../../config/json-schema.js";
 import { readConfigSchema } from "../../config/load.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";

@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { DriveSource } from "../../backend/drive/drive.js";
-import { forgetsDrives } from "../../config/drive-checks.js";
+import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import type { S3Config, VenueConfig } from "../../config/types.js";
 import { type Clock, systemClock } from "../../core/clock.js";

@@ -1,4 +1,4 @@
-import { isEncodingName } from "../ops/content/encoding.js";
+import { isEncodingName } from "../../ops/content/encoding.js";
 import { below, type Place, quoted } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 

@@ -1,4 +1,4 @@
-import { compileDeny } from "../path/deny.js";
+import { compileDeny } from "../../path/deny.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
 /** Checks that the deny patterns of roots are globs. @param roots as far as they are right */

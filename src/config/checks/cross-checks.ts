@@ -1,8 +1,8 @@
-import type { Capability } from "../core/call/capability.js";
+import type { Capability } from "../../core/call/capability.js";
+import type { Draft, DraftVenue } from "../checked-venue.js";
+import { isLoopbackListener } from "../loopback.js";
+import { normaliseBaseUrl, normaliseOrigin } from "../web-url.js";
 import { below, type Place, quoted } from "./check-schema.js";
-import type { Draft, DraftVenue } from "./checked-venue.js";
-import { isLoopbackListener } from "./loopback.js";
-import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 
 /** Whether a capability grants anything, as the authorisation will parse it. */
 export type IsGrant = (capability: unknown) => boolean;

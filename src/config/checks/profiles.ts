@@ -1,7 +1,7 @@
-import { parsePath } from "../path/grammar.js";
+import { parsePath } from "../../path/grammar.js";
+import type { Draft, DraftVenue } from "../checked-venue.js";
+import type { ProfileConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
-import type { Draft, DraftVenue } from "./checked-venue.js";
-import type { ProfileConfig } from "./types.js";
 
 /** Names that adapters of the venue have. */
 const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "dlfs", "drive"]);

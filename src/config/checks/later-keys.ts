@@ -1,5 +1,5 @@
+import type { KeyPath } from "../key-path.js";
 import { isObject } from "./json-schema.js";
-import type { KeyPath } from "./key-path.js";
 
 /**
  * Keys of the specification that nothing here acts on yet, by full path; `*` is a name. They are refused as such, so

@@ -1,7 +1,7 @@
-import { isDriveName } from "../drive/dlfs/name.js";
+import { isDriveName } from "../../drive/dlfs/name.js";
+import { isLoopbackHost } from "../loopback.js";
+import type { VenueConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
-import { isLoopbackHost } from "./loopback.js";
-import type { VenueConfig } from "./types.js";
 
 /** Checks what the schema cannot say of a drive's name: its length in bytes. @param roots as far as they are right */
 export function checkDriveNames(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { parseGrant } from "../../src/authz/grant.js";
-import { parseConfig, parseConfigs } from "../../src/config/load.js";
-import type { VenueConfigInput } from "../../src/config/types.js";
+import { parseGrant } from "../../../src/authz/grant.js";
+import { parseConfig, parseConfigs } from "../../../src/config/load.js";
+import type { VenueConfigInput } from "../../../src/config/types.js";
 
 const KEY = `did:key:z6Mk${"k".repeat(44)}`;
 const options = { baseDir: "/base", isGrant: (value: unknown) => parseGrant(value) !== undefined };

@@ -1,8 +1,8 @@
-import { escapeText } from "../core/errors/texts.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { DraftVenue } from "../checked-venue.js";
+import { bareHost } from "../loopback.js";
+import type { ReadVenue } from "../parse-venue.js";
 import { below, quoted } from "./check-schema.js";
-import type { DraftVenue } from "./checked-venue.js";
-import { bareHost } from "./loopback.js";
-import type { ReadVenue } from "./parse-venue.js";
 
 /** What of a venue only one server can have, as text. */
 type Holding = (draft: DraftVenue) => string | undefined;

@@ -1,7 +1,7 @@
-import { parseGrant } from "../authz/grant.js";
-import { escapeText } from "../core/errors/texts.js";
+import { parseGrant } from "../../authz/grant.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { VenueConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
-import type { VenueConfig } from "./types.js";
 
 /** What the key of a caller, or of whoever signs UCANs, is known by. */
 const ED25519_DID = /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/;

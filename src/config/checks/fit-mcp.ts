@@ -1,5 +1,5 @@
+import type { DraftVenue } from "../checked-venue.js";
 import { below, type Place, quoted } from "./check-schema.js";
-import type { DraftVenue } from "./checked-venue.js";
 import { isObject } from "./json-schema.js";
 
 /**

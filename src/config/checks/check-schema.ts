@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { nearestName } from "../schema/nearest.js";
+import { nearestName } from "../../schema/nearest.js";
+import { type KeyPath, keyText } from "../key-path.js";
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
-import { type KeyPath, keyText } from "./key-path.js";
 import { laterKeysAt } from "./later-keys.js";
 
 /** One check of one config: what is wrong in it is collected, so that all of it is reported together. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { VenueConfigInput } from "../../src/config/types.js";
-import { venueProblems } from "./problems.js";
+import type { VenueConfigInput } from "../../../src/config/types.js";
+import { venueProblems } from "../problems.js";
 
 const SEED = "0a".repeat(32);
 
