@@ -9,7 +9,7 @@ import type { VenueConfig } from "../config/types.js";
 import { type Log, silentLog } from "../core/ports/log.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import { type OpenRoots, openRoots, RootsError } from "../roots/open.js";
-import { networkRefusal } from "../sandbox/user-network.js";
+import { networkRefusal } from "../sandbox/bwrap/user-network.js";
 import { canonicalDid, type Identity, openIdentity } from "../venue/identity/identity.js";
 import { publicCapsOf, servesPublic } from "../venue/identity/public-caps.js";
 import { openRevocations, type RevocationPlace, revocationPlace } from "../venue/identity/revocations.js";

@@ -7,9 +7,9 @@ import type { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, notSupportedHere } from "../core/errors/texts.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import { isOver } from "../jail/staging/process-identity.js";
+import type { NetworkHelper } from "./bwrap/user-network.js";
 import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
-import type { NetworkHelper } from "./user-network.js";
 
 /** How long setting up a sandbox may take, on a machine that is busy. */
 const START_MS = 10_000;

@@ -31,11 +31,11 @@ export async function createSandbox(config: ShellConfig, parts: SandboxParts = {
 type Host = { readonly clock: Clock; readonly onFailure: (reason: string) => void };
 
 async function openBwrap(config: ShellConfig, host: Host): Promise<Sandbox> {
-  const { BwrapSandbox } = await import("./bwrap.js");
+  const { BwrapSandbox } = await import("./bwrap/bwrap.js");
   return new BwrapSandbox(config, host);
 }
 
 async function openJustBash(host: Host): Promise<Sandbox> {
-  const { JustBashSandbox } = await import("./just-bash.js");
+  const { JustBashSandbox } = await import("./just-bash/just-bash.js");
   return new JustBashSandbox(host);
 }

@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
+import { identityFor } from "./bwrap/identity.js";
 import { type ChildHost, startChild, unavailable } from "./child.js";
-import { identityFor } from "./identity.js";
 
 /**
  * Plain child processes, for development where nothing else is to be had. What is mounted is not shown at its place, but

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { syscallFilter } from "../../src/sandbox/seccomp.js";
+import { syscallFilter } from "../../src/sandbox/bwrap/seccomp.js";
 import { checkFilter, runFilter } from "./bpf.js";
 
 const ALLOW = 0x7fff0000;

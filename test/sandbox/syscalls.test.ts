@@ -5,8 +5,8 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
 import { DEFAULT_SHELL } from "../../src/core/ports/sandbox.js";
-import { BwrapSandbox } from "../../src/sandbox/bwrap.js";
-import { SYSCALLS, type SyscallTable } from "../../src/sandbox/syscalls.js";
+import { BwrapSandbox } from "../../src/sandbox/bwrap/bwrap.js";
+import { SYSCALLS, type SyscallTable } from "../../src/sandbox/bwrap/syscalls.js";
 import { needs } from "../needs.js";
 import { bwrapHere, OWNER, useShell } from "./ground.js";
 

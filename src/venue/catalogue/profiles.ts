@@ -38,7 +38,7 @@ export async function openProfiles(parts: ProfileParts): Promise<readonly Adapte
 }
 
 async function shellOf(name: string, config: ShellConfig, { log }: ProfileParts): Promise<ProfileShell> {
-  const { networkRefusal } = await import("../../sandbox/user-network.js");
+  const { networkRefusal } = await import("../../sandbox/bwrap/user-network.js");
   const refusal = networkRefusal(config);
   if (refusal !== undefined) throw new ConfigError([`profiles.${name}: ${refusal}`], 78);
   const { createSandbox } = await import("../../sandbox/create.js");

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect } from "@jest/globals";
-import { networkTools } from "../../../src/sandbox/user-network.js";
+import { networkTools } from "../../../src/sandbox/bwrap/user-network.js";
 import { needs } from "../../needs.js";
 import { bwrapHere } from "../../sandbox/ground.js";
 import { ADDRESS, noMachine, serveInMachine } from "../../sandbox/network.js";

@@ -1,4 +1,4 @@
-import type { SandboxMount, ShellConfig } from "../core/ports/sandbox.js";
+import type { SandboxMount, ShellConfig } from "../../core/ports/sandbox.js";
 
 export interface Identity {
   readonly uid: number;

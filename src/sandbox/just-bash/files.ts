@@ -1,6 +1,6 @@
-import { FileAdapterError } from "../core/errors/errors.js";
-import type { SandboxFiles } from "../core/ports/sandbox.js";
-import type { FileAnswer, FileCall, FileFacts, FileName } from "./just-bash-messages.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import type { SandboxFiles } from "../../core/ports/sandbox.js";
+import type { FileAnswer, FileCall, FileFacts, FileName } from "./messages.js";
 
 /** Bytes of one read, and of one file that is read at all. */
 const PIECE_BYTES = 4_194_304;

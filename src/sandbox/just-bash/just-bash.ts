@@ -1,12 +1,12 @@
 import { Worker } from "node:worker_threads";
-import { aborted } from "../core/errors/texts.js";
-import { compiledFile } from "../core/package-files.js";
-import type { Sandbox, SandboxExit, SandboxJob, SandboxProbe, SandboxProcess } from "../core/ports/sandbox.js";
-import { type ChildHost, unavailable } from "./child.js";
-import { untilDeadline } from "./deadline.js";
-import { answerCall } from "./just-bash-files.js";
-import type { FromThread, ShellTask, ToThread } from "./just-bash-messages.js";
-import { createOutput, type OutputBuffer } from "./output.js";
+import { aborted } from "../../core/errors/texts.js";
+import { compiledFile } from "../../core/package-files.js";
+import type { Sandbox, SandboxExit, SandboxJob, SandboxProbe, SandboxProcess } from "../../core/ports/sandbox.js";
+import { type ChildHost, unavailable } from "../child.js";
+import { untilDeadline } from "../deadline.js";
+import { createOutput, type OutputBuffer } from "../output.js";
+import { answerCall } from "./files.js";
+import type { FromThread, ShellTask, ToThread } from "./messages.js";
 
 /** Memory of one shell in MB, without the buffers that it is handed. */
 const MEMORY_MB = 256;
@@ -15,7 +15,7 @@ const START_MS = 10_000;
 /** What a shell that is to stop has for telling what it has written. */
 const LAST_WORDS_MS = 100;
 
-const CODE = compiledFile("sandbox/just-bash-worker");
+const CODE = compiledFile("sandbox/just-bash/worker");
 
 /**
  * A shell in JavaScript, in a thread of its own for each command. It has no programs of the host, and sees files only by

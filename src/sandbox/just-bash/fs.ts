@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { FsStat, IFileSystem } from "just-bash";
-import type { FileAnswer, FileCall, FileFacts } from "./just-bash-messages.js";
+import type { FileAnswer, FileCall, FileFacts } from "./messages.js";
 
 /** Asks the main thread. */
 export type Ask = (call: Omit<FileCall, "mount">) => Promise<FileAnswer>;

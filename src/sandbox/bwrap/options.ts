@@ -1,5 +1,5 @@
 import { existsSync, lstatSync } from "node:fs";
-import type { SandboxMount, ShellConfig } from "../core/ports/sandbox.js";
+import type { SandboxMount, ShellConfig } from "../../core/ports/sandbox.js";
 import { resolverFile } from "./resolver.js";
 
 /** Where a program of the host is; never looked for by `PATH`, which others may set. */

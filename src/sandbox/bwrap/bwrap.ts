@@ -1,6 +1,8 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { invalidInput } from "../core/errors/texts.js";
-import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
+import { invalidInput } from "../../core/errors/texts.js";
+import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../../core/ports/sandbox.js";
+import { type ChildHost, type ChildPlan, startChild, unavailable } from "../child.js";
+import { type Identity, identityFor } from "./identity.js";
 import {
   ARGS,
   createView,
@@ -12,9 +14,7 @@ import {
   PRLIMIT,
   READY,
   type View,
-} from "./bwrap-view.js";
-import { type ChildHost, type ChildPlan, startChild, unavailable } from "./child.js";
-import { type Identity, identityFor } from "./identity.js";
+} from "./options.js";
 import { MKFIFO, type OutputPipe, PipeStock } from "./pipes.js";
 import { syscallFilter } from "./seccomp.js";
 import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from "./user-network.js";

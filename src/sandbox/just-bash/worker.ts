@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Bash, InMemoryFs, MountableFs } from "just-bash";
-import { type Ask, BridgeFs } from "./just-bash-fs.js";
-import type { FileAnswer, FromThread, ShellTask, ToThread } from "./just-bash-messages.js";
+import { type Ask, BridgeFs } from "./fs.js";
+import type { FileAnswer, FromThread, ShellTask, ToThread } from "./messages.js";
 
 /** What came from the main thread is what it was compiled with. */
 const parseTask = (data: unknown) => data as ShellTask | undefined;

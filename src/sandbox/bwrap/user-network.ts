@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ShellConfig } from "../core/ports/sandbox.js";
+import type { ShellConfig } from "../../core/ports/sandbox.js";
 import type { Identity } from "./identity.js";
 
 // Network of a run with `network: true`: a namespace of its own, connected by a program that relays its traffic through
