@@ -1,6 +1,6 @@
 import { assembleAdapter, type FileAdapter } from "./adapter.js";
-import { openAuditFile } from "./audit/file-sink.js";
 import type { AuditSink } from "./audit/record.js";
+import { openAuditFile } from "./audit/rotating-file.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
 import { grantsFiles } from "./authz/grant.js";

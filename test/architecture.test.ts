@@ -29,7 +29,7 @@ const MAY_USE_FILES = [
   /^jail\//,
   /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
-  /^audit\/file-sink\.ts$/,
+  /^audit\/rotating-file\.ts$/,
   /^venue\/(assets\/files|start\/(socket-file|state-dir|secrets)|telemetry\/log|identity\/revocations)\.ts$/,
   /^drive\/store\//,
   // It looks what the system has, and opens nothing of a root.

@@ -1,4 +1,4 @@
-import type { AuditFile } from "../../audit/file-sink.js";
+import type { AuditFile } from "../../audit/rotating-file.js";
 import { ConfigError } from "../../config/errors.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -24,7 +24,7 @@ export const OPEN_FAILURES: Readonly<Record<string, string>> = {
 export async function openAudit({ audit }: VenueConfig, log: Log): Promise<AuditFile | undefined> {
   const { file, maxBytes, keep } = audit;
   if (file === undefined) return undefined;
-  const { openAuditFile } = await import("../../audit/file-sink.js");
+  const { openAuditFile } = await import("../../audit/rotating-file.js");
   const onError = (err: unknown) => log.error({ err }, "audit records are lost");
   return opening("audit.file", file, () => openAuditFile(file, onError, { maxBytes, keep }));
 }

@@ -22,8 +22,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { transformFileSync } from "@swc/core";
-import { type AuditFileOptions, openAuditFile } from "../../src/audit/file-sink.js";
 import type { AuditRecord } from "../../src/audit/record.js";
+import { type AuditFileOptions, openAuditFile } from "../../src/audit/rotating-file.js";
 import { needs } from "../needs.js";
 
 let dir = "";
@@ -352,7 +352,7 @@ describe("an audit file on a disk that does not keep up", () => {
 
   /** A program that writes so many records, says when that failed, and closes when its input ends. */
   function sinkProgram(): string {
-    const source = fileURLToPath(new URL("../../src/audit/file-sink.ts", import.meta.url));
+    const source = fileURLToPath(new URL("../../src/audit/rotating-file.ts", import.meta.url));
     const { code } = transformFileSync(source, {
       jsc: { target: "es2023", parser: { syntax: "typescript" } },
       module: { type: "es6" },
