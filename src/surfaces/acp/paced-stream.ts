@@ -1,5 +1,5 @@
 import type { Stream } from "@agentclientprotocol/sdk";
-import { Intake } from "../intake.js";
+import { Intake } from "../streams/intake.js";
 
 type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 type Id = string | number;

@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { parseExact, UnkeptNumber } from "../../schema/exact-json.js";
-import { Intake } from "../intake.js";
-import { LineWriter } from "../line-writer.js";
+import { Intake } from "../streams/intake.js";
+import { LineWriter } from "../streams/line-writer.js";
 
 export interface LineStreams {
   readonly input: Readable;

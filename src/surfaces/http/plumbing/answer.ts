@@ -3,7 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { JobRecord } from "../../../core/ports/job.js";
 import { stringifyExact } from "../../../schema/exact-json.js";
-import { jsonPieces } from "../../json-pieces.js";
+import { jsonPieces } from "../../streams/json-pieces.js";
 import type { HttpHost } from "../host.js";
 import type { HttpError } from "./http-error.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { jsonPieces } from "../../src/surfaces/json-pieces.js";
+import { jsonPieces } from "../../../src/surfaces/streams/json-pieces.js";
 
 const long = (unit: string, times: number): string => unit.repeat(times);
 

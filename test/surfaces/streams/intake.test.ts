@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import { Intake } from "../../src/surfaces/intake.js";
+import { Intake } from "../../../src/surfaces/streams/intake.js";
 
 function intake(): { one: Intake<number>; begun: number[]; state: { open: boolean } } {
   const begun: number[] = [];

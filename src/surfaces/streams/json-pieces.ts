@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { stringifyExact } from "../schema/exact-json.js";
+import { stringifyExact } from "../../schema/exact-json.js";
 
 /** Longest string that is written in one piece, in UTF-16 code units. What is larger lives until the next full collection. */
 const PIECE_CHARS = 32_768;
