@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { assembleAdapter } from "../dist/adapter.js";
+import { assembleAdapter } from "../dist/adapter/adapter.js";
 import { parseFileConfig } from "../dist/config/load.js";
 import { createDriveEngine } from "../dist/drive/engine/engine.js";
 import { createOwnerKeys } from "../dist/drive/keys/owner-keys.js";

@@ -1,4 +1,4 @@
-import { assembleAdapter, type FileAdapter } from "./adapter.js";
+import { assembleAdapter, type FileAdapter } from "./adapter/adapter.js";
 import type { AuditSink } from "./audit/record.js";
 import { openAuditFile } from "./audit/rotating-file.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
@@ -14,7 +14,7 @@ import { createToolProfile, type ToolProfile } from "./profiles/library.js";
 import type { ProfileBinding } from "./profiles/profile.js";
 import type { PlugIn } from "./venue/catalogue/plug-in.js";
 
-export type { FileAdapter, FileOperationName } from "./adapter.js";
+export type { FileAdapter, FileOperationName } from "./adapter/adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
 export { type MintOptions, mintUcan } from "./authz/mint-ucan.js";
 export { ConfigError } from "./config/errors.js";

@@ -151,9 +151,13 @@ describe("the checker", () => {
     [
       "dispatch/x.ts",
       'const x = import("../adapter.js");',
-      "dispatch/x.ts imports adapter.ts, which is not to its left",
+      "dispatch/x.ts imports adapter/adapter.ts, which is not to its left",
     ],
-    ["adapter.ts", 'import { z } from "./index.js";', "adapter.ts imports index.ts, which is not to its left"],
+    [
+      "adapter/adapter.ts",
+      'import { z } from "./index.js";',
+      "adapter/adapter.ts imports index.ts, which is not to its left",
+    ],
     ["utils/x.ts", "", "utils/x.ts: 'utils' has no place in the order"],
     ["core/x.ts", "export default 1;", "core/x.ts has a default export"],
     ["core/x.ts", 'export * from "./io.js";', "core/x.ts exports everything of another"],

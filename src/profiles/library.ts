@@ -1,4 +1,4 @@
-import type { FileAdapter } from "../adapter.js";
+import type { FileAdapter } from "../adapter/adapter.js";
 import type { InvokeContext, JsonObject } from "../core/ports/adapter.js";
 import { DEFAULT_SHELL, type Sandbox, type ShellConfig } from "../core/ports/sandbox.js";
 import { openProfile, type ProfileInstance } from "./create-profile.js";

@@ -1,4 +1,4 @@
-import type { HostedFileAdapter } from "../adapter.js";
+import type { HostedFileAdapter } from "../adapter/adapter.js";
 import type { Ability } from "../core/call/capability.js";
 import type { ErrorCode, FileAdapterError } from "../core/errors/errors.js";
 import type { Annotations, JsonObject, Rendering } from "../core/ports/adapter.js";

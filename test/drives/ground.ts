@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from "@jest/globals";
-import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter.js";
+import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 import type { CapabilityRules } from "../../src/authz/capability-rules.js";
 import { parseFileConfig } from "../../src/config/load.js";

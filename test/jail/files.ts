@@ -1,4 +1,4 @@
-import type { FileAdapter } from "../../src/adapter.js";
+import type { FileAdapter } from "../../src/adapter/adapter.js";
 import { HostBackend } from "../../src/backend/host/host.js";
 import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { systemClock } from "../../src/core/clock.js";

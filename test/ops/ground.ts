@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
-import { assembleAdapter, type FileAdapter, type FileOperationName } from "../../src/adapter.js";
+import { assembleAdapter, type FileAdapter, type FileOperationName } from "../../src/adapter/adapter.js";
 import type { AuditRecord } from "../../src/audit/record.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";

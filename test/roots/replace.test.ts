@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter.js";
+import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput } from "../../src/config/types.js";
 import { RootsError } from "../../src/roots/open.js";

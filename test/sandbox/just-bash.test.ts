@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { assembleAdapter } from "../../src/adapter.js";
+import { assembleAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import { createMemoryDrives } from "../../src/venue/start/drives.js";
 import { useShell } from "./ground.js";

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
-import { assembleAdapter } from "../../src/adapter.js";
+import { assembleAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import { startRacer } from "../jail/start-racer.js";
 import { needs } from "../needs.js";

@@ -1,4 +1,4 @@
-import type { HostedFileAdapter } from "../../adapter.js";
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";

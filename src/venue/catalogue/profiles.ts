@@ -1,4 +1,4 @@
-import type { HostedFileAdapter } from "../../adapter.js";
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import { ConfigError } from "../../config/errors.js";
 import type { ProfileConfig } from "../../config/types.js";
 import type { Adapter } from "../../core/ports/adapter.js";

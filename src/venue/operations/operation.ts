@@ -1,4 +1,4 @@
-import type { HostedFileAdapter } from "../../adapter.js";
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuthConfig } from "../../config/types.js";
 import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";

@@ -1,4 +1,4 @@
-import { assembleAdapter, type HostedFileAdapter } from "../../adapter.js";
+import { assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditSink } from "../../audit/record.js";
 import { teeSink } from "../../audit/tee.js";
 import { isLoopbackListener } from "../../config/loopback.js";

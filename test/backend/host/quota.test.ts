@@ -1,7 +1,7 @@
 import { linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { assembleAdapter, type FileAdapter } from "../../../src/adapter.js";
+import { assembleAdapter, type FileAdapter } from "../../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../../src/config/load.js";
 import { inArena } from "../../jail/arena.js";
 import { failureOf } from "../../ops/ground.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { assembleAdapter } from "../../../src/adapter.js";
+import { assembleAdapter } from "../../../src/adapter/adapter.js";
 import type { AuditRecord } from "../../../src/audit/record.js";
 import { parseFileConfig } from "../../../src/config/load.js";
 import { createFileAdapter, createProfile, mintUcan, newSeed, signingKeyFromSeed } from "../../../src/index.js";

@@ -1,7 +1,7 @@
 import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { assembleAdapter, type FileAdapter } from "../../../src/adapter.js";
+import { assembleAdapter, type FileAdapter } from "../../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../../src/config/load.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { VenueAssets } from "../../../src/venue/assets/assets.js";

@@ -1,29 +1,29 @@
-import { Commands } from "./adapter/commands.js";
-import type { DriveAdapterRules } from "./adapter/dlfs.js";
-import { byDispatchName, describe, withoutSchemas, withSchemas } from "./adapter/metadata.js";
-import type { AuditSink } from "./audit/record.js";
-import { Authoriser, capsOf } from "./authz/authorise.js";
-import { createAuthorities } from "./authz/authorities.js";
-import type { CapabilityRules } from "./authz/capability-rules.js";
-import { createFileVerifier } from "./authz/file-verifier.js";
-import { type CallerRights, createRights } from "./authz/rights.js";
-import type { DriveSource } from "./backend/drive/drive.js";
-import { DEFAULT_LIMITS } from "./core/call/limits.js";
-import { type Clock, systemClock } from "./core/clock.js";
-import type { ErrorCode } from "./core/errors/errors.js";
-import type { FileConfig } from "./core/file-config.js";
-import type { Adapter, InvokeContext, SurfaceContext } from "./core/ports/adapter.js";
-import type { RootFacts } from "./core/ports/operation.js";
-import type { ExecRequest, SandboxProcess } from "./core/ports/sandbox.js";
-import type { FileTransfers, TicketOffice } from "./core/ports/transfer.js";
-import { recordOf } from "./dispatch/call-record.js";
-import { Dispatcher } from "./dispatch/dispatch.js";
-import { Gate } from "./dispatch/gate.js";
-import { OPERATIONS, STREAM_OPERATIONS } from "./ops/registry.js";
-import { type OpenRoots, openRoots } from "./roots/open.js";
-import type { FileInputs, FileOutputs } from "./schema/types.js";
-import { InputValidator } from "./schema/validate.js";
-import { ScanPool } from "./search/scan-pool.js";
+import type { AuditSink } from "../audit/record.js";
+import { Authoriser, capsOf } from "../authz/authorise.js";
+import { createAuthorities } from "../authz/authorities.js";
+import type { CapabilityRules } from "../authz/capability-rules.js";
+import { createFileVerifier } from "../authz/file-verifier.js";
+import { type CallerRights, createRights } from "../authz/rights.js";
+import type { DriveSource } from "../backend/drive/drive.js";
+import { DEFAULT_LIMITS } from "../core/call/limits.js";
+import { type Clock, systemClock } from "../core/clock.js";
+import type { ErrorCode } from "../core/errors/errors.js";
+import type { FileConfig } from "../core/file-config.js";
+import type { Adapter, InvokeContext, SurfaceContext } from "../core/ports/adapter.js";
+import type { RootFacts } from "../core/ports/operation.js";
+import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
+import type { FileTransfers, TicketOffice } from "../core/ports/transfer.js";
+import { recordOf } from "../dispatch/call-record.js";
+import { Dispatcher } from "../dispatch/dispatch.js";
+import { Gate } from "../dispatch/gate.js";
+import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
+import { type OpenRoots, openRoots } from "../roots/open.js";
+import type { FileInputs, FileOutputs } from "../schema/types.js";
+import { InputValidator } from "../schema/validate.js";
+import { ScanPool } from "../search/scan-pool.js";
+import { Commands } from "./commands.js";
+import type { DriveAdapterRules } from "./dlfs.js";
+import { byDispatchName, describe, withoutSchemas, withSchemas } from "./metadata.js";
 
 export type FileOperationName = keyof FileInputs & keyof FileOutputs;
 
@@ -165,7 +165,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     exec: (request, context = {}) => commands.run(request, context),
     async driveAdapters(rules) {
-      const { createDriveAdapters } = await import("./adapter/dlfs.js");
+      const { createDriveAdapters } = await import("./dlfs.js");
       return createDriveAdapters(
         {
           ...shared,

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { assembleAdapter } from "../src/adapter.js";
-import { parseFileConfig } from "../src/config/load.js";
+import { assembleAdapter } from "../../src/adapter/adapter.js";
+import { parseFileConfig } from "../../src/config/load.js";
 import {
   type AuditRecord,
   ConfigError,
@@ -23,10 +23,10 @@ import {
   type FileAdapterConfig,
   FileAdapterError,
   RootsError,
-} from "../src/index.js";
-import { OPERATIONS } from "../src/ops/registry.js";
-import { needs } from "./needs.js";
-import { failureOf } from "./ops/ground.js";
+} from "../../src/index.js";
+import { OPERATIONS } from "../../src/ops/registry.js";
+import { needs } from "../needs.js";
+import { failureOf } from "../ops/ground.js";
 
 let home = "";
 const opened: FileAdapter[] = [];
