@@ -137,25 +137,33 @@ describe("the checker", () => {
       'export { y } from "../audit/record.js";',
       "path/x.ts imports audit/record.ts, which is not to its left",
     ],
-    ["jail/x.ts", 'import "../backend/host.js";', "jail/x.ts imports backend/host/host.ts, which is not to its left"],
-    ["ops/x.ts", 'import { HostBackend } from "../backend/host.js";', "ops/x.ts never imports backend/host/host.ts"],
+    [
+      "jail/x.ts",
+      'import "../backend/host/host.js";',
+      "jail/x.ts imports backend/host/host.ts, which is not to its left",
+    ],
+    [
+      "ops/x.ts",
+      'import { HostBackend } from "../backend/host/host.js";',
+      "ops/x.ts never imports backend/host/host.ts",
+    ],
     ["ops/x.ts", 'const { Ajv } = await import("ajv");', "ops/x.ts never imports ajv"],
     ["ops/x.ts", 'import { readFile } from "node:fs/promises";', "ops/x.ts uses files"],
-    ["test/backend/memory/memory.ts", 'import fs from "node:fs";', "test/backend/memory/memory.ts uses files"],
+    ["backend/drive/x.ts", 'import fs from "node:fs";', "backend/drive/x.ts uses files"],
     ["surfaces/http/x.ts", 'import { read } from "../../ops/read.js";', "surfaces/http/x.ts never imports ops/read.ts"],
     [
       "surfaces/http/x.ts",
-      'import { open } from "../../venue/open-venue.js";',
+      'import { open } from "../../venue/start/open-venue.js";',
       "surfaces/http/x.ts imports venue/start/open-venue.ts, which is not to its left",
     ],
     [
       "dispatch/x.ts",
-      'const x = import("../adapter.js");',
+      'const x = import("../adapter/adapter.js");',
       "dispatch/x.ts imports adapter/adapter.ts, which is not to its left",
     ],
     [
       "adapter/adapter.ts",
-      'import { z } from "./index.js";',
+      'import { z } from "../index.js";',
       "adapter/adapter.ts imports index.ts, which is not to its left",
     ],
     ["utils/x.ts", "", "utils/x.ts: 'utils' has no place in the order"],
@@ -178,8 +186,8 @@ describe("the checker", () => {
 
   const right: readonly [string, string][] = [
     ["backend/host/host.ts", 'import fs from "node:fs";\nimport { Jail } from "../jail/jail.js";\n'],
-    ["roots/open.ts", 'import { HostBackend } from "../backend/host.js";\n'],
-    ["cli.ts", 'import { x } from "./venue/open-venue.js";\nprocess.on("SIGINT", x);\n'],
+    ["roots/open.ts", 'import { HostBackend } from "../backend/host/host.js";\n'],
+    ["cli.ts", 'import { x } from "./venue/start/open-venue.js";\nprocess.on("SIGINT", x);\n'],
     ["core/x.ts", `import { y } from "./y.js";\n// import { z } from "../ops/z.js";\n${"\n".repeat(298)}`],
   ];
   test.each(right)("leaves alone what is right in %s", (file, source) => {
