@@ -91,11 +91,14 @@ describe("a venue in this process", () => {
   test("has the same DID after a restart with the same seed, also from a file", async () => {
     const first = await open({ seed: SEED });
     expect(first.did).toMatch(/^did:key:z6Mk/);
-    expect((await open({ seed: SEED })).did).toBe(first.did);
+    await first.close();
+    const again = await open({ seed: SEED });
+    expect(again.did).toBe(first.did);
+    await again.close();
     const filed = await open({ seedFile: "venue.seed" });
     expect(filed.did).not.toBe(first.did);
-    expect((await open({ seedFile: "venue.seed" })).did).toBe(filed.did);
-    expect((await open()).did).not.toBe((await open()).did);
+    expect((await open({ seedFile: "venue.seed", stateDir: "b" })).did).toBe(filed.did);
+    expect((await open({ stateDir: "c" })).did).not.toBe((await open({ stateDir: "d" })).did);
   });
 
   test("keeps its local token over a restart, but not its jobs", async () => {
@@ -133,7 +136,7 @@ describe("a venue in this process", () => {
   });
 
   test("stands beside another one, each with its own jobs, roots and identity", async () => {
-    const [one, other] = [await open({ seed: SEED, name: "one" }), await open({ name: "other" })];
+    const [one, other] = [await open({ seed: SEED, name: "one" }), await open({ name: "other", stateDir: "other" })];
     const [{ url }, { url: otherUrl }] = [await one.listen(), await other.listen()];
     const { id } = (await call(url, {
       operation: "file:write",
@@ -156,7 +159,7 @@ describe("a venue in this process", () => {
     const venue = await open({ listen: { socket: path } });
     await venue.listen();
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    const second = await open({ listen: { socket: path } });
+    const second = await open({ listen: { socket: path }, stateDir: "second" });
     await expect(second.listen()).rejects.toMatchObject({ code: "EADDRINUSE" });
     expect(existsSync(path)).toBe(true);
   });

@@ -5,10 +5,19 @@ import type { PathRules } from "../core/call/path-rules.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { DirectoryThread } from "./directory-thread.js";
-import { type EngineName, type Handles, PathHandles, type PinnedRoot, ProcHandles, release } from "./handles.js";
+import {
+  type EngineName,
+  type Handles,
+  identity,
+  PathHandles,
+  type PinnedRoot,
+  ProcHandles,
+  release,
+} from "./handles.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
+import { statOfName } from "./stat.js";
 import { Sys } from "./sys.js";
 import { BeneathHandles, WALKS_BEFORE_LOADING } from "./walk/beneath.js";
 import { Walk } from "./walk/walk.js";
@@ -63,7 +72,7 @@ export class Jail implements WalkRoot {
   readonly locks: Locks;
   /** Things an operator should know about this root; they hold host paths. */
   readonly warnings: readonly string[];
-  readonly #readOnly: boolean;
+  readonly #options: JailOptions;
   readonly #background = new Set<Promise<unknown>>();
   #walks = 0;
   #closing: Promise<void> | undefined;
@@ -74,6 +83,7 @@ export class Jail implements WalkRoot {
 
   /** @throws Error that completes "Root 'x' …" when the directory cannot be a root */
   constructor(options: JailOptions, locks: Locks) {
+    this.#options = options;
     this.realPath = canonicalDirectory(options.path);
     const unfit = unfitAsRoot(this.realPath);
     if (unfit !== undefined) throw new Error(`cannot be a root: ${unfit}: ${options.path}`);
@@ -81,15 +91,22 @@ export class Jail implements WalkRoot {
     this.sys = new Sys(usePool, options.thread);
     this.handles = handlesFor(options, this.sys);
     this.foldsCase = foldsCase(this.realPath);
-    this.warnings = othersMayReplace(this.realPath, process.geteuid?.() ?? 0)
+    this.warnings = othersMayReplace(this.realPath, ownUid())
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
       : [];
     this.top = this.handles.openRoot(this.realPath);
     this.crossDevice = options.crossDevice;
-    this.#readOnly = options.readOnly;
     this.locks = locks;
     this.staging = new Staging(this, (work) => this.inBackground(work));
-    if (!this.#readOnly) this.inBackground(runIo(this.staging.sweep()));
+    if (!options.readOnly) this.inBackground(runIo(this.staging.sweep()));
+  }
+
+  get readOnly(): boolean {
+    return this.#options.readOnly;
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
   }
 
   /** How paths are walked. */
@@ -105,6 +122,25 @@ export class Jail implements WalkRoot {
     const limits = { refuseLinks: links === "refuse", floor: rules?.floor ?? 0 };
     const [since, onClose] = [this.locks.turn, this.#onWalkClosed];
     return new Walk(this, path, { place, scope, followLast, ...limits, onlyTarget, since, onClose });
+  }
+
+  /**
+   * A jail for the directory that has been made where this one's was deleted, if a start would take it. Nobody who could
+   * not replace the root while it existed may do so now: no link is followed, the directories above are nobody else's
+   * to change, and in one that many may write to, like `/tmp`, the owner has to be the old one, root or this process.
+   * @returns `undefined` where there is none; the reason is not told
+   */
+  again(): Jail | undefined {
+    const { realPath } = this;
+    try {
+      if (realpathSync(realPath) !== realPath || othersMayReplace(realPath, ownUid())) return undefined;
+      const made = statOfName(realPath);
+      if (made === undefined || made.identity === identity(this.top)) return undefined;
+      if (![0, ownUid(), this.top.stat.uid].includes(made.uid)) return undefined;
+      return new Jail({ ...this.#options, path: realPath }, this.locks);
+    } catch {
+      return undefined;
+    }
   }
 
   /** The file system the root is on: bytes in all, and bytes this process may still use. */
@@ -152,10 +188,12 @@ export class Jail implements WalkRoot {
 
   async #end(): Promise<void> {
     await Promise.all(this.#background);
-    if (!this.#readOnly) await runIo(this.staging.removeIfEmpty());
+    if (!this.#options.readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);
   }
 }
+
+const ownUid = (): number => process.geteuid?.() ?? 0;
 
 function handlesFor({ engine }: JailOptions, sys: Sys): Handles {
   if (engine === "real-path check" || (engine === undefined && !hasProcHandles())) return new PathHandles(sys);

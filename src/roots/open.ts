@@ -169,6 +169,7 @@ class RootSet implements OpenRoots {
       hardLinks,
       maxCopyBytes,
     };
+    const backend = new HostBackend(jail, rules, this.#buffers);
     const root: OpenRoot = {
       name,
       kind: config.kind,
@@ -182,10 +183,10 @@ class RootSet implements OpenRoots {
       hostPath: jail.realPath,
       // Asked for by few: to know it may take loading a native library.
       get engine() {
-        return jail.engine;
+        return backend.engine;
       },
       usage: () => jail.usage(),
-      backend: new HostBackend(jail, rules, this.#buffers),
+      backend,
     };
     return { config, limit: maxCopyBytes, root, host: { path, jail, usage } };
   }

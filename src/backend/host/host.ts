@@ -25,12 +25,11 @@ import type {
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import { readEntries, readNames } from "../../jail/directory.js";
-import { type Pinned, READ } from "../../jail/handles.js";
+import { type EngineName, type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
-import type { Walk } from "../../jail/walk/walk.js";
 import { named } from "../errno.js";
-import { arrive, directoryOf, fileOf } from "./arrive.js";
+import { directoryOf, fileOf } from "./arrive.js";
 import { appendFile } from "./changes/append.js";
 import { placeCopy } from "./changes/copy.js";
 import { makeDirectory } from "./changes/directory.js";
@@ -38,58 +37,63 @@ import { moveEntry } from "./changes/move.js";
 import { removeEntry } from "./changes/removal.js";
 import { HostSource } from "./changes/source.js";
 import { replaceFile } from "./changes/write.js";
-import { mountDirectory } from "./mount.js";
+import { mountDirectory, sweepRuns } from "./mount.js";
 import { openFile, stamped } from "./open.js";
+import { countTree } from "./quota.js";
 import { ReadBuffers, ReadResult } from "./read-buffers.js";
+import { type Arrival, HostRoot, type Way } from "./root.js";
 import type { Change, Reached, WriteRules } from "./target.js";
 import { walkEntries } from "./walk.js";
-
-/** How a call gets to where it works: a change also needs the directories on the way. */
-interface Way {
-  readonly followLast: boolean;
-  readonly onlyTarget: boolean;
-}
 
 const CHANGE: Way = { followLast: true, onlyTarget: false };
 const CHANGE_OF_NAME: Way = { followLast: false, onlyTarget: false };
 const LOOK: Way = { followLast: true, onlyTarget: true };
 
-/** Work on a walk that has arrived somewhere; `real` has been authorised. */
-type Arrived<T> = (walk: Walk, found: Reached) => Io<T>;
+type Work<T> = (arrival: Arrival) => Io<T>;
+
+/** Which bytes to read, once the size is known. */
+type Plan = (size: number) => ReadRange;
 
 /** A directory of the host, seen through its jail. Everything it does to the disk, it does by the jail's handles. */
 export class HostBackend implements Backend {
-  readonly #jail: Jail;
+  readonly #root: HostRoot;
   readonly #rules: WriteRules;
   readonly #buffers: ReadBuffers;
 
   /** @param buffers shared by the roots of one adapter */
   constructor(jail: Jail, rules: WriteRules, buffers = new ReadBuffers()) {
-    this.#jail = jail;
+    this.#root = new HostRoot(jail, (other) => this.#replaced(other));
     this.#rules = rules;
     this.#buffers = buffers;
   }
 
+  /** How paths are walked. */
+  get engine(): EngineName {
+    return this.#root.jail.engine;
+  }
+
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
-    return this.#look(path, access, (_walk, found) => this.#list(directoryOf(found, access), page, access));
+    return this.#look(path, access, ({ jail, found }) =>
+      this.#list(jail, directoryOf(found, access), { ...page, access }),
+    );
   }
 
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void> {
-    return this.#look(path, access, (_walk, found) =>
-      walkEntries(this.#jail, directoryOf(found, access), { ...options, access }),
+    return this.#look(path, access, ({ jail, found }) =>
+      walkEntries(jail, directoryOf(found, access), { ...options, access }),
     );
   }
 
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined> {
-    return this.#look(path, access, (walk, found) => this.#stat(walk, found));
+    return this.#look(path, access, (arrival) => this.#stat(arrival));
   }
 
-  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes> {
-    return this.#look(path, access, (_walk, found) => this.#read(fileOf(found, access), plan, access));
+  read(path: RelPath, plan: Plan, access: Access): Awaitable<ReadBytes> {
+    return this.#look(path, access, ({ jail, found }) => this.#read(jail, fileOf(found, access), { plan, access }));
   }
 
   open(path: RelPath, access: Access): Awaitable<OpenFile> {
-    return this.#look(path, access, (_walk, found) => openFile(this.#jail, fileOf(found, access), access));
+    return this.#look(path, access, ({ jail, found }) => openFile(jail, fileOf(found, access), access));
   }
 
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written> {
@@ -116,9 +120,9 @@ export class HostBackend implements Backend {
   }
 
   /** Where links count only by what they lead to, one that leads nowhere is not there to be removed either. */
-  *#removable<T>({ path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
+  *#removable<T>({ jail, path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
     const isLink = found.state === "found" && found.object.stat.isSymbolicLink();
-    if (isLink && access.rules !== undefined) yield* this.#walk(path, access, { way: LOOK, work: function* () {} });
+    if (isLink && access.rules !== undefined) (yield* this.#root.enter(path, access, LOOK, jail)).walk.close();
     return yield* remove;
   }
 
@@ -128,18 +132,19 @@ export class HostBackend implements Backend {
   }
 
   *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
-    const both = { jail: this.#jail, rules: this.#rules };
+    const rules = this.#rules;
     return yield* this.#walk(from.path, from.access, {
       way: CHANGE_OF_NAME,
-      work: (walk, found) =>
+      work: ({ jail, walk, found }) =>
         named(
           to.access.place,
           this.#walk(to.path, to.access, {
             way: CHANGE_OF_NAME,
-            work: (otherWalk, otherFound) =>
+            jail,
+            work: (other) =>
               moveEntry(
-                { change: { ...both, ...from, walk }, found },
-                { change: { ...both, ...to, walk: otherWalk }, found: otherFound },
+                { change: { jail, rules, ...from, walk }, found },
+                { change: { jail, rules, ...to, walk: other.walk }, found: other.found },
                 options,
               ),
           }),
@@ -153,15 +158,13 @@ export class HostBackend implements Backend {
 
   *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
     access.scope.checkpoint();
-    const { place, links, rules } = access;
-    const walk = this.#jail.walk(path, { place, scope: access.scope, links, rules, followLast });
+    const { jail, walk, found } = yield* this.#root.enter(path, access, { followLast, onlyTarget: false });
     try {
-      const found = yield* arrive(walk, path, access);
       if (found.state !== "found") throw notFound(access.place);
       const { object, real } = found;
       if (!object.stat.isDirectory() && !object.stat.isFile()) throw notAFile(access.place);
       return new HostSource({
-        jail: this.#jail,
+        jail,
         walk,
         object,
         name: real.at(-1) ?? "",
@@ -179,27 +182,36 @@ export class HostBackend implements Backend {
   }
 
   mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
-    return mountDirectory({ jail: this.#jail, rules: this.#rules, path, access }, options);
+    return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
   }
 
   close(): Promise<void> {
-    return this.#jail.close();
+    return this.#root.close();
+  }
+
+  #replaced(jail: Jail): void {
+    if (!jail.readOnly) jail.inBackground(runIo(sweepRuns(jail)));
+    const { usage } = this.#rules;
+    if (usage === undefined) return;
+    const counting = (async () => runIo(countTree(jail, jail.top, false)))();
+    jail.inBackground(counting);
+    usage.recount(counting);
   }
 
   /**
    * Walks to the path and authorises where it really leads, before anything is said about what is there: the answer for
    * a target behind a link must not tell a caller without rights there whether it exists.
    */
-  #look<T>(path: RelPath, access: Access, work: Arrived<T>): Awaitable<T> {
+  #look<T>(path: RelPath, access: Access, work: Work<T>): Awaitable<T> {
     return runIo(named(access.place, this.#walk(path, access, { work, way: LOOK })), access.scope);
   }
 
   #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, way = CHANGE): Awaitable<T> {
     const { path, access } = at;
-    const [jail, rules] = [this.#jail, this.#rules];
+    const rules = this.#rules;
     const options = {
       way,
-      work: (walk: Walk, found: Reached) => work({ jail, rules, walk, path, access }, found),
+      work: ({ jail, walk, found }: Arrival) => this.#counted(work({ jail, rules, walk, path, access }, found)),
     };
     return runIo(named(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
   }
@@ -211,25 +223,27 @@ export class HostBackend implements Backend {
     return yield* work;
   }
 
-  *#walk<T>(path: RelPath, access: Access, { work, way }: { work: Arrived<T>; way: Way }): Io<T> {
+  *#walk<T>(path: RelPath, access: Access, { work, way, jail }: { work: Work<T>; way: Way; jail?: Jail }): Io<T> {
     access.scope.checkpoint();
-    const { place, links, rules } = access;
-    const walk = this.#jail.walk(path, { place, scope: access.scope, links, rules, ...way });
+    const arrival = yield* this.#root.enter(path, access, way, jail);
     try {
-      const found = yield* arrive(walk, path, access);
-      return yield* work(walk, found);
+      return yield* work(arrival);
     } finally {
-      walk.close();
+      arrival.walk.close();
     }
   }
 
-  *#list(directory: Pinned, page: { offset: number; limit: number }, access: Access): Io<Listing> {
-    const { sys, foldsCase } = this.#jail;
-    const top = directory === this.#jail.top;
+  *#list(
+    jail: Jail,
+    directory: Pinned,
+    { offset, limit, access }: { offset: number; limit: number; access: Access },
+  ): Io<Listing> {
+    const { sys, foldsCase } = jail;
+    const top = directory === jail.top;
     const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
     const { policy } = access;
     const allowed = policy === undefined ? all : all.filter(({ name }) => !policy.denies([], name));
-    const names = allowed.slice(page.offset, page.offset + page.limit);
+    const names = allowed.slice(offset, offset + limit);
     return {
       total: allowed.length,
       ...(allowed.length === all.length ? {} : { denied: all.length - allowed.length }),
@@ -237,7 +251,7 @@ export class HostBackend implements Backend {
     };
   }
 
-  *#stat(walk: Walk, found: Reached): Io<FileStat | undefined> {
+  *#stat({ jail, walk, found }: Arrival): Io<FileStat | undefined> {
     if (found.state !== "found") return undefined;
     const { stat, path } = found.object;
     const { type } = stat;
@@ -245,15 +259,14 @@ export class HostBackend implements Backend {
       type,
       size: type === "file" ? stat.size : 0,
       modified: stat.modifiedMs,
-      readOnly: !(yield* this.#jail.sys.mayWrite(path)),
+      readOnly: !(yield* jail.sys.mayWrite(path)),
       symlink: walk.lastIsLink,
       created: stat.createdMs,
       ...(type === "file" ? stamped(stat) : {}),
     };
   }
 
-  *#read(file: Pinned, plan: (size: number) => ReadRange, access: Access): Io<ReadBytes> {
-    const { handles, sys } = this.#jail;
+  *#read({ handles, sys }: Jail, file: Pinned, { plan, access }: { plan: Plan; access: Access }): Io<ReadBytes> {
     const range = plan(file.stat.size);
     const fd = yield* handles.reopen(file, READ);
     try {

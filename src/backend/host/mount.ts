@@ -1,4 +1,3 @@
-import type { RelPath } from "../../core/call/path.js";
 import { notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
@@ -12,9 +11,10 @@ import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/s
 import { Descent } from "../../jail/walk/descent.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import { named } from "../errno.js";
-import { arrive, directoryOf } from "./arrive.js";
+import { directoryOf } from "./arrive.js";
 import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
+import type { Arrival } from "./root.js";
 import { leaveRunMark, placeRunMark, type RunMark, sweepRunMarks } from "./run-mark.js";
 import type { WriteRules } from "./target.js";
 
@@ -26,11 +26,10 @@ const ROUNDS = 3;
 /** Times of files are those of the last tick of the system. */
 const CLOCK_GRAIN_MS = 2_000;
 
-/** A root, and where in it commands are to be. */
+/** Where in a root commands are to be. */
 export interface Mounting {
-  readonly jail: Jail;
+  readonly enter: () => Io<Arrival>;
   readonly rules: WriteRules;
-  readonly path: RelPath;
   readonly access: Access;
 }
 
@@ -52,27 +51,18 @@ export async function mountDirectory(mounting: Mounting, options: MountOptions):
 }
 
 function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory> {
-  const { jail, rules, path, access } = mounting;
+  const { rules, access } = mounting;
   access.scope.checkpoint();
-  const { place, links, rules: pathRules } = access;
-  const walk = jail.walk(path, {
-    place,
-    scope: access.scope,
-    followLast: true,
-    onlyTarget: true,
-    links,
-    rules: pathRules,
-  });
+  const { jail, walk, found } = yield* mounting.enter();
   let stage: StagedFile | undefined;
   try {
-    const found = yield* arrive(walk, path, access);
     if (rules.usage?.counting !== undefined) yield rules.usage.counting;
     if (jail.top.fd < 0) throw notSupportedByRoot(access.place, "commands on this platform");
     yield* renew(jail.sys, jail.top);
-    yield* lend(mounting, options);
+    yield* lend(jail, rules, options);
     stage = options.keepsStage ? yield* holdStage(jail) : undefined;
     const { uid, gid } = jail.top.stat;
-    const common = { walk, stage, path: jail.realPath, uid, gid };
+    const common = { jail, walk, stage, path: jail.realPath, uid, gid };
     if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
     const directory = directoryOf(found, access);
     const masks = yield* findMasks(jail, directory, access);
@@ -86,6 +76,7 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
 }
 
 interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> {
+  readonly jail: Jail;
   readonly walk: Walk;
   readonly stage: StagedFile | undefined;
   /** Until the directory is known to hold nothing that commands must not leave behind. */
@@ -112,18 +103,18 @@ class Mounted implements MountedDirectory {
   }
 
   async settle(): Promise<void> {
-    const { jail, rules } = this.#mounting;
+    const { rules } = this.#mounting;
+    const { jail, directory } = this.#held;
     const changes = { jail, since: this.#since };
-    const { directory } = this.#held;
     this.#isClean = directory === undefined || (await runIo(succeeds(clearSetIds(changes, directory))));
-    if (rules.usage === undefined) return;
+    // What was made where the root was deleted has been counted then.
+    if (rules.usage === undefined || jail.isClosing) return;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
     await rules.usage.counting?.catch(() => {});
   }
 
   async close(): Promise<void> {
-    const { walk, stage, mark } = this.#held;
-    const { jail } = this.#mounting;
+    const { jail, walk, stage, mark } = this.#held;
     if (mark !== undefined) await runIo(leaveRunMark(jail, mark, this.#isClean));
     await runIo(dropStage(jail, stage));
     walk.close();
@@ -155,7 +146,7 @@ function* dropStage(jail: Jail, file: StagedFile | undefined): Io<void> {
 }
 
 /** A temp root that this process made as root goes to somebody who is not, with all that is in it. */
-function* lend({ jail, rules }: Mounting, { user }: MountOptions): Io<void> {
+function* lend(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<void> {
   if (rules.lend === undefined || process.geteuid?.() !== 0) return;
   rules.lend();
   if (jail.top.stat.uid !== 0) return;

@@ -93,6 +93,7 @@ class VenueOpener {
 
   async open(): Promise<OpenVenue> {
     const config = this.#config;
+    if (this.#options.listens) this.#keep((await import("./state-claim.js")).claimState(config, this.#options.env));
     const access = await this.#openAccess();
     const audit = await openAudit(config, this.#options.log);
     if (audit !== undefined) this.#opened.push(audit);

@@ -72,7 +72,7 @@ export function knownStateDir(config: VenueConfig, env: Environment): string | u
 }
 
 /** Where a path really leads; of one that does not exist yet, where it will be. */
-function realPath(path: string): string {
+export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

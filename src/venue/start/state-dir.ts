@@ -1,9 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { type Identity, identityOf } from "../../core/identity.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { whyNotFile, whyNotFolder } from "../../jail/can-make.js";
 import { placeOnce } from "../../jail/staging/place-once.js";
@@ -121,6 +132,23 @@ function followed(path: string): string {
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return path;
+  }
+}
+
+/** Also where a file system takes two names for one, or a folder is mounted twice. */
+export function isSameFolder(one: string, other: string): boolean {
+  if (one === other) return true;
+  const identity = identityAt(one);
+  return identity !== undefined && identity === identityAt(other);
+}
+
+function identityAt(path: string): Identity | undefined {
+  try {
+    return identityOf(statSync(path, { bigint: true }));
+  } catch (error) {
+    // Whoever opens it tells why it cannot be used.
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
   }
 }
 

@@ -202,7 +202,7 @@ describe("MCP", () => {
 
   test("offers the operations on drives only where they are named", async () => {
     expect(names(await venueOf({})).filter((name) => name.startsWith("dlfs"))).toEqual([]);
-    const venue = await venueOf({ mcp: { includeAdapters: ["dlfs"] } });
+    const venue = await venueOf({ stateDir: "other", mcp: { includeAdapters: ["dlfs"] } });
     expect(names(venue)).toEqual([
       ...["dlfs_list_drives", "dlfs_create_drive", "dlfs_delete_drive", "dlfs_list", "dlfs_tree", "dlfs_read"],
       ...["dlfs_write", "dlfs_append", "dlfs_mkdir", "dlfs_delete", "dlfs_stat"],
