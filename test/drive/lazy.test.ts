@@ -3,7 +3,6 @@ import { emitCells, encode, hashOf, isEmbedded } from "../../src/drive/cell.js";
 import { decode, type Resolve } from "../../src/drive/decode.js";
 import { map } from "../../src/drive/hash-map.js";
 import { CadIndex, index } from "../../src/drive/index-map.js";
-import { unite } from "../../src/drive/index-union.js";
 import { LazyValue } from "../../src/drive/lazy.js";
 import { materialize } from "../../src/drive/materialize.js";
 import { toMultiCell } from "../../src/drive/multi-cell.js";
@@ -12,6 +11,7 @@ import { Signed, sign, verify } from "../../src/drive/signed.js";
 import type { Value } from "../../src/drive/value.js";
 import { codeOf } from "./code-of.js";
 import { pattern, toHex } from "./notation.js";
+import { united } from "./united.js";
 
 const SEED = new Uint8Array(32).fill(7);
 
@@ -179,8 +179,8 @@ describe("a value that has been opened", () => {
   test("is united with another by the cells in which they differ", () => {
     const [mine, theirs] = [directory.with("file-1.txt", 1), directory.with("file-2.txt", 2).without("file-7919.txt")];
     const [own, other] = [openedIndex(mine), openedIndex(theirs)];
-    const united = unite(own.entries, other.entries, (entry) => entry);
-    expect(hashOf(united)).toBe(hashOf(unite(mine, theirs, (entry) => entry)));
+    const both = united(own.entries, other.entries, (entry) => entry);
+    expect(hashOf(both)).toBe(hashOf(united(mine, theirs, (entry) => entry)));
     expect(own.asked.length + other.asked.length).toBeLessThan(40);
   });
 

@@ -4,7 +4,7 @@ import type { Log } from "../../core/log.js";
 import { cellOf, encode } from "../cell.js";
 import type { CadMap } from "../hash-map.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
-import { mergeDrives } from "../merge-owners.js";
+import { mergeDrivesSteps } from "../merge-owners.js";
 import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
 import type { DriveLimits } from "./drives.js";
@@ -245,7 +245,7 @@ export class OwnerQueue {
         state = pinned.state;
         base = this.#base(state, base.writes);
         const [ours, theirs] = [await base.scope.open(cellOf(drives).ref), await drivesOf(state, base.scope)];
-        drives = await base.scope.run(() => mergeDrives(ours, theirs, { ties: "hash" }));
+        drives = await base.scope.runSteps(mergeDrivesSteps(ours, theirs, { ties: "hash" }));
         usedBytes = undefined;
       }
     } finally {
