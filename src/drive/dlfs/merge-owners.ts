@@ -5,7 +5,8 @@ import { sameBytes, toHex } from "../cad3/ref.js";
 import { PUBLIC_KEY_BYTES } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
-import { type MergeOptions, merge } from "./merge.js";
+import { looking, runSteps, STEP, type Steps } from "../steps.js";
+import { type MergeOptions, mergeSteps } from "./merge.js";
 import { notANode, opened } from "./node.js";
 import { Signed, sign, verify } from "./signed.js";
 
@@ -23,18 +24,22 @@ export interface MergeOwnersOptions extends MergeOptions {
  * @param b the other map; null counts as empty
  * @throws BAD_FORMAT, MISSING_CELL, LIMIT
  */
-export function mergeDrives(a: Value, b: Value, options: MergeOptions = {}): CadMap {
-  let drives = mapOf(a);
-  for (const [name, theirs] of mapOf(b)) {
+export const mergeDrives = (a: Value, b: Value, options: MergeOptions = {}): CadMap =>
+  runSteps(mergeDrivesSteps(a, b, options));
+
+/** As {@link mergeDrives}, for those who let others run between its steps and fetch what it looks into. */
+export function* mergeDrivesSteps(a: Value, b: Value, options: MergeOptions = {}): Steps<CadMap> {
+  let drives = yield* looking(() => mapOf(a));
+  const others = yield* looking(() => mapOf(b));
+  for (const [name, theirs] of others) {
     const ours = drives.get(name);
-    const root = ours === undefined || ours === null ? theirs : mergeRoots(ours, theirs, options);
+    const isNew = ours === undefined || ours === null;
+    const root = isNew ? theirs : theirs === null ? ours : yield* mergeSteps(ours, theirs, options);
     if (root !== ours) drives = drives.with(name, root);
+    yield STEP;
   }
   return drives;
 }
-
-const mergeRoots = (ours: Value, theirs: Value, options: MergeOptions): Value =>
-  theirs === null ? ours : merge(ours, theirs, options);
 
 /**
  * Merges two maps from account keys to signed maps of drives. An entry that is not signed by the key it stands under is

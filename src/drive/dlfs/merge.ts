@@ -5,6 +5,7 @@ import type { IndexEntry } from "../cad3/maps/index-node.js";
 import { unite } from "../cad3/maps/index-union.js";
 import { hashOfRef, sameBytes, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
+import { looking, runSteps, STEP, type Steps } from "../steps.js";
 import { compareNames, movedName } from "./name.js";
 import {
   type Directory,
@@ -78,14 +79,17 @@ interface Moved extends Side {
  * @returns `a` itself where nothing of `b` is new
  * @throws BAD_FORMAT, MISSING_CELL
  */
-export function merge(a: Value, b: Value, { ties = "hash", importRule }: MergeOptions = {}): Value {
+export const merge = (a: Value, b: Value, options: MergeOptions = {}): Value => runSteps(mergeSteps(a, b, options));
+
+/** As {@link merge}, for those who let others run between its steps and fetch what it looks into. */
+export function* mergeSteps(a: Value, b: Value, { ties = "hash", importRule }: MergeOptions = {}): Steps<Value> {
   const task: Task = { ties, parentTime: importRule === "parent-time", done: new Map(), waiting: [] };
   const [own, other] = [
     { node: a, ref: cellOf(a).ref },
     { node: b, ref: cellOf(b).ref },
   ];
-  const merged = mergeSides(own, other, task);
-  mergeWaiting(task);
+  const merged = yield* looking(() => mergeSides(own, other, task));
+  yield* mergeWaiting(task);
   return (task.done.get(keyOf(own, other)) ?? merged).node;
 }
 
@@ -93,16 +97,17 @@ export function merge(a: Value, b: Value, { ties = "hash", importRule }: MergeOp
  * Merges the directories that wait, those first that others wait for. Without recursion: directories nest more deeply
  * than the stack. One that finds others to wait for is begun again after them, and finds them done.
  */
-function mergeWaiting({ waiting: stack, ...task }: Task): void {
+function* mergeWaiting({ waiting: stack, ...task }: Task): Steps<void> {
   for (let pair = stack.at(-1); pair !== undefined; pair = stack.at(-1)) {
     const waiting: SidePair[] = [];
     const key = keyOf(pair.own, pair.other);
-    const merged = task.done.get(key) ?? mergeDirectories(pair, { ...task, waiting });
+    const merged = task.done.get(key) ?? (yield* mergeDirectories(pair, { ...task, waiting }));
     if (waiting.length === 0) {
       task.done.set(key, merged);
       stack.pop();
     }
     for (const below of waiting) stack.push(below);
+    yield STEP;
   }
 }
 
@@ -142,11 +147,15 @@ const rankOfViews = (one: NodeView, other: NodeView): number =>
 
 const isLive = ({ kind }: NodeView): boolean => kind !== "tombstone";
 
-function mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task): Side {
-  const pair: DirectoryPair = { own: directoryOf(side.node), other: directoryOf(otherSide.node), task, moved: [] };
-  const { own, other } = pair;
-  const united = unite(own.entries, other.entries, (one, two) => mergeEntries(one, two, pair));
-  const entries = placeMoved(united, pair);
+function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task): Steps<Side> {
+  const own = yield* looking(() => directoryOf(side.node));
+  const other = yield* looking(() => directoryOf(otherSide.node));
+  const pair: DirectoryPair = { own, other, task, moved: [] };
+  const united = yield* unite(own.entries, other.entries, {
+    both: (one, two) => looking(() => mergeEntries(one, two, pair)),
+    isKept: () => task.waiting.length === 0,
+  });
+  const entries = yield* placeMoved(united, pair);
   if (task.waiting.length > 0) return side;
   const dominates = own.utime >= other.utime && sameBytes(cellOf(entries).ref, cellOf(own.entries).ref);
   // With metadata, if it has any.
@@ -203,15 +212,24 @@ function nameOf({ key }: Pick<IndexEntry, "key">): string {
 }
 
 /** Puts what has lost its slot to its new name; in the order of the slots, which is the same for both sides. */
-const placeMoved = (united: CadIndex, { moved, task }: DirectoryPair): CadIndex =>
-  moved.reduce((entries, entry) => placeOne(entries, entry, task), united);
+function* placeMoved(united: CadIndex, { moved, task }: DirectoryPair): Steps<CadIndex> {
+  let entries = united;
+  for (const entry of moved) {
+    const before = entries;
+    entries = yield* looking(() => placeOne(before, entry, task));
+    // What has been put is encoded here, and not all of it together in the end.
+    if (task.waiting.length === 0) cellOf(entries);
+    yield STEP;
+  }
+  return entries;
+}
 
 function placeOne(entries: CadIndex, { name, ...side }: Moved, task: Task): CadIndex {
   const holder = entries.holder(name);
   if (holder === undefined) return entries.with(name, side.node);
   const held = sideOf(holder);
-  const merged = mergeSides(held, side, task);
   const rank = rankOfViews(viewOf(held.node), viewOf(side.node)) || compareNames(nameOf(holder), name);
+  const merged = mergeSides(held, side, task);
   const key = rank >= 0 ? nameOf(holder) : name;
   return key === holder.key && sameBytes(merged.ref, held.ref) ? entries : entries.with(key, merged.node);
 }

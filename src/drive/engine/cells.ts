@@ -12,6 +12,7 @@ import type { Value } from "../cad3/value.js";
 import { DEFAULT_CELL_LIMITS } from "../dlfs/limits.js";
 import { lazyCell } from "../dlfs/open.js";
 import { driveError } from "../error.js";
+import type { Step, Steps } from "../steps.js";
 import type { CellStore } from "../store/cell-store.js";
 import { codeOf, missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
@@ -97,6 +98,12 @@ export interface CellScope {
    * @throws MISSING_CELL for one that the store has not
    */
   run<T>(work: () => T): Awaitable<T>;
+  /**
+   * Runs a long computation once, whatever is missing, in turns with others.
+   *
+   * @throws MISSING_CELL for one that the store has not
+   */
+  runSteps<T>(steps: Steps<T>): Promise<T>;
   /** Fetches branches that are going to be looked into. Those that are absent show when they are. */
   fetch(refs: Iterable<Uint8Array>): Promise<void>;
   /** Cells that are looked at once. */
@@ -107,6 +114,9 @@ export interface CellScope {
 
 /** A store that answers at once keeps others waiting for so long at most, beside one run of the work. */
 const MOST_MS_PER_TURN = 10;
+
+/** How many steps of a long computation are done before others get their turn. */
+const STEPS_PER_TURN = 16;
 
 export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   const held = new Map<string, Uint8Array>();
@@ -127,6 +137,12 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       if (bytes !== undefined) held.set(hash, bytes);
     });
   };
+  const fetch = async (refs: Iterable<Uint8Array>): Promise<void> => {
+    const hashes = new Set<string>();
+    for (const ref of refs) if (isBranch(ref)) hashes.add(toHex(hashOfRef(ref)));
+    const wanted = [...hashes].filter((hash) => !held.has(hash));
+    for (let at = 0; at < wanted.length; at += MAX_TOGETHER) await hold(wanted.slice(at, at + MAX_TOGETHER));
+  };
   const again = async <T>(work: () => T, first: unknown): Promise<T> => {
     let since = performance.now();
     for (let error = first; ; ) {
@@ -145,6 +161,24 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       }
     }
   };
+  /** Fetches what a step asks for. What it can go on without shows when it is looked into. */
+  const supply = async ({ wanted, missing }: Step): Promise<void> => {
+    if (wanted.length > 0) await fetch(wanted);
+    if (missing === undefined) return;
+    const hash = missingHash(missing);
+    if (hash === undefined || held.has(hash)) throw missing;
+    await hold([hash]);
+    if (!held.has(hash)) throw missing;
+  };
+  const runSteps = async <T>(steps: Steps<T>): Promise<T> => {
+    let done = 0;
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return step.value;
+      await supply(step.value);
+      done += 1;
+      if (done % STEPS_PER_TURN === 0) await nextTurn();
+    }
+  };
   const run = <T>(work: () => T): Awaitable<T> => {
     try {
       return work();
@@ -158,12 +192,8 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     sizes: pool.sizes,
     has: (hash) => held.has(hash),
     run,
-    async fetch(refs) {
-      const hashes = new Set<string>();
-      for (const ref of refs) if (isBranch(ref)) hashes.add(toHex(hashOfRef(ref)));
-      const wanted = [...hashes].filter((hash) => !held.has(hash));
-      for (let at = 0; at < wanted.length; at += MAX_TOGETHER) await hold(wanted.slice(at, at + MAX_TOGETHER));
-    },
+    runSteps,
+    fetch,
     peek,
     async open(ref) {
       if (!isBranch(ref)) return lazyCell(parseCell(ref), ref, source);

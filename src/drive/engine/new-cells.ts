@@ -19,12 +19,12 @@ type Part = { readonly value: Value } | { readonly node: IndexChild };
 /**
  * The branches of a value, the value itself included, that are not in the store. Goes only where there may be any: not
  * into what is lazy, since that is read from the store, and not below a cell that is there. Parts come after what they
- * are part of, and may come more than once.
+ * are part of, and may come more than once. Goes on when it is asked for the next.
  *
  * @param isStored whether a cell with this hash is there, with everything below it
  */
-export function newCells(root: Value, isStored: (hash: string) => boolean): NewCell[] {
-  const found: NewCell[] = [];
+export function* newCells(root: Value, isStored: (hash: string) => boolean): Generator<NewCell> {
+  let found: NewCell[] = [];
   /** @returns whether something new may be below */
   const take = ({ ref, bytes }: Cell): boolean => {
     if (!isBranch(ref)) return true;
@@ -38,8 +38,9 @@ export function newCells(root: Value, isStored: (hash: string) => boolean): NewC
   const waiting: Part[] = [{ value: root }];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     for (const below of "value" in part ? inValue(part.value, take) : inNode(part.node, take)) waiting.push(below);
+    yield* found;
+    found = [];
   }
-  return found;
 }
 
 type Take = (cell: Cell) => boolean;

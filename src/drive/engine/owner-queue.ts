@@ -3,7 +3,7 @@ import { adapterError } from "../../core/errors/errors.js";
 import type { Log } from "../../core/ports/log.js";
 import { cellOf, encode } from "../cad3/encoding/cell.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
-import { mergeDrives } from "../dlfs/merge-owners.js";
+import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
 import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
@@ -245,7 +245,7 @@ export class OwnerQueue {
         state = pinned.state;
         base = this.#base(state, base.writes);
         const [ours, theirs] = [await base.scope.open(cellOf(drives).ref), await drivesOf(state, base.scope)];
-        drives = await base.scope.run(() => mergeDrives(ours, theirs, { ties: "hash" }));
+        drives = await base.scope.runSteps(mergeDrivesSteps(ours, theirs, { ties: "hash" }));
         usedBytes = undefined;
       }
     } finally {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { cellOf } from "../cad3/encoding/cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { ParsedCell, ParsedIndex } from "../cad3/encoding/parsed.js";
@@ -9,6 +10,7 @@ import { readable, summaryOf } from "./content/listing.js";
 import { sizesOf } from "./content/tree-read.js";
 import { isDamage } from "./fault.js";
 import { createLru } from "./lru.js";
+import { createTurn } from "./turns.js";
 
 /** How many bytes the files of an owner have. */
 export interface Usage {
@@ -28,7 +30,7 @@ export interface Counted {
 /** Owners whose bytes are remembered, several states of each. */
 const MAX_REMEMBERED = 20_000;
 /** Cells looked into at once. */
-const MAX_TOGETHER = 1024;
+const MAX_TOGETHER = 512;
 /** Files that wait for being cancelled out. */
 const MAX_WAITING = 20_000;
 
@@ -78,16 +80,18 @@ class Bag {
     else held.times += times;
   }
 
-  /** Some parts of one kind: content comes last, since it may still cancel out, unless it gets too much. */
+  /** Some parts of one kind, none where these cancel out: content comes last, since it may still cancel out, unless it gets too much. */
   take(): { readonly kind: Kind; readonly parts: readonly Held[] } | undefined {
     const isFull = this.#held.data.size > MAX_WAITING;
     const kind = isFull ? "data" : KINDS.find((one) => this.#held[one].size > 0);
     if (kind === undefined) return undefined;
     const parts: Held[] = [];
+    let seen = 0;
     for (const [key, held] of this.#held[kind]) {
       this.#held[kind].delete(key);
       if (held.times !== 0) parts.push(held);
-      if (parts.length === MAX_TOGETHER) break;
+      seen += 1;
+      if (seen === MAX_TOGETHER) break;
     }
     return { kind, parts };
   }
@@ -96,8 +100,10 @@ class Bag {
 /** What is damaged counts as nothing: it must not keep the rest from being changed. */
 async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<number> {
   let bytes = 0;
+  const turn = createTurn();
   for (let some = bag.take(); some !== undefined; some = bag.take()) {
     const { kind, parts } = some;
+    await nextTurn();
     // Of its own: what has been read is not kept for the next ones.
     const scope = createScope(pool, overlay);
     if (kind === "data") {
@@ -111,10 +117,11 @@ async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<num
     const hashes = parts.map(({ ref }) => toHex(hashOfRef(ref)));
     const branches = hashes.filter((_, place) => isBranch(parts[place]?.ref ?? NIL));
     const found = new Map(zip(branches, await readable(branches, scope)));
-    parts.forEach(({ ref, times }, place) => {
+    for (const [place, { ref, times }] of parts.entries()) {
+      await turn();
       const cell = readCell(isBranch(ref) ? found.get(hashes[place] ?? "") : ref);
       if (cell !== undefined) addParts(cell, kind, (below, part) => bag.add(below, part, times));
-    });
+    }
   }
   return bytes;
 }

@@ -5,12 +5,13 @@ import { LazyValue } from "../cad3/lazy.js";
 import { CadMap, map } from "../cad3/maps/hash-map.js";
 import { sameBytes, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
-import { mergeDrives } from "../dlfs/merge-owners.js";
+import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import { notANode, opened } from "../dlfs/node.js";
 import { Signed, verify } from "../dlfs/signed.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
 import { type CellPool, type CellScope, createScope, reach } from "./cells.js";
 import { newCells } from "./new-cells.js";
+import { createTurn } from "./turns.js";
 
 /** The drives of an owner as the roots of all writers say together. */
 export interface OwnerState {
@@ -82,7 +83,11 @@ async function mergeRoots(roots: OwnerState["roots"], pool: CellPool): Promise<P
       }
       const scope = createScope(pool, { find: (hash) => merged.get(hash) });
       const both = await mergeRefs(drives, other, scope);
-      for (const cell of newCells(both, scope.has)) merged.set(cell.hash, cell.bytes);
+      const turn = createTurn();
+      for (const cell of newCells(both, scope.has)) {
+        merged.set(cell.hash, cell.bytes);
+        await turn();
+      }
       drives = cellOf(both).ref;
     }
   }
@@ -91,7 +96,7 @@ async function mergeRoots(roots: OwnerState["roots"], pool: CellPool): Promise<P
 
 async function mergeRefs(own: Uint8Array, other: Uint8Array, scope: CellScope): Promise<CadMap> {
   const [ours, theirs] = [await scope.open(own), await scope.open(other)];
-  return scope.run(() => mergeDrives(ours, theirs, { ties: "hash" }));
+  return scope.runSteps(mergeDrivesSteps(ours, theirs, { ties: "hash" }));
 }
 
 /**

@@ -2,6 +2,7 @@ import type { CellBatch, CellStore } from "../store/cell-store.js";
 import { type Overlay, reach, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
+import { createTurn } from "./turns.js";
 
 /** The cells of a change that has not been committed. */
 export interface WriteSet {
@@ -53,10 +54,12 @@ export function createWriteSet(store: CellStore): WriteSet {
   return {
     put,
     async putTree(cells) {
+      const turn = createTurn();
       for (const { hash, bytes } of cells) {
         if (tree.has(hash)) continue;
         tree.add(hash);
         await put(hash, bytes);
+        await turn();
       }
     },
     has: (hash) => tree.has(hash),

@@ -4,8 +4,8 @@ import { encode, hashOf } from "../../../src/drive/cad3/encoding/cell.js";
 import { fromMultiCell, toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { type CadIndex, index } from "../../../src/drive/cad3/maps/index-map.js";
 import type { IndexEntry } from "../../../src/drive/cad3/maps/index-node.js";
-import { unite } from "../../../src/drive/cad3/maps/index-union.js";
 import { keyword, type Value } from "../../../src/drive/cad3/value.js";
+import { united } from "../united.js";
 
 type Entry = readonly [string, number];
 
@@ -139,11 +139,11 @@ describe("two indexes united", () => {
       fc.property(entries, entries, entries, (common, mine, theirs) => {
         const base = index(common);
         const [own, other] = [put(mine, base), put(theirs, base)];
-        const united = unite(own, other, pick);
+        const both = united(own, other, pick);
         const model = modelUnion(modelOf([...common, ...mine]), modelOf([...common, ...theirs]));
-        expect(listOf(united)).toEqual(model);
-        expect(united.size).toBe(model.length);
-        expect(hashOf(united)).toBe(hashOf(index(model)));
+        expect(listOf(both)).toEqual(model);
+        expect(both.size).toBe(model.length);
+        expect(hashOf(both)).toBe(hashOf(index(model)));
       }),
     );
   });
@@ -151,12 +151,12 @@ describe("two indexes united", () => {
   test("are looked at only where they differ", () => {
     const base = index(Array.from({ length: 3000 }, (_, place): [string, Value] => [`name-${place}`, place]));
     const asked: string[] = [];
-    const united = unite(base.with("name-1", 10), base.with("name-1", 20).with("name-2999", 30), (own, other) => {
+    const both = united(base.with("name-1", 10), base.with("name-1", 20).with("name-2999", 30), (own, other) => {
       asked.push(`${own.key} ${other.key}`);
       return other;
     });
     expect(asked).toEqual(["name-1 name-1", "name-2999 name-2999"]);
-    expect(united.get("name-1")).toBe(20);
-    expect(unite(base, base.without("name-7"), pick)).toBe(base);
+    expect(both.get("name-1")).toBe(20);
+    expect(united(base, base.without("name-7"), pick)).toBe(base);
   });
 });

@@ -5,11 +5,11 @@ import { toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import { LazyValue } from "../../../src/drive/cad3/lazy.js";
 import { map } from "../../../src/drive/cad3/maps/hash-map.js";
 import { CadIndex, index } from "../../../src/drive/cad3/maps/index-map.js";
-import { unite } from "../../../src/drive/cad3/maps/index-union.js";
 import { materialize } from "../../../src/drive/cad3/materialize.js";
 import { sha3 } from "../../../src/drive/cad3/ref.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { Signed, sign, verify } from "../../../src/drive/dlfs/signed.js";
+import { united } from "../united.js";
 import { codeOf } from "./code-of.js";
 import { pattern, toHex } from "./notation.js";
 
@@ -179,8 +179,8 @@ describe("a value that has been opened", () => {
   test("is united with another by the cells in which they differ", () => {
     const [mine, theirs] = [directory.with("file-1.txt", 1), directory.with("file-2.txt", 2).without("file-7919.txt")];
     const [own, other] = [openedIndex(mine), openedIndex(theirs)];
-    const united = unite(own.entries, other.entries, (entry) => entry);
-    expect(hashOf(united)).toBe(hashOf(unite(mine, theirs, (entry) => entry)));
+    const both = united(own.entries, other.entries, (entry) => entry);
+    expect(hashOf(both)).toBe(hashOf(united(mine, theirs, (entry) => entry)));
     expect(own.asked.length + other.asked.length).toBeLessThan(40);
   });
 

@@ -1,33 +1,41 @@
+import { looking, type Steps } from "../../steps.js";
 import { digitAt, sharedDigits } from "../digits.js";
 import { cellOf } from "../encoding/cell.js";
-import { sameBytes } from "../ref.js";
+import { isBranch, sameBytes } from "../ref.js";
 import { CadIndex } from "./index-map.js";
-import { childAt, type IndexChild, type IndexEntry, type IndexNode, knownRef, nodeOf } from "./index-node.js";
+import {
+  cellOfNode,
+  childAt,
+  type IndexChild,
+  type IndexEntry,
+  type IndexNode,
+  knownRef,
+  nodeOf,
+} from "./index-node.js";
 
 const DIGITS = 16;
 
 /** Says what stands in a slot that both sides hold, with a key of that slot. */
-export type Both = (own: IndexEntry, other: IndexEntry) => IndexEntry;
+export interface Both {
+  both(own: IndexEntry, other: IndexEntry): Steps<IndexEntry>;
+  /** Whether the result is going to be kept, so that its nodes are encoded one by one while they are made. */
+  isKept(): boolean;
+}
 
 /**
  * The entries of two indexes. Goes only where their Refs differ: what is equal on both sides stays as it is, and `both`
- * hears nothing of it.
+ * hears nothing of it. One step joins two nodes.
  *
  * @returns `own` itself when nothing changes it
  */
-export function unite(own: CadIndex, other: CadIndex, both: Both): CadIndex {
+export function* unite(own: CadIndex, other: CadIndex, task: Both): Steps<CadIndex> {
   // Encoded first, so that every node below knows its Ref.
   cellOf(own);
   cellOf(other);
   if (other.root === undefined) return own;
   if (own.root === undefined) return other;
-  const root = isSame(own.root, other.root) ? own.root : uniteNodes(own.root, other.root, both);
+  const root = isSame(own.root, other.root) ? own.root : yield* uniteNodes(own.root, other.root, task);
   return root === own.root ? own : new CadIndex(root);
-}
-
-function uniteChildren(own: IndexChild | undefined, other: IndexChild | undefined, both: Both): IndexChild | undefined {
-  if (own === undefined || other === undefined) return own ?? other;
-  return isSame(own, other) ? own : uniteNodes(nodeOf(own), nodeOf(other), both);
 }
 
 const isSame = (own: IndexChild, other: IndexChild): boolean => areEqual(knownRef(own), knownRef(other));
@@ -36,10 +44,11 @@ const isSame = (own: IndexChild, other: IndexChild): boolean => areEqual(knownRe
 const areEqual = (own: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
   own !== undefined && other !== undefined && sameBytes(own, other);
 
-function uniteNodes(own: IndexNode, other: IndexNode, both: Both): IndexNode {
-  const [ownSlot, otherSlot] = [anySlot(own), anySlot(other)];
+function* uniteNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNode> {
+  const ownSlot = yield* looking(() => anySlot(own));
+  const otherSlot = yield* looking(() => anySlot(other));
   const depth = sharedDigits(ownSlot, otherSlot, Math.min(own.depth, other.depth));
-  return joinNodes(raise(own, depth, ownSlot), raise(other, depth, otherSlot), both);
+  return yield* joinNodes(raise(own, depth, ownSlot), raise(other, depth, otherSlot), task);
 }
 
 /** A slot of any of the keys below a node. */
@@ -59,26 +68,71 @@ function raise(node: IndexNode, depth: number, slot: Uint8Array): IndexNode {
   return { count: node.count, own: undefined, depth, mask: 1 << digitAt(slot, depth), children: [node] };
 }
 
-function uniteEntries(own: IndexEntry | undefined, other: IndexEntry | undefined, both: Both): IndexEntry | undefined {
+function* uniteEntries(
+  own: IndexEntry | undefined,
+  other: IndexEntry | undefined,
+  task: Both,
+): Steps<IndexEntry | undefined> {
   if (own === undefined || other === undefined) return own ?? other;
   const isEqual = areEqual(own.valueRef, other.valueRef) && areEqual(own.keyRef, other.keyRef);
-  return isEqual ? own : both(own, other);
+  return isEqual ? own : yield* task.both(own, other);
+}
+
+/** What two nodes have for one digit, where the other has it, and not the same. */
+interface ChildPair {
+  readonly own: IndexChild | undefined;
+  readonly other: IndexChild;
+}
+
+function changedChildren(own: IndexNode, other: IndexNode): (ChildPair | undefined)[] {
+  return Array.from({ length: DIGITS }, (_, digit) => {
+    const [before, after] = [childAt(own, digit), childAt(other, digit)];
+    if (after === undefined || (before !== undefined && isSame(before, after))) return undefined;
+    return { own: before, other: after };
+  });
+}
+
+/** Branches among nodes that are going to be looked into. */
+function wantedOf(pairs: readonly (ChildPair | undefined)[]): Uint8Array[] {
+  const wanted: Uint8Array[] = [];
+  for (const pair of pairs) {
+    if (pair === undefined) continue;
+    for (const child of [pair.own, pair.other]) {
+      if (child !== undefined && "load" in child && isBranch(child.ref)) wanted.push(child.ref);
+    }
+  }
+  return wanted;
 }
 
 /** Unites two nodes of one depth whose keys share all digits up to it. */
-function joinNodes(own: IndexNode, other: IndexNode, both: Both): IndexNode {
-  const entry = uniteEntries(own.own, other.own, both);
+function* joinNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNode> {
+  const pairs = changedChildren(own, other);
+  yield { wanted: wantedOf(pairs) };
+  const entry = yield* uniteEntries(own.own, other.own, task);
   const children: IndexChild[] = [];
   let changed = entry !== own.own;
   let count = own.count + (own.own === undefined && entry !== undefined ? 1 : 0);
-  for (let digit = 0; digit < DIGITS; digit += 1) {
+  for (const [digit, pair] of pairs.entries()) {
     const before = childAt(own, digit);
-    const after = uniteChildren(before, childAt(other, digit), both);
+    const after = pair === undefined ? before : yield* uniteChildren(pair, task);
     if (after === undefined) continue;
     children.push(after);
     if (after === before) continue;
     changed = true;
-    count += nodeOf(after).count - (before === undefined ? 0 : nodeOf(before).count);
+    const countBefore = before === undefined ? 0 : nodeOf(before).count;
+    count += (yield* looking(() => nodeOf(after))).count - countBefore;
   }
-  return changed ? { count, own: entry, depth: own.depth, mask: own.mask | other.mask, children } : own;
+  if (!changed) return own;
+  const node: IndexNode = { count, own: entry, depth: own.depth, mask: own.mask | other.mask, children };
+  // Here, and not all of them together in the end.
+  if (task.isKept()) cellOfNode(node, { cellOf });
+  return node;
+}
+
+function* uniteChildren({ own, other }: ChildPair, task: Both): Steps<IndexChild> {
+  if (own === undefined) return other;
+  const ownNode = yield* looking(() => nodeOf(own));
+  const otherNode = yield* looking(() => nodeOf(other));
+  const united = yield* uniteNodes(ownNode, otherNode, task);
+  return united === ownNode ? own : united;
 }

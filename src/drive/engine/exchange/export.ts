@@ -15,6 +15,7 @@ import { type CellScope, createScope } from "../cells.js";
 import { newCells } from "../new-cells.js";
 import type { EngineParts } from "../owner-queue.js";
 import { drivesOf, type OwnerState, signedDrives } from "../state.js";
+import { createTurn } from "../turns.js";
 
 export interface ExportOptions {
   /** What the export is of: all drives, signed (default), one drive, or all drives as a peer keeps them. */
@@ -50,7 +51,11 @@ export async function* exportPieces(source: ExportSource, options: ExportOptions
   const extra = new Map(state.merged);
   const scope = createScope(parts.pool, { find: (hash) => extra.get(hash) });
   const top = await topOf(source, options, scope);
-  for (const { hash, bytes } of newCells(top, scope.has)) extra.set(hash, bytes);
+  const turn = createTurn();
+  for (const { hash, bytes } of newCells(top, scope.has)) {
+    extra.set(hash, bytes);
+    await turn();
+  }
   const cells = cellReader(createScope(parts.pool, { find: (hash) => extra.get(hash) }));
   const first = encode(top);
   if (partBytes !== undefined) return yield* inParts(first, { partBytes, frames: childrenFirst(first, cells, parts) });

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { CellStore } from "../../store/cell-store.js";
 import type { CellLedger } from "../cell-ledger.js";
 import { createCellPool, createScope } from "../cells.js";
+import { createTurn } from "../turns.js";
 
 /** The cells of an import: no others, whatever the store has. */
 export interface ImportCells {
@@ -23,8 +23,6 @@ export interface ImportCells {
 const CACHE_BYTES = 4 * 2 ** 20;
 /** Cells that have been read together with others and wait for being asked for. */
 const MAX_READY = 512;
-/** How many cells are read before others get their turn. */
-const READS_PER_TURN = 64;
 
 export const isLeaf = (length: number): boolean => length > 0 && length <= CHUNK_BYTES;
 
@@ -33,7 +31,7 @@ export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "le
   // Of its own: what is read once must not drive out what is in use.
   const scope = createScope(createCellPool({ store, verifyReads: false, cacheBytes: CACHE_BYTES }));
   const ready = new Map<string, Uint8Array>();
-  let reads = 0;
+  const turn = createTurn();
   const lengthOf = (ref: Uint8Array): number => {
     const length = ledger.lengthOf(hashOfRef(ref));
     if (length === undefined) throw missingCell(toHex(hashOfRef(ref)));
@@ -60,10 +58,10 @@ export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "le
   return {
     lengthOf,
     async read(ref, beside = []) {
+      // What stands in another cell is work too.
+      await turn();
       if (!isBranch(ref)) return ref;
       lengthOf(ref);
-      reads += 1;
-      if (reads % READS_PER_TURN === 0) await nextTurn();
       const hash = toHex(hashOfRef(ref));
       const known = ready.get(hash);
       ready.delete(hash);

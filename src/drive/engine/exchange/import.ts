@@ -1,8 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { hashOfRef, isBranch, refOf, sameBytes } from "../../cad3/ref.js";
 import type { NodeLimits } from "../../dlfs/check-node.js";
-import { merge } from "../../dlfs/merge.js";
+import { mergeSteps } from "../../dlfs/merge.js";
 import { isDriveName } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
@@ -11,6 +10,7 @@ import { reach } from "../cells.js";
 import { quotaExceeded } from "../fault.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../found-drives.js";
 import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "../owner-queue.js";
+import { createTurn } from "../turns.js";
 import { type PutBytes, putTo } from "../write-set.js";
 import { readCellStream, type StreamCount } from "./cell-stream.js";
 import { checkCells } from "./check-cells.js";
@@ -39,8 +39,6 @@ export interface ImportReport {
 }
 
 const DEFAULT_SKEW_MS = 600_000;
-/** How many cells are taken in before others get their turn. */
-const CELLS_PER_TURN = 64;
 
 /**
  * Imports files of cells: all or nothing. Cells go into the store while they come, and are checked there, one after the other,
@@ -101,6 +99,7 @@ interface Read {
 async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: Reading): Promise<Read> {
   const { put, parts, count } = reading;
   const intake = createIntake(put);
+  const turn = createTurn();
   const streams = files.map((file) => readCellStream(file, parts.limits, count));
   let top: Uint8Array | undefined;
   try {
@@ -114,7 +113,7 @@ async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: R
       for (let cell = await stream.next(); cell !== undefined; cell = await stream.next()) {
         await intake.add(cell);
         // A source that has everything at hand never waits.
-        if (count.cells % CELLS_PER_TURN === 0) await nextTurn();
+        await turn();
       }
     }
   } finally {
@@ -176,7 +175,7 @@ async function mergeAll(draft: Draft, incoming: readonly Incoming[], merging: Me
   for (const { name, ref, extent } of incoming) {
     const [ours, theirs] = [draft.drives.get(name) ?? null, await draft.scope.open(ref)];
     const root =
-      ours === null ? theirs : await draft.scope.run(() => merge(ours, theirs, { ties: "hash", importRule }));
+      ours === null ? theirs : await draft.scope.runSteps(mergeSteps(ours, theirs, { ties: "hash", importRule }));
     const [used, limit] = [draft.drives.size, parts.limits.maxDrives];
     if (ours === null && used >= limit) throw quotaExceeded(name, { used, limit, requested: 1, unit: "drives" });
     if (ours === null || !sameBytes(cellOf(root).ref, cellOf(ours).ref)) draft.drives = draft.drives.with(name, root);

@@ -4,6 +4,7 @@ import type { ParsedCell } from "../../cad3/encoding/parsed.js";
 import { hashOfRef, sha3 } from "../../cad3/ref.js";
 import { textOfHash } from "../../store/mark.js";
 import { type CellLedger, createCellLedger } from "../cell-ledger.js";
+import { createTurn } from "../turns.js";
 import type { PutBytes } from "../write-set.js";
 
 /**
@@ -39,6 +40,7 @@ export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUND
   const wanted = new Set<string>();
   let waitingBytes = 0;
   let takesAll = false;
+  const turn = createTurn();
 
   const takeAll = async (): Promise<void> => {
     takesAll = true;
@@ -46,6 +48,7 @@ export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUND
     for (const [text, bytes] of waiting) {
       waiting.delete(text);
       await put(Buffer.from(text, "latin1"), bytes);
+      await turn();
     }
   };
   /** Asks for the branches of a cell, and for those of what has been waiting for that. */
@@ -64,6 +67,7 @@ export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUND
         waitingBytes -= bytes.length + CELL_OVERHEAD_BYTES;
         await put(hash, bytes);
         cells.push(parseCell(bytes));
+        await turn();
       }
       if (wanted.size > bounds.maxWanted) await takeAll();
     }
