@@ -33,7 +33,7 @@ const MAY_USE_FILES = [
   /^venue\/(asset-files|socket-file|state-dir|secrets|log|revocations)\.ts$/,
   /^drive\/store\//,
   // It looks what the system has, and opens nothing of a root.
-  /^sandbox\/(bwrap(-view)?|pipes|resolver|user-network)\.ts$/,
+  /^sandbox\/(bwrap(-view)?|control-group|run-groups|pipes|resolver|user-network)\.ts$/,
   /^cli\/(load|check|key|token-files|drive-files|file-local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
