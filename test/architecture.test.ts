@@ -32,8 +32,8 @@ const MAY_USE_FILES = [
   /^audit\/rotating-file\.ts$/,
   /^venue\/(assets\/files|start\/(socket-file|state-dir|secrets)|telemetry\/log|identity\/revocations)\.ts$/,
   /^drive\/store\//,
-  // It looks what the system has, and opens nothing of a root.
-  /^sandbox\/bwrap\//,
+  // They look what the system has, and open nothing of a root.
+  /^sandbox\/bwrap\///,
   /^cli\/(load|check|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];

@@ -7,6 +7,7 @@ import type { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, notSupportedHere } from "../core/errors/texts.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import { isOver } from "../jail/staging/process-identity.js";
+import type { RunGroup } from "./bwrap/run-groups.js";
 import type { NetworkHelper } from "./bwrap/user-network.js";
 import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
@@ -40,6 +41,8 @@ export interface ChildPlan {
     /** @throws Error that says why there is none */
     connect(pid: number): Promise<NetworkHelper>;
   };
+  /** It waits until it is in its control group: begins when it reads a line from its standard input. */
+  readonly group?: RunGroup;
   /** What the caller is to blame for, by what was said on standard error. */
   readonly refusal?: (said: string) => FileAdapterError | undefined;
   /** Nothing but this ends what it leaves behind. */
@@ -98,6 +101,7 @@ class Child implements SandboxProcess {
       this.#child.stdio[plan.leaderAt]?.on("data", told).on("error", () => {});
     }
     const code = this.#code(plan);
+    if (plan.group !== undefined) this.#admit(plan.group);
     const network = this.#connect(plan.network, code);
     this.started = this.#start(plan, code, host);
     // Whoever is not interested in it is told by `exited`.
@@ -184,6 +188,19 @@ class Child implements SandboxProcess {
     }
   }
 
+  /** At once, so that whatever it starts is in its group too. */
+  #admit(group: RunGroup): void {
+    const { pid, stdin } = this.#child;
+    if (pid === undefined) return;
+    try {
+      group.add(pid);
+      feed(stdin, Buffer.from("\n"));
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : "it has no control group";
+      this.#kill();
+    }
+  }
+
   async #start(plan: ChildPlan, ended: Promise<unknown>, host: ChildHost): Promise<void> {
     const { readyAt } = plan;
     let isReady = false;
@@ -207,7 +224,7 @@ class Child implements SandboxProcess {
   }
 
   async #exit(
-    { signalCodes }: ChildPlan,
+    { signalCodes, group }: ChildPlan,
     { timeoutMs, signal }: RunOptions,
     { code, clock }: { code: Promise<{ code: number | null; signal: string | null }>; clock: Clock },
   ): Promise<SandboxExit> {
@@ -228,6 +245,7 @@ class Child implements SandboxProcess {
     if (signal?.aborted === true) onAbort();
     const end = await code;
     await this.#left();
+    await group?.end();
     this.#isOver = true;
     stopTimer();
     signal?.removeEventListener("abort", onAbort);

@@ -8,7 +8,7 @@ export interface ShellLimits {
   readonly nproc: number;
   /** Of one file. */
   readonly fsize: number;
-  /** Of one process: heap and data. */
+  /** Of one process, and of all of a run where it has a control group: heap and data. */
   readonly data: number;
   /** Descriptors of one process. */
   readonly nofile: number;

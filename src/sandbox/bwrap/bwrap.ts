@@ -16,6 +16,7 @@ import {
   type View,
 } from "./options.js";
 import { MKFIFO, type OutputPipe, PipeStock } from "./pipes.js";
+import { groupLimits, openRunGroups, type RunGroup, type RunGroups } from "./run-groups.js";
 import { syscallFilter } from "./seccomp.js";
 import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from "./user-network.js";
 
@@ -28,6 +29,9 @@ const ANNOUNCE = `unset PWD OLDPWD SHLVL; printf ${READY.text} >&${READY.descrip
 
 /** Waits in the namespaces of the outer one until their network is connected. */
 const GATE = `echo $$ >&${NETWORK.waiting} && read -r _ <&${NETWORK.go} && exec "$@" ${NETWORK.waiting}>&- ${NETWORK.go}<&-`;
+
+/** Waits until it is in its control group. */
+const ADMISSION = 'read -r _ && exec "$@" </dev/null';
 
 /** Bubblewrap: user, mount, pid and network namespaces, for one command each. */
 export class BwrapSandbox implements Sandbox {
@@ -44,6 +48,8 @@ export class BwrapSandbox implements Sandbox {
   #filter: Uint8Array = new Uint8Array();
   /** What connects the network of runs; none where they have none. */
   #network: NetworkTool | undefined;
+  /** Where control groups of runs are made; none where none is delegated. */
+  #groups: RunGroups | undefined;
   /** Descriptors that this process was given, and would give on. */
   #leaks: readonly number[] = [];
 
@@ -83,6 +89,8 @@ export class BwrapSandbox implements Sandbox {
       this.#program === "" ? "bubblewrap" : needed[Object.keys(needed).find((path) => !existsSync(path)) ?? ""];
     if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
     this.#leaks = inheritable();
+    const groups = await openRunGroups();
+    if (typeof groups !== "string") this.#groups = groups;
     const tools = network ? networkTools() : [undefined];
     const reasons: string[] = [];
     for (this.#network of tools) {
@@ -125,14 +133,26 @@ export class BwrapSandbox implements Sandbox {
     const view = createView(job, this.#config);
     const nothing = openSync("/dev/null", "r");
     const pipes: OutputPipe[] = [];
+    let group: RunGroup | undefined;
     try {
+      group = this.#group(host);
       const [stdout, stderr] = [this.#pipe(pipes, identity, host), this.#pipe(pipes, identity, host)];
-      return startChild(this.#plan(job, { view, identity, nothing, stdout, stderr }), job, host);
+      return startChild(this.#plan(job, { view, identity, nothing, stdout, stderr, group }), job, host);
     } catch (error) {
+      void group?.end();
       for (const { reader } of pipes) reader.destroy();
       throw error;
     } finally {
       for (const descriptor of [nothing, ...pipes.map(({ writer }) => writer)]) closeSync(descriptor);
+    }
+  }
+
+  /** @throws NOT_SUPPORTED */
+  #group(host: ChildHost): RunGroup | undefined {
+    try {
+      return this.#groups?.make(groupLimits(this.#config));
+    } catch (error) {
+      throw unavailable(host, error instanceof Error ? error.message : "there is no control group");
     }
   }
 
@@ -148,7 +168,7 @@ export class BwrapSandbox implements Sandbox {
   }
 
   #plan({ argv }: SandboxJob, parts: Parts): ChildPlan {
-    const { view, identity, stdout, stderr } = parts;
+    const { view, identity, stdout, stderr, group } = parts;
     const { nproc, fsize, data, nofile, core } = this.#config.limits;
     const tool = this.#network;
     const layers = view.outer === undefined ? [ARGS.inner] : [ARGS.outer, ARGS.inner];
@@ -156,9 +176,11 @@ export class BwrapSandbox implements Sandbox {
       ...(at > 0 && tool !== undefined ? ["/bin/sh", "-c", GATE, "sh"] : []),
       ...[this.#program, ...(at === 0 ? ["--info-fd", String(INFO)] : []), "--args", String(descriptor), "--"],
     ];
+    const started = group === undefined ? [PRLIMIT] : ["/bin/sh", "-c", ADMISSION, "sh", PRLIMIT];
     return {
-      file: PRLIMIT,
+      file: started[0] ?? PRLIMIT,
       args: [
+        ...started.slice(1),
         ...[`--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
         ...layers.flatMap(layer),
         // Set in the user namespace of the run, it counts (Linux 5.14) the processes of the run, not all those of the user.
@@ -168,6 +190,7 @@ export class BwrapSandbox implements Sandbox {
         ...{ cwd: "/", env: {}, stdio: this.#descriptors(parts) },
         ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
       },
+      ...(group === undefined ? {} : { group }),
       output: { stdout: stdout.reader, stderr: stderr.reader },
       feeds: new Map([
         ...(view.outer === undefined ? [] : ([[ARGS.outer, view.outer]] as const)),
@@ -188,7 +211,7 @@ export class BwrapSandbox implements Sandbox {
     return (pid: number) => connectNetwork({ tool, pid, identity, leaks: this.#leaks });
   }
 
-  #descriptors({ view, nothing, stdout, stderr }: Parts): ("ignore" | "pipe" | number)[] {
+  #descriptors({ view, nothing, stdout, stderr, group }: Parts): ("ignore" | "pipe" | number)[] {
     const used = new Map<number, "pipe" | number>([
       [1, stdout.writer],
       [2, stderr.writer],
@@ -197,6 +220,7 @@ export class BwrapSandbox implements Sandbox {
       [FILTER, "pipe"],
       [READY.descriptor, "pipe"],
     ]);
+    if (group !== undefined) used.set(0, "pipe");
     for (const descriptor of view.files.keys()) used.set(descriptor, "pipe");
     if (this.#network !== undefined) used.set(NETWORK.waiting, "pipe").set(NETWORK.go, "pipe");
     if (view.outer !== undefined) used.set(ARGS.outer, "pipe").set(EMPTY_FILE, nothing);
@@ -214,6 +238,7 @@ interface Parts {
   readonly nothing: number;
   readonly stdout: OutputPipe;
   readonly stderr: OutputPipe;
+  readonly group: RunGroup | undefined;
 }
 
 /** Descriptors above the first three that a child would get from this process: whoever started it may have left some open. */

@@ -1,0 +1,95 @@
+import { accessSync, constants, readFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+
+// Control groups of version 2: where one is delegated to this process, each run gets its own below it.
+
+/** What limits a run as a whole. */
+const CONTROLLERS = ["memory", "pids"];
+/** Where this process goes, so that the group that it began in can have groups below it. */
+export const OWN_LEAF = "venue-files";
+
+/** The control group of this process, and whether runs can have their own below it. */
+export type Delegation =
+  | { readonly directory: string; readonly isRoot: boolean; readonly reason?: undefined }
+  /** Why not, for the operator. */
+  | { readonly reason: string };
+
+/**
+ * Directory of the control group of a process.
+ *
+ * @param memberships content of its `/proc/<pid>/cgroup`
+ * @param mounts content of its `/proc/<pid>/mountinfo`
+ * @returns `undefined`: it has none of version 2, or none that can be reached
+ */
+export function groupDirectory(memberships: string, mounts: string): string | undefined {
+  const [, path] = /^0::(\/.*)$/m.exec(memberships) ?? [];
+  if (path === undefined) return undefined;
+  for (const line of mounts.split("\n")) {
+    const [before = "", after = ""] = line.split(" - ", 2);
+    if (!after.startsWith("cgroup2 ")) continue;
+    const [root = "", mount = ""] = before.split(" ").slice(3, 5).map(unescapeMount);
+    const below = relative(root, path);
+    // Of another namespace, or above what is mounted.
+    if (root.startsWith("/..") || path.startsWith("/..") || below === ".." || below.startsWith("../")) continue;
+    return join(mount, below);
+  }
+  return undefined;
+}
+
+/** Spaces and the like stand as octal numbers. */
+const unescapeMount = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+
+/**
+ * Whether a control group has what runs need: both controllers, rights to make groups, and no process but this one, which
+ * would have to be moved. Changes nothing.
+ *
+ * @param directory of the group @param pid of this process, as its own namespace counts
+ */
+export function delegationAt(directory: string, pid: number): Delegation {
+  const words = wordsOf(join(directory, "cgroup.controllers"));
+  if (words === undefined) return { reason: "its control group cannot be read" };
+  const missing = CONTROLLERS.filter((name) => !words.includes(name));
+  if (missing.length > 0) return { reason: `its control group has no controller for ${missing.join(" and ")}` };
+  const files = ["", "cgroup.procs", "cgroup.subtree_control"];
+  if (!files.every((name) => isWritable(join(directory, name)))) {
+    return { reason: "its control group is not delegated to it (Delegate=yes)" };
+  }
+  // Only the root of all has no type, and may hold processes beside groups.
+  const isRoot = wordsOf(join(directory, "cgroup.type")) === undefined;
+  const others = (wordsOf(join(directory, "cgroup.procs")) ?? []).filter((word) => word !== String(pid));
+  if (!isRoot && others.length > 0) return { reason: "other processes share its control group" };
+  return { directory, isRoot };
+}
+
+/** @param proc where procfs is; one of a test, for example */
+export function findDelegation(pid: number = process.pid, proc = "/proc/self"): Delegation {
+  const [memberships, mounts] = [textOf(join(proc, "cgroup")), textOf(join(proc, "mountinfo"))];
+  const directory = groupDirectory(memberships ?? "", mounts ?? "");
+  if (directory === undefined) return { reason: "there is no control group of version 2" };
+  // Of one that was started by another that has moved there, runs are beside it too.
+  if (basename(directory) === OWN_LEAF) {
+    const above = delegationAt(dirname(directory), pid);
+    if (above.reason === undefined) return above;
+  }
+  return delegationAt(directory, pid);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const wordsOf = (path: string): readonly string[] | undefined => textOf(path)?.split(/\s+/).filter(Boolean);
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
