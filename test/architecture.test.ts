@@ -33,7 +33,7 @@ const MAY_USE_FILES = [
   /^venue\/(assets\/files|start\/(socket-file|state-dir|secrets)|telemetry\/log|identity\/revocations)\.ts$/,
   /^drive\/store\//,
   // They look what the system has, and open nothing of a root.
-  /^sandbox\/bwrap\///,
+  /^sandbox\/bwrap\//,
   /^cli\/(load|check|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
