@@ -15,6 +15,7 @@ import {
   release,
 } from "./handles.js";
 import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
+import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
@@ -95,6 +96,7 @@ export class Jail implements WalkRoot {
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
       : [];
     this.top = this.handles.openRoot(this.realPath);
+    joinReserve();
     this.crossDevice = options.crossDevice;
     this.locks = locks;
     this.staging = new Staging(this, (work) => this.inBackground(work));
@@ -190,6 +192,7 @@ export class Jail implements WalkRoot {
     await Promise.all(this.#background);
     if (!this.#options.readOnly) await runIo(this.staging.removeIfEmpty());
     release(this.top);
+    leaveReserve();
   }
 }
 

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { isExact } from "../core/identity.js";
 import type { Io } from "../core/io.js";
 import { DirectoryThread } from "./directory-thread.js";
+import { spare } from "./reserve.js";
 import { EXACT, Stat, statOfName, statOfOpen } from "./stat.js";
 
 const pool = {
@@ -92,12 +93,15 @@ function* atOnce<T>(work: () => T): Io<T> {
 
 /** Asks again for a while where descriptors have run out: others close theirs. */
 function* patiently<T>(open: () => Io<T>): Io<T> {
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; ; ) {
     try {
       return yield* open();
     } catch (error) {
-      if (attempt > DESCRIPTOR_RETRIES || !isExhaustion(error)) throw error;
-      yield new Promise((resolve) => setTimeout(resolve, attempt * 10));
+      if (!isExhaustion(error)) throw error;
+      if (spare()) continue;
+      if (attempt > DESCRIPTOR_RETRIES) throw error;
+      const pauseMs = 10 * attempt++;
+      yield new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }

@@ -5,6 +5,7 @@ import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import { eachPiece, examine, rawName } from "../../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import { finishing } from "../../jail/reserve.js";
 import type { StagedFile } from "../../jail/staging/staging.js";
 import type { Stat } from "../../jail/stat.js";
 import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/sys.js";
@@ -106,7 +107,7 @@ class Mounted implements MountedDirectory {
     const { rules } = this.#mounting;
     const { jail, directory } = this.#held;
     const changes = { jail, since: this.#since };
-    this.#isClean = directory === undefined || (await runIo(succeeds(clearSetIds(changes, directory))));
+    this.#isClean = directory === undefined || (await runIo(finishing(succeeds(clearSetIds(changes, directory)))));
     // What was made where the root was deleted has been counted then.
     if (rules.usage === undefined || jail.isClosing) return;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
@@ -115,7 +116,7 @@ class Mounted implements MountedDirectory {
 
   async close(): Promise<void> {
     const { jail, walk, stage, mark } = this.#held;
-    if (mark !== undefined) await runIo(leaveRunMark(jail, mark, this.#isClean));
+    if (mark !== undefined) await runIo(finishing(leaveRunMark(jail, mark, this.#isClean)));
     await runIo(dropStage(jail, stage));
     walk.close();
   }

@@ -3,6 +3,7 @@ import type { Io } from "../../core/io.js";
 import { examine, type Name, nameOf } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import { finishing } from "../../jail/reserve.js";
 import type { Stat } from "../../jail/stat.js";
 import { quietly } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
@@ -43,10 +44,10 @@ export function* holding<T>(held: Held, work: Io<T>): Io<T> {
 /** Tells that a tree is about to go for good. */
 export function* freeTree({ jail, rules }: Change, parent: Pinned, name: string): Io<void> {
   if (rules.usage === undefined) return;
-  const tree = yield* quietly(jail.handles.enter(parent, name));
+  const tree = yield* quietly(finishing(jail.handles.enter(parent, name)));
   if (tree === undefined || typeof tree === "string") return;
   try {
-    rules.usage.free(yield* countTree(jail, tree, true));
+    rules.usage.free(yield* finishing(countTree(jail, tree, true)));
   } finally {
     release(tree);
   }

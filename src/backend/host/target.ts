@@ -11,6 +11,7 @@ import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
+import { finishing } from "../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
 import type { Found } from "../../jail/walk/found.js";
 import type { Walk } from "../../jail/walk/walk.js";
@@ -100,7 +101,7 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
-  yield* ownDirectory(change.jail, parent, name);
+  yield* finishing(ownDirectory(change.jail, parent, name));
   yield* flushDirectory(change, parent);
   return true;
 }
@@ -147,7 +148,7 @@ export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
   if (!change.rules.durable) return;
   let fd: number;
   try {
-    fd = yield* change.jail.handles.reopen(directory, READ_DIRECTORY);
+    fd = yield* finishing(change.jail.handles.reopen(directory, READ_DIRECTORY));
   } catch (error) {
     // A directory that may be written but not read cannot be opened, so there is nothing to flush it by.
     if (errnoOf(error) === "EACCES") return;

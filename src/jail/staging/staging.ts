@@ -3,6 +3,7 @@ import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "../handles.js";
+import { finishing } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
 import { Leftovers } from "./leftovers.js";
@@ -200,7 +201,8 @@ export class Staging {
    * after a while, and what stays then, or beside a target, is left to a sweep.
    */
   *purge(stage: Stage, name: string): Io<void> {
-    const left = yield* purge(this.#root, { directory: stage.directory, freeName: () => this.newName(stage) }, name);
+    const place = { directory: stage.directory, freeName: () => this.newName(stage) };
+    const left = yield* finishing(purge(this.#root, place, name));
     if (stage.prefix === "") this.#leftovers.add(left);
   }
 

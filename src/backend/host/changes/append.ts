@@ -2,6 +2,7 @@ import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { finishing } from "../../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { apart, checkEarly, checkExpected, type Guard } from "../guard.js";
@@ -120,7 +121,7 @@ function* createNow(
     yield* inheritRights(change, fd);
     size = yield* writeOnce(change, { fd, size: 0, data });
   } catch (error) {
-    yield* quietly(takeBack(change, fd, name));
+    yield* quietly(finishing(takeBack(change, fd, name)));
     throw error;
   } finally {
     closeNow(fd);

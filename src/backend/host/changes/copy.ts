@@ -4,15 +4,15 @@ import { type Io, runIo, wait } from "../../../core/io.js";
 import type { Copied, CopyOptions, OpenFile } from "../../../core/ports/backend.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
 import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
+import { finishing } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/staging.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import { isReservedName } from "../../../path/grammar.js";
 import type { Held } from "../../quota.js";
-import { apart } from "../guard.js";
-import { holding, reserve } from "../quota.js";
+import { reserve } from "../quota.js";
 import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
-import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
+import { checkTarget, nameCopy, refuseInside } from "./put.js";
 import { giveToOwner, inheritRights } from "./stage.js";
 
 const PIECE_BYTES = 1_048_576;
@@ -37,29 +37,11 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
     const copied = yield* copying.run(source);
     options.approve?.(copied.sha256);
     change.access.scope.checkpoint();
-    const turn = yield* lockKeys(change, targetKeys(change, target));
-    try {
-      const overwritten = yield* apart(change, options.expected !== undefined, (guard) =>
-        inParents(change, target.parents, function* () {
-          const old = yield* change.jail.handles.pin(change.walk.directory, target.name);
-          try {
-            yield* checkTarget(change, old, { ...options, isFile });
-            const ready = { path: stage.path, isDirectory: !isFile };
-            const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
-            // Room for what is in a directory has been held one by one.
-            yield* isFile ? holding(reserve(change, copied, old), putting) : putting;
-          } finally {
-            if (old !== undefined) release(old);
-          }
-          return old !== undefined;
-        }),
-      );
-      yield* copying.finish();
-      yield* flushDirectory(change, change.walk.directory);
-      return { ...copied, overwritten };
-    } finally {
-      turn.release();
-    }
+    const ready = { path: stage.path, isDirectory: !isFile };
+    const overwritten = yield* finishing(
+      nameCopy(change, { target, ready, copied, options, finish: () => copying.finish() }),
+    );
+    return { ...copied, overwritten };
   } finally {
     yield* copying.end();
   }

@@ -7,12 +7,13 @@ import {
   parentMissing,
 } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
-import type { PlaceOptions } from "../../../core/ports/backend.js";
+import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
 import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
 import { refused } from "../../expected.js";
-import { checkExpected, type Guard } from "../guard.js";
-import { type Change, checkFile, makeOne, prefix, type Target, type Turn } from "../target.js";
+import { apart, checkExpected, type Guard } from "../guard.js";
+import { holding, reserve } from "../quota.js";
+import { type Change, checkFile, flushDirectory, makeOne, prefix, type Target, type Turn } from "../target.js";
 
 /** Failures that say that a file cannot have a second name, here or at all. */
 const NO_LINKS = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -167,5 +168,42 @@ export function* inParents<T>(change: Change, parents: readonly string[], work: 
   } catch (error) {
     for (const { parent, name } of made.reverse()) yield* quietly(jail.sys.rmdir(below(parent, name)));
     throw error;
+  }
+}
+
+/** A copy that is ready, and where it is to be. */
+export interface ReadyCopy {
+  readonly target: Target;
+  readonly ready: Ready;
+  readonly copied: Omit<Copied, "overwritten">;
+  readonly options: CopyOptions;
+  /** To be called once it has its name. */
+  readonly finish: () => Io<void>;
+}
+
+/** Gives a copy its name. @returns whether something had it */
+export function* nameCopy(change: Change, { target, ready, copied, options, finish }: ReadyCopy): Io<boolean> {
+  const isFile = !ready.isDirectory;
+  const turn = yield* lockKeys(change, targetKeys(change, target));
+  try {
+    const overwritten = yield* apart(change, options.expected !== undefined, (guard) =>
+      inParents(change, target.parents, function* () {
+        const old = yield* change.jail.handles.pin(change.walk.directory, target.name);
+        try {
+          yield* checkTarget(change, old, { ...options, isFile });
+          const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
+          // Room for what is in a directory has been held one by one.
+          yield* isFile ? holding(reserve(change, copied, old), putting) : putting;
+        } finally {
+          if (old !== undefined) release(old);
+        }
+        return old !== undefined;
+      }),
+    );
+    yield* finish();
+    yield* flushDirectory(change, change.walk.directory);
+    return overwritten;
+  } finally {
+    turn.release();
   }
 }

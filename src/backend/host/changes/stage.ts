@@ -1,6 +1,7 @@
 import { type Io, runIo } from "../../../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
+import { finishing } from "../../../jail/reserve.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
@@ -21,7 +22,7 @@ export function* staged<T>(change: Change, old: Pinned | undefined, work: (file:
   const mode = old === undefined ? 0o666 : old.stat.mode & PERMISSION_BITS;
   const file = yield* jail.staging.create(walk.directory, mode);
   try {
-    return yield* work(file);
+    return yield* finishing(work(file));
   } catch (error) {
     yield* quietly(jail.sys.unlink(file.path));
     jail.inBackground(runIo(jail.staging.sweep()));
