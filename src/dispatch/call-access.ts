@@ -1,3 +1,5 @@
+// The Access of one call: checks deny patterns, grants and protected paths, for the requested path and the real one.
+
 import type { Authoriser } from "../authz/authorise.js";
 import type { Ability } from "../core/call/capability.js";
 import type { RelPath } from "../core/call/path.js";
@@ -15,13 +17,13 @@ export interface CallAccessOptions {
   readonly scope: CallScope;
   readonly policy: DenyPolicy | undefined;
   readonly links?: "refuse" | undefined;
-  /** As {@link CallTerms} say; absent for calls that change nothing. */
+  /** See {@link CallTerms}; absent for operations that change nothing. */
   readonly isProtected?: CallTerms["isProtected"];
   readonly rules: PathRules | undefined;
   readonly leadsTo?: CallTerms["leadsTo"];
 }
 
-/** What a backend may ask while it serves one call. */
+/** The checks that a backend makes while it serves one call. */
 export class CallAccess implements Access {
   readonly place: Place;
   readonly verb: string;
@@ -63,7 +65,7 @@ export class CallAccess implements Access {
     this.#leadsTo?.(segments);
     if (isSame(segments, requested)) return;
     this.#requireAllowed(segments);
-    // A copy: a walk may go on with its own.
+    // A walk may go on changing the array that it passed.
     this.#real = [...segments];
   }
 

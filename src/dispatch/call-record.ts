@@ -1,3 +1,5 @@
+// Builds the audit record of a call. Of a command it keeps a hash and the first 200 characters only.
+
 import { createHash } from "node:crypto";
 import type { AuditRecord } from "../audit/record.js";
 import type { Authoriser } from "../authz/authorise.js";
@@ -5,21 +7,19 @@ import { printResource, type Scheme } from "../authz/grant.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { SandboxExit } from "../core/ports/sandbox.js";
 
-/** How much of a command the audit keeps. */
 const COMMAND_CHARS = 200;
 
-/** What is known of a call so far; the audit record is written from it. */
+/** What a call has collected so far for its audit record. */
 export interface Progress {
-  /** Root and path, as far as they could be understood. */
+  /** Root and path segments, as far as they could be parsed. */
   resource: readonly string[] | undefined;
-  /** The other places of a call on several. */
+  /** Resources of the other paths, where a call is on several. */
   readonly others: (readonly string[])[];
   bytes: number;
   exit?: SandboxExit;
   authoriser?: Authoriser;
 }
 
-/** A call that has ended. */
 export interface CallEnd {
   readonly operation: string;
   readonly context: SurfaceContext;
@@ -31,7 +31,7 @@ export interface CallEnd {
   readonly time: number;
 }
 
-/** What the audit keeps of it. */
+/** The audit record of a call that has ended. */
 export function recordOf({ operation, context, progress, outcome, ms, time }: CallEnd, scheme: Scheme): AuditRecord {
   const { resource, others, bytes, exit, authoriser } = progress;
   return {
@@ -58,6 +58,6 @@ function commandOf({ transfer }: SurfaceContext): Pick<AuditRecord, "command"> {
   return { command: { sha256, start: firstCharacters(command) } };
 }
 
-/** Never half a character. */
+/** Cuts at code points, so that no surrogate pair is split. */
 const firstCharacters = (text: string): string =>
   [...text.slice(0, 2 * COMMAND_CHARS)].slice(0, COMMAND_CHARS).join("");

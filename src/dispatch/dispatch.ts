@@ -34,10 +34,10 @@ import { Gates } from "./gate.js";
 import type { DispatchOptions, RegisteredOperation } from "./options.js";
 import { inTurn } from "./room.js";
 
-/** How long {@link Dispatcher.close} waits: a flush may hang for as long as a disk does. */
+/** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
 
-/** A call on its way to its operation. */
+/** A call whose operation has not started yet. */
 interface Preparing {
   readonly given: Record<string, unknown>;
   readonly context: SurfaceContext;
@@ -49,7 +49,7 @@ interface Preparing {
 
 type DrivesOperation = Extract<AnyOperation, { on: "drives" }>;
 
-/** The one way in: look up, validate, normalise, authorise, open, run; and one audit record, whatever happened. */
+/** Runs every call: look up, validate, normalise, authorise, open, run. Audits each once, whatever the outcome. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
   #roots: ReadonlyMap<string, OpenRoot>;
@@ -68,12 +68,12 @@ export class Dispatcher {
     this.#gates = new Gates(options.limits.maxConcurrent, options);
   }
 
-  /** Names of the roots in which a caller holds anything. */
+  /** Names of the roots in which the caller holds a grant. */
   visibleTo(authoriser: Authoriser): string[] {
     return this.#visible(authoriser).map(({ name }) => name);
   }
 
-  /** Calls that come from now on see these roots; those under way keep theirs. */
+  /** Replaces the roots for later calls; calls under way keep theirs. */
   setRoots(roots: readonly OpenRoot[]): void {
     this.#roots = byName(roots);
   }
@@ -100,7 +100,7 @@ export class Dispatcher {
     }
   }
 
-  /** Takes no more calls, and waits for those that run to be answered and recorded, but not for ever. */
+  /** Refuses new calls; waits at most 5 s until the running ones are answered and recorded. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#calls === 0) return;
@@ -119,7 +119,7 @@ export class Dispatcher {
     try {
       audit.write(recordOf(call, this.#scheme));
     } catch (error) {
-      // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
+      // The call has taken effect: an audit sink that breaks its contract must not turn its answer into a failure.
       this.#unforeseen(error);
     }
   }
@@ -145,7 +145,7 @@ export class Dispatcher {
     });
     progress.authoriser = authoriser;
     const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
-    // Not everything that follows looks for itself: a list of roots needs no disk.
+    // Not every operation checks for cancellation itself: a list of roots needs no disk.
     scope.checkpoint();
     const output = await inTurn(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
     progress.bytes = operation.bytes?.(output) ?? 0;
@@ -153,7 +153,7 @@ export class Dispatcher {
     return output;
   }
 
-  /** One that streams is there only for who brings what it streams. @throws UNKNOWN_OPERATION */
+  /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
   #find(name: string, { transfer }: SurfaceContext): RegisteredOperation {
     const registered = this.#options.operations.get(name);
     const streams = registered?.operation.streams === true;
@@ -181,7 +181,7 @@ export class Dispatcher {
     };
   }
 
-  /** Everything up to the disk. @returns the rest */
+  /** Does everything that needs no disk. @returns runs the operation */
   #prepare(operation: AnyOperation, state: Preparing): () => Awaitable<unknown> {
     const { given, authoriser, progress } = state;
     const call = this.#callOf(state);
@@ -207,7 +207,7 @@ export class Dispatcher {
     return () => operation.run(given, placed);
   }
 
-  /** One place of a call: text first, then rights, then what the operator says of the root. */
+  /** Checks one path of a call: its syntax, then the caller's rights, then the root's own rules (read-only, deny). */
   #place(
     operation: AnyOperation,
     { request, state, call }: { request: PlaceRequest; state: Preparing; call: Call },
@@ -234,7 +234,7 @@ export class Dispatcher {
     const access = new CallAccess(root.name, path, own);
     const { budget, memory, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } =
       call;
-    // Written out: a spread makes an object of the slow kind, at every call.
+    // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
     return {
       limits: limitsOf(root, limits),
       budget,
@@ -253,7 +253,7 @@ export class Dispatcher {
     };
   }
 
-  /** The tree that a root is for this caller. @throws DRIVE_REQUIRES_AUTH */
+  /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */
   #ownRoot(root: PersonalRoot, state: Preparing): Root {
     return { ...root, backend: root.backendFor(this.#owner(root.name, state)) };
   }

@@ -1,6 +1,8 @@
+// Bounds the calls that run at once. Streams and commands have gates of their own.
+
 import type { CallScope } from "../core/call/scope.js";
 
-/** Lets a bounded number of calls run at once; the others wait in order, until their deadline. */
+/** A FIFO semaphore: at most `max` calls run at once; the others wait in order, until their deadline. */
 export class Gate {
   readonly #max: number;
   readonly #waiting: (() => void)[] = [];
@@ -10,7 +12,7 @@ export class Gate {
     this.#max = max;
   }
 
-  /** `undefined` when there is room at once, which costs nothing. @throws ABORTED, TIMEOUT while waiting */
+  /** @returns `undefined` if admitted at once, which avoids a promise @throws ABORTED, TIMEOUT while waiting */
   enter(scope: CallScope): Promise<void> | undefined {
     if (this.#running < this.#max) {
       this.#running++;
@@ -35,7 +37,7 @@ export class Gate {
       await scope.race(admitted);
     } catch (error) {
       const place = this.#waiting.indexOf(admit);
-      // Admitted in the same moment: the room goes to the next in line.
+      // Admitted in the same moment: pass the slot to the next in line.
       if (place < 0) this.leave();
       else this.#waiting.splice(place, 1);
       throw error;
@@ -43,13 +45,13 @@ export class Gate {
   }
 }
 
-/** The gates of one adapter: what takes as long as a client or a command does has its own, and keeps no other waiting. */
+/** The gates of one adapter. Streams and commands last as long as their client or process: they have their own. */
 export class Gates {
   readonly #calls: Gate;
   readonly #streams: Gate;
   readonly #commands: Gate;
 
-  /** @param shared those that others use too */
+  /** @param shared gates that several adapters use together */
   constructor(max: number, shared: { readonly gate?: Gate; readonly streamGate?: Gate }) {
     this.#calls = shared.gate ?? new Gate(max);
     this.#streams = shared.streamGate ?? new Gate(max);

@@ -1,3 +1,5 @@
+// What a dispatcher is built from.
+
 import type { AuditSink } from "../audit/record.js";
 import type { Authority } from "../authz/authority.js";
 import type { Limits } from "../core/call/limits.js";
@@ -20,35 +22,35 @@ export interface DispatchOptions {
   readonly adapterName: string;
   readonly operations: ReadonlyMap<string, RegisteredOperation>;
   readonly roots: readonly OpenRoot[];
-  /** Present: the operations are on drives of the caller, which `drive` names in the input, and not on roots. */
+  /** Present: the operations are on the caller's drives, named by `drive` in the input, instead of on roots. */
   readonly drives?: DriveSpace;
   readonly validator: InputValidator;
   readonly limits: Limits;
-  /** Shared by adapters that have one limit together. */
+  /** Shared by adapters with a common limit on concurrent calls. */
   readonly gate?: Gate;
-  /** Of those that stream, which take as long as their clients: they must not keep others waiting. */
+  /** The gate of streaming operations, which last as long as their clients and must not block other calls. */
   readonly streamGate?: Gate;
-  /** Absent: there are no tickets. */
+  /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
-  /** Hashes that are known, shared likewise. */
+  /** Cache of known hashes, shared likewise. */
   readonly versions?: VersionCache;
-  /** Where operations that look into files get what does it; absent: there are none. */
+  /** Scanners for operations that search in files. Absent: there are none. */
   readonly scanners?: Scanners;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
-  /** What a caller may do at all. */
+  /** The caller's authority, before caps lists narrow it. */
   readonly authorityOf: (context: SurfaceContext) => Authority;
-  /** Whose drives a caller uses. `undefined`: nobody's. Absent: there are no drives. */
+  /** DID of the owner of the drives that a caller uses. `undefined`: nobody's. Absent: there are no drives. */
   readonly driveOwner?: (context: SurfaceContext) => string | undefined;
   readonly audit?: AuditSink;
-  /** Told of failures that nobody foresaw, with the id that the caller was given. */
+  /** Called on unexpected failures (INTERNAL_ERROR), with the request id that the caller was given. */
   readonly onInternalError?: (error: unknown, requestId: string) => void;
 }
 
-/** All the drives there can be. */
+/** Opens drives by name. */
 export interface DriveSpace {
   /** @throws INVALID_INPUT for a name that no drive can have */
   root(drive: string): PersonalRoot;
-  /** @throws as a drive's backend does */
+  /** The drives of one owner. @param owner its DID @throws as a drive's backend does */
   shelf(owner: string): Promise<DriveShelf>;
 }

@@ -1,3 +1,5 @@
+// Runs calls through a gate, and again later where memory for the answer is missing.
+
 import type { CallScope } from "../core/call/scope.js";
 import { type AnswerMemory, NeedsMemory } from "../core/memory.js";
 import type { Gate } from "./gate.js";
@@ -9,10 +11,10 @@ interface Turn {
 }
 
 /**
- * Runs a call when it is its turn. One that finds no room for its answer runs again once there is some, as often as it
- * takes. It waits outside the gate, so that clients who take their answers slowly keep no other call waiting.
+ * Runs a call once the gate admits it. A call without memory for its answer (NeedsMemory) runs again once there is
+ * enough, as often as needed. It waits outside the gate, so that clients that read slowly block no other call.
  *
- * @throws ABORTED, TIMEOUT while waiting; what the call fails with
+ * @throws ABORTED, TIMEOUT while waiting; whatever `work` throws
  */
 export async function inTurn(work: () => unknown, { gate, scope, memory }: Turn): Promise<unknown> {
   for (;;) {
