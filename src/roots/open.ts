@@ -1,3 +1,5 @@
+// Opens the configured roots, and replaces them on reload. Either all of them open or none.
+
 import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
 import { HostBackend } from "../backend/host/host.js";
@@ -14,22 +16,22 @@ import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
 import { compileDeny } from "../path/deny.js";
 
-/** The roots of one adapter, open. */
+/** The open roots of one adapter. */
 export interface OpenRoots {
   readonly roots: readonly OpenRoot[];
-  /** What an operator should know; for the operator's own eyes, since it holds host paths. */
+  /** Warnings for the operator only: they may hold host paths. */
   readonly warnings: readonly string[];
   /**
-   * Opens what has come or changed, and keeps what has not, the files of a temp root among it. Nothing changes until the
-   * change is put into force. @throws RootsError, and then nothing stays open of it
+   * Opens new and changed roots, and keeps unchanged ones, including the files of a temp root.
+   * Takes effect at `commit`. @throws RootsError, after closing whatever it opened
    */
   prepare(config: FileConfig): RootsChange;
   close(): Promise<void>;
 }
 
-/** New roots that are open beside the old ones. One of the two is to be called, once. */
+/** New roots, open beside the old ones. Exactly one of the two methods must be called, once. */
 export interface RootsChange {
-  /** From now on the new roots are the roots. @returns what closes those that are gone, once their calls have ended */
+  /** Puts the new roots into force. @returns closes the removed ones, once their calls have ended */
   commit(): () => Promise<void>;
   /** Closes what was opened. */
   discard(): Promise<void>;
@@ -39,21 +41,21 @@ interface Opened {
   readonly config: RootConfig;
   readonly limit: number;
   readonly root: OpenRoot;
-  /** Absent: it is no directory. */
+  /** Absent for drives, which are not directories. */
   readonly host?: { readonly path: string; readonly jail: Jail; readonly usage: Usage | undefined };
 }
 
 /**
  * Opens every configured root, or none.
- * @param config checked and complete
- * @param drives where roots that are drives are; absent: nobody can use them
+ * @param config validated, with defaults filled in
+ * @param drives opens drives for roots of kind `dlfs`; absent: calls on them fail with NOT_SUPPORTED
  * @throws RootsError naming each root that cannot be opened and why
  */
 export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
   return new RootSet(config, drives);
 }
 
-/** A drive of whoever calls, as a root. */
+/** A root of kind `dlfs`: each caller's own drive of that name. */
 export function driveRoot(
   name: string,
   { drive, readOnly, description, maxReadBytes, deny, encoding }: Omit<DriveRootConfig, "kind">,
@@ -72,7 +74,7 @@ export function driveRoot(
   };
 }
 
-/** Roots that could not be opened. Its text is for the operator and holds the paths from the configuration. */
+/** Roots could not be opened. The message is for the operator: it holds paths from the configuration. */
 export class RootsError extends Error {
   override readonly name = "RootsError";
   readonly problems: readonly string[];
@@ -125,7 +127,7 @@ class RootSet implements OpenRoots {
     await this.#temp.remove();
   }
 
-  /** Takes over what is open already. Nothing stays open of an attempt that fails. */
+  /** Reuses roots that are open already. If it fails, it closes whatever it opened. */
   #open(config: FileConfig): Opened[] {
     const problems: string[] = [];
     const opened: Opened[] = [];
@@ -141,7 +143,7 @@ class RootSet implements OpenRoots {
     throw new RootsError(problems);
   }
 
-  /** Closes the roots of `gone` that are not among those that stay, and discards temp directories that none of those uses. */
+  /** Closes roots in `gone` but not in `staying`; deletes their temp directories unless a staying root uses them. */
   async #drop(gone: readonly Opened[], staying: readonly Opened[]): Promise<void> {
     const dropped = gone.filter((one) => !staying.includes(one));
     await Promise.all(dropped.map(closeRoot));
@@ -181,7 +183,7 @@ class RootSet implements OpenRoots {
       ...(policy === undefined ? {} : { policy }),
       ...(usage === undefined ? {} : { quota: () => usage.facts() }),
       hostPath: jail.realPath,
-      // Asked for by few: to know it may take loading a native library.
+      // A getter: finding the engine may load a native library, and few callers ask for it.
       get engine() {
         return backend.engine;
       },
@@ -191,17 +193,17 @@ class RootSet implements OpenRoots {
     return { config, limit: maxCopyBytes, root, host: { path, jail, usage } };
   }
 
-  /** A temp root that is only set differently keeps its directory. */
+  /** A temp root whose other settings change keeps its directory. */
   #tempPath(prefix: string, before: Opened | undefined): string {
     const isKept = before?.config.kind === "temp" && before.config.prefix === prefix;
     return (isKept ? before.host?.path : undefined) ?? this.#temp.create(prefix);
   }
 }
 
-/** The default is no name: a file may say otherwise. */
+/** UTF-8, the default, counts as not configured: a file may then say otherwise. */
 const named = (encoding: string): { encoding?: string } => (/^utf-?8$/i.test(encoding) ? {} : { encoding });
 
-/** A directory that stays a root goes on with what is known of it; a fresh one is empty. */
+/** A directory that stays a root keeps its counted usage, under the new limit; others are counted in the background. */
 function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
   const known = before?.host?.jail.realPath === jail.realPath ? before.host.usage : undefined;
   if (known !== undefined) return known.under(limit);
