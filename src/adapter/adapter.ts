@@ -1,3 +1,5 @@
+// Assembles the file adapter from roots, operations and authorities, and reloads it without interrupting calls.
+
 import type { AuditSink } from "../audit/record.js";
 import { Authoriser, capsOf } from "../authz/authorise.js";
 import { createAuthorities } from "../authz/authorities.js";
@@ -30,7 +32,7 @@ export type FileOperationName = keyof FileInputs & keyof FileOutputs;
 /** The file adapter: operations on jailed roots. */
 export interface FileAdapter extends Adapter {
   readonly name: "file";
-  /** What an operator should know about the roots; it may hold host paths. */
+  /** Warnings about the roots for the operator; they may hold host paths. */
   readonly warnings: readonly string[];
   /**
    * Runs one operation. @throws FileAdapterError for every failure
@@ -43,29 +45,29 @@ export interface FileAdapter extends Adapter {
   ): Promise<FileOutputs[Name]>;
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
   /**
-   * Runs a command on whole roots, or directories of them: needs `exec/run` on each root. Its view of a root is read-only
-   * unless the caller also holds `crud/write` and `crud/delete` there. Its audit record is written at its end.
+   * Runs a command on whole roots or directories in them; requires `exec/run` on each. A root is mounted read-only
+   * unless the caller also holds `crud/write` and `crud/delete` there. Audited when the command ends.
    *
-   * @returns once it runs @throws FileAdapterError when it does not: NOT_SUPPORTED where there is no sandbox
+   * @returns once it runs @throws FileAdapterError if it cannot start: NOT_SUPPORTED where there is no sandbox
    */
   exec(request: ExecRequest, context?: SurfaceContext): Promise<SandboxProcess>;
 }
 
-/** The same as a venue hosts it. */
+/** The file adapter with what only the venue that hosts it needs. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
-  /** Makes the adapters of the callers' drives; whoever makes them closes them. */
+  /** Creates the adapters for the callers' drives. The caller of this method closes them. */
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
-  /** Whole files in and out. */
+  /** Streams whole files in and out. */
   readonly transfers: FileTransfers;
-  /** Puts a call on record that ended before any operation began. @param call.operation the tool that was called */
+  /** Audits a call that failed before any operation began. @param call.operation the tool that was called */
   refused(call: RefusedCall): void;
-  /** What a caller holds. @param operation named in denials */
+  /** The rights of a caller. @param operation named in denials */
   rights(operation: string, context: SurfaceContext): CallerRights;
   /**
-   * Makes changed roots and rights ready; limits stay as they are. Calls under way end as they began, and roots that are
-   * gone close behind them. @throws RootsError, and then nothing has changed
-   * @param rules asked when the change is put into force
+   * Prepares a reload of roots and rights; limits stay as they are. Calls under way keep the old roots, which close
+   * once those calls have ended. @throws RootsError, and then nothing has changed
+   * @param rules called at `commit`
    */
   prepare(config: FileConfig, rules: () => CapabilityRules): PreparedChange;
 }
@@ -77,7 +79,7 @@ export interface RefusedCall {
   readonly code: ErrorCode;
 }
 
-/** A change that cannot fail any more. One of the two is to be called, once. */
+/** A reload that can no longer fail. Exactly one of the two methods must be called, once. */
 export interface PreparedChange {
   commit(): Promise<void>;
   discard(): Promise<void>;
@@ -86,23 +88,23 @@ export interface PreparedChange {
 export interface AdapterParts {
   readonly audit?: AuditSink;
   readonly clock?: Clock;
-  /** Where drives are. Absent: nobody can use any. */
+  /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
   readonly drives?: DriveSource;
-  /** Absent: only callers without a DID may do anything, and they everything. */
+  /** Absent: callers without a DID (the operator) may do everything, all others nothing. */
   readonly capabilities?: CapabilityRules;
-  /** Most bytes an asset may bring into one write. */
+  /** Maximum size in bytes of an asset as the content of one write. */
   readonly maxContentSize?: number;
-  /** Default of the surface; the configuration decides over it. */
+  /** The surface's default; `discloseHostPaths` in the configuration overrides it. */
   readonly discloseHostPaths: boolean;
   readonly onInternalError?: (error: unknown, requestId: string) => void;
-  /** Absent: nobody makes tickets for transfers. */
+  /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
 }
 
 const NAME = "file";
 const DESCRIPTION = "Files in jailed roots: list, search, read, edit, write, move, copy, delete.";
 
-/** Puts the adapter together: roots, operations, authority. @param config checked and complete @throws RootsError */
+/** Creates the adapter. @param config validated, with defaults filled in @throws RootsError */
 export async function assembleAdapter(config: FileConfig, parts: AdapterParts): Promise<HostedFileAdapter> {
   const registered = withSchemas(NAME, OPERATIONS);
   const opened = await open(config, parts);
@@ -206,7 +208,7 @@ function recordRefused({ operation, root, context, code }: RefusedCall, parts: A
   try {
     parts.audit?.write(recordOf(end, "file"));
   } catch (error) {
-    // As for any other call: a sink that breaks its promise must not turn the answer into another.
+    // As for any other call: an audit sink that throws against its contract must not change the answer.
     parts.onInternalError?.(error, operation);
   }
 }

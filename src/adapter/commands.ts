@@ -1,12 +1,14 @@
+// Starts sandboxed commands as calls of `exec`, and lets them call file operations below the directories they mount.
+
 import { aborted, readOnlyRoot } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "../core/ports/sandbox.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 
-/** What a command may do by operations in a directory that it may not change. */
+/** Operations that a command may call in a directory mounted read-only. */
 const LOOKS: ReadonlySet<string> = new Set(["read", "stat", "list"]);
 
-/** The commands of one adapter, each of them a call of its operation `exec`. */
+/** The commands of one adapter; each is a call of its operation `exec`. */
 export class Commands {
   readonly #adapterName: string;
   readonly #dispatcher: Pick<Dispatcher, "invoke">;
@@ -26,18 +28,18 @@ export class Commands {
       const filesOf = (mount: ExecMount) => this.#filesOf(mount, context);
       const transfer = { command: { request, started, filesOf } };
       const call = this.#dispatcher.invoke(`${this.#adapterName}:exec`, { mounts }, { ...context, transfer });
-      // Once it runs, what fails after it has been recorded, and the caller has its outcome.
+      // After the start this does nothing: the promise is resolved, and later failures are in the audit record.
       call.catch(reject);
     });
   }
 
-  /** Ends all that run. */
+  /** Kills all running commands; commands that are still starting are killed once they run. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#running].map((process) => process.kill()));
   }
 
-  /** For its caller a command is over when its changes are seen, and it is on record. */
+  /** The command counts as exited only when its changes are visible and its audit record is written. */
   #follow(process: SandboxProcess, call: Promise<unknown>): SandboxProcess {
     const exited = call.then(
       () => process.exited,
@@ -54,17 +56,17 @@ export class Commands {
     };
     this.#running.add(followed);
     void exited.then(() => this.#running.delete(followed));
-    // It was starting while the adapter was closed.
+    // The adapter was closed while the command was starting.
     if (this.#isClosed) void followed.kill();
     return followed;
   }
 
   #filesOf({ root, prefix = "", readOnly = false }: ExecMount, context: SurfaceContext): SandboxFiles {
     const below = (path: unknown): string => [prefix, String(path ?? "")].filter((part) => part !== "").join("/");
-    // A link in the directory leads nowhere else, as it does where the directory alone is mounted.
+    // Links may not lead out of the directory, as they cannot inside the sandbox, where only the directory is mounted.
     const segments = prefix.split("/").filter((segment) => segment !== "" && segment !== ".");
     const within = [[root, ...segments]];
-    // Where several directories are shown, each has a floor of its own.
+    // With several mounts, each has its own floor.
     const { pathRules } = context;
     const rules = pathRules === undefined ? {} : { pathRules: { ...pathRules, floor: segments.length } };
     return {

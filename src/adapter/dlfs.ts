@@ -1,3 +1,6 @@
+// The adapters for drives: `dlfs` (files in drives) and `drive` (whole drives as bytes). A call reaches only the
+// caller's own drives.
+
 import type { DriveSource } from "../backend/drive/drive.js";
 import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
 import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapter.js";
@@ -9,7 +12,6 @@ import { DRIVE_OPERATIONS, KEY_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/re
 import { driveRoot } from "../roots/open.js";
 import { byDispatchName, describe, withSchemas } from "./metadata.js";
 
-/** Two adapters on the same drives: what is done in them, and what is done with them. */
 const adaptersOf = ({ allowKeyExport = false }: DriveAdapterRules): readonly DriveAdapterFacts[] => [
   {
     name: "dlfs",
@@ -29,19 +31,19 @@ interface DriveAdapterFacts {
   readonly operations: readonly AnyOperation[];
 }
 
-/** What the operator says of them. */
+/** The operator's settings for drives. */
 export interface DriveAdapterRules {
-  /** Callers may be given the key that signs their drives. */
+  /** Callers may export the key that signs their drives. Default: no. */
   readonly allowKeyExport?: boolean;
 }
 
 export interface DriveAdapterParts
   extends Omit<DispatchOptions, "adapterName" | "operations" | "roots" | "drives" | "discloseHostPaths"> {
-  /** Absent: every call fails. */
+  /** Absent: every call that opens a drive fails with NOT_SUPPORTED. */
   readonly source: DriveSource | undefined;
 }
 
-/** The operations on the drives of each caller: those on files, where a drive stands in place of a root, and some more. */
+/** Creates the adapters `dlfs` and `drive`. In file operations the input has `drive` in place of `root`. */
 export const createDriveAdapters = (parts: DriveAdapterParts, rules: DriveAdapterRules = {}): readonly Adapter[] =>
   adaptersOf(rules).map((facts) => createAdapter(facts, parts));
 
@@ -79,7 +81,7 @@ function rootOf(drive: string, source: DriveSource | undefined): PersonalRoot {
   throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
 }
 
-/** Renderings were written for roots. */
+/** Renderings expect `root` in the input and write `file:` URIs: translates both. */
 function describeOnDrive(adapter: string, registered: RegisteredOperation): OperationMetadata {
   const { render, ...metadata } = describe(adapter, registered);
   if (render === undefined) return metadata;
@@ -94,6 +96,6 @@ const withRoot = (input: unknown): unknown => {
 function onDrive(rendering: Rendering): Rendering {
   if (rendering.kind === "blob") return { ...rendering, uri: rendering.uri.replace(/^file:/, "dlfs:") };
   const { note } = rendering;
-  // The next call that it names is one of the same adapter.
+  // The note may name a tool for the next call: the one of this adapter.
   return note === undefined ? rendering : { ...rendering, note: note.replace(/\bfile_/g, "dlfs_") };
 }

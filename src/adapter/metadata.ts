@@ -1,27 +1,29 @@
+// Pairs operations with their schemas, and describes them to surfaces.
+
 import type { OperationMetadata } from "../core/ports/adapter.js";
 import type { AnyOperation } from "../core/ports/operation.js";
 import type { RegisteredOperation } from "../dispatch/options.js";
 import { loadOperationSchema } from "../schema/load.js";
 
-/** Operations with their schemas. @param adapter whose they are: the folder of the schemas */
+/** Operations with their schemas. @param adapter name of the schema folder */
 export const withSchemas = (adapter: string, operations: readonly AnyOperation[]): readonly RegisteredOperation[] =>
   operations.map((operation) => ({ operation, schema: loadOperationSchema(operation.name, adapter) }));
 
-/** Operations that only our own code calls: what it may say, the compiler checks. */
+/** Operations that only internal code calls: the compiler checks their input, so they need no schema. */
 export const withoutSchemas = (operations: readonly AnyOperation[]): readonly RegisteredOperation[] =>
   operations.map((operation) => ({
     operation,
     schema: { title: operation.name, description: "", input: { type: "object" }, output: { type: "object" } },
   }));
 
-/** The same by dispatch name. */
+/** Operations by dispatch name, such as `file:read`. */
 export const byDispatchName = (
   adapter: string,
   registered: readonly RegisteredOperation[],
 ): ReadonlyMap<string, RegisteredOperation> =>
   new Map(registered.map((one) => [`${adapter}:${one.operation.name}`, one]));
 
-/** What the world may know of an operation. */
+/** The public metadata of an operation. */
 export function describe(adapter: string, { operation, schema }: RegisteredOperation): OperationMetadata {
   return {
     name: `${adapter}:${operation.name}`,
