@@ -6,6 +6,7 @@ import { inOrder, type Lines, withLine } from "../config/lines.js";
 import { readConfigLines } from "../config/load.js";
 import { checkListener, isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
+import { escapeText } from "../core/errors/texts.js";
 import { type Log, silentLog } from "../core/ports/log.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import { type OpenRoots, openRoots, RootsError } from "../roots/open.js";
@@ -87,6 +88,7 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
       grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
       revocations,
       roots: rootsOf(config, opened, canonical),
+      commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
       warnings: [...warnings, ...opened.warnings],
@@ -94,6 +96,18 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
   } finally {
     await opened?.close();
   }
+}
+
+async function commandsOf({ profiles }: VenueConfig): Promise<VenueFacts["commands"]> {
+  const rows: (readonly string[])[] = [];
+  for (const [name, { root, shell }] of Object.entries(profiles)) {
+    if (shell === undefined) continue;
+    const { reportSandbox } = await import("../sandbox/report.js");
+    const { sandbox, network, processes, group } = await reportSandbox(shell);
+    const said = [sandbox, network, processes, group].filter((part) => part !== undefined);
+    rows.push([name, `on ${root}`, escapeText(said.join("; "))]);
+  }
+  return rows;
 }
 
 function drivesOf(config: VenueConfig, env: CommandContext["env"]): string {

@@ -1,11 +1,17 @@
 import { type Clock, systemClock } from "../core/clock.js";
 import type { Sandbox, ShellConfig } from "../core/ports/sandbox.js";
+import type { BwrapHost } from "./bwrap/bwrap.js";
 import { createNone } from "./none.js";
 
 export interface SandboxParts {
   readonly clock?: Clock;
   /** Told what an operator should know: why there is no sandbox, or none for one run. It may hold host paths. */
   readonly onWarning?: (text: string) => void;
+  /**
+   * Whether each run has a control group of its own, where one is delegated to this process. That moves this process to the
+   * group `venue-files` below its own. Default: true.
+   */
+  readonly controlGroups?: boolean;
 }
 
 /**
@@ -13,8 +19,8 @@ export interface SandboxParts {
  * cannot be had, nothing is run.
  */
 export async function createSandbox(config: ShellConfig, parts: SandboxParts = {}): Promise<Sandbox> {
-  const { clock = systemClock, onWarning = () => {} } = parts;
-  const host = { clock, onFailure: (reason: string) => onWarning(`a command was not run: ${reason}`) };
+  const { clock = systemClock, onWarning = () => {}, controlGroups = true } = parts;
+  const host = { clock, controlGroups, onFailure: (reason: string) => onWarning(`a command was not run: ${reason}`) };
   if (config.unsafe) {
     onWarning("shell.unsafe is set: commands are plain processes of this host, and can do whatever this process can");
     const { UnsafeSandbox } = await import("./unsafe.js");
@@ -28,14 +34,12 @@ export async function createSandbox(config: ShellConfig, parts: SandboxParts = {
   return config.driver === "auto" ? createNone(reason) : sandbox;
 }
 
-type Host = { readonly clock: Clock; readonly onFailure: (reason: string) => void };
-
-async function openBwrap(config: ShellConfig, host: Host): Promise<Sandbox> {
+async function openBwrap(config: ShellConfig, host: BwrapHost): Promise<Sandbox> {
   const { BwrapSandbox } = await import("./bwrap/bwrap.js");
   return new BwrapSandbox(config, host);
 }
 
-async function openJustBash(host: Host): Promise<Sandbox> {
+async function openJustBash(host: BwrapHost): Promise<Sandbox> {
   const { JustBashSandbox } = await import("./just-bash/just-bash.js");
   return new JustBashSandbox(host);
 }

@@ -48,6 +48,34 @@ describe("check", () => {
     expect(stdout).toMatch(/\n {2}anonymous +tmp: read, write, delete\n/);
   });
 
+  test("says what keeps the commands of each shell in", async () => {
+    const shells = { off: `{ driver: "none" }`, thread: `{ driver: "just-bash" }`, auto: `{ driver: "auto" }` };
+    const profiles = Object.entries(shells).map(
+      ([name, shell]) => `${name}: { profile: "jettson", root: "tmp", shell: ${shell} }`,
+    );
+    const config = `{ file: { roots: { tmp: { temp: true } } }, profiles: {
+      files: { profile: "jettson", root: "tmp" }, ${profiles.join(", ")} } }`;
+    const { status, stdout } = await check(config);
+    expect(status).toBe(0);
+    const [off, thread, auto, ...more] = linesOf(stdout, "Commands, as they run from here").map((line) =>
+      line.split(/ {2,}|; /),
+    );
+    expect([off, thread, more]).toEqual([
+      ["off", "on tmp", "none: shell.driver is none", "no commands"],
+      ["thread", "on tmp", "just-bash", "no network"],
+      [],
+    ]);
+    const [name, root, sandbox, network, processes, group] = auto ?? [];
+    expect([name, root]).toEqual(["auto", "on tmp"]);
+    const isGuarded = sandbox === "bubblewrap";
+    expect(sandbox).toMatch(/^(bubblewrap$|none: .)/);
+    expect(network).toBe(isGuarded ? "no network" : "no commands");
+    expect(processes).toEqual(isGuarded ? expect.stringMatching(/^processes counted by (run$|user )/) : undefined);
+    expect(group).toEqual(
+      isGuarded ? expect.stringMatching(/^(a control group for each run$|no control groups: .)/) : undefined,
+    );
+  });
+
   test("shows roots, tokens and who may do what", async () => {
     const config = `{
       file: { roots: { docs: { path: "docs", readOnly: true, description: "Manuals" }, tmp: { temp: true } } },

@@ -26,6 +26,8 @@ export interface VenueFacts {
   readonly grants: readonly DidGrant[];
   readonly revocations: RevocationFacts;
   readonly roots: readonly RootFacts[];
+  /** Of each profile with a shell: its name, and what keeps its commands in. */
+  readonly commands: readonly (readonly string[])[];
   /** The state directory, whether or not anything needs it. Absent: there is none. */
   readonly state: string | undefined;
   /** Where drives are kept. */
@@ -91,6 +93,7 @@ export function describeVenue(facts: VenueFacts): string {
     table(rows),
     "",
     ...profileLines(config),
+    ...(facts.commands.length === 0 ? [] : ["Commands, as they run from here", table(facts.commands), ""]),
     "Who may do what",
     table([...rightsOf(facts)]),
     ...warnings.map((warning) => `\nWarning: ${warning}`),

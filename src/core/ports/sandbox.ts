@@ -60,6 +60,8 @@ export interface SandboxProbe {
   /** Why not, for the operator: it may hold host paths. */
   readonly reason?: string;
   readonly network: boolean;
+  /** What connects it, where runs have a network of their own. */
+  readonly networkBy?: "pasta" | "slirp4netns";
   /** Whether the programs of the host are there (`node`, `git`, `python3`). */
   readonly realBinaries: boolean;
 }

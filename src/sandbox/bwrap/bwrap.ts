@@ -33,6 +33,11 @@ const GATE = `echo $$ >&${NETWORK.waiting} && read -r _ <&${NETWORK.go} && exec 
 /** Waits until it is in its control group. */
 const ADMISSION = 'read -r _ && exec "$@" </dev/null';
 
+export interface BwrapHost extends ChildHost {
+  /** Whether this process may be moved, so that each run has a control group of its own. */
+  readonly controlGroups?: boolean;
+}
+
 /** Bubblewrap: user, mount, pid and network namespaces, for one command each. */
 export class BwrapSandbox implements Sandbox {
   readonly name = "bwrap";
@@ -40,7 +45,7 @@ export class BwrapSandbox implements Sandbox {
   readonly uid?: number;
   readonly gid?: number;
   readonly #config: ShellConfig;
-  readonly #host: ChildHost;
+  readonly #host: BwrapHost;
   readonly #architecture: string;
   #probe: Promise<SandboxProbe> | undefined;
   readonly #pipes = new PipeStock();
@@ -54,7 +59,7 @@ export class BwrapSandbox implements Sandbox {
   #leaks: readonly number[] = [];
 
   /** @param architecture as in `process.arch` */
-  constructor(config: ShellConfig, host: ChildHost, architecture: string = process.arch) {
+  constructor(config: ShellConfig, host: BwrapHost, architecture: string = process.arch) {
     this.#config = config;
     this.#host = host;
     this.#architecture = architecture;
@@ -89,13 +94,13 @@ export class BwrapSandbox implements Sandbox {
       this.#program === "" ? "bubblewrap" : needed[Object.keys(needed).find((path) => !existsSync(path)) ?? ""];
     if (missing !== undefined) return { ...found, available: false, reason: `${missing} is not installed` };
     this.#leaks = inheritable();
-    const groups = await openRunGroups();
+    const groups = this.#host.controlGroups === true ? await openRunGroups() : "they are not wanted";
     if (typeof groups !== "string") this.#groups = groups;
     const tools = network ? networkTools() : [undefined];
     const reasons: string[] = [];
     for (this.#network of tools) {
       const reason = await this.#try();
-      if (reason === undefined) return { ...found, available: true };
+      if (reason === undefined) return { ...found, ...by(this.#network), available: true };
       reasons.push(reason);
     }
     return { ...found, available: false, reason: reasons.join("; ") || NO_NETWORK_TOOL };
@@ -229,6 +234,8 @@ export class BwrapSandbox implements Sandbox {
     return Array.from({ length: Math.max(...used.keys()) + 1 }, (_, index) => used.get(index) ?? "ignore");
   }
 }
+
+const by = (tool: NetworkTool | undefined) => (tool === undefined ? {} : { networkBy: tool.name });
 
 /** What one run is put together of. */
 interface Parts {

@@ -1,0 +1,53 @@
+import { release } from "node:os";
+import type { DriverName, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
+import { findDelegation } from "./bwrap/control-group.js";
+import { createSandbox } from "./create.js";
+
+/** What keeps the commands of a shell in, as words for an operator; reasons may hold host paths. */
+export interface SandboxReport {
+  readonly sandbox: string;
+  /** What counts the processes of a run. Absent, as the next: nothing does. */
+  readonly processes?: string;
+  readonly group?: string;
+  readonly network: string;
+}
+
+/** Linux from which on processes are counted in each user namespace for itself. */
+const COUNTED_BY_RUN = [5, 14] as const;
+
+/** Runs nothing but `true`, in a sandbox as those of the shell, and changes nothing of this process. */
+export async function reportSandbox(config: ShellConfig): Promise<SandboxReport> {
+  const sandbox = await createSandbox(config, { controlGroups: false });
+  const probe = await sandbox.probe();
+  if (!probe.available) return { sandbox: `none: ${lineOf(probe.reason)}`, network: "no commands" };
+  const about = { sandbox: NAMES[sandbox.name], network: networkOf(sandbox.name, probe) };
+  if (sandbox.name !== "bwrap") return about;
+  const { reason } = findDelegation();
+  return {
+    ...about,
+    processes: countsByRun(release()) ? "processes counted by run" : "processes counted by user (before Linux 5.14)",
+    group: reason === undefined ? "a control group for each run" : `no control groups: ${reason}`,
+  };
+}
+
+const NAMES: Readonly<Record<DriverName, string>> = {
+  bwrap: "bubblewrap",
+  "just-bash": "just-bash",
+  none: "none",
+  unsafe: "WITHOUT A GUARD",
+};
+
+/** What programs said, in one line. */
+const lineOf = (reason = "it does not work here"): string => reason.replace(/\s*\n[\s;]*/g, "; ").replace(/; $/, "");
+
+function networkOf(name: DriverName, { networkBy }: SandboxProbe): string {
+  if (name === "unsafe") return "network of the host";
+  return networkBy === undefined ? "no network" : `network by ${networkBy}`;
+}
+
+/** @param kernel as `uname -r` */
+export function countsByRun(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split(".").map((part) => Number.parseInt(part, 10));
+  const [since, sinceMinor] = COUNTED_BY_RUN;
+  return major > since || (major === since && minor >= sinceMinor);
+}
