@@ -8,7 +8,8 @@ const transform = {
 /** @type {import("jest").Config} */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
-  testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/"],
+  // What needs more than Node is named `*.tools.test.ts` (npm run test:tools); what takes long lies in test/long.
+  testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/", "\\.tools\\.test\\.ts$"],
   extensionsToTreatAsEsm: [".ts"],
   transform,
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },

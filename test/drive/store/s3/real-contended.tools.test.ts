@@ -13,7 +13,7 @@ jest.setTimeout(900_000);
 const { S3_TEST_ENDPOINT: endpoint, S3_TEST_BUCKET: bucket = "drives", AWS_REGION: region = "us-east-1" } = process.env;
 const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccessKey = "" } = process.env;
 const possible = endpoint !== undefined && existsSync(CLI);
-const test = needs(possible, "no S3 server is named by S3_TEST_ENDPOINT (npm run test:s3 starts one)");
+const test = needs(possible, "no S3 server is named by S3_TEST_ENDPOINT (npm run test:tools starts one)");
 
 const TOKEN = "contended-contended-contended-contended";
 const CALLS = 1000;

@@ -16,7 +16,7 @@ const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccess
 const CHILD = new URL("writer-child.mjs", import.meta.url);
 const BUILT = new URL("../../../../dist/drive/store/s3/open-object-store.js", import.meta.url);
 const possible = endpoint !== undefined && existsSync(BUILT);
-const test = needs(possible, "no S3 server is named by S3_TEST_ENDPOINT (npm run test:s3 starts one)");
+const test = needs(possible, "no S3 server is named by S3_TEST_ENDPOINT (npm run test:tools starts one)");
 
 /** How many acknowledged writes the child is left. */
 const ENOUGH = 12;
