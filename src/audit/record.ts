@@ -6,22 +6,28 @@ export interface AuditRecord {
   readonly operation: string;
   /** Tool of a profile that called it, `jettson:jettson_files_read`. */
   readonly tool?: string;
-  /** `file://<root>/<path>`, canonical, or as far as it could be understood; `ucan:<id>` or `ucan:<DID>` of what was issued or revoked. */
+  /**
+   * Canonical `file://<root>/<path>`, or as far as it could be parsed; `ucan:<id>` or `ucan:<DID>` if issued or
+   * revoked.
+   */
   readonly resource: string;
-  /** The other places of a call on several, in the same form. */
+  /** Further resources of a call that has several, in the same form. */
   readonly others?: readonly string[];
   /** `OK` or an error code. */
   readonly outcome: string;
-  /** File bytes that went in or out. */
+  /** File bytes read or written. */
   readonly bytes: number;
-  /** Duration in milliseconds, to the microsecond. */
+  /** Duration in milliseconds, with microsecond precision. */
   readonly ms: number;
   readonly job?: string;
-  /** What was to be run: hex SHA-256 of the command, and its first 200 characters. */
+  /** The command to run: hex SHA-256 of it, and its first 200 characters. */
   readonly command?: { readonly sha256: string; readonly start: string };
-  /** How that ended; `null`: by a signal. */
+  /** Exit code of the command; `null` if a signal ended it. */
   readonly exitCode?: number | null;
-  /** The tokens on which the permission rested, from the one sent to the one the owner signed: ids and DIDs, never texts. */
+  /**
+   * Delegation chain behind the permission, from the token sent to the one the owner signed: ids and DIDs, never
+   * texts.
+   */
   readonly chain?: readonly { readonly id: string; readonly issuer: string }[];
 }
 

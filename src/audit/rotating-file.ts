@@ -1,47 +1,49 @@
+// An audit sink that appends JSON lines to a file and rotates it by size. Slow or failing disks never fail a call.
 import { type FileHandle, lstat, open, realpath, rename, unlink } from "node:fs/promises";
 import type { AuditRecord, AuditSink } from "./record.js";
 
 export interface AuditFileOptions {
-  /** Most bytes of one file; only a single record longer than that is longer. Default 64 MiB. */
+  /** Maximum bytes per file; only a single longer record exceeds it. Default 64 MiB. */
   readonly maxBytes?: number;
-  /** Old files kept beside it, `<name>.1` the newest. `0`: none. Default 5. */
+  /** Rotated files kept beside it, `<name>.1` the newest; `0` keeps none. Default 5. */
   readonly keep?: number;
-  /** Most bytes that wait for a slow disk; records beyond are lost. Default 16 MiB. */
+  /** Maximum bytes queued for a slow disk; further records are lost. Default 16 MiB. */
   readonly maxWaitingBytes?: number;
-  /** How long after a failure it is tried again, in milliseconds. Default 1000. */
+  /** Delay before a failed write is retried, in milliseconds. Default 1000. */
   readonly retryMs?: number;
 }
 
-/** Audit records in a file that is renamed when it is full. */
+/** An audit file that is rotated by renaming when it is full. */
 export interface AuditFile extends AuditSink {
-  /** Records that were given up since it was opened. */
+  /** Number of records lost since the file was opened. */
   readonly lost: number;
-  /** Writes what waits, for a while at most; what cannot be written then is lost. */
+  /** Writes the queued records, waiting five seconds at most; what is not written by then is lost. */
   close(): Promise<void>;
 }
 
-/** So that no inode number is rounded. */
+/** bigint stats: inode numbers can exceed 2^53. */
 const EXACT = { bigint: true } as const;
 
 const DEFAULTS = { maxBytes: 67_108_864, keep: 5, maxWaitingBytes: 16_777_216, retryMs: 1000 } as const;
 
-/** So much is handed to the system at once. */
+/** Maximum bytes per write call. */
 const BATCH_BYTES = 65_536;
 
-/** How long {@link AuditFile.close} waits: a write may hang for as long as a disk does. */
+/** Time limit of {@link AuditFile.close} in milliseconds: a write to a hung disk may never return. */
 const CLOSE_PATIENCE_MS = 5000;
 
-/** Mode of a file that is made; one that is there keeps its own. */
+/** Mode of a newly created file; an existing file keeps its own. */
 const MODE = 0o600;
 
 /**
- * Appends records to a file as JSON lines. When it is full it becomes `<name>.1`, the old `.1` becomes `.2`, and so on.
+ * Appends records to a file as JSON lines. A full file is renamed to `<name>.1`, the old `.1` to `.2`, and so on.
  *
- * A record stands whole in one file. What cannot be written waits and is tried again, up to a limit; then the newest
- * records are lost and counted. Two processes may write to one file; whichever finds it full renames it, the other goes
- * on in the new one when its turn comes. A device, a pipe or anything below `/dev` and `/proc` is never renamed.
+ * A record is never split between two files. Records that cannot be written are queued and retried up to a limit;
+ * beyond it, the newest records are lost and counted. Two processes may share a file: whichever finds it full renames
+ * it, and the other moves to the new one at its own next rotation. Devices, pipes and anything below `/dev` or `/proc`
+ * are never renamed.
  *
- * @param onError told of the first failure of every series; records are lost at worst, calls are not
+ * @param onError called with the first failure of every series; at worst records are lost, calls never fail
  * @throws the system's error when the file cannot be opened
  */
 export async function openAuditFile(
@@ -49,15 +51,15 @@ export async function openAuditFile(
   onError: (error: unknown) => void,
   options: AuditFileOptions = {},
 ): Promise<AuditFile> {
-  // Opened here, so that a wrong path is a start-up error and not a surprise at the first call.
+  // Opened now, so that a wrong path fails at start and not at the first call.
   const handle = await open(path, "a", MODE);
   try {
     const stats = await handle.stat();
-    // A link is followed once: what it names is renamed then, not the link itself.
+    // Resolved once: rotation renames the target of a symbolic link, not the link.
     const rotates = stats.isFile() && !/^\/(?:dev|proc)\//.test(path);
     const name = rotates ? await realpath(path) : path;
     const file = { handle, size: stats.size };
-    // Of a process that died while it wrote: the next record must not be taken for the rest of that one.
+    // A process that died while writing may have left a partial line; the next record must not continue it.
     if (rotates && (await endsWithinLine(name, stats.size))) file.size += (await handle.write("\n")).bytesWritten;
     return new RotatingFile({ ...DEFAULTS, ...options, name, rotates, onError }, file);
   } catch (error) {
@@ -72,14 +74,14 @@ interface Settings extends Required<AuditFileOptions> {
   readonly onError: (error: unknown) => void;
 }
 
-/** Records that are written together, and never to two files. */
+/** Records that are written together, always to one file. */
 interface Batch {
   text: string;
   bytes: number;
   records: number;
 }
 
-/** A batch on its way: the bytes of it that the file does not have yet. */
+/** A batch being written: `rest` holds the bytes not yet in the file. */
 interface Sending {
   rest: Uint8Array;
   readonly records: number;
@@ -90,7 +92,7 @@ class RotatingFile implements AuditFile {
   readonly #batchBytes: number;
   #handle: FileHandle;
   #size: number;
-  /** Size at which the file is full. After a rotation that failed it is allowed to grow further. */
+  /** Size at which the file is rotated; raised after a failed rotation. */
   #fullAt: number;
   readonly #waiting: Batch[] = [];
   #waitingBytes = 0;
@@ -147,7 +149,7 @@ class RotatingFile implements AuditFile {
   }
 
   async #run(): Promise<void> {
-    // One turn later, so that what is written in this one goes together.
+    // Deferred by a microtask, so that records written in the same turn share a batch.
     await Promise.resolve();
     try {
       while (this.#sending !== undefined || this.#waiting.length > 0) {
@@ -161,7 +163,7 @@ class RotatingFile implements AuditFile {
       this.#tell(error);
       if (this.#closing === undefined) this.#retry = setTimeout(() => this.#tryAgain(), this.#settings.retryMs).unref();
     }
-    // In the same turn in which nothing was left: a record that comes later must find nobody at work.
+    // Reset in the turn that found the queue empty: a record written later must start a new run.
     this.#running = undefined;
   }
 
@@ -170,7 +172,7 @@ class RotatingFile implements AuditFile {
     this.#start();
   }
 
-  /** Takes the next batch, after making room for it. */
+  /** Takes the next batch, rotating first if it would not fit. */
   async #next(): Promise<Sending> {
     const { bytes: most = 0 } = this.#waiting[0] ?? {};
     if (this.#settings.rotates && this.#size > 0 && this.#size + most > this.#fullAt) await this.#rotate();
@@ -187,7 +189,7 @@ class RotatingFile implements AuditFile {
     }
   }
 
-  /** Renames the full file and opens a new one; when that fails the full one is written on. */
+  /** Renames the full file and opens a new one; on failure the full file stays in use. */
   async #rotate(): Promise<void> {
     const { name, keep, maxBytes } = this.#settings;
     try {
@@ -198,7 +200,7 @@ class RotatingFile implements AuditFile {
       this.#size = 0;
       this.#fullAt = maxBytes;
       await full.close();
-      // Of another process, which was the first to rename.
+      // Not 0 if another process rotated first and has already written.
       this.#size = (await next.stat()).size;
     } catch (error) {
       this.#fullAt = this.#size + maxBytes;
@@ -206,7 +208,7 @@ class RotatingFile implements AuditFile {
     }
   }
 
-  /** Whether the name stands for the file that is open; another process may have renamed that. */
+  /** Whether the path still names the open file; another process may have renamed it. */
   async #isStillNamed(): Promise<boolean> {
     const named = lstat(this.#settings.name, EXACT).catch(() => undefined);
     const [own, now] = await Promise.all([this.#handle.stat(EXACT), named]);
@@ -241,14 +243,14 @@ class RotatingFile implements AuditFile {
 
   async #finish(): Promise<void> {
     await this.#running;
-    // What waits for another try gets it now.
+    // Retries at once what waited for the retry timer.
     this.#start();
     await this.#running;
     await this.#handle.close().catch((error: unknown) => this.#tell(error));
   }
 }
 
-/** Whether the last line of a file has no end. A file that may be written but not read is taken to be whole. */
+/** Whether the last line lacks its newline. A file that is writable but not readable counts as complete. */
 async function endsWithinLine(name: string, size: number): Promise<boolean> {
   const handle = size === 0 ? undefined : await open(name, "r").catch(() => undefined);
   try {
@@ -259,7 +261,7 @@ async function endsWithinLine(name: string, size: number): Promise<boolean> {
   }
 }
 
-/** `<name>.1` becomes `.2` and so on; the oldest goes, and `name` becomes `.1`. */
+/** Deletes the oldest file, renames `<name>.1` to `<name>.2` and so on, and `name` to `<name>.1`. */
 async function shift(name: string, keep: number): Promise<void> {
   if (keep === 0) await unlink(name).catch(unlessMissing);
   for (let age = keep; age > 0; age--) {

@@ -1,6 +1,9 @@
 import type { AuditRecord, AuditSink } from "./record.js";
 
-/** One sink that is several: each gets every record, also when another throws. */
+/**
+ * Combines several sinks: each receives every record, even if another throws. @returns a sink that throws the first
+ * failure
+ */
 export function teeSink(...sinks: readonly AuditSink[]): AuditSink {
   return {
     write: (record: AuditRecord) => {
@@ -12,7 +15,7 @@ export function teeSink(...sinks: readonly AuditSink[]): AuditSink {
           failures.push(error);
         }
       }
-      // Whoever called knows what to do with a sink that breaks its promise.
+      // The caller handles sinks that throw although they must not.
       if (failures.length > 0) throw failures[0];
     },
     close: async () => {

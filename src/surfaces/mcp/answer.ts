@@ -1,3 +1,4 @@
+// Converts job results into MCP tool results (content, structuredContent, _meta).
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
@@ -8,12 +9,13 @@ const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
 const JOB = "venue-files/job";
 
-/** Types that clients show as pictures. */
+/** Image types that MCP clients display; other bodies become embedded resources. */
 const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /**
- * A successful answer. Many clients hand a model only one of `content` and `structuredContent`, so nothing is split
- * between them: bodies stand in `content` alone, once; small answers stand whole in both.
+ * A successful tool result. Many clients pass a model only one of `content` and `structuredContent`, so nothing is
+ * split
+ * between them: rendered bodies appear only in `content`, once; small answers appear whole in both.
  */
 export function answer(
   tool: OperationMetadata,
@@ -42,7 +44,9 @@ export function answer(
   };
 }
 
-/** A failed call. No `structuredContent`: official clients check it against the output schema even here. */
+/**
+ * A failed tool call. Without `structuredContent`: official clients validate it against the output schema even here.
+ */
 export function failure(error: FileAdapterError, jobId: string): CallToolResult {
   return {
     isError: true,

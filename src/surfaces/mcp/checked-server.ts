@@ -6,13 +6,13 @@ import {
   specTypeSchemas,
 } from "@modelcontextprotocol/server";
 
-/** Requests whose malformed parameters the SDK would answer as an internal error. */
+/** Requests for which the SDK answers malformed parameters with an internal error. */
 const SCHEMAS = new Map<string, StandardSchemaV1>([
   ["initialize", specTypeSchemas.InitializeRequest],
   ["tools/list", specTypeSchemas.ListToolsRequest],
 ]);
 
-/** A server of the SDK that answers malformed parameters with -32602, naming the first that is wrong. */
+/** The SDK's server, except that malformed parameters are answered with -32602, naming the first invalid one. */
 export class CheckedServer extends Server {
   protected override _wrapHandler(
     ...[method, handler]: Parameters<Server["_wrapHandler"]>

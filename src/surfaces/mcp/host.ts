@@ -1,30 +1,31 @@
+// The port between the MCP surface and the venue.
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";
 
-/** A tool call as its client sent it. */
+/** A tool call as sent by the client. */
 export interface ToolCall {
   /** Dispatch name. */
   readonly operation: string;
   readonly input: unknown;
-  /** Tokens sent along, as given; `undefined`: none. */
+  /** UCANs sent with the call, unchecked; `undefined` if none. */
   readonly ucans: unknown;
-  /** What its answer may take; absent: nobody counts. */
+  /** Memory accounting for the answer; absent if unlimited. */
   readonly memory?: MemoryLease | undefined;
 }
 
-/** What the MCP surface needs of the venue behind it. */
+/** What the MCP surface needs from the venue. */
 export interface McpHost {
-  /** What the server says of itself. */
+  /** Implementation info returned by `initialize`. */
   readonly serverInfo: { readonly name: string; readonly title?: string; readonly version: string };
-  /** What a model is told of the server as a whole. */
+  /** Instructions for the model about the server as a whole. */
   readonly instructions: string;
-  /** The operations offered as tools, and those that are known by name only. */
+  /** The operations offered as tools; unavailable ones are found by name but not listed. */
   readonly tools: readonly OperationMetadata[];
-  /** How long a tool call waits for its job, in milliseconds. `undefined`: until it ends by its own deadline. */
+  /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
   /** Starts the job of a tool call. */
   submit(call: ToolCall, signal: AbortSignal): StartedJob;
-  /** Told of failures whose details a caller must not see. */
+  /** Logs failures whose details a caller must not see. */
   logInternal(error: unknown, requestId: string): void;
 }

@@ -1,20 +1,21 @@
+// MCP over streamable HTTP, stateless: no session survives a request.
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { McpHost } from "./host.js";
 import { createMcpServer } from "./server.js";
 
-/** A call over HTTP as the venue hands it on. */
+/** An authenticated HTTP request to the MCP endpoint. */
 export interface McpExchange {
   readonly caller: Caller;
   readonly parsedBody?: unknown;
-  /** What the request and its answer may take; absent: nobody counts. */
+  /** Memory accounting for the request and its answer; absent if unlimited. */
   readonly memory?: MemoryLease;
 }
 
 /**
- * The stateless streamable HTTP endpoint: every request is served by a server of its own, for its own caller.
- * @param hostFor what a caller may see and do
+ * Creates the stateless streamable HTTP endpoint: each request gets a server of its own, bound to its caller.
+ * @param hostFor returns the MCP host as seen by a caller
  */
 export function createMcpEndpoint(
   hostFor: (caller: Caller) => McpHost,
@@ -31,7 +32,7 @@ export function createMcpEndpoint(
   );
   return (request, exchange) => {
     const { caller, parsedBody } = exchange;
-    // The SDK passes this through untouched; authentication has been done before.
+    // The SDK passes authInfo through untouched, so it serves as the key of the exchange; the venue has authenticated.
     const authInfo = { token: "", clientId: caller.did, scopes: [] };
     exchanges.set(authInfo, exchange);
     return handler.fetch(request, parsedBody === undefined ? { authInfo } : { authInfo, parsedBody });

@@ -1,3 +1,4 @@
+// MCP's stdio transport: newline-delimited JSON-RPC, with bounded messages and bounded memory for answers.
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
@@ -8,46 +9,46 @@ import { LineWriter } from "../streams/line-writer.js";
 export interface LineStreams {
   readonly input: Readable;
   readonly output: Writable;
-  /** Longest message accepted, in bytes. A longer one is answered with an error and dropped. */
+  /** Maximum message size in bytes; a longer message is answered with an error and dropped. */
   readonly maxMessageBytes: number;
-  /** Most bytes of answers that are held at once. */
+  /** Maximum bytes of answers held in memory at once. */
   readonly maxHeldBytes: number;
-  /** Told of what cannot be answered: lines that are no message. */
+  /** Called with faults that cannot be answered, such as lines that are not messages. */
   readonly onError: (error: Error) => void;
 }
 
 const NEWLINE = 0x0a;
-/** Where a dropped message is searched for its id: clients put it first or last. */
+/** Bytes at either end of a dropped message that are searched for its id: clients put it first or last. */
 const ID_WINDOW_BYTES = 256;
 const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")/;
 const ID_LAST = /"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$/;
 const INVALID_REQUEST = -32600;
-/** What a byte of an answer counts for: it stands in the output of its call and in its message. */
+/** Copies counted for each byte of an answer: one in the output of the call, one in its message. */
 const WEIGHT = 2;
 
 type RequestId = string | number;
 
 /**
- * MCP's framing over a pair of streams: one JSON-RPC message a line. In place of the SDK's own transport, because that
- * one copies all it holds with every chunk (8 MiB take more than a second), checks every message against a schema that
- * the protocol behind it checks again, and ends the connection at a message over its limit.
+ * MCP's stdio framing: one JSON-RPC message per line. Replaces the SDK's transport because that one copies its whole
+ * buffer for every chunk (over a second for 8 MiB), validates every message against a schema that the protocol layer
+ * validates again, and closes the connection at a message over its limit.
  */
 export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #streams: LineStreams;
-  /** Pieces of a line that has not ended yet; of one that is too long, only its ends. */
+  /** Pieces of the incomplete line; of a line that is too long, only its two ends. */
   #pieces: Buffer[] = [];
   #bytes = 0;
   #closed = false;
   #whenClosed: () => void = () => {};
-  /** Resolves when one side has gone, or was closed. */
+  /** Resolves when either stream has ended or the transport was closed. */
   readonly closed = new Promise<void>((resolve) => {
     this.#whenClosed = resolve;
   });
   readonly #memory: MemoryBudget;
-  /** Of the requests that have no answer yet. */
+  /** Leases of the requests that have not been answered yet. */
   readonly #leases = new Map<RequestId, MemoryLease>();
   readonly #writer: LineWriter;
   readonly #intake: Intake<JSONRPCMessage>;
@@ -65,7 +66,7 @@ export class LineTransport implements Transport {
     });
   }
 
-  /** What a request and its answer take. */
+  /** Memory lease of a request and its answer. */
   memoryOf(id: RequestId): MemoryLease | undefined {
     return this.#leases.get(id);
   }
@@ -76,7 +77,7 @@ export class LineTransport implements Transport {
     input.once("end", () => void this.#intake.finish().then(() => this.close()));
     input.once("error", () => void this.close());
     input.once("close", () => (input.readableEnded ? undefined : void this.close()));
-    // A client that went away: nobody is left to answer.
+    // When the client is gone there is nobody to answer.
     for (const event of ["close", "error"]) output.once(event, () => void this.close());
   }
 
@@ -143,7 +144,7 @@ export class LineTransport implements Transport {
     else this.#streams.onError(new Error("a line that is no JSON-RPC message was ignored"));
   }
 
-  /** A call without an answer would wait for ever. */
+  /** Answers a fault if the message has an id: a call left unanswered would wait forever. */
   #answerFault(message: unknown, fault: string): void {
     const text = `Invalid JSON: ${fault}`;
     const { id }: { id?: unknown } = typeof message === "object" && message !== null ? message : {};
@@ -162,7 +163,9 @@ export class LineTransport implements Transport {
     } else if (!this.#drop(message)) this.onmessage?.(message);
   }
 
-  /** Whether a notification takes back a request that has not begun: nobody waits for an answer to it. */
+  /**
+   * Removes the queued request that a notification cancels; nobody waits for an answer to it. @returns whether it did
+   */
   #drop({ method, params }: { readonly method: string; readonly params?: unknown }): boolean {
     if (method !== "notifications/cancelled") return false;
     const { requestId }: { requestId?: unknown } = typeof params === "object" && params !== null ? params : {};
@@ -174,7 +177,7 @@ export class LineTransport implements Transport {
     if (!this.#closed && !this.#intake.isFull && input.isPaused()) input.resume();
   }
 
-  /** Tells the caller, if the ends of the message name it; a call without an answer would wait for ever. */
+  /** Refuses a message that is too long, if its ends contain the id: a call left unanswered would wait forever. */
   #refuse(ends: string): void {
     const text = `Message too large: limit ${this.#streams.maxMessageBytes} bytes`;
     const id = (ID_FIRST.exec(ends) ?? ID_LAST.exec(ends))?.[1];
@@ -183,7 +186,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** The shape that everything behind relies on before it looks closer. */
+/** Minimal shape check; the protocol layer validates the rest. */
 function isMessage(value: unknown): value is JSONRPCMessage {
   return typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0";
 }

@@ -1,3 +1,4 @@
+// The MCP server of a venue: lists operations as tools and runs tool calls as jobs.
 import { ProtocolError, ProtocolErrorCode, type Server, type Tool } from "@modelcontextprotocol/server";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { Overloaded } from "../../core/errors/overload.js";
@@ -9,10 +10,10 @@ import { answer, failure } from "./answer.js";
 import { CheckedServer } from "./checked-server.js";
 import type { McpHost, ToolCall } from "./host.js";
 
-/** What a request and its answer may take, by its id; `undefined`: nobody counts. */
+/** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
 export type MemoryOf = (id: string | number) => MemoryLease | undefined;
 
-/** An MCP server whose tools are the operations of a venue; one for each connection or stateless request. */
+/** Creates an MCP server whose tools are the venue's operations; one per connection or stateless request. */
 export function createMcpServer(host: McpHost, memoryOf: MemoryOf = () => undefined): Server {
   const server = new CheckedServer(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
@@ -27,13 +28,13 @@ export function createMcpServer(host: McpHost, memoryOf: MemoryOf = () => undefi
     const { input, ucans } = splitTokens(params.arguments ?? {});
     const memory = memoryOf(context.mcpReq.id);
     const job = submit(host, { operation: tool.name, input, ucans, memory }, context.mcpReq.signal);
-    // It may go on when nobody waits for it any more.
+    // The job may outlive the request, so it holds the memory until it ends.
     if (memory !== undefined) keep(memory, job);
     try {
       return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
     } catch (error) {
       if (error instanceof FileAdapterError) return failure(error, job.id);
-      // An answer that JSON cannot hold, for example: nothing of such an error is for the caller.
+      // For example, output that JSON cannot represent; the caller must not see such details.
       host.logInternal(error, job.id);
       return failure(internalError(job.id), job.id);
     }
@@ -46,7 +47,9 @@ function keep(memory: MemoryLease, { result }: StartedJob): void {
   result.then(letGo, letGo);
 }
 
-/** @throws ProtocolError when there is too much to do already; nothing has been done then, and it can be tried again */
+/**
+ * @throws ProtocolError -32603 when the venue is overloaded; nothing has been done then, and the call can be retried
+ */
 function submit(host: McpHost, call: ToolCall, signal: AbortSignal): StartedJob {
   try {
     return host.submit(call, signal);
@@ -56,7 +59,7 @@ function submit(host: McpHost, call: ToolCall, signal: AbortSignal): StartedJob 
   }
 }
 
-/** Tokens travel among the arguments; no operation ever sees them. */
+/** UCANs travel among the arguments as `ucans`; operations never see them. */
 function splitTokens(given: Record<string, unknown>): { input: Record<string, unknown>; ucans: unknown } {
   if (!Object.hasOwn(given, "ucans")) return { input: given, ucans: undefined };
   const { ucans, ...input } = given;
@@ -73,8 +76,9 @@ function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknow
 }
 
 /**
- * The entry of `tools/list`. Extra properties are not forbidden there but refused by the operation, which can say what
- * was meant. Answers with a body have no output schema, since they have no structured content.
+ * The entry of `tools/list`. `additionalProperties` is left out: the operation itself refuses unknown properties, and
+ * can
+ * suggest the right name. Tools with rendered bodies have no output schema, since they return no structured content.
  */
 function advertise(tool: OperationMetadata): Tool {
   const { additionalProperties: _, ...inputSchema } = tool.input;

@@ -1,17 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Requests that are kept back before no more are read. */
+/** Queued requests from which the surface stops reading input. */
 const MOST_WAITING = 64;
 
 export interface IntakeRules<Request> {
-  /** Whether another request may begin now. */
+  /** Whether the next request may start now. */
   isOpen(): boolean;
   deliver(request: Request): void;
 }
 
 /**
- * Lets the requests of one client begin while what it is answered goes out: one that asks and never reads is not served
- * ahead. In one turn of the event loop only one begins, so that what it takes is known before the next.
+ * Starts the requests of one client only while their answers are being read (backpressure): a client that sends
+ * requests and reads no answers is not served ahead. At most one request starts per turn of the event loop, so that
+ * its memory use is known before the next one starts.
  */
 export class Intake<Request> {
   readonly #rules: IntakeRules<Request>;
@@ -22,7 +23,7 @@ export class Intake<Request> {
     this.#rules = rules;
   }
 
-  /** Whether so many wait that no more should be read. */
+  /** Whether the queue is so long that input should be paused. */
   get isFull(): boolean {
     return this.#waiting.length >= MOST_WAITING;
   }
@@ -32,7 +33,7 @@ export class Intake<Request> {
     this.go();
   }
 
-  /** Forgets requests that have not begun. */
+  /** Removes queued requests that have not started. @returns whether there were any */
   drop(isMeant: (request: Request) => boolean): boolean {
     const kept = this.#waiting.filter((request) => !isMeant(request));
     const hasDropped = kept.length < this.#waiting.length;
@@ -40,13 +41,13 @@ export class Intake<Request> {
     return hasDropped;
   }
 
-  /** Lets all that waits begin, unless it would have to wait longer. */
+  /** Starts queued requests at the end of input; those for which the rules are not open are left. */
   async finish(): Promise<void> {
     do await setImmediate();
     while (this.#waiting.length > 0 && this.#rules.isOpen());
   }
 
-  /** To be called when it may be open again. */
+  /** Starts the next request if the rules allow; to be called whenever they may have changed. */
   go(): void {
     if (this.#hasBegun || this.#waiting.length === 0 || !this.#rules.isOpen()) return;
     const [next, ...rest] = this.#waiting;

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { stringifyExact } from "../../schema/exact-json.js";
 
-/** Longest string that is written in one piece, in UTF-16 code units. What is larger lives until the next full collection. */
+/** Longest string written in one piece, in UTF-16 code units; larger ones survive until the next full collection. */
 const PIECE_CHARS = 32_768;
 
 /**
- * The JSON text of a value, in pieces, so that it never stands in memory as a whole beside the long strings in it.
- * A `bigint` is written as an integer. @throws what makes it impossible to write, before there is a first piece
+ * The JSON text of a value in pieces, so that memory never holds the whole text beside the long strings in it.
+ * A `bigint` is written as an integer. @throws the error of serialization, before the first piece is yielded
  */
 export function jsonPieces(value: unknown): Generator<string> {
   let long: string[] = [];
@@ -22,7 +22,7 @@ export function jsonPieces(value: unknown): Generator<string> {
   return joined(text, long, `"${mark}"`);
 }
 
-/** Puts the long strings where their marks stand. */
+/** Replaces each mark in the text with the long string it stands for. */
 function* joined(text: string, long: readonly string[], mark: string): Generator<string> {
   let at = 0;
   let before = "";
@@ -39,7 +39,7 @@ function* joined(text: string, long: readonly string[], mark: string): Generator
   yield before + text.slice(at);
 }
 
-/** A string as JSON has it, without the quotes. Never cut inside a surrogate pair, which would be escaped. */
+/** A string as JSON without the quotes. Never cut inside a surrogate pair: JSON.stringify escapes lone surrogates. */
 function* escaped(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(text.length, start + PIECE_CHARS);

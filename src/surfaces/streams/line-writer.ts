@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
 import { jsonPieces } from "./json-pieces.js";
 
-/** Bytes held for a message from which it is written in pieces. */
+/** Message size in bytes from which a message is written in pieces. */
 const LARGE_BYTES = 1_048_576;
 
-/** Writes values as lines of JSON, one after the other, no faster than they are read. */
+/** Writes values as JSON lines, one after the other, respecting backpressure of the output. */
 export class LineWriter {
   readonly #output: Writable;
   #last: Promise<void> = Promise.resolve();
@@ -14,12 +14,16 @@ export class LineWriter {
     this.#output = output;
   }
 
-  /** Whether what was written has not been read yet. */
+  /** Whether written lines have not been consumed yet. */
   get isBehind(): boolean {
     return this.#unwritten > 0 || this.#output.writableNeedDrain;
   }
 
-  /** @param heldBytes that the value takes @returns once it is taken @throws what makes it impossible to write */
+  /**
+   * @param heldBytes memory the value takes; from 1 MiB it is written in pieces
+   * @returns once the output has accepted the line
+   * @throws the error of serialization
+   */
   async write(value: unknown, heldBytes: number): Promise<void> {
     const pieces = heldBytes < LARGE_BYTES ? [JSON.stringify(value)] : jsonPieces(value);
     const before = this.#unwritten === 0 ? undefined : this.#last;
