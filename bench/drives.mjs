@@ -13,6 +13,7 @@ import { createOwnerKeys } from "../dist/drive/keys/owner-keys.js";
 import { openEmbeddedStore } from "../dist/drive/store/embedded/embedded.js";
 import { createMemoryStore } from "../dist/drive/store/memory.js";
 import { watchCells } from "./drives/cells.mjs";
+import { measureImport } from "./drives/import.mjs";
 import { measureMerge } from "./drives/merge.mjs";
 import { printReport, ratio, row } from "./drives/report.mjs";
 import { expectEqual } from "./expect.mjs";
@@ -200,9 +201,9 @@ async function main() {
   git(folder, "init", "-q");
   try {
     const path = join(folder, "store");
-    const { store, cells } = watchCells(
-      values.memory ? createMemoryStore({ maxBytes: 2 ** 32 }) : await openEmbeddedStore({ path, flush: values.flush }),
-    );
+    const openStore = (at) =>
+      values.memory ? createMemoryStore({ maxBytes: 2 ** 32 }) : openEmbeddedStore({ path: at, flush: values.flush });
+    const { store, cells } = watchCells(await openStore(path));
     const engine = openEngine(store);
     const drives = Object.fromEntries(SIZES.map((count) => [`many-${count}`, { dlfs: `many-${count}` }]));
     const roots = { host: { path: join(folder, "host"), durability: values.flush ? "flush" : "none" }, ...drives };
@@ -219,6 +220,9 @@ async function main() {
     await files.close();
     await store.close();
     if (!values.quick) measureMerge();
+    const imports = await openStore(join(folder, "import"));
+    await measureImport(imports, values.quick ? 10_000 : 100_000);
+    await imports.close();
     printReport(folder, { store: values.memory ? "memory" : `embedded, flush ${values.flush ? "on" : "off"}` });
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -82,6 +82,23 @@ describe("an embedded store", () => {
     expect(await missingOf(store, [...cells, ...more])).toBe(0);
   });
 
+  test("lets others run between the transactions of a batch of many cells", async () => {
+    const { cells } = treeOf(filesOf(8000, 1, 300));
+    const batch = store.batch();
+    for (const { hash, bytes } of cells) await batch.put(hash, bytes);
+    let [turns, isRunning] = [0, true];
+    const turn = (): void => {
+      turns += 1;
+      if (isRunning) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await batch.flush();
+    isRunning = false;
+    expect(cells.length).toBeGreaterThan(8000);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(cells.length / 1024) - 1);
+    expect(await missingOf(store, cells)).toBe(0);
+  });
+
   test("seals packs that list their cells, with a digest", async () => {
     for (let at = 0; at < 3; at += 1) {
       await putAll(store, treeOf(filesOf(10, at)).cells);

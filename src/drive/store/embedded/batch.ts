@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isLeafBlob } from "../cell-refs.js";
 import { checkCell } from "../checks.js";
 import type { LiveBatch } from "../live-batches.js";
@@ -18,6 +19,8 @@ const isChunk = (bytes: Uint8Array): boolean =>
 const MAX_CHUNK_BYTES = 1 << 20;
 const MAX_CELL_BYTES = 4 << 20;
 const MAX_PLACES = 16_384;
+/** Of one transaction. */
+const MAX_ROWS = 1024;
 
 export interface BatchParts {
   readonly tables: Tables;
@@ -118,24 +121,53 @@ export class EmbeddedBatch {
     }
   }
 
-  /** Makes everything durable in one transaction, and runs `last` in it. */
+  /** Makes everything durable, and runs `last` in the transaction that comes last: what it names is there by then. */
   async write<T>(last: () => T): Promise<T> {
     await this.#spill();
-    const { tables, committer, packs, now } = this.#parts;
     const [cells, places] = [this.#cells, this.#places];
     this.#cells = new Map();
     this.#places = new Map();
     this.#cellBytes = 0;
-    const done = committer.run(() => {
-      const at = now();
-      if ([...places.values()].some(({ pack }) => packs.isBroken(pack))) throw storeUnavailable("its disk failed");
-      for (const [text, bytes] of cells) tables.cells.putSync(hashOfText(text), stamped(at, bytes));
-      for (const [text, place] of places) tables.chunks.putSync(hashOfText(text), placeRow(at, place));
-      return last();
-    });
+    const done = this.#writeRows(rowsOf(cells, places), last);
     // What a failure has lost must not be missing silently later.
     this.#tail = this.#tail.then(async () => void (await done));
     this.#tail.catch(() => undefined);
     return done;
   }
+  /** In transactions that do not keep others waiting for long, since nobody else runs beside one. */
+  async #writeRows<T>(rows: readonly Row[], last: () => T): Promise<T> {
+    const { committer } = this.#parts;
+    let from = 0;
+    for (; rows.length - from > MAX_ROWS; from += MAX_ROWS) {
+      const some = rows.slice(from, from + MAX_ROWS);
+      await committer.run(() => this.#putRows(some));
+      await nextTurn();
+    }
+    return committer.run(() => {
+      this.#putRows(rows.slice(from));
+      return last();
+    });
+  }
+
+  /** Within a transaction, before which packs were flushed. */
+  #putRows(rows: readonly Row[]): void {
+    const { tables, packs, now } = this.#parts;
+    const at = now();
+    if (rows.some(({ place }) => place !== undefined && packs.isBroken(place.pack)))
+      throw storeUnavailable("its disk failed");
+    for (const { text, bytes, place } of rows) {
+      if (place === undefined) tables.cells.putSync(hashOfText(text), stamped(at, bytes));
+      else tables.chunks.putSync(hashOfText(text), placeRow(at, place));
+    }
+  }
 }
+
+/** A cell for its table, or where a chunk is. */
+type Row =
+  | { readonly text: HashText; readonly bytes: Buffer; readonly place?: undefined }
+  | { readonly text: HashText; readonly bytes?: undefined; readonly place: Place };
+
+const rowsOf = (cells: ReadonlyMap<HashText, Buffer>, places: ReadonlyMap<HashText, Place>): Row[] => [
+  ...Array.from(cells, ([text, bytes]) => ({ text, bytes })),
+  ...Array.from(places, ([text, place]) => ({ text, place })),
+];

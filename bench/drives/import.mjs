@@ -1,0 +1,53 @@
+import { createDriveEngine } from "../../dist/drive/engine/engine.js";
+import { dir, file, toMultiCell } from "../../dist/drive/index.js";
+import { createOwnerKeys } from "../../dist/drive/keys/owner-keys.js";
+import { row } from "./report.mjs";
+
+const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** How long the event loop is held at most while something is done, in milliseconds, and how long that takes. */
+async function heldBy(work) {
+  let [last, longest, isRunning] = [performance.now(), 0, true];
+  const tick = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (isRunning) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const start = performance.now();
+  await work();
+  isRunning = false;
+  return { ms: performance.now() - start, longest };
+}
+
+async function* pieces(bytes) {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+/** One directory, whose entries lie between those of another side. */
+const exported = (entries, side) => {
+  const names = Array.from({ length: entries }, (_, at) => `${at}-${side}`);
+  return toMultiCell(
+    dir(
+      names.map((name) => [name, file(Buffer.from(name.repeat(20)), 5)]),
+      5,
+    ),
+  );
+};
+
+/** `drive:import` into a new drive, and into one that exists and has as many other entries. @param store an empty one */
+export async function measureImport(store, entries) {
+  const keys = createOwnerKeys({ records: store.keys, venueKey: new Uint8Array(32).fill(1), clock });
+  const owner = createDriveEngine({ store, keys, clock, log }).owner("did:key:import");
+  for (const [what, side] of [
+    ["a new drive", "a"],
+    ["a drive that exists", "b"],
+  ]) {
+    const bytes = exported(entries, side);
+    const { ms, longest } = await heldBy(() => owner.importDrive([pieces(bytes)], { drive: "import" }));
+    row(`import ${entries} entries into ${what}`, [ms]);
+    row("… longest hold of the event loop", [longest], { most: 50 });
+  }
+}
