@@ -1,4 +1,4 @@
-// MCP over streamable HTTP, stateless: no session survives a request.
+// MCP over streamable HTTP, stateless: each request stands alone.
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";

@@ -1,3 +1,4 @@
+// The assets of a venue: registration, lists, and content, within the limits on size, number and who may write.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
@@ -13,9 +14,9 @@ import { AssetRegistry, costOf, ownerCost } from "./registry.js";
 import type { AssetStore } from "./store.js";
 import { Turns } from "./turns.js";
 
-/** Metadata stays in memory whatever the content is kept in, so it has a bound of its own. */
+/** Maximum bytes of metadata in total: it stays in memory even when content is stored in files. */
 const MOST_METADATA_TOTAL_BYTES = 268_435_456;
-/** Each one more owner writes the record anew. */
+/** Maximum owners of one asset: each additional owner rewrites the whole record. */
 const MOST_OWNERS = 10_000;
 
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT"]);
@@ -27,23 +28,23 @@ export interface AssetsOptions {
   readonly store: AssetStore;
   /** Who may register and upload. */
   readonly write: "public" | "operator";
-  /** Most bytes of metadata and content together; what is being uploaded counts. */
+  /** Maximum bytes of metadata and content together, uploads in progress included. */
   readonly maxTotalBytes: number;
-  /** Most bytes of one content. */
+  /** Maximum bytes of one content. */
   readonly maxContentSize: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The assets of a venue, as the venue itself sees them. */
+/** The assets of a venue, with what only the venue itself uses. */
 export interface VenueAssets extends Assets {
   /** Bytes of metadata and content, counted as `maxTotalBytes` is. */
   readonly totalBytes: number;
-  /** Registers the asset of an operation: counted against nothing, owned by nobody. @returns its id */
+  /** Registers the asset of an operation; it has no owner and counts against no limit. @returns its id */
   registerOperation(metadata: JsonObject): string;
 }
 
-/** Opens the assets that a store keeps. @throws the error of the store */
+/** Opens the assets in a store. @throws the error of the store */
 export async function createAssets(options: AssetsOptions): Promise<VenueAssets> {
   const assets = new StoredAssets(options);
   await assets.load();
@@ -124,7 +125,7 @@ class StoredAssets implements VenueAssets {
     const expected = contentOf(this.metadata(reference))?.sha256;
     if (expected === undefined) throw new AssetError("no_content_object");
     if (this.#store.size(expected) === undefined) await this.#upload(expected, body);
-    // Already there: nothing to keep, but a body with another hash must still be refused.
+    // Already stored: nothing is written, but a body with another hash must still be refused.
     else for await (const _ of this.#verified(expected, body));
     return expected;
   }
@@ -177,7 +178,7 @@ class StoredAssets implements VenueAssets {
       taken += bytes;
     };
     try {
-      // What was stored twice at once is kept, and counted, once.
+      // Of concurrent uploads of the same content one is kept, and it is counted once.
       if (await this.#store.put(expected, this.#verified(expected, body, take))) taken = 0;
     } catch (error) {
       throw outOfRoom(error);
@@ -186,7 +187,7 @@ class StoredAssets implements VenueAssets {
     }
   }
 
-  /** Passes chunks on within the limits; whoever sees the end knows that the hash is right. */
+  /** Passes chunks on within the limits; throws at the end if the hash does not match. */
   async *#verified(
     expected: string,
     body: AsyncIterable<Uint8Array>,
@@ -223,7 +224,7 @@ class StoredAssets implements VenueAssets {
   }
 }
 
-/** A full disk is no fault of the venue. */
+/** A full disk is reported as `full`, not as an internal error of the venue. */
 function outOfRoom(error: unknown): unknown {
   return NO_ROOM.has(errnoOf(error) ?? "") ? new AssetError("full") : error;
 }

@@ -1,4 +1,4 @@
-/** Bytes kept against one bound, by all assets of a venue together. */
+/** A bound on bytes, shared by all assets of a venue. */
 export class ByteBudget {
   readonly #limit: number;
   #used = 0;
@@ -11,14 +11,14 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Counts bytes if they fit. @returns whether they do */
+  /** Counts bytes if they fit. @returns whether they did */
   take(bytes: number): boolean {
     if (this.#used + bytes > this.#limit) return false;
     this.#used += bytes;
     return true;
   }
 
-  /** Counts what is there already, whether it fits or not. */
+  /** Counts bytes that are stored already, whether they fit or not. */
   count(bytes: number): void {
     this.#used += bytes;
   }

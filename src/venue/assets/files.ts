@@ -18,26 +18,26 @@ const LOCK = "lock-";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY, O_DIRECTORY, O_NONBLOCK } = constants;
 const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW;
-/** Without waiting for a writer, should the file be a FIFO. */
+/** O_NONBLOCK: opening a FIFO must not wait for a writer. */
 const OLD_FILE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
 const READ_BYTES = 262_144;
-/** Files read at the same time at start. */
+/** Files read concurrently at start. */
 const READ_TOGETHER = 32;
 
 export interface AssetFilesOptions {
-  /** Absolute; made when it is missing. */
+  /** Absolute path; created if missing. */
   readonly path: string;
   readonly log: Log;
 }
 
 /**
- * Keeps assets in a directory: `content/ab/<sha256>` and `metadata/ab/<id>.json`, both written to `incoming/` first and
- * put in place by one rename. Everything is readable to the owner only, links in it are not followed, and one process
- * uses it at a time. Against whoever has the rights of the process itself, or may write to a parent directory, it does
- * not protect.
+ * Keeps assets in a directory: `content/ab/<sha256>` and `metadata/ab/<id>.json`, each written to `incoming/` first and
+ * then renamed into place. Files are readable by the owner only, symbolic links are not followed, and one process uses
+ * the directory at a time. It does not protect against other processes of the same user, or against those that may
+ * write to a parent directory.
  *
- * @throws AssetStorageError when another venue uses the directory, or others could; the system's error otherwise
+ * @throws AssetStorageError when another venue uses the directory, or other users could; otherwise the system's error
  */
 export async function openAssetFiles({ path, log }: AssetFilesOptions): Promise<AssetStore> {
   makeFolder(path);
@@ -79,7 +79,7 @@ class AssetFiles implements AssetStore {
 
   async put(sha256: string, body: AsyncIterable<Uint8Array>): Promise<boolean> {
     const size = await this.#place(CONTENT, sha256, body);
-    // Of two at once each renames the same bytes; only the first to come here counts.
+    // Concurrent uploads of the same content each rename the same bytes; only the first one counts.
     if (this.#sizes.has(sha256)) return false;
     this.#sizes.set(sha256, size);
     this.#totalBytes += size;
@@ -141,7 +141,7 @@ class AssetFiles implements AssetStore {
     return undefined;
   }
 
-  /** Writes a file elsewhere, and puts it in place once it is complete and on disk. @returns bytes */
+  /** Writes a temporary file, syncs it, and renames it into place. @returns its size in bytes */
   async #place(kind: string, name: string, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
     const temporary = join(this.#base, INCOMING, randomBytes(16).toString("hex"));
     const handle = await open(temporary, NEW_FILE, 0o600);
@@ -165,7 +165,7 @@ class AssetFiles implements AssetStore {
   }
 }
 
-/** Where a file is; one folder for each first byte, so that none grows very large. */
+/** Path of a file; sharded by the first byte, so that no folder grows very large. */
 const placeOf = (base: string, kind: string, name: string): string => join(base, kind, name.slice(0, 2), name);
 
 async function writeAll(handle: FileHandle, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
@@ -180,7 +180,7 @@ async function writeAll(handle: FileHandle, body: AsyncIterable<Uint8Array> | It
   return size;
 }
 
-/** Makes a folder of ours, or checks that what is there is one. */
+/** Creates a private folder, or checks the existing one and makes it private. */
 async function enterFolder(parent: string, name: string): Promise<void> {
   const path = join(parent, name);
   try {
@@ -192,14 +192,14 @@ async function enterFolder(parent: string, name: string): Promise<void> {
   }
 }
 
-/** @throws AssetStorageError unless it is a directory of this user, or one that may be closed to others */
+/** @throws AssetStorageError unless it is a directory of this user that is private or may be made so */
 async function makePrivate(path: string): Promise<void> {
   const fault = await whyNotPrivate(path);
   if (fault !== undefined) throw new AssetStorageError(fault);
   if (((await lstat(path)).mode & 0o077) !== 0) await chmod(path, 0o700);
 }
 
-/** Why a directory cannot hold assets, `undefined` when it can or is not there. Nothing is made or changed. */
+/** Why a directory cannot hold assets; `undefined` when it can or does not exist. Creates and changes nothing. */
 export async function whyNotStorage(path: string): Promise<string | undefined> {
   try {
     return await whyNotPrivate(await realpath(path));
@@ -214,7 +214,7 @@ async function whyNotPrivate(path: string): Promise<string | undefined> {
   if (!stat.isDirectory()) return "something else is in place of a directory";
   if (stat.uid !== (process.geteuid?.() ?? stat.uid)) return "the directory belongs to another user";
   if ((stat.mode & 0o077) === 0) return undefined;
-  // Others use it already; closing it would break them.
+  // Other users already use it; removing their access would break them.
   const isShared = (await readdir(path)).some((name) => !isOurs(name));
   return isShared ? "the directory is open to other users and not empty" : undefined;
 }
@@ -222,9 +222,9 @@ async function whyNotPrivate(path: string): Promise<string | undefined> {
 const isOurs = (name: string): boolean =>
   FOLDERS.includes(name) || name.startsWith(LOCK) || /^[0-9a-f]{2}(?:[0-9a-f]{62}(?:\.json)?)?$/.test(name);
 
-/** Keeps other venues out until the returned function is called. */
+/** Locks the directory against other venues until the returned function is called. */
 async function lock(base: string, log: Log): Promise<() => Promise<void>> {
-  // The address of a socket is short; through the open directory it always fits.
+  // A socket address is at most 107 bytes; through /proc/self/fd any directory fits.
   const directory = await open(base, O_RDONLY | O_DIRECTORY);
   const at = (name: string) => join(process.platform === "linux" ? `/proc/self/fd/${directory.fd}` : base, name);
   const own = LOCK + randomBytes(8).toString("hex");
@@ -236,7 +236,7 @@ async function lock(base: string, log: Log): Promise<() => Promise<void>> {
     await directory.close();
   };
   try {
-    // Its own first, then a look at the others: of two that start at once, at least one sees the other.
+    // Listen first, then check the others: of two that start at once, at least one sees the other.
     for (const name of await readdir(base)) {
       if (!name.startsWith(LOCK) || name === own) continue;
       if (await isAnswered(at(name))) throw new AssetStorageError("another venue uses the directory");
@@ -249,7 +249,7 @@ async function lock(base: string, log: Log): Promise<() => Promise<void>> {
   return unlock;
 }
 
-/** Names of the regular files in the folders of a directory, each in the folder it belongs to. */
+/** Names of the regular files in the shards of a directory; files in a wrong shard are skipped. */
 async function filesIn(path: string): Promise<string[]> {
   const names: string[] = [];
   for (const folder of await readdir(path, { withFileTypes: true })) {
@@ -269,7 +269,7 @@ async function contentSizes(base: string): Promise<Map<string, number>> {
   return sizes;
 }
 
-/** Makes the names in a directory survive a crash. */
+/** Syncs a directory, so that renames in it survive a crash. */
 async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
@@ -279,7 +279,7 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Hides the code of a failed system call: whoever copies content to a file would blame its own file for it. */
+/** Hides the errno of a failed read: code that copies content into a file would attribute it to that file. */
 async function unnamed<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

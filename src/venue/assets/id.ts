@@ -2,20 +2,20 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { JsonObject } from "../../core/ports/adapter.js";
 
-/** Every form a reference may have, whoever's asset it names: [1] the DID, [2] the id. */
+/** All forms of an asset reference, of this or another venue: [1] the DID, [2] the id. */
 const REFERENCE = /^(?:\/?(?:(did:[a-z0-9]+:[^/\s]+)\/)?a\/|0[xX])?([0-9a-fA-F]{64})$/;
 
 /**
- * The id of an asset: hex SHA-256 of its metadata, byte for byte as registered. The one place to change when ids are made
- * otherwise; what has an id of earlier versions must then still be found under it.
+ * The id of an asset: hex SHA-256 of its metadata, byte for byte as registered. If the derivation ever changes, it
+ * changes here, and assets with an earlier id must still be found by it.
  *
  * @param json metadata as JSON text
  */
 export const assetIdOf = (json: Uint8Array | string): string => createHash("sha256").update(json).digest("hex");
 
 /**
- * RFC 8785 canonical JSON, of which earlier versions made all ids: assets of theirs are kept in this form, and those of
- * operations, which have no text of their own.
+ * RFC 8785 canonical JSON. Earlier versions derived all ids from it, so their assets are kept in this form; so are the
+ * assets of operations, which have no registered text.
  *
  * @param metadata well-formed JSON, see `parseMetadata`
  */
@@ -31,7 +31,7 @@ export function parseAssetReference(reference: string, venueDid: string): string
   return did === venueDid ? id?.toLowerCase() : undefined;
 }
 
-/** Whether a text has the form of a reference, no matter to which venue. */
+/** Whether a text has the form of an asset reference, of this or another venue. */
 export function isAssetReference(text: string): boolean {
   return REFERENCE.test(text);
 }

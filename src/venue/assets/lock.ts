@@ -1,14 +1,15 @@
+// A lock held by a listening Unix socket: the system releases it when the process dies.
 import { connect, createServer } from "node:net";
 
-/** What a file system, or a sandbox, answers that has no sockets. */
+/** Error codes of file systems and sandboxes that do not support Unix sockets. */
 const NO_SOCKETS = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "EINVAL", "ENOSYS"]);
 
 /**
- * Answers at a socket for as long as this process lives. Unlike a file that names a process it cannot be mistaken after
- * a crash, not even in another container on the same machine.
+ * Listens on a socket for as long as this process lives. Unlike a pid file it cannot be misread after a crash, not even
+ * in another container on the same machine.
  *
  * @param path at most 107 bytes
- * @returns a function that ends it; `undefined` where there are no sockets
+ * @returns a function that stops listening; `undefined` where sockets are not supported
  */
 export async function answerAt(path: string): Promise<(() => Promise<void>) | undefined> {
   const server = createServer((socket) => socket.destroy());
@@ -21,13 +22,13 @@ export async function answerAt(path: string): Promise<(() => Promise<void>) | un
     if (NO_SOCKETS.has(codeOf(error))) return undefined;
     throw error;
   }
-  // Without descriptors for one more connection it still answers: the system accepts by itself.
+  // For example EMFILE: without a free descriptor connecting still succeeds, since the system accepts into the backlog.
   server.on("error", () => {});
   server.unref();
   return () => new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** Whether a process answers at a socket. Anything but a clear "nobody is there" counts as one. */
+/** Whether a process listens on a socket. Anything but a definite refusal counts as yes. */
 export function isAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

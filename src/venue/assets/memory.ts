@@ -1,7 +1,7 @@
 import type { ByteRange } from "../../core/ports/asset.js";
 import type { AssetRecord, AssetStore } from "./store.js";
 
-/** Sizes of the blocks content is copied into: the first, and the most they grow to. */
+/** Block sizes for content in bytes: blocks double from the first to the last. */
 const FIRST_BLOCK_BYTES = 4096;
 const LAST_BLOCK_BYTES = 262_144;
 
@@ -10,7 +10,7 @@ interface StoredBlocks {
   readonly size: number;
 }
 
-/** Keeps assets as long as the process lives. */
+/** Creates a store that keeps assets in memory; they end with the process. */
 export function createAssetMemory(): AssetStore {
   return new AssetMemory();
 }
@@ -60,7 +60,7 @@ class AssetMemory implements AssetStore {
   async close(): Promise<void> {}
 }
 
-/** Copies what arrives: a chunk of a socket may be a few bytes that keep a large buffer alive. */
+/** Copies chunks into blocks: a chunk of a few bytes could keep a large socket buffer alive. */
 async function collect(body: AsyncIterable<Uint8Array>): Promise<StoredBlocks> {
   const blocks: Buffer[] = [];
   let block = Buffer.alloc(0);
@@ -80,7 +80,7 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<StoredBlocks> {
       from += piece.length;
     }
   }
-  // What the last block has left over is not counted against any bound, so it goes.
+  // Unused space in the last block is not counted against any limit, so it is trimmed.
   if (filled > 0) blocks.push(exactCopy(block.subarray(0, filled)));
   return { blocks, size };
 }

@@ -1,23 +1,24 @@
+// Checks and reads asset metadata; registered metadata is kept byte for byte.
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { AssetError, type OwnAsset } from "../../core/ports/asset.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { assetIdOf } from "./id.js";
 
-/** Most bytes of metadata as JSON. */
+/** Maximum bytes of metadata as JSON. */
 export const MOST_METADATA_BYTES = 1_048_576;
-/** Deeper metadata is refused, so that nothing that walks it can run out of stack. */
+/** Maximum nesting, so that no recursive walk of metadata can overflow the stack. */
 const MOST_DEPTH = 256;
-/** Most characters of one text in a list. */
+/** Maximum characters of each text in a list. */
 const MOST_SHOWN_CHARS = 1000;
 
-/** Metadata that has been checked. */
+/** Checked metadata. */
 export interface ParsedMetadata {
   readonly id: string;
   /** JSON as registered, byte for byte. */
   readonly json: Buffer;
 }
 
-/** What metadata says of content. */
+/** The `content` object of metadata. */
 export interface ContentDescription {
   /** Lower-case hex. */
   readonly sha256: string;
@@ -26,9 +27,9 @@ export interface ContentDescription {
 }
 
 /**
- * Checks metadata about to be registered.
+ * Checks metadata before registration.
  *
- * @param given its JSON text; default: compact JSON
+ * @param given its JSON text as sent; default: compact JSON of `metadata`
  * @throws AssetError invalid_metadata, too_large
  */
 export function parseMetadata(metadata: JsonObject, given?: string): ParsedMetadata {
@@ -37,19 +38,19 @@ export function parseMetadata(metadata: JsonObject, given?: string): ParsedMetad
   const text = given ?? stringifyExact(metadata);
   const size = Buffer.byteLength(text, "utf8");
   if (size > MOST_METADATA_BYTES) throw new AssetError("too_large", { size, limit: MOST_METADATA_BYTES });
-  // Not from the shared pool, of which a small buffer would keep a large piece alive.
+  // Not from Buffer's shared pool: a small buffer would keep a whole pool slab alive.
   const json = Buffer.allocUnsafeSlow(size);
   json.write(text, "utf8");
   return { id: assetIdOf(json), json };
 }
 
-/** Reads metadata that was checked before it was kept. */
+/** Parses stored metadata, which was checked at registration. */
 export function readMetadata(json: Uint8Array): JsonObject {
   const value: unknown = JSON.parse(Buffer.from(json).toString("utf8"));
   return isObject(value) ? value : {};
 }
 
-/** `undefined` without a content object that says which content it wants. */
+/** Reads the `content` object; `undefined` when it is missing or has no valid `sha256`. */
 export function contentOf(metadata: JsonObject): ContentDescription | undefined {
   const content = own(metadata, "content");
   if (!isObject(content)) return undefined;
@@ -58,7 +59,7 @@ export function contentOf(metadata: JsonObject): ContentDescription | undefined 
   return { sha256, ...texts(content, ["contentType", "fileName"]) };
 }
 
-/** What a list shows of an asset. */
+/** The entry of an asset in a list. */
 export function summaryOf(id: string, metadata: JsonObject): OwnAsset {
   const shown = texts(metadata, ["name", "type", "description"]);
   return { id, ...Object.fromEntries(Object.entries(shown).map(([key, text]) => [key, cut(text)])) };
@@ -86,11 +87,11 @@ function texts<K extends string>(object: JsonObject, keys: readonly K[]): { read
 function cut(text: string): string {
   if (text.length <= MOST_SHOWN_CHARS) return text;
   const start = text.slice(0, MOST_SHOWN_CHARS).replace(/[\ud800-\udbff]$/, "");
-  // Copied: a slice would keep the whole text in memory.
+  // Copied: a slice would keep the whole string in memory.
   return `${Buffer.from(start, "utf8").toString("utf8")}…`;
 }
 
-/** Why a value has no canonical JSON. Without recursion: the value comes from a stranger. */
+/** Why a value is not valid metadata. Iterative: untrusted input may be nested deeply. */
 function faultOf(metadata: JsonObject): string | undefined {
   const rest: { value: unknown; depth: number }[] = [{ value: metadata, depth: 1 }];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {

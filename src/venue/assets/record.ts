@@ -1,19 +1,20 @@
+// The file format of asset records: a JSON object whose metadata is kept byte for byte.
 import { assetIdOf, canonicalJson } from "./id.js";
 import { isObject, parseMetadata } from "./metadata.js";
 import type { AssetOwner, AssetRecord } from "./store.js";
 
-/** A record as the text of a file, in pieces. */
+/** A record as the pieces of its file. */
 export function formatRecord(record: AssetRecord): Uint8Array[] {
   return [Buffer.from(headOf(record), "utf8"), record.json, Buffer.from(TAIL, "utf8")];
 }
 
 const TAIL = "}\n";
 
-/** All that stands before the metadata. */
+/** The text before the metadata. */
 const headOf = ({ registered, owners }: Pick<AssetRecord, "registered" | "owners">): string =>
   `{"registered":${registered},"owners":${JSON.stringify(owners)},"metadata":`;
 
-/** Reads a record back. `undefined`: damaged, or that of another asset. */
+/** Parses a record file; `undefined` if it is damaged or belongs to another asset. */
 export function parseRecord(id: string, text: string): AssetRecord | undefined {
   try {
     const fields: unknown = JSON.parse(text);
@@ -23,7 +24,7 @@ export function parseRecord(id: string, text: string): AssetRecord | undefined {
       return undefined;
     const head = headOf({ registered, owners });
     const kept = text.startsWith(head) && text.endsWith(TAIL) ? text.slice(head.length, -TAIL.length) : "";
-    // Earlier versions made the id of canonical JSON, and kept another text.
+    // Earlier versions derived the id from canonical JSON and kept another text.
     const json = assetIdOf(kept) === id ? kept : canonicalJson(metadata);
     const parsed = parseMetadata(metadata, json);
     return parsed.id === id ? { id, json: parsed.json, registered, owners } : undefined;

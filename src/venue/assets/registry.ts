@@ -1,22 +1,23 @@
+// The in-memory index of assets, and what each counts against the limits.
 import type { Page, Paged } from "../../core/call/page.js";
 import type { OwnAsset } from "../../core/ports/asset.js";
 import { readMetadata, summaryOf } from "./metadata.js";
 import type { AssetRecord } from "./store.js";
 
-/** What an asset costs besides its texts: entries in three indexes, and its file. */
+/** Bytes an asset counts besides its texts: entries in three indexes, and its file. */
 const OVERHEAD_BYTES = 512;
 const OWNER_BYTES = 128;
 
 interface Entry {
   readonly record: AssetRecord;
   readonly summary: OwnAsset;
-  /** When each registered it, by DID. */
+  /** Registration time of each owner, by DID. */
   readonly owners: ReadonlyMap<string, number>;
 }
 
-/** The assets of a venue in memory: by id, in order, and by owner. */
+/** The assets of a venue in memory, indexed by id, by order of registration, and by owner. */
 export class AssetRegistry {
-  /** Oldest first, those of operations before all others. */
+  /** Oldest first; assets of operations before all others. */
   readonly #order: string[] = [];
   readonly #operations = new Map<string, Buffer>();
   readonly #entries = new Map<string, Entry>();
@@ -44,13 +45,16 @@ export class AssetRegistry {
     return this.#entries.get(id)?.owners.has(did) === true;
   }
 
-  /** Takes in what was kept before, in any order. Only for a registry that is still empty. */
+  /** Loads stored records, in any order. The registry must be empty. */
   restore(records: readonly AssetRecord[]): void {
     for (const record of [...records].sort((a, b) => a.registered - b.registered)) this.put(record);
     for (const [did, ids] of this.#own) ids.sort((a, b) => this.#at(a, did) - this.#at(b, did));
   }
 
-  /** Adds an operation. @returns bytes given up by a registered asset with the same metadata, which it takes the place of */
+  /**
+   * Adds the asset of an operation. It replaces a registered asset with the same metadata.
+   * @returns bytes the replaced asset had counted
+   */
   addOperation(id: string, json: Buffer): number {
     if (this.#operations.has(id)) return 0;
     const taken = this.#remove(id);
@@ -59,7 +63,7 @@ export class AssetRegistry {
     return taken;
   }
 
-  /** Adds a record, or puts it in the place of the one with fewer owners. */
+  /** Adds a record, or replaces the one with fewer owners. */
   put(record: AssetRecord): void {
     const { id, json, owners } = record;
     if (this.#operations.has(id)) return;
@@ -102,12 +106,12 @@ export class AssetRegistry {
   }
 }
 
-/** Bytes a record is counted with. */
+/** Bytes a record counts against the limits. */
 export function costOf({ json, owners }: Pick<AssetRecord, "json" | "owners">): number {
   return owners.reduce((sum, { did }) => sum + ownerCost(did), OVERHEAD_BYTES + json.length);
 }
 
-/** Bytes one more owner is counted with. */
+/** Bytes an additional owner counts against the limits. */
 export const ownerCost = (did: string): number => OWNER_BYTES + Buffer.byteLength(did, "utf8");
 
 function newest<T>(oldestFirst: readonly T[], { offset, limit }: Page): Paged<T> {

@@ -1,48 +1,48 @@
+// The port between the assets of a venue and where they are stored (memory or files).
 import type { ByteRange } from "../../core/ports/asset.js";
 
-/** Why a storage cannot be opened: a phrase for the operator, without the path. */
+/** Why a storage cannot be opened; the message is a phrase for the operator, without the path. */
 export class AssetStorageError extends Error {
   override readonly name = "AssetStorageError";
 }
 
-/** Who registered an asset, and when in the order of all registrations. */
+/** Who registered an asset, and when: times increase strictly over all registrations. */
 export interface AssetOwner {
   readonly did: string;
   readonly at: number;
 }
 
-/** An asset as it is kept. */
+/** An asset as stored. */
 export interface AssetRecord {
   readonly id: string;
   /** Metadata as compact JSON. */
   readonly json: Buffer;
-  /** Increases from asset to asset; about milliseconds since the epoch. */
+  /** About milliseconds since the epoch; increases strictly from asset to asset. */
   readonly registered: number;
   /** Oldest first. */
   readonly owners: readonly AssetOwner[];
 }
 
 /**
- * Where the assets of one venue are kept. A store judges nothing: who may write, how much, and whether the content has
- * the hash it is stored under, are known before it commits.
+ * Storage for the assets of one venue. A store makes no decisions: permission, limits and the hash of the content are
+ * checked by its caller before the store commits.
  */
 export interface AssetStore {
-  /** Bytes of all content. */
+  /** Bytes of all content together. */
   readonly totalBytes: number;
-  /** Bytes of one content by its lower-case hex SHA-256; `undefined` when it is not there. */
+  /** Size in bytes of the content with this lower-case hex SHA-256; `undefined` when it is not stored. */
   size(sha256: string): number | undefined;
   /**
-   * Stores `body` once it has ended. When it fails, or the store does, nothing of it is left and the failure passes
-   * through.
+   * Stores `body` once it has ended. If it or the store fails, nothing is left behind and the error is passed on.
    *
-   * @returns whether it was new; `false`: the same content was stored meanwhile, and stays as it is
+   * @returns whether the content is new; `false`: the same content was stored meanwhile and is kept
    */
   put(sha256: string, body: AsyncIterable<Uint8Array>): Promise<boolean>;
-  /** Reads stored content. Failures carry no error code of the system, which could be taken for the reader's own. */
+  /** Reads stored content. Errors carry no errno, which the reader could mistake for one of its own. */
   open(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
-  /** All that was saved, in any order. Damaged records are left out and logged. */
+  /** All saved records, in any order. Damaged records are skipped and logged. */
   load(): Promise<readonly AssetRecord[]>;
-  /** Keeps a record in place of an older one with its id; once it returns, the record survives a crash. */
+  /** Saves a record, replacing an older one with its id. Once this returns, the record survives a crash. */
   save(record: AssetRecord): Promise<void>;
   close(): Promise<void>;
 }

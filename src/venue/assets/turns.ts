@@ -1,11 +1,13 @@
-/** Lets tasks of the same key run one after the other, in the order they came; those of other keys run beside them. */
+/**
+ * A mutex per key: tasks with the same key run one after the other, in order; those with other keys run concurrently.
+ */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
   async take<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const mine = (async () => {
-      // Whoever was first has been told of a failure; the next one tries for itself.
+      // A failure was reported to the previous caller; this task runs regardless.
       await before?.catch(() => {});
       return task();
     })();

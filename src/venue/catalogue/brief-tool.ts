@@ -1,20 +1,25 @@
+// Shortens the schemas that models see in tools/list, to save tokens.
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 
-/** Fields that mean the same in every tool: the instructions of the server say what, once. */
+/** Fields that mean the same in every tool; the server's instructions explain them once. */
 const SAID_ONCE: ReadonlySet<string> = new Set([
   ...["root", "path", "toRoot", "parents"],
   ...["ifMatch", "ifNoneMatch", "ifMatchTo", "ifNoneMatchTo"],
 ]);
-/** What a call is refused for, with a text that says it, costs a model nothing before that. */
+/**
+ * Keywords left out: a call that violates them is refused with a text that names them, which costs a model nothing
+ * before.
+ */
 const BOUNDS: ReadonlySet<string> = new Set([
   ...["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern"],
   ...["additionalProperties", "default"],
 ]);
 
 /**
- * An operation as a model reads it before it has asked for anything: of the input all fields with their types and
- * meanings, but no bounds; of the output nothing, since it will read that. The rest stands in the catalogue, and is checked
- * as ever.
+ * An operation as models see it in a tool list. The input keeps all fields with types and descriptions, but no bounds;
+ * the
+ * output schema is dropped, since the model will see the output. The catalogue has the full schemas, and calls are
+ * checked against them.
  */
 export function briefTool(metadata: OperationMetadata): OperationMetadata {
   return { ...metadata, input: briefSchema(metadata.input), output: { type: "object" } };

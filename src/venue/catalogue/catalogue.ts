@@ -1,56 +1,59 @@
+// The catalogue of hosted operations: every name, path and asset reference that resolves to one.
 import type { Adapter, JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 import type { OperationListing } from "../../surfaces/http/host.js";
 import { operationAsset } from "../assets/operation.js";
 
-/** An operation the venue hosts. */
+/** An operation hosted by the venue. */
 export interface HostedOperation {
   /** Catalogue path, `v/ops/file/read`. */
   readonly path: string;
-  /** Id of the asset that describes it: 64 hex digits. */
+  /** Id of the asset that describes the operation: 64 hex digits. */
   readonly asset: string;
   readonly adapter: Adapter;
   readonly metadata: OperationMetadata;
-  /** How clients see it. */
+  /** The operation as clients see it. */
   readonly listing: OperationListing;
 }
 
-/** What a reference leads to. */
+/** The result of resolving a reference. */
 export interface ResolvedOperation {
   readonly operation: HostedOperation;
-  /** The asset that was named, when it is not the operation's own. */
+  /** Id of the asset named by the reference, unless it is the operation's own. */
   readonly asset?: string;
 }
 
-/** The operations of a venue, under every name that leads to them. */
+/** The operations of a venue, found by name, path or asset reference. */
 export interface Catalogue {
   /** Changes whenever an adapter is added. */
   readonly revision: number;
   readonly adapters: readonly Adapter[];
-  /** @throws Error when a name is taken, or an operation is not named after its adapter; then nothing is added */
+  /**
+   * @throws Error when a name is taken or invalid, or an operation lacks its adapter's prefix; nothing is added then
+   */
   add(adapter: Adapter): void;
   /**
-   * Finds the operation a client names: `v/ops/<adapter>/<op>`, `<adapter>:<op>`, `<venueDID>/v/ops/…`, or a reference to
-   * an asset that describes an operation, each with an optional leading `/`. `undefined`: it cannot be resolved.
+   * Resolves the reference to an operation: `v/ops/<adapter>/<op>`, `<adapter>:<op>`, `<venueDID>/v/ops/…`, or an asset
+   * that describes an operation, each with an optional leading `/`. @returns `undefined` when it cannot be resolved
    */
   resolve(reference: string): ResolvedOperation | undefined;
-  /** Finds an operation by its dispatch name alone, `file:read`. */
+  /** Finds an operation by dispatch name only, such as `file:read`. */
   named(name: string): HostedOperation | undefined;
-  /** Those that are offered, in the order of registration. */
+  /** Operations that are listed, in order of registration. */
   list(): readonly HostedOperation[];
-  /** Also those that are known by name only. */
+  /** All operations, including those that are not listed. */
   all(): readonly HostedOperation[];
 }
 
 export interface CatalogueOptions {
-  /** The venue's own DID; references through any other DID do not resolve. */
+  /** The venue's own DID; references with any other DID do not resolve. */
   readonly did: string;
-  /** Makes the asset of an operation. @returns its id */
+  /** Registers the asset of an operation. @returns its id */
   registerOperation(metadata: JsonObject): string;
-  /** What an asset reference names. `undefined`: nothing, or it is no such reference. */
+  /** Looks up an asset reference; `undefined` if it names no asset or is not an asset reference. */
   findAsset(reference: string): { readonly id: string; readonly metadata: JsonObject } | undefined;
 }
 
-/** Creates the catalogue of a venue, empty. */
+/** Creates an empty catalogue. */
 export function createCatalogue(options: CatalogueOptions): Catalogue {
   const byName = new Map<string, HostedOperation>();
   const byPath = new Map<string, HostedOperation>();

@@ -1,3 +1,4 @@
+// Wraps operations into an adapter: input validation, cancellation, one audit record per call.
 import type { AuditRecord, AuditSink } from "../../audit/record.js";
 import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
@@ -5,15 +6,15 @@ import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../../core/ports/adapter.js";
 import { InputValidator } from "../../schema/validate.js";
 
-/** What a venue lends to the adapters it hosts. */
+/** What the venue provides to hosted adapters. */
 export interface AdapterHosting {
   readonly clock: Clock;
   readonly audit?: AuditSink | undefined;
-  /** Told of a record that could not be written. */
+  /** Logs an audit record that could not be written. */
   readonly logInternal: (error: unknown, id: string) => void;
 }
 
-/** What a call did, for its audit record; an operation fills it in as soon as it knows. Ids and DIDs only. */
+/** Audit details of a call, filled in by the operation as soon as they are known. Ids and DIDs only. */
 export interface CallTrail {
   resource: string;
   chain?: NonNullable<AuditRecord["chain"]>;
@@ -26,19 +27,19 @@ export interface HostedCall {
   readonly trail: CallTrail;
 }
 
-/** Operations without what all of them need around them. */
+/** The operations of an adapter, before {@link hostAdapter} adds validation, cancellation and audit. */
 export interface HostedOperations {
   readonly name: string;
   readonly description: string;
   readonly operations: readonly OperationMetadata[];
-  /** Whether its schemas are our own, so that a keyword that means nothing is a mistake. */
+  /** Whether the schemas are this package's own, so that an unknown keyword is a mistake. */
   readonly isOurs: boolean;
-  /** @param input what fits the schema of the operation */
+  /** @param input valid against the operation's schema */
   run(operation: string, input: JsonObject, call: HostedCall): Promise<unknown>;
   close?(): Promise<void>;
 }
 
-/** Makes an adapter whose input is checked, whose cancelled calls are answered at once, and whose every call leaves one audit record. */
+/** Creates an adapter that validates input, answers cancelled calls at once, and writes one audit record per call. */
 export function hostAdapter(hosted: HostedOperations, hosting: AdapterHosting): Adapter {
   const { name, description, operations } = hosted;
   const known = new Map(operations.map((operation) => [operation.name, operation]));
@@ -91,7 +92,7 @@ function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall):
       ...(trail.chain === undefined ? {} : { chain: trail.chain }),
     });
   } catch (error) {
-    // What the call did is done: a sink that breaks its promise must not turn the answer into a failure.
+    // The call has taken effect already: a sink that throws must not turn its result into a failure.
     logInternal(error, context.jobId ?? operation);
   }
 }
@@ -101,7 +102,7 @@ function parseInput(input: unknown): JsonObject {
   throw invalidInput("'input' must be a JSON object", "", "object");
 }
 
-/** Whoever wrote the operation may not look at the signal; its caller is answered all the same. */
+/** Rejects when the signal aborts, since the operation may ignore the signal. */
 function untilAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

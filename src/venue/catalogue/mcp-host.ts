@@ -1,3 +1,4 @@
+// The venue's side of MCP: which operations are offered as tools, and how tool calls become jobs.
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";
@@ -15,7 +16,7 @@ const INSTRUCTIONS =
   'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; …To: the same of the target; else CONFLICT. ' +
   "Errors carry a code; a denial is final.";
 
-/** What every MCP connection of a venue has in common. */
+/** What all MCP connections of a venue share. */
 export interface McpParts {
   readonly config: VenueConfig & { readonly mcp: McpConfig };
   readonly host: VenueHost;
@@ -25,13 +26,13 @@ export interface McpParts {
   readonly logInternal: (error: unknown, requestId: string) => void;
 }
 
-/** Our own, for people rather than models: they are offered only where the configuration names them. */
+/** Adapters for people rather than models; offered only if the configuration names them. */
 const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "dlfs", "drive"]);
 
 /**
- * MCP as one caller sees it.
- * @param who a caller of the venue; or what the calls of whoever started it have in common
- * @param profile adapter whose tools alone are offered, under their own names
+ * Creates the MCP host as seen by one caller.
+ * @param who a caller of the venue, or the context shared by all calls of the process that started it
+ * @param profile offer only the tools of this adapter, under their own names
  */
 export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, profile?: string): McpHost {
   const { config, host, resolveAsset } = parts;
@@ -49,7 +50,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
         ...(ucans === undefined ? {} : { ucans }),
       };
       if (!("did" in who)) {
-        // On stdio nobody can ask for the record later.
+        // No record: on stdio nobody could ask for it later.
         const context = { ...common, ...who, ...together(who.ucans, ucans) };
         return host.run({ operation, input, caller: who.callerDID ?? host.did, context });
       }
@@ -65,7 +66,7 @@ function offerOfAll(parts: McpParts): Offer {
   const { jobs, file, profiles } = parts.config;
   const offered = offeredBy(parts);
   const isOurs = (name: string) => name === parts.files.name || UNLESS_NAMED.has(name) || Object.hasOwn(profiles, name);
-  // Where every operation ends earlier by itself, nobody needs to watch the time.
+  // When every operation ends by its own deadline before maxWaitMs, no timer is needed.
   const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
   return {
     instructions: INSTRUCTIONS,
@@ -74,7 +75,7 @@ function offerOfAll(parts: McpParts): Offer {
   };
 }
 
-/** As the other system offers them: its agents know names and texts. */
+/** The tools of a profile under the names and texts of the system it imitates, which that system's agents know. */
 function offerOfProfile({ host }: McpParts, profile: string): Offer {
   const adapter = host.catalogue.adapters.find(({ name }) => name === profile);
   const tools = (adapter?.operations ?? []).map((tool) => ({
@@ -84,13 +85,13 @@ function offerOfProfile({ host }: McpParts, profile: string): Offer {
   return { instructions: adapter?.instructions ?? "", tools, maxWaitMs: undefined };
 }
 
-/** Tokens that go with every call, and those of one. What is no list stays what it is, and is refused as such. */
+/** Joins the tokens of every call and those of this one. Anything but a list is passed on, to be refused as invalid. */
 function together(own: unknown, given: unknown): { readonly ucans?: unknown } {
   if (given === undefined) return own === undefined ? {} : { ucans: own };
   return { ucans: Array.isArray(own) && Array.isArray(given) ? [...own, ...given] : given };
 }
 
-/** What is offered as tools. A venue that has nothing to write to leaves out those that write. */
+/** The operations offered as tools. A venue without a writable root offers none that write. */
 function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
   const { includeAdapters, includePathPrefixes, tools } = config.mcp;
   const writable = files.roots.some((root) => !root.readOnly);

@@ -1,3 +1,4 @@
+// The interface for third-party adapters.
 import { parseUcans } from "../../core/call/ucans.js";
 import type {
   Adapter,
@@ -9,40 +10,40 @@ import type {
 } from "../../core/ports/adapter.js";
 import { type AdapterHosting, hostAdapter } from "./hosted-adapter.js";
 
-/** An operation as the author of an adapter describes it. */
+/** An operation as declared by the author of an adapter. */
 export interface PlugInOperation {
   /** Dispatch name, `<adapter>:<operation>`. */
   readonly name: string;
-  /** Written for an agent. */
+  /** Description for agents. */
   readonly description: string;
-  /** JSON Schema of the input; checked before the adapter is called. Absent: any object. */
+  /** JSON Schema of the input; validated before `invoke` is called. Absent: any object. */
   readonly input?: JsonObject;
-  /** JSON Schema of the output, an object; for clients to read. Absent: any object. */
+  /** JSON Schema of the output, which is an object; informs clients only. Absent: any object. */
   readonly output?: JsonObject;
   readonly title?: string;
-  /** Default: the name with `_` for `:`. */
+  /** Default: the name with `:` replaced by `_`. */
   readonly toolName?: string;
-  /** Default: the cautious ones, of an operation that may change anything anywhere. */
+  /** Default: the most cautious hints, as for an operation that may change anything. */
   readonly annotations?: Partial<Annotations>;
-  /** Input fields that records of a call hide. */
+  /** Input fields left out of job records. */
   readonly hidden?: readonly string[];
 }
 
-/** An adapter as somebody else writes it. */
+/** A third-party adapter. */
 export interface PlugIn {
   /** Lower-case letters, digits, `_` and `-`. */
   readonly name: string;
   readonly description: string;
   readonly operations: readonly PlugInOperation[];
   /**
-   * Runs one operation. The adapter decides by `context.callerDID` and `context.authentication` what the caller may do.
-   * @throws FileAdapterError for a failure its caller should read; anything else reaches the caller as INTERNAL
+   * Runs one operation. The adapter authorizes the caller itself, by `context.callerDID` and `context.authentication`.
+   * @throws FileAdapterError for a failure the caller should see; anything else is reported as INTERNAL
    */
   invoke(operation: string, input: JsonObject, context: InvokeContext): Promise<unknown>;
   close?(): Promise<void>;
 }
 
-/** What is assumed of an operation that says nothing of itself. */
+/** Annotations assumed for an operation that declares none. */
 const CAUTIOUS: Annotations = {
   readOnlyHint: false,
   destructiveHint: true,
@@ -50,7 +51,7 @@ const CAUTIOUS: Annotations = {
   openWorldHint: true,
 };
 
-/** Makes a plug-in an adapter like our own, except that it is not shown what only surfaces and the venue need. */
+/** Turns a plug-in into an adapter. It is not given the parts of the context that only surfaces and the venue use. */
 export function plugIn(plug: PlugIn, hosting: AdapterHosting): Adapter {
   return hostAdapter(
     {
@@ -65,7 +66,7 @@ export function plugIn(plug: PlugIn, hosting: AdapterHosting): Adapter {
   );
 }
 
-/** What an adapter that is not ours sees of a call: one list that narrows it, wherever that came from. */
+/** The context a plug-in sees: one caps list, wherever it came from. */
 function shownOf(context: SurfaceContext, signal: AbortSignal | undefined): InvokeContext {
   const { callerDID, authentication, resolveAsset } = context;
   const caps = context.caps ?? context.callCaps;

@@ -1,3 +1,4 @@
+// Opens the configured profiles: adapters that imitate the tools of other systems on top of the file operations.
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import { ConfigError } from "../../config/errors.js";
 import type { ProfileConfig } from "../../config/types.js";
@@ -6,22 +7,22 @@ import type { Log } from "../../core/ports/log.js";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
 import type { ProfileShell } from "../../profiles/profile.js";
 
-/** Which profiles are opened, and on what. */
+/** Which profiles to open, and on what. */
 export interface ProfileParts {
   readonly files: HostedFileAdapter;
-  /** By the names of their adapters. */
+  /** Profiles by adapter name. */
   readonly profiles: Readonly<Record<string, ProfileConfig>>;
   readonly options: {
-    /** Only this one. Absent: all… */
+    /** Open only this profile. Absent: all profiles… */
     readonly profile?: string | undefined;
-    /** …but none where only file operations will be called. */
+    /** …or none, if only file operations will be called. */
     readonly filesOnly?: boolean;
   };
   readonly log: Log;
   readonly logInternal: (error: unknown, id: string) => void;
 }
 
-/** The adapters of the configured profiles. What makes them is loaded only where there are any. @throws ConfigError */
+/** Opens the adapters of the configured profiles, loading their code only if there are any. @throws ConfigError */
 export async function openProfiles(parts: ProfileParts): Promise<readonly Adapter[]> {
   const { files, profiles, options, logInternal } = parts;
   const { profile, filesOnly = false } = options;

@@ -10,17 +10,17 @@ export interface ValuesOptions {
   /** Milliseconds since the epoch. */
   readonly started: number;
   readonly protocols: readonly string[];
-  /** All that are hosted, those without operations too. */
+  /** All hosted adapters, including those without operations. */
   adapters(): readonly Pick<Adapter, "name" | "description">[];
   operations(): readonly HostedOperation[];
-  /** Changes whenever one of the two above does. */
+  /** Changes whenever the adapters or operations do. */
   revision(): number;
 }
 
 /**
- * Makes the tree of values that clients read: `v/info` and `v/ops`.
+ * Creates the value tree that clients can read: `v/info` and `v/ops`.
  *
- * @returns a function that gives the tree; the same object until the revision changes
+ * @returns a function that returns the tree; the same object until the revision changes
  */
 export function createValues(options: ValuesOptions): () => JsonObject {
   let made: { readonly revision: number; readonly tree: JsonObject } | undefined;

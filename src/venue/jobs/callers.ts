@@ -1,11 +1,11 @@
 import type { Page } from "../../core/call/page.js";
 
-/** Which jobs each caller has, so that a list of one's own does not walk through everybody's. */
+/** Indexes jobs by caller, so that listing one caller's jobs does not scan all of them. */
 export class JobCallers {
-  /** Ids in the order they were added. */
+  /** Job ids by caller, in order of insertion. */
   readonly #ids = new Map<string, Set<string>>();
 
-  /** Number of callers that have any. */
+  /** Number of callers with at least one job. */
   get size(): number {
     return this.#ids.size;
   }
@@ -26,7 +26,7 @@ export class JobCallers {
     return this.#ids.get(caller)?.size ?? 0;
   }
 
-  /** A part of a caller's ids, newest first. */
+  /** A page of a caller's job ids, newest first. */
   newest(caller: string, { offset, limit }: Page): string[] {
     const ids = [...(this.#ids.get(caller) ?? [])];
     const end = Math.max(0, ids.length - offset);

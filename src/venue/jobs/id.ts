@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 
 const RANDOM_BYTES = 8;
-/** Random bytes are fetched for this many ids at once: one call to the generator costs more than the rest of a job. */
+/** Ids per call to the random generator: one call costs more than the rest of a short job. */
 const BATCH = 512;
 
 /**
- * Makes ids of jobs: 6 bytes time, 2 bytes counter, 8 bytes from the cryptographic generator, as 32 hex digits.
- * They sort in the order they were made (65,536 a millisecond), and nobody can guess one from another.
+ * Creates a generator of job ids: 6 bytes of time, 2 of a counter, 8 cryptographically random, as 32 hex digits. Ids
+ * sort
+ * in order of creation (up to 65,536 per millisecond) and cannot be guessed from one another.
  *
  * @returns a function from the time (milliseconds since the epoch) to the next id
  */

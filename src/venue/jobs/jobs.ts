@@ -25,7 +25,7 @@ import type { JobRun } from "./run.js";
 import { RunningJobs } from "./running.js";
 
 export interface JobLimits extends RetentionLimits {
-  /** How long a cancellation waits for the job to end, in milliseconds. */
+  /** Time a cancellation waits for the job to end, in milliseconds. */
   readonly inlineWaitMs: number;
 }
 
@@ -33,31 +33,31 @@ export interface JobsOptions {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly limits: JobLimits;
-  /** Whom callers without credentials are taken for. */
+  /** DID that anonymous callers share. */
   readonly publicDid: string;
-  /** Whether they see a list of their jobs, which are those of all of them. */
+  /** Whether anonymous callers may list jobs; the list has the jobs of all anonymous callers. */
   readonly listsAnonymous: boolean;
-  /** Told of a failure that reaches its caller only as `INTERNAL`. The second argument is what the caller was shown. */
+  /** Logs a failure its caller sees only as `INTERNAL`. The second argument is the id the caller was shown. */
   readonly logInternal: (error: unknown, requestId: string) => void;
 }
 
-/** The jobs of a venue, in memory only. Ids here are bare lower-case hex. */
+/** The job store of a venue, in memory only: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
 export interface Jobs extends CallerJobs {
   /** Number of records, running jobs included. */
   readonly size: number;
-  /** Estimated size of the finished records, in bytes. */
+  /** Estimated bytes of all finished records. */
   readonly bytes: number;
-  /** Number of callers with jobs that are listed. */
+  /** Number of callers with listed jobs. */
   readonly users: number;
-  /** Number of jobs that have not ended, those without a record included. */
+  /** Number of running jobs, including those without a record. */
   readonly running: number;
-  /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded; then there is no job */
+  /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded; no job exists then */
   submit(submission: Submission): RecordedJob;
-  /** The same without a record, for callers who could never ask for it. */
+  /** Starts a job without a record, for callers who could never ask for it. @throws as `submit` does */
   run(submission: Submission): StartedJob;
-  /** The record as it stands, for the host of the venue. `undefined`: never known, or dropped. */
+  /** The current record, for the venue's host; `undefined`: unknown or dropped. */
   record(id: string): JobRecord | undefined;
-  /** Takes no more jobs, lets those that run end for a while, cancels the others, and forgets every record. */
+  /** Refuses new jobs, waits `graceMs` for running ones, cancels the rest, and forgets all records. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -66,14 +66,14 @@ export function createJobs(options: JobsOptions): Jobs {
   return new JobStore(options);
 }
 
-/** Jobs that may run at once where fewer records than this are kept. */
+/** Minimum limit on running jobs, where fewer records than this are kept. */
 const LEAST_RUNNING = 64;
-/** Open streams; each takes one of the connections of the venue. */
+/** Maximum open event streams; each occupies a connection. */
 const MOST_WATCHERS = 512;
 const MOST_WATCHERS_OF_JOB = 32;
-/** When what was refused may be tried again. */
+/** Suggested delay before retrying a refused request, in milliseconds. */
 const RETRY_MS = 1000;
-/** How long a store that closes waits for jobs it has cancelled: what they have committed may need a flush. */
+/** Time that closing waits for cancelled jobs, in milliseconds: a commit in progress may need a flush. */
 const STOP_MS = 1000;
 
 class JobStore implements Jobs {
@@ -144,7 +144,7 @@ class JobStore implements Jobs {
   list(page: Page, caller: Caller): Paged<string> {
     this.#retention.sweep();
     const { publicDid, listsAnonymous } = this.#options;
-    // Where strangers share one name, a list would hand the jobs of each to all.
+    // Anonymous callers share one DID, so a list would show each the jobs of the others.
     if (caller.did === publicDid && !listsAnonymous) return { items: [], total: 0, ...page };
     return { items: this.#callers.newest(caller.did, page), total: this.#callers.count(caller.did), ...page };
   }
@@ -191,7 +191,7 @@ class JobStore implements Jobs {
       if (record !== undefined) this.#show(job, caller);
     });
     let open = true;
-    // Its place is free only now: until a client has read the end, that is kept for it.
+    // Released only now: the slot stays taken until the client has read the final event.
     const stop = () => {
       if (!open) return;
       open = false;
@@ -219,7 +219,7 @@ class JobStore implements Jobs {
     return this.#running.start(this.#nextId(this.#options.clock.nowMs()), input, context.signal);
   }
 
-  /** Runs the operation, and puts its end on record. @throws FileAdapterError */
+  /** Runs the operation and records its outcome. @throws FileAdapterError */
   async #perform(run: JobRun, operation: HostedOperation, submission: Submission): Promise<unknown> {
     let output: unknown;
     try {
@@ -247,7 +247,7 @@ class JobStore implements Jobs {
 
   #finish(job: KeptJob, outcome: Outcome): void {
     const record = job.finish(outcome, this.#options.clock.nowMs());
-    // Absent when it was deleted, or the store closed, meanwhile.
+    // Missing if it was deleted, or the store closed, meanwhile.
     if (this.#jobs.has(job.id)) {
       job.bytes = recordBytes(record);
       if (!this.#retention.keep(job.id, job.bytes)) this.#takeOut(job.id);
@@ -262,7 +262,7 @@ class JobStore implements Jobs {
     return job.caller === caller.did || caller.isOperator ? job : { refused: "denied" };
   }
 
-  /** Shows a job. To the operator, a finished private one of somebody else has not been delivered. */
+  /** Returns a record. The operator seeing another caller's finished private job does not count as delivery. */
   #show(job: KeptJob, caller: Caller): { readonly found: JobRecord } {
     const found = job.record();
     if (job.caller === caller.did) this.#delivered(job);

@@ -2,25 +2,25 @@ import type { JobListener, JobRecord, RecordedJob } from "../../core/ports/job.j
 import { isTerminal } from "../../core/ports/job.js";
 import type { Outcome } from "./record.js";
 
-/** Timers of Node fire at once when they are asked to wait longer than this. */
+/** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 const MOST_TURNS = 8;
 
-/** A job with its record, and those who wait for its end. */
+/** A job with its record and the listeners waiting for its end. */
 export class KeptJob implements RecordedJob {
   readonly id: string;
   readonly isPrivate: boolean;
   readonly #onDelivered: (job: KeptJob) => void;
-  /** Told once, when the job ends. Most jobs end before anybody waits. */
+  /** Listeners, called once when the job ends. Created lazily: most jobs end before anyone waits. */
   #waiting: Set<JobListener> | undefined;
   #record: JobRecord;
   #result: Promise<unknown> = Promise.resolve();
-  /** Estimated size of the finished record; 0 while it is not counted. */
+  /** Estimated bytes of the finished record; 0 while it is not counted. */
   bytes = 0;
-  /** Its record does not have all of the output: that goes only to who waits from the start. */
+  /** The record lacks part of the output, which only callers waiting from the start receive. */
   hidesOutput = false;
-  /** Streams that are open on it. */
+  /** Number of event streams open on the job. */
   watchers = 0;
 
   constructor(record: JobRecord, isPrivate: boolean, onDelivered: (job: KeptJob) => void) {
@@ -45,11 +45,11 @@ export class KeptJob implements RecordedJob {
   start(result: Promise<unknown>): void {
     this.#result = result;
     if (this.hidesOutput) void result.catch(() => {}).finally(() => this.#letGo());
-    // The record keeps the failure; a surface that asks only for the record must not bring the process down.
+    // The record keeps the failure; without a handler the rejection would crash the process.
     result.catch(() => {});
   }
 
-  /** Keeps nothing of what the record hides. */
+  /** Drops the reference to output that the record leaves out. */
   #letGo(): void {
     this.#result = Promise.resolve();
   }
@@ -65,7 +65,7 @@ export class KeptJob implements RecordedJob {
     return this.#record;
   }
 
-  /** Tells those who wait: the record if it is terminal, else that they wait in vain. */
+  /** Notifies listeners: with the record if it is terminal, else with `undefined`, as no end will come. */
   announce(): void {
     const record = this.finished ? this.#record : undefined;
     const waiting = this.#waiting ?? [];
@@ -73,14 +73,14 @@ export class KeptJob implements RecordedJob {
     for (const listener of waiting) listener(record);
   }
 
-  /** @returns takes the listener out again */
+  /** Registers a listener for the end. @returns a function that removes it */
   whenEnded(listener: JobListener): () => void {
     this.#waiting ??= new Set();
     this.#waiting.add(listener);
     return () => this.#waiting?.delete(listener);
   }
 
-  /** The record once the job has ended, or as it stands after `ms` or when nobody is left to be told. */
+  /** Resolves with the record once the job has ended, after `ms`, or when `gone` aborts, whichever is first. */
   ended(ms: number, gone?: AbortSignal): Promise<JobRecord> {
     if (this.finished || gone?.aborted === true) return Promise.resolve(this.#record);
     return new Promise((resolve) => {
@@ -98,7 +98,7 @@ export class KeptJob implements RecordedJob {
 
   async settled(ms: number, gone?: AbortSignal): Promise<JobRecord> {
     const result = this.#result;
-    // A call that waits for nothing ends within a few turns of the microtask queue: then it needs no timer.
+    // Operations without I/O end within a few microtasks, and then no timer is needed.
     for (let turn = 0; turn < MOST_TURNS && !this.finished; turn += 1) await undefined;
     const record = await this.ended(ms, gone);
     if (isTerminal(record.status) && gone?.aborted !== true) this.#onDelivered(this);

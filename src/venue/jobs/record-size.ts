@@ -1,14 +1,15 @@
-/** What an object, an array or a key costs besides its parts. */
+/** Bytes counted per object, array and key, besides its parts. */
 const CONTAINER_BYTES = 16;
 const SCALAR_BYTES = 8;
-/** Values looked at before giving up; also ends a walk through something that contains itself. */
+/** Maximum values visited; also ends the walk of a cyclic value. */
 const MOST_VALUES = 5_000_000;
 
 /**
- * Estimates how many bytes a value keeps alive: a character counts as one byte. Nothing is encoded, so a large text costs
- * no more than a short one, and however deep the value is, the stack does not grow.
+ * Estimates the bytes a value keeps alive; a character counts as one byte. Nothing is encoded, so long texts cost no
+ * more
+ * time than short ones. Iterative, so deep values cannot overflow the stack.
  *
- * @returns bytes; `Infinity` for a value of more than five million parts
+ * @returns bytes; `Infinity` for more than five million values
  */
 export function estimateBytes(value: unknown): number {
   if (typeof value === "string") return value.length;

@@ -1,3 +1,4 @@
+// Builds job records: at the start of a job, and from its outcome.
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted } from "../../core/errors/texts.js";
@@ -5,13 +6,13 @@ import type { JobRecord, Submission } from "../../core/ports/job.js";
 import type { HostedOperation } from "../catalogue/catalogue.js";
 import { estimateBytes } from "./record-size.js";
 
-/** What a record costs besides its texts and values. */
+/** Bytes counted per record, besides its texts and values. */
 const RECORD_BYTES = 512;
 
-/** How a job ended, as its record shows it. */
+/** The outcome of a job, as in its record. */
 export type Outcome = Pick<JobRecord, "status" | "output" | "error" | "errorCode" | "errorData">;
 
-/** The record of a job that has just been started. */
+/** The record of a job that has just started. */
 export function startRecord(options: {
   id: string;
   operation: HostedOperation;
@@ -32,14 +33,14 @@ export function startRecord(options: {
   };
 }
 
-/** The end of a job that failed. */
+/** The outcome of a failed job. */
 export function failure(fault: FileAdapterError, id: string): Outcome {
   if (fault.code === "ABORTED") return { status: "CANCELLED", error: `Job cancelled: ${id}`, errorCode: fault.code };
   const outcome: Outcome = { status: "FAILED", error: fault.message, errorCode: fault.code };
   return Object.keys(fault.data).length === 0 ? outcome : { ...outcome, errorData: fault.data };
 }
 
-/** The end of a job with an output, which may tell of a failure; one that was cancelled is so in any case. */
+/** The outcome of a job with output, which may itself report a failure. A cancelled job is CANCELLED in any case. */
 export function answered(
   output: unknown,
   hidden: readonly string[] | undefined,
@@ -51,12 +52,12 @@ export function answered(
   return { status: "COMPLETE", output: kept, ...(errorCode === undefined ? {} : { errorCode }) };
 }
 
-/** Estimates what a finished record keeps in memory, in bytes. */
+/** Estimates the bytes a finished record keeps in memory. */
 export function recordBytes({ input, output, error = "", errorData }: JobRecord): number {
   return RECORD_BYTES + error.length + estimateBytes(input) + estimateBytes(output) + estimateBytes(errorData);
 }
 
-/** A copy of an input or output for the record, without what it must not hold. */
+/** A shallow copy of an input or output without the hidden fields. */
 export function hide(input: unknown, hidden: readonly string[]): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
   const shown: Record<string, unknown> = { ...input };

@@ -1,47 +1,47 @@
 import type { Clock } from "../../core/clock.js";
 
-/** How many records a venue keeps. Running jobs count, but are never dropped. */
+/** Limits on the records a venue keeps. Running jobs count towards `max`, but are never dropped. */
 export interface RetentionLimits {
-  /** Most records. */
+  /** Maximum number of records. */
   readonly max: number;
-  /** Most bytes of finished records, as estimated by `job-record.ts`. */
+  /** Maximum bytes of finished records, as estimated by `recordBytes` (`record.ts`). */
   readonly maxBytes: number;
   /** How long a finished record is kept, in milliseconds. */
   readonly ttlMs: number;
 }
 
-/** What the records stand in. */
+/** The collection the records are dropped from. */
 export interface RetainedRecords {
   /** Number of records, running jobs included. */
   readonly size: number;
   has(id: string): boolean;
-  /** Takes a finished record out. @returns its bytes */
+  /** Removes a finished record. @returns its bytes */
   drop(id: string): number;
 }
 
-/** Timers of Node fire at once when they are asked to wait longer than this. */
+/** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-/** Entries of dropped records that may stand in the queue before it is cleared of them. */
+/** Stale queue entries (of records already removed) from which the queue is compacted. */
 const MOST_GONE = 256;
 
-/** A finished job in the queue of those to be dropped; of one that is forgotten, nothing else may stay in memory. */
+/** A queue entry of a finished job. It holds only the id: nothing else of a forgotten job may stay in memory. */
 interface Finished {
   readonly id: string;
   readonly expiresAtMs: number;
 }
 
-/** Decides which finished records are dropped: the oldest, when they are too old or too many. */
+/** Decides which finished records are dropped: the oldest, once they expire or exceed a limit. */
 export class JobRetention {
   readonly #clock: Clock;
   readonly #limits: RetentionLimits;
   readonly #records: RetainedRecords;
   /**
-   * Oldest first, so that whatever has to go stands at the head; some may have been forgotten before. No Map: finding
-   * its first entry takes a walk over all that were deleted in front of it.
+   * Oldest first, so records to drop are at the head; some may have been removed already. Not a Map: finding its first
+   * entry walks over all entries deleted before it.
    */
   #finished: Finished[] = [];
   #head = 0;
-  /** Entries at and after the head whose records were forgotten before their turn. */
+  /** Number of stale entries at or after the head. */
   #gone = 0;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -52,14 +52,14 @@ export class JobRetention {
     this.#records = records;
   }
 
-  /** Estimated size of all finished records. */
+  /** Estimated bytes of all finished records. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Takes a record that has just become terminal. @returns `false` when it is too large to be kept at all */
+  /** Adds a record that has just become terminal. @returns `false` when it is too large to be kept at all */
   keep(id: string, bytes: number): boolean {
-    // One that can never be kept must not drive out all the others first.
+    // A record that cannot be kept must not evict all the others first.
     if (bytes > this.#limits.maxBytes) return false;
     this.#bytes += bytes;
     this.#finished.push({ id, expiresAtMs: this.#clock.monotonicMs() + this.#limits.ttlMs });
@@ -67,14 +67,14 @@ export class JobRetention {
     return true;
   }
 
-  /** Hears of a finished record that was taken out before its turn. */
+  /** Notes that a finished record was removed before it expired. */
   forgotten(bytes: number): void {
     this.#bytes -= bytes;
     this.#gone += 1;
     if (this.#gone >= MOST_GONE && this.#gone * 2 >= this.#finished.length - this.#head) this.#compact();
   }
 
-  /** Drops what is too old or too much. */
+  /** Drops expired records and those over the limits. */
   sweep(): void {
     const { max, maxBytes } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
@@ -94,7 +94,6 @@ export class JobRetention {
     }
   }
 
-  /** Forgets everything. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -104,14 +103,17 @@ export class JobRetention {
     this.#bytes = 0;
   }
 
-  /** Without this, a caller who deletes all its jobs, or has only private ones, would fill the queue. */
+  /**
+   * Removes stale entries: a caller who deletes all its jobs, or has only private ones, would otherwise fill the
+   * queue.
+   */
   #compact(): void {
     this.#finished = this.#finished.slice(this.#head).filter(({ id }) => this.#records.has(id));
     this.#head = 0;
     this.#gone = 0;
   }
 
-  /** An idle venue drops old records too: they may hold what somebody read. */
+  /** Schedules a sweep: an idle venue must drop expired records too, since they may hold file contents. */
   #sweepLater(delayMs: number): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(

@@ -1,12 +1,12 @@
 import type { Cancellation } from "../../core/call/scope.js";
 import type { KeptJob } from "./kept.js";
 
-/** A run of an operation. It can be stopped by the venue, and by whoever submitted it. */
+/** A run of an operation. The venue and the submitter can each abort it. */
 export class JobRun implements Cancellation {
   readonly id: string;
-  /** What its input keeps in memory until it ends, in bytes. */
+  /** Bytes the input keeps in memory until the run ends. */
   readonly inputBytes: number;
-  /** The job with its record, if there is one; it may have been deleted. */
+  /** The job with its record, if it has one; it may have been deleted. */
   job: KeptJob | undefined;
   #aborted = false;
   #controller: AbortController | undefined;
@@ -33,13 +33,13 @@ export class JobRun implements Cancellation {
     return this.#controller.signal;
   }
 
-  /** Stops it before its next side effect. */
+  /** Aborts the operation before its next side effect. */
   abort(): void {
     this.#aborted = true;
     this.#controller?.abort();
   }
 
-  /** Lets go of the submitter's signal, which may live much longer. */
+  /** Removes the listener from the submitter's signal, which may live much longer. */
   end(): void {
     this.#submitter?.removeEventListener("abort", this.#onAbort);
   }

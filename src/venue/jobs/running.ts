@@ -2,19 +2,19 @@ import { Overloaded } from "../../core/errors/overload.js";
 import { estimateBytes } from "./record-size.js";
 import { JobRun } from "./run.js";
 
-/** Input of all that runs, in bytes; one job alone may always have more. */
+/** Maximum bytes of input of all running jobs; a single job may always exceed it if it runs alone. */
 const MOST_INPUT_BYTES = 256 * 1024 * 1024;
-/** What is refused is told to come back so soon: jobs are short. */
+/** Suggested delay before retrying, in milliseconds: jobs are short. */
 const RETRY_MS = 1000;
 
-/** The jobs that run at this moment, with or without a record: a bounded number, all of which can be stopped. */
+/** The running jobs, with or without a record: bounded in number and input size, and all of them can be aborted. */
 export class RunningJobs {
   readonly #most: number;
   readonly #runs = new Map<string, JobRun>();
   #inputBytes = 0;
   #whenIdle: () => void = () => {};
 
-  /** @param most how many may run at once */
+  /** @param most maximum number of concurrent jobs */
   constructor(most: number) {
     this.#most = most;
   }
@@ -25,7 +25,7 @@ export class RunningJobs {
 
   /** @throws Overloaded */
   start(id: string, input: unknown, submitter: AbortSignal | undefined): JobRun {
-    // Cut off, so that one with more can run when nothing else does.
+    // Capped, so that a larger input can run when nothing else does.
     const inputBytes = Math.min(estimateBytes(input), MOST_INPUT_BYTES);
     const isHeavy = this.#inputBytes + inputBytes > MOST_INPUT_BYTES;
     if (isHeavy || this.#runs.size >= this.#most) throw new Overloaded("Too many jobs are running", RETRY_MS);
@@ -42,12 +42,12 @@ export class RunningJobs {
     if (this.#runs.size === 0) this.#whenIdle();
   }
 
-  /** Stops one that runs, if it does. */
+  /** Aborts a job if it is running. */
   abort(id: string): void {
     this.#runs.get(id)?.abort();
   }
 
-  /** Lets all of them end for a while, then stops those that have not, and lets these end for another while. */
+  /** Waits `graceMs` for all jobs to end, then aborts the rest and waits `abortMs` for those. */
   async drain(graceMs: number, abortMs: number): Promise<void> {
     await this.#idle(graceMs);
     for (const run of this.#runs.values()) run.abort();
@@ -55,7 +55,7 @@ export class RunningJobs {
     for (const run of this.#runs.values()) run.job?.announce();
   }
 
-  /** Settles when nothing runs, or after `ms`. */
+  /** Resolves when nothing runs, or after `ms`. */
   async #idle(ms: number): Promise<void> {
     if (this.#runs.size === 0) return;
     await new Promise<void>((resolve) => {
