@@ -1,3 +1,5 @@
+// Decides what one caller may do in one call: the intersection of its caps lists and its authority.
+
 import type { Ability } from "../core/call/capability.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
@@ -6,18 +8,21 @@ import type { Authority, View, Winner } from "./authority.js";
 import { type DenialReason, denied } from "./denial.js";
 import { covers, type Grant, intersect, type Need, parseGrant, printResource, type Scheme, wordsOf } from "./grant.js";
 
-/** A caps list, read. Absent lists narrow nothing and are not represented. */
+/** A parsed caps list. An absent list restricts nothing and has no CapsList. */
 export interface CapsList {
   readonly grants: readonly Grant[];
-  /** Why the list allows nothing as a whole. */
+  /** The whole list is invalid and grants nothing. */
   readonly fault?: "malformed" | "too_large";
 }
 
-/** The most grants a denial shows, and hence the most that are worked out for it. */
+/** Most grants in a denial, and hence the most that are computed for it. */
 const MAX_SHOWN = 20;
 const MAX_ENTRIES = 256;
 
-/** Reads a caps list as given. `undefined`: no restriction. Malformed entries grant nothing, the others count. */
+/**
+ * Parses a caps list of at most 256 entries. Malformed entries grant nothing; the others count.
+ * @returns `undefined`: no restriction
+ */
 export function readCaps(value: unknown): CapsList | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) return { grants: [], fault: "malformed" };
@@ -25,7 +30,7 @@ export function readCaps(value: unknown): CapsList | undefined {
   return { grants: value.map(parseGrant).filter((grant) => grant !== undefined) };
 }
 
-/** Everything that narrows one call beside the authority of its caller. */
+/** The caps lists of one call: those of its caller, those of the call itself, and the directories it is confined to. */
 export const capsOf = ({ caps, callCaps, within }: SurfaceContext): readonly (CapsList | undefined)[] => [
   readCaps(caps),
   readCaps(callCaps),
@@ -38,7 +43,7 @@ const grantWithin = (segments: readonly string[]): Grant => ({
   written: { with: printResource([...segments, ""]), can: "*" },
 });
 
-/** Decides what one caller may do in one call: caps ∩ authority, on canonical segments only. Knows no files. */
+/** Checks the rights of one call: caps ∩ authority, on canonical segments only. Does no I/O. */
 export class Authoriser {
   readonly #caps: readonly CapsList[];
   readonly #authority: Authority;
@@ -60,7 +65,7 @@ export class Authoriser {
     this.#authority = options.authority;
   }
 
-  /** The tokens on which the last permission rested, if it rested on any. */
+  /** The token chain that the last successful `require` rested on, if any. */
   get chain(): readonly ChainLink[] | undefined {
     return this.#chain;
   }
@@ -73,14 +78,14 @@ export class Authoriser {
     this.#chain = winner.chain;
   }
 
-  /** The same without a refusal. */
+  /** Like {@link require}, but returns the result. */
   allows(segments: readonly string[], ability: Ability): boolean {
     return this.#winner(this.#need(segments, ability)) !== undefined;
   }
 
   /**
-   * The same for the place a request really leads to. The denial names the requested place: where a link leads is not
-   * told to someone without rights there. @throws CAPABILITY_DENIED
+   * Like {@link require}, for the path after links are resolved. The denial names the requested path: a caller without
+   * rights at a link's target must not learn where it leads. @throws CAPABILITY_DENIED
    */
   requireReal(root: string, path: { requested: readonly string[]; real: readonly string[] }, ability: Ability): void {
     if (sameSegments(path.requested, path.real)) return;
@@ -89,8 +94,8 @@ export class Authoriser {
   }
 
   /**
-   * Whether the caller may have the venue sign `grant`: caps, and what it owns, was given by the configuration, or can
-   * prove, cover it. @throws CAPABILITY_DENIED
+   * Requires that the caller may have the venue sign `grant`: its caps must cover it, and so must what it owns, was
+   * granted by the configuration, or can prove. @throws CAPABILITY_DENIED
    */
   requireDelegable(grant: Grant): HeldGrant<Grant> {
     const held = this.#capsCover(grant) ? this.#authority.delegable(grant, this.#viewOf(grant.segments[0])) : undefined;
@@ -98,12 +103,12 @@ export class Authoriser {
     return held;
   }
 
-  /** What refuses a grant that another's key must sign. */
+  /** The CAPABILITY_DENIED error for a grant that only the key of another owner can sign. */
   refuseOtherOwner(grant: Grant): FileAdapterError {
     return this.#denial(grant, grant.written.can, { isOthers: true });
   }
 
-  /** Whether the caller must learn no more of a root than of one that is not there: it has an owner, and the caller nothing in it. */
+  /** Whether a root must look nonexistent to the caller: it has its own owner, and the caller holds no grant in it. */
   hidesRoot(root: string): boolean {
     return this.#viewOf(root) === "missing";
   }
@@ -115,13 +120,13 @@ export class Authoriser {
 
   /** @throws CAPABILITY_DENIED unless the caller may read something in one of `roots` */
   requireAnyRead(roots: readonly string[]): void {
-    // Whoever may read every root may ask for them, also where there is none to be seen.
+    // A caller that may read every root may list them, even if there are none.
     const need = this.#need([], "crud/read");
     if (this.#winner(need) !== undefined || roots.some((root) => this.#holdsIn(root, "real", reads))) return;
     throw this.#denial(need, "crud/read");
   }
 
-  /** The same wherever that may be. @throws CAPABILITY_DENIED */
+  /** @throws CAPABILITY_DENIED unless the caller may read something anywhere */
   requireReadSomewhere(): void {
     for (const grant of this.#combined(this.#authority.grants((root) => this.#viewOf(root)))) {
       if (reads(grant)) return;
@@ -129,7 +134,7 @@ export class Authoriser {
     throw this.#denial(this.#need([], "crud/read"), "crud/read");
   }
 
-  /** What the caller holds, each grant once, as far as it is shown. */
+  /** The grants that the caller holds, at most 20, skipping those that an earlier one covers. */
   held(): { readonly grants: readonly Grant[]; readonly truncated: boolean } {
     const grants: Grant[] = [];
     for (const grant of this.#combined(this.#authority.grants((root) => this.#viewOf(root)))) {
@@ -153,7 +158,7 @@ export class Authoriser {
     return true;
   }
 
-  /** A root with an owner, in which the caller holds nothing, is judged as if it were not there. */
+  /** A root with its own owner in which the caller holds no grant counts as missing. */
   #viewOf(root: string | undefined): View {
     if (root === undefined || this.#authority.isEverything || !this.#authority.isOwned(root)) return "real";
     const known = this.#views.get(root);
@@ -163,7 +168,7 @@ export class Authoriser {
     return view;
   }
 
-  /** Whether some grant of caps ∩ authority reaches into a root and satisfies `test`. */
+  /** Whether some grant of caps ∩ authority applies in a root and satisfies `test`. */
   #holdsIn(root: string, as: View, test: (grant: Grant) => boolean = () => true): boolean {
     for (const grant of this.#combined(this.#authority.grantsIn(root, as))) {
       if ((grant.segments[0] ?? root) === root && test(grant)) return true;
@@ -171,7 +176,7 @@ export class Authoriser {
     return false;
   }
 
-  /** The grants of caps ∩ authority, worked out one by one. */
+  /** The grants of caps ∩ authority, computed lazily. */
   *#combined(authority: Iterable<Grant>): Generator<Grant> {
     const lists = this.#caps.map((list) => list.grants);
     for (const grant of authority) yield* combine(lists, grant);
@@ -213,12 +218,12 @@ export class Authoriser {
     return [...new Set<DenialReason>([...own, ...(isUnexplained ? (["not_covered"] as const) : [])])];
   }
 
-  /** Whom to ask. The owner is named only to somebody who holds something in the root; else it may not even be there. */
+  /** Names whom to ask. The owner is named only to a caller with a grant in the root: others must not learn of it. */
   #remedy(root: string | undefined, as: View): string | undefined {
     const { audience, fault } = this.#authority;
     if (audience === undefined || fault !== undefined) return undefined;
     const owner = root !== undefined && this.#holdsIn(root, as) ? this.#authority.ownerOf(root, as) : undefined;
-    // Whoever owns it is narrowed by nobody but those who gave the token or the list.
+    // An owner is restricted only by its own token or caps list: asking itself for a UCAN would not help.
     if (owner === audience) return undefined;
     return `ask ${owner ?? "the owner of the root"} for a UCAN covering 'required', audience ${audience}`;
   }

@@ -1,3 +1,5 @@
+// Derives the authority of each caller from the configured rules, the owners of roots, and the tokens of a request.
+
 import { readUcans } from "../core/call/ucans.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
@@ -7,29 +9,29 @@ import type { DenialReason } from "./denial.js";
 import { DriveAuthority } from "./drive-authority.js";
 import { type Grant, isOf, parseGrant } from "./grant.js";
 
-/** The part of a root that its rights depend on. */
+/** The fields of a root that rights depend on. */
 interface OwnedRoot {
   readonly name: string;
   readonly owner?: string;
-  /** Present: it is a drive, and each caller has its own. */
+  /** Present: the root is a drive, and each caller has its own. */
   readonly drive?: string;
 }
 
-/** Finds the rights of callers, by one set of rules and roots. */
+/** Authorities of callers, for one set of rules and roots. */
 export interface Authorities {
   of(context: SurfaceContext): Authority;
-  /** The same for the drives of the caller. */
+  /** The caller's authority over its own drives, for the drive adapters. */
   inDrives(context: SurfaceContext): Authority;
-  /** Whose drives a caller uses: its own DID, canonical. `undefined`: nobody has proved to be somebody. */
+  /** Canonical DID of the owner of the drives that a caller uses: itself. `undefined`: no DID, or anonymous. */
   driveOwner(context: SurfaceContext): string | undefined;
-  /** DID of whoever owns a root: its own owner, else the operator. Canonical. `undefined` also for drives: each has many. */
+  /** Canonical DID of a root's owner: its own, else the operator. `undefined` also for drives, which have many. */
   ownerOf(root: string | undefined): string | undefined;
   /** The venue's own DID. */
   readonly venueDid: string | undefined;
   readonly verifier: UcanVerifier<Grant>;
 }
 
-/** Prepares what does not depend on the caller. */
+/** Precomputes everything that does not depend on the caller. */
 export function createAuthorities(
   rules: CapabilityRules & { readonly verifier: UcanVerifier<Grant> },
   roots: readonly OwnedRoot[],
@@ -57,10 +59,10 @@ export function createAuthorities(
     if (issuer === undefined || audience === undefined) return false;
     const isFor = canonical(audience);
     if (isFor === venueDid && canonical(issuer) === did) return true;
-    // A delegation makes nobody its audience: that takes something else.
+    // An anonymous caller has not proved that it is the audience: holding the delegation proves nothing.
     return isFor === did && !isAnonymous;
   };
-  /** Of a drive each caller owns its own; of nobody's drive nobody is the owner. */
+  /** Owners of the roots as one caller sees them: a drive root is its own; without an identity, nobody's. */
   const ownersFor = (context: SurfaceContext): ReadonlyMap<string, string> => {
     if (drives.size === 0) return shared.owners;
     const owner = driveOwner(context) ?? NOBODY;
@@ -92,7 +94,7 @@ export function createAuthorities(
       const isAnonymous = context.authentication === "public";
       const bound = did === undefined ? NONE : tokens.filter((token) => isBound(token, did, isAnonymous));
       return new CallerAuthority({
-        // Written out: a spread makes an object of the slow kind, at every request.
+        // Written out: an object made by a spread is slow (dictionary mode), and this runs at every request.
         owners: ownersFor(context),
         operator: shared.operator,
         publicGrants: shared.publicGrants,
@@ -121,13 +123,13 @@ const grantsOf = (capabilities: readonly unknown[]): readonly Grant[] =>
     .filter((grant) => grant !== undefined)
     .filter(isOfFiles);
 
-/** The callers' own drives need no grant, and a list that names them is about nothing else. */
+/** Drops grants on drives: callers need none for their own drives, and such grants give nothing in roots. */
 const isOfFiles = (grant: Grant): boolean => isOf("file", grant);
 
-/** Owner of drives that no call can reach; no DID is like it. */
+/** Owner of drive roots for anonymous callers: equals no DID. */
 const NOBODY = "\u0000";
 
-/** The tokens of a request, none where the request is refused as a whole. */
+/** The tokens of a request; none if the request is refused as a whole (`fault`). */
 function textsOf({ ambiguousCaller, ucans, identityTokens = NONE }: SurfaceContext): {
   readonly fault: DenialReason | undefined;
   readonly texts: readonly string[];
@@ -138,11 +140,11 @@ function textsOf({ ambiguousCaller, ucans, identityTokens = NONE }: SurfaceConte
   return "fault" in texts ? { fault: texts.fault, texts: NONE } : { fault: undefined, texts };
 }
 
-/** Most requests bring nothing. */
+/** Shared empty values: most requests bring no tokens. */
 const NONE: readonly never[] = [];
 const NOBODYS: ReadonlySet<never> = new Set();
 
-/** How far tokens that say who somebody is bound what that somebody may do alone. */
+/** The bounds that identity tokens with a capability list put on the caller's own rights. */
 function selfOf(tokens: readonly UcanToken<Grant>[]): AuthorityFacts["self"] {
   const bounding = tokens.filter(({ carriesCapabilities }) => carriesCapabilities);
   if (bounding.length === 0) return undefined;

@@ -1,75 +1,77 @@
+// What a caller may do before caps lists narrow it: ownership, configured and public grants, and proofs (UCANs).
+
 import type { ChainLink, HeldGrant, UcanToken } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
 import { covers, EVERYTHING, type Grant, intersect, isOf, type Need, SCHEME } from "./grant.js";
 
-/** As what a root is judged: as it is, or as if nothing had its name, which is all that a caller without rights there learns. */
+/** How a root is judged: as it is, or as if it did not exist (for callers without rights in a root with an owner). */
 export type View = "real" | "missing";
 
-/** What lets a caller do something. */
+/** What permits a need. */
 export interface Winner {
-  /** The tokens it rests on, where it rests on any. */
+  /** The tokens it rests on, if any. */
   readonly chain?: readonly ChainLink[];
 }
 
-/** Why proofs do not help, and the first token that only time speaks against. */
+/** Why the proofs of a request do not cover a need; `renew`: id of the first token that is expired or not yet valid. */
 export interface ProofFaults {
   readonly reasons: readonly DenialReason[];
   readonly renew?: string;
 }
 
-/** What a caller may do at all, before any caps list narrows it. */
+/** The rights of a caller, before any caps list narrows them. */
 export interface Authority {
-  /** Why the request is refused whatever anybody may do. */
+  /** The request is refused as a whole, for this reason. */
   readonly fault?: DenialReason;
-  /** Everything everywhere, so nothing else needs to be looked at. */
+  /** Everything is permitted, so nothing else needs checking. */
   readonly isEverything: boolean;
-  /** Whether the request brought proofs, by which alone, beside its own rights, it is judged. */
+  /** Whether the request brought proofs. Then only they and the caller's own rights count, not public grants. */
   readonly bearsProofs: boolean;
-  /** DID that a denial may tell somebody to ask for a proof for. Absent: a proof could not help. */
+  /** DID that a denial may name as the audience of a UCAN to ask for. Absent: a proof could not help. */
   readonly audience: string | undefined;
-  /** DID of whoever owns a root. */
+  /** DID of a root's owner. */
   ownerOf(root: string | undefined, as: View): string | undefined;
-  /** Whether a root has an owner of its own, whom strangers must not learn of. */
+  /** Whether a root has its own owner, whom callers without rights there must not learn of. */
   isOwned(root: string): boolean;
   covering(need: Need, as: View): Winner | undefined;
-  /** Every grant that reaches into a root. */
+  /** Every grant that applies in a root. */
   grantsIn(root: string, as: View): Iterable<Grant>;
   /**
-   * Every grant, to be shown.
-   * @param viewOf as what each root is to be judged
+   * Every grant, for display.
+   * @param viewOf how each root is to be judged
    */
   grants(viewOf: (root: string) => View): Iterable<Grant>;
   /** @param need what the proofs should have covered */
   proofFaults(need: Need, as: View): ProofFaults;
-  /** What the caller may pass on: what it owns, was given by the configuration, or can prove. */
+  /** A delegable grant that covers the need: owned, granted by the configuration, or proven. */
   delegable(need: Need, as: View): HeldGrant<Grant> | undefined;
 }
 
-/** What there is to know of a caller's rights. */
+/** The facts that the rights of a caller follow from. */
 export interface AuthorityFacts {
   readonly fault: DenialReason | undefined;
   readonly isOperator: boolean;
-  /** Canonical DID. Absent: whoever embeds us. */
+  /** Canonical DID. Absent: the embedding program, which is the operator. */
   readonly did: string | undefined;
   readonly isAnonymous: boolean;
-  /** Bounds what the caller has by itself: the lists of the tokens it is known by. Absent: they have none. */
+  /** Capability lists of the caller's identity tokens: bounds of its own rights. Absent: unbounded. */
   readonly self: { readonly grants: readonly Grant[]; readonly expiresAt: number | null } | undefined;
-  /** What this DID owns and the configuration gives it, and what its static token adds. */
+  /** Grants from ownership and from the configuration (`given`), and from the caller's static token (`added`). */
   readonly given: readonly Grant[];
   readonly added: readonly Grant[];
   readonly publicGrants: readonly Grant[];
-  /** Tokens of the request, and those among them that are for this caller. */
+  /** Tokens of the request, and those of them that are bound to this caller. */
   readonly tokens: readonly UcanToken<Grant>[];
   readonly bound: ReadonlySet<UcanToken<Grant>>;
   readonly bearsProofs: boolean;
-  /** Owner of each root that has one of its own, canonical. */
+  /** Canonical DID of the owner, for each root with its own owner. */
   readonly owners: ReadonlyMap<string, string>;
   readonly operator: string | undefined;
   /** Names of all roots. */
   readonly roots: readonly string[];
 }
 
-/** Works out the rights of one caller in one request, and no more of them than somebody asks for. */
+/** The rights of one caller in one request, computed lazily. */
 export class CallerAuthority implements Authority {
   readonly fault?: DenialReason;
   readonly isEverything: boolean;
@@ -120,7 +122,7 @@ export class CallerAuthority implements Authority {
     const { roots, owners, operator, publicGrants, bearsProofs } = this.#facts;
     const known = new Map([...owners].filter(([root]) => viewOf(root) === "real"));
     const ownerIn = (root: string) => known.get(root) ?? operator;
-    // A grant on every root is one on those of its owner; they are named only where the caller knows of another owner.
+    // A grant on every root applies to its issuer's roots; they are listed one by one if the caller knows other owners.
     const reached = (grant: Grant, isReached: (root: string) => boolean): readonly Grant[] => {
       const [root] = grant.segments;
       if (root !== undefined) return isReached(root) ? [grant] : [];
@@ -139,7 +141,7 @@ export class CallerAuthority implements Authority {
     const reasons = new Set<DenialReason>();
     let renew: string | undefined;
     const owner = this.ownerOf(need.segments[0], as) ?? "";
-    // A token with an empty list is no proof and explains nothing; one that is no UCAN at all was meant to be one.
+    // A token with an empty list is no proof and explains nothing; a malformed one was meant as a proof, so it counts.
     for (const token of this.#facts.tokens.filter((one) => one.carriesCapabilities || one.fault !== undefined)) {
       for (const { reason, id } of this.#faultsOf(token, need, owner)) {
         reasons.add(reason);
@@ -157,7 +159,7 @@ export class CallerAuthority implements Authority {
     return this.#proof(need, as);
   }
 
-  /** What the caller has by itself. */
+  /** The caller's own rights: no proofs, no public grants. */
   #direct(): readonly Grant[] {
     const { added } = this.#facts;
     const own = this.#ownAndGiven();
@@ -183,7 +185,7 @@ export class CallerAuthority implements Authority {
     return publicGrants;
   }
 
-  /** The first token's that covers the need; one that does not even claim to costs nothing. */
+  /** The first proven grant that covers the need. Tokens that do not claim it are skipped before any verification. */
   #proof(need: Need, as: View): HeldGrant<Grant> | undefined {
     const owner = this.ownerOf(need.segments[0], as);
     if (owner === undefined || this.fault !== undefined) return undefined;
@@ -198,7 +200,7 @@ export class CallerAuthority implements Authority {
   #proven(owner: string | undefined): readonly HeldGrant<Grant>[] {
     const { bound, fault } = this.#facts;
     if (owner === undefined || bound.size === 0 || fault !== undefined) return [];
-    // A token may name drives too, which are not judged here.
+    // A token may also grant drives, which DriveAuthority judges.
     return [...bound].flatMap((token) => token.verdict(owner).grants.filter(({ grant }) => isOf("file", grant)));
   }
 
@@ -213,7 +215,7 @@ export class CallerAuthority implements Authority {
 
 export const everythingIn = (root: string): Grant => inRoot(EVERYTHING, root);
 
-/** What a grant on every root means in one. */
+/** A grant on every root, narrowed to one root. */
 const inRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({
   segments: [root],
   words,

@@ -2,17 +2,17 @@ import type { Capability } from "../core/call/capability.js";
 import type { UcanVerifier } from "../ucan/verify/proof.js";
 import type { Grant } from "./grant.js";
 
-/** Who may do what, as far as that does not stand with the roots. */
+/** Venue-wide grants and public capabilities, and how identities are compared (per-root owners live with the root). */
 export interface CapabilityRules {
-  /** Whom invocations are for. Absent: there are none. */
+  /** The venue's DID, the audience of invocation UCANs. Absent: no token counts as an invocation. */
   readonly venueDid?: string;
-  /** DID that has authority over every root and owns those without an owner, beside callers without a DID. */
+  /** DID with authority over every root, owner of those without one. Callers without a DID have that authority too. */
   readonly operator?: string;
-  /** The one DID of whoever has several. Absent: nobody has. */
+  /** Maps equivalent DIDs to one canonical DID. Absent: each DID stands for itself. */
   readonly canonicalDid?: (did: string) => string;
-  /** What every caller may do in roots without an owner. */
+  /** Capabilities of every caller in roots without an owner. */
   readonly publicCaps?: readonly Capability[];
   readonly grants?: readonly (Capability & { readonly did: string })[];
-  /** Absent: proofs give nothing. */
+  /** Verifies UCANs. Absent: a default verifier without revocations. */
   readonly verifier?: UcanVerifier<Grant>;
 }

@@ -1,40 +1,42 @@
+// The CAPABILITY_DENIED error. Its text is short, and never tells whether the target exists.
+
 import type { Capability } from "../core/call/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { TokenFault } from "../ucan/token/fault.js";
 import { type Grant, printResource, SCHEME, type Scheme } from "./grant.js";
 
-/** Why a request was denied; a closed set. */
+/** Reasons for a denial; a closed set. */
 export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller";
 
 export interface Denial {
   readonly operation: string;
   readonly required: { readonly scheme?: Scheme; readonly segments: readonly string[]; readonly ability: string };
   readonly deniedBy: readonly ("agent_caps" | "proofs" | "authority" | "path_policy")[];
-  /** What the caller holds: caps ∩ authority. */
+  /** The grants that the caller holds: caps ∩ authority. */
   readonly have: readonly Grant[];
-  /** More is held than `have` shows. */
+  /** The caller holds more grants than `have` lists. */
   readonly truncated: boolean;
   readonly reasons: readonly DenialReason[];
-  /** Id of the token that only time speaks against, where nothing else does. */
+  /** Id of the token to renew, if expiry (or not being valid yet) is the only reason. */
   readonly renew?: string | undefined;
   /** What the caller can do about it. */
   readonly remedy?: string;
-  /** In place of the last sentence of the text. */
+  /** Replaces the last sentence of the text. */
   readonly ending?: string;
 }
 
 const SHOWN_IN_TEXT = 3;
 const SHOWN_PATH_BYTES = 40;
-/** Bytes for the requested path and what is held together: a denial is read by models, and every token of it costs. */
+/** Bytes for the requested path and the held grants together: models read denials, and each token costs. */
 const TEXT_ROOM_BYTES = 84;
 const SHORTEST_PATH_BYTES = 8;
-/** What it takes to say that there is more. */
+/** Bytes reserved for ", and N more". */
 const COUNTING_BYTES = 20;
-/** As long as the name of a root can be; a caller may send anything. */
+/** The longest valid root name; a caller may send a longer one. */
 const SHOWN_ROOT_BYTES = 63;
 
-/** The one error of a missing right. It never tells whether the target exists. */
+/** The CAPABILITY_DENIED error for a missing right. It never tells whether the target exists. */
 export function denied(denial: Denial): FileAdapterError {
   const required = {
     with: printResource(denial.required.segments, denial.required.scheme),
@@ -63,7 +65,7 @@ function endingOf({ renew, ending }: Denial): string {
   return ending ?? "Retrying the same call will not succeed - the denial is structural.";
 }
 
-/** What is held, in about `room` bytes: the first grant in any case, the others while they fit. */
+/** The held grants in about `room` bytes: always the first, the others while they fit. */
 function list(have: readonly Capability[], room: number): string {
   const [first, ...others] = have;
   if (first === undefined) return "(none)";
@@ -82,7 +84,7 @@ function list(have: readonly Capability[], room: number): string {
   return said.join(", ");
 }
 
-/** What the path in a resource takes in the text; digits cost a model about twice as much. */
+/** Cost of a resource's path in the text, in bytes; digits count twice, as they take about twice as many tokens. */
 function costOfPath(resource: string): number {
   const path = resource.slice(SCHEME.length).replace(/^[^/]*\/?/, "");
   return (
@@ -90,15 +92,15 @@ function costOfPath(resource: string): number {
   );
 }
 
-/** A resource for the text: the root's name and the path, each cut in its middle where it is long. */
+/** A resource for the text: root name and path, each shortened in the middle if long. */
 function shown(resource: string, pathBytes = SHOWN_PATH_BYTES): string {
-  // Both schemes are of one length.
+  // `file://` and `dlfs://` have the same length.
   const [root = "", ...path] = resource.slice(SCHEME.length).split("/");
   const name = `${resource.slice(0, SCHEME.length)}${shorten(escapeText(root), SHOWN_ROOT_BYTES)}`;
   return path.length === 0 ? name : `${name}/${fitPath(escapeText(path.join("/")), pathBytes)}`;
 }
 
-/** Where less room is left than a path may take, its first names say most in the fewest tokens. */
+/** With little room left, keeps the first names of a path: they say most in the fewest tokens. */
 function fitPath(path: string, max: number): string {
   if (max >= SHOWN_PATH_BYTES || Buffer.byteLength(path) <= max) return shorten(path, max);
   const names = path.split("/");
@@ -107,7 +109,7 @@ function fitPath(path: string, max: number): string {
   return Buffer.byteLength(start) > max ? "…" : start;
 }
 
-/** Keeps both ends of a long text, which say most, within `max` bytes. */
+/** Shortens a text to `max` bytes by cutting its middle: both ends say most. */
 function shorten(text: string, max: number): string {
   if (Buffer.byteLength(text) <= max) return text;
   const half = Math.floor((max - Buffer.byteLength("…")) / 2);
@@ -116,7 +118,7 @@ function shorten(text: string, max: number): string {
   return `${head.join("")}…${tail.join("")}`;
 }
 
-/** The first characters that take at most `max` bytes. */
+/** The longest prefix of at most `max` UTF-8 bytes. */
 function fitting(characters: readonly string[], max: number): string[] {
   let bytes = 0;
   let count = 0;

@@ -6,13 +6,13 @@ import { covers, EVERY_DRIVE, type Grant, type Need } from "./grant.js";
 export interface DriveAuthorityFacts {
   readonly fault: DenialReason | undefined;
   readonly bearsProofs: boolean;
-  /** What bounds the caller in its own drives: the lists of the tokens it is known by. Absent: nothing. */
+  /** Capability lists of the caller's identity tokens: bounds in its own drives. Absent: unbounded. */
   readonly self: readonly Grant[] | undefined;
 }
 
 /**
- * What a caller may do in its own drives: everything, as far as the tokens let it by which it is known. Drives of others
- * are not even named, so no proof leads to them, and nobody can be asked for one.
+ * The authority of a caller over its own drives: everything, within the bounds of its identity tokens. Drives of
+ * other callers cannot be addressed, so proofs give nothing, and denials name nobody to ask.
  */
 export class DriveAuthority implements Authority {
   readonly fault?: DenialReason;

@@ -1,10 +1,12 @@
+// Configures the UCAN verifier for capabilities on files and drives.
+
 import { type Clock, systemClock } from "../core/clock.js";
 import type { Revocations, UcanVerifier } from "../ucan/verify/proof.js";
 import { createPublicKeys, type PublicKeys } from "../ucan/verify/public-keys.js";
 import { createUcanVerifier } from "../ucan/verify/verifier.js";
 import { FILE_SEMANTICS, type Grant } from "./grant.js";
 
-/** How tokens are judged; everything has a default. */
+/** Settings of the verifier; all have defaults. */
 export interface FileVerifierOptions {
   readonly clock?: Clock;
   /** Seconds, 0 to 60; default 30. */
@@ -23,7 +25,7 @@ export interface FileVerifierOptions {
 const DEFAULT_SKEW_SECONDS = 30;
 const DEFAULT_LIFETIME_SECONDS = 31_622_400;
 
-/** Makes the verifier of tokens whose capabilities are about files. */
+/** Creates a UCAN verifier for capabilities on files and drives. */
 export function createFileVerifier(options: FileVerifierOptions = {}): UcanVerifier<Grant> {
   const { ucan = {} } = options;
   return createUcanVerifier({

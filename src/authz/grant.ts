@@ -1,17 +1,19 @@
+// Grants: parsing, covering and intersecting capabilities on `file://` and `dlfs://` resources.
+
 import type { Ability, Capability } from "../core/call/capability.js";
 import type { GrantSemantics } from "../ucan/verify/proof.js";
 
-/** What a resource is about: a root, or a drive of the caller's own. Neither ever covers the other. */
+/** `file`: a root; `dlfs`: one of the caller's own drives. Neither ever covers the other. */
 export type Scheme = "file" | "dlfs";
 
-/** A parsed capability. The name of the root or drive is the first segment; no segments mean every one. */
+/** A parsed capability. The first segment is the name of the root or drive; no segments mean all of them. */
 export interface Grant {
   /** Absent: `file`. */
   readonly scheme?: Scheme;
   readonly segments: readonly string[];
-  /** Words of the ability; none mean every ability. */
+  /** Parts of the ability, split at `/`; none mean every ability. */
   readonly words: readonly string[];
-  /** As it was written, for people. */
+  /** The capability as written, for display. */
   readonly written: Capability;
 }
 
@@ -23,7 +25,7 @@ export const EVERY_DRIVE: Grant = {
   written: { with: "dlfs://", can: "*" },
 };
 
-/** What one step of an operation needs: the name of the root or drive and the path below it, and the ability. */
+/** What one step of an operation requires: root or drive name, the path below it, and the ability. */
 export interface Need {
   /** Absent: `file`. */
   readonly scheme?: Scheme;
@@ -39,8 +41,9 @@ const REFUSED = /[%\\?#*:\u0000-\u001f\u007f]/;
 const ABILITY = /^(?:\*|[a-z][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*(?:\/\*)?)$/;
 
 /**
- * Parses one entry of a capability list, strictly: whatever is odd about it makes it grant nothing.
- * Caveats (`nb`) are not evaluated, so an entry that has them grants nothing either. Source: capability rules, grants.
+ * Parses one entry of a capability list, strictly: an entry that deviates from the format grants nothing
+ * (`undefined`). Caveats (`nb`) are not evaluated, so an entry with them grants nothing either. Source: capability
+ * rules, grants.
  */
 export function parseGrant(value: unknown): Grant | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
@@ -54,7 +57,7 @@ export function parseGrant(value: unknown): Grant | undefined {
   return { ...(scheme === "dlfs" ? { scheme } : {}), segments, words, written: { with: resource, can } };
 }
 
-/** Whether a capability grants anything in roots: all that a configuration can give, since drives are their callers' own. */
+/** Whether a capability grants anything in roots. A configuration cannot grant drives: each caller owns its own. */
 export function grantsFiles(value: unknown): boolean {
   const grant = parseGrant(value);
   return grant !== undefined && isOf("file", grant);
@@ -86,17 +89,17 @@ const WORDS: Readonly<Record<Ability, readonly string[]>> = {
 
 export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];
 
-/** Whether a grant or need is about roots, or about drives. */
+/** Whether a grant or need has this scheme. */
 export const isOf = (scheme: Scheme, one: { readonly scheme?: Scheme }): boolean => (one.scheme ?? "file") === scheme;
 
-/** Whether a grant covers a need: of the same scheme, and both its segments and its words are a prefix. */
+/** Whether a grant covers a need: same scheme, and both its segments and its words are prefixes of the need's. */
 export const covers = (grant: Need, need: Need): boolean =>
   isOf(grant.scheme ?? "file", need) && isPrefix(grant.segments, need.segments) && isPrefix(grant.words, need.words);
 
-/** What the capabilities in tokens mean here. */
+/** Semantics of the capabilities in UCANs, for the verifier. */
 export const FILE_SEMANTICS: GrantSemantics<Grant> = { parse: parseGrant, covers };
 
-/** The narrower of two grants on each axis, if one lies within the other there. */
+/** The intersection of two grants; `undefined` if it is empty. On each axis one must be a prefix of the other. */
 export function intersect(a: Grant, b: Grant): Grant | undefined {
   if (!isOf(a.scheme ?? "file", b)) return undefined;
   const [wide, deep] = a.segments.length <= b.segments.length ? [a, b] : [b, a];
@@ -117,7 +120,7 @@ function isPrefix(short: readonly string[], long: readonly string[]): boolean {
   return true;
 }
 
-/** The printed form of a resource; for people, never parsed back. */
+/** A resource as text, for display; never parsed back. */
 export function printResource(segments: readonly string[], scheme: Scheme = "file"): string {
   const [root, ...path] = segments;
   return root === undefined ? startOf(scheme) : `${startOf(scheme)}${root}/${path.join("/")}`;

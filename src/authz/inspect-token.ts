@@ -1,3 +1,5 @@
+// Reports what a UCAN grants at this venue and why not more, without revealing which roots exist or who owns them.
+
 import type { Capability } from "../core/call/capability.js";
 import type { TokenFault } from "../ucan/token/fault.js";
 import type { ChainFault, UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
@@ -5,24 +7,24 @@ import type { DenialReason } from "./denial.js";
 import { covers, type Grant, parseGrant } from "./grant.js";
 import type { LinkReport, TokenQuestion, TokenReport } from "./token-report.js";
 
-/** By what a token is judged. */
+/** The rules that a token is judged by. */
 export interface InspectionRules {
   readonly verifier: UcanVerifier<Grant>;
-  /** DID of whoever owns a root; without a root the operator's. `undefined`: there is no such root. */
+  /** DID of a root's owner; without a root, the operator's. `undefined`: there is no such root. */
   ownerOf(root: string | undefined): string | undefined;
-  /** Owners of roots of their own: a grant on every root, by one of them, is one on theirs. */
+  /** Owners of roots: a grant on every root, issued by one of them, applies to that owner's roots. */
   readonly owners?: readonly string[];
-  /** The one DID of whoever has several. Absent: nobody has. */
+  /** Maps equivalent DIDs to one canonical DID. Absent: each DID stands for itself. */
   readonly canonicalDid?: ((did: string) => string) | undefined;
 }
 
-/** Nobody: with this at the root a token gives what it gives in a root that is not there, which is nothing. */
+/** Owner of a nonexistent root: no token is issued by it, so a token grants nothing there. */
 const NOBODY = "";
 
 /**
- * Works out what a token is worth here, whoever sends it. Each entry of its list is judged by the owner of its own root,
- * entries for every root by whoever owns any; what is asked for, by the owner of its root. Of a root that somebody else owns
- * it says the same as of one that is not there.
+ * Reports what a token grants here, whoever sends it. Each entry of its list is verified against the owner of its own
+ * root, entries on every root against every owner, and the question against the owner of its root. A root owned by
+ * somebody else gives the same report as one that does not exist.
  */
 export function inspectToken(question: TokenQuestion, rules: InspectionRules): TokenReport {
   const [token] = rules.verifier.read([question.token]);
@@ -41,7 +43,7 @@ export function inspectToken(question: TokenQuestion, rules: InspectionRules): T
 }
 
 interface Worth {
-  /** What it gives, at most as many as its own list has. */
+  /** The effective grants, at most as many as in the token's own list. */
   readonly grants: readonly Grant[];
   readonly reasons: readonly DenialReason[];
   /** The grant that covers what was asked for. */
@@ -60,7 +62,7 @@ function worthOf(token: UcanToken<Grant>, question: TokenQuestion, rules: Inspec
   return { grants: found.grants, reasons: isClaimed ? faults : ["not_covered"] };
 }
 
-/** Goes through its own list, root by root. */
+/** Verifies the token's own list, root by root. */
 function listWorth(token: UcanToken<Grant>, rules: InspectionRules): Worth {
   const held: Grant[] = [];
   const reasons: DenialReason[] = [];
@@ -75,13 +77,13 @@ function listWorth(token: UcanToken<Grant>, rules: InspectionRules): Worth {
   return { grants: unique(held), reasons: fault === undefined ? reasons : [fault] };
 }
 
-/** What a token gives in a root, and why no more. */
+/** What a token grants in a root, and why not more. */
 interface Gift {
   readonly grants: readonly Grant[];
   readonly faults: readonly DenialReason[];
 }
 
-/** Where it gives nothing, the reasons are those of a root that is not there: whose root it is does not show in them. */
+/** If it grants nothing, the reasons are those for a nonexistent root: they must not reveal the owner. */
 function giftIn(root: string | undefined, token: UcanToken<Grant>, { ownerOf, owners = [] }: InspectionRules): Gift {
   const possible = [ownerOf(root) ?? NOBODY, ...(root === undefined ? owners : [])];
   const verdicts = possible.map((owner) => token.verdict(owner));
@@ -94,7 +96,7 @@ function giftIn(root: string | undefined, token: UcanToken<Grant>, { ownerOf, ow
 const reasonsOf = (faults: readonly ChainFault[], otherwise: DenialReason): readonly DenialReason[] =>
   faults.length === 0 ? [otherwise] : faults.map(({ reason }) => reason);
 
-/** Each way of writing once. */
+/** Drops grants that are written the same. */
 function unique(grants: readonly Grant[]): Grant[] {
   const key = ({ with: resource, can }: Capability) => `${can} ${resource}`;
   return [...new Map(grants.map((grant) => [key(grant.written), grant])).values()];
@@ -103,13 +105,13 @@ function unique(grants: readonly Grant[]): Grant[] {
 interface Step {
   readonly token: UcanToken<Grant>;
   readonly depth: number;
-  /** What the token proves something for. */
+  /** The token that this one is a proof of. */
   readonly child?: UcanToken<Grant>;
   readonly canonical: (did: string) => string;
   readonly seen: Set<UcanToken<Grant>>;
 }
 
-/** Each token once, at the place where a walk from the top finds it first; the limits on a chain bound the walk. */
+/** The links in depth-first order, each token once, where first found. The limits on a chain bound the walk. */
 function* linksOf(step: Step): Generator<LinkReport> {
   const { token, depth, canonical, seen } = step;
   if (seen.has(token)) return;
@@ -140,7 +142,7 @@ function linkOf({ token, depth, child, canonical }: Step): LinkReport {
   };
 }
 
-/** Why a proof does not serve the token that brings it. */
+/** Why a proof does not support the token that cites it. */
 function faultsBetween(
   proof: UcanToken<Grant>,
   child: UcanToken<Grant>,

@@ -2,12 +2,12 @@ import { type Clock, systemClock } from "../core/clock.js";
 import { type Minted, type MintRequest, mint } from "../ucan/mint/mint.js";
 import { FILE_SEMANTICS } from "./grant.js";
 
-/** How a venue will judge the token; the defaults are those of one without configuration. */
+/** The venue's limits that the token must satisfy; the defaults are those of a venue without configuration. */
 export interface MintOptions {
   readonly clock?: Clock;
-  /** Seconds. */
+  /** Seconds; default 30. */
   readonly clockSkew?: number;
-  /** Seconds from now to the latest end. */
+  /** Longest lifetime in seconds, from now; default 366 days. */
   readonly maxLifetime?: number;
 }
 
@@ -15,12 +15,13 @@ const DEFAULT_SKEW_SECONDS = 30;
 const DEFAULT_LIFETIME_SECONDS = 31_622_400;
 
 /**
- * Makes a UCAN that gives somebody a part of what the signer owns, or was given by `proofs`.
+ * Signs a UCAN that delegates a part of what the signer owns, or holds by `proofs`.
  *
- * @returns the token, its id, by which it can be revoked, and the second in which it ends
- * @throws MintError for whatever a venue would not honour: the token is then not made
+ * @returns the token, its id (for revoking it), and its expiry (seconds since the epoch)
+ * @throws MintError if a venue would not accept the token
  * @example
- * const { token } = await mintUcan({ key, audience: "did:key:z6Mk…", capabilities: [{ with: "file://docs/", can: "crud/read" }] });
+ * const capabilities = [{ with: "file://docs/", can: "crud/read" }];
+ * const { token } = await mintUcan({ key, audience: "did:key:z6Mk…", capabilities });
  */
 export function mintUcan(request: MintRequest, options: MintOptions = {}): Promise<Minted> {
   return mint(request, {

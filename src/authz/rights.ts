@@ -1,3 +1,5 @@
+// The rights of one caller, for operations on rights themselves: checking, listing, delegating.
+
 import type { Ability, Capability } from "../core/call/capability.js";
 import { unknownRoot } from "../core/errors/texts.js";
 import type { ChainLink } from "../ucan/verify/proof.js";
@@ -5,18 +7,18 @@ import type { Authoriser } from "./authorise.js";
 import type { Authorities } from "./authorities.js";
 import type { Grant } from "./grant.js";
 
-/** What one caller holds, for operations that are about rights themselves. */
+/** The rights of one caller. */
 export interface CallerRights {
-  /** Whether the caller may do this in a place. @param segments the name of a root and the path below it */
+  /** Whether the caller has an ability on a path. @param segments the name of a root and the path below it */
   allows(segments: readonly string[], ability: Ability): boolean;
   /** caps ∩ authority, each grant once, at most 20. */
   held(): { readonly grants: readonly Capability[]; readonly truncated: boolean };
   /**
-   * Whether the caller may have the venue sign this grant: its caps and its ownership, `auth.grants` or proofs cover it,
-   * and it is for roots that the venue's own DID owns. What everybody may do, and what a static token gives, is not
-   * passed on.
+   * Checks that the caller may have the venue sign this grant: its caps cover it, its ownership, `auth.grants` or
+   * proofs cover it, and the venue's own DID owns the root. Public grants and grants of a static token cannot be
+   * delegated.
    *
-   * @returns seconds until which it lasts (`null`: nothing ends it), and the tokens it rests on
+   * @returns expiry in seconds since the epoch (`null`: none), and the tokens it rests on
    * @throws CAPABILITY_DENIED; UNKNOWN_ROOT
    */
   delegable(grant: Grant): { readonly expiresAt: number | null; readonly via: readonly ChainLink[] };
@@ -42,7 +44,7 @@ export function createRights(
           roots.filter((name) => authoriser.seesRoot(name)),
         );
       }
-      // A chain counts only from the owner, and the venue's key is nobody else's.
+      // A chain must start with the root's owner, and the venue's key can sign only for the venue's DID.
       if (authorities.ownerOf(root) !== authorities.venueDid) throw authoriser.refuseOtherOwner(grant);
       return { expiresAt, via: chain };
     },

@@ -1,40 +1,42 @@
+// Question and answer of a token inspection.
+
 import type { Capability } from "../core/call/capability.js";
 import type { DenialReason } from "./denial.js";
 
-/** What is asked about a token. */
+/** A question about a token. */
 export interface TokenQuestion {
   readonly token: string;
-  /** A resource and an ability: would it allow this? Only together. */
+  /** The resource and the ability to check; only together. */
   readonly with?: string;
   readonly can?: string;
-  /** For whom it should be. */
+  /** DID that the token's audience should be. */
   readonly aud?: string;
 }
 
-/** One token of a chain, checked. */
+/** The check of one token of a chain. */
 export interface LinkReport {
   readonly id?: string;
   readonly issuer?: string;
   readonly audience?: string;
-  /** Seconds since the epoch; `null`: no end. */
+  /** Seconds since the epoch; `null`: never. */
   readonly expires?: number | null;
   readonly notBefore?: number;
-  /** Its own list as written. */
+  /** The token's own list as written. */
   readonly grants: readonly Capability[];
-  /** 0: the token itself, 1: its proofs, and so on. Links stand in the order of a walk from the top. */
+  /** 0: the token itself, 1: its proofs, and so on. Links are in depth-first order. */
   readonly depth: number;
-  /** What is wrong with this very link; empty: nothing. */
+  /** Faults of this link alone; empty: none. */
   readonly reasons: readonly DenialReason[];
 }
 
-/** What a token is worth on this configuration, whoever its audience may be. */
+/** What a token grants under this configuration, whoever its audience is. */
 export interface TokenReport {
-  /** It gives something, or what was asked for, and is for whom was asked for. */
+  /** The token grants what was asked for (or, without `with`, anything), and its audience is the one asked for. */
   readonly valid: boolean;
   readonly reasons: readonly DenialReason[];
-  /** What it really gives here, each as its own list writes it. */
+  /** The effective grants, each as written in the token's own list. */
   readonly grants: readonly Capability[];
   readonly chain: readonly LinkReport[];
-  /** Seconds since the epoch; `null`: no end, or it cannot be read. */
+  /** Seconds since the epoch; `null`: never, or the token is unreadable. */
   readonly expires: number | null;
 }
