@@ -1,20 +1,22 @@
+// Which ancestors of a denied entry must not be renamed, so that a deny pattern keeps matching it.
+
 /** Depths, from 1, of the directories above an entry that must keep their names so that it stays denied. */
 export type Anchors = (depth: number) => readonly number[];
 
-/** What stands for more than one name, or for a name with a slash in it. */
+/** Syntax for alternatives, or for a segment that may hold a slash. */
 const GROUPS = /[\\{}()[\]]/;
 const ANY_DEPTH = "**";
 
 /**
- * The directories that a path pattern counts on. Those that `**` stands for may have any name, and may stand anywhere below
- * the one before it; where the text does not say which those are, every directory is taken for one that counts.
+ * The ancestors whose names a path pattern depends on. Directories matched by `**` may have any name and are left
+ * out. For a pattern with groups or several `**` it is unclear which those are, so every ancestor counts.
  */
 export function anchorsOf(pattern: string): Anchors {
   const names = pattern.split("/");
   const first = names.indexOf(ANY_DEPTH);
   const isPlain = !GROUPS.test(pattern) && first === names.lastIndexOf(ANY_DEPTH) && names.at(-1) !== ANY_DEPTH;
   if (!isPlain || first < 0) return allAbove;
-  // Of those behind it, the last is the entry itself.
+  // The last segment after `**` is the entry itself.
   const behind = names.length - first - 2;
   return (depth) => allAbove(depth).filter((at) => at <= first || at >= depth - behind);
 }

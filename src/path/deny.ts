@@ -1,29 +1,31 @@
+// Compiles an operator's deny patterns into the DenyPolicy of a root.
+
 import type { DenyPolicy } from "../core/ports/deny-policy.js";
 import { type Anchors, allAbove, anchorsOf } from "./deny-anchors.js";
 import { compileGlob, type GlobMatcher } from "./glob-match.js";
 import { GlobFault, readGlobNodes } from "./glob-reader.js";
 
-/** Short for what usually holds keys and passwords; those with a directory are meant at any depth. */
+/** `@secrets`: files that usually hold keys and passwords, at any depth. */
 const SECRETS: readonly string[] = [
   ...[".env", ".env.*", "*.pem", "*.key", "id_rsa*", "id_ed25519*", ".netrc", ".npmrc", ".git-credentials"],
   ...["**/.aws/**", "**/.ssh/**"],
 ];
 
 export interface DenyOptions {
-  /** Names that differ only in case, or in how their characters are composed, are one name. */
+  /** Names that differ only in case or in Unicode normalisation are the same name. */
   readonly foldsCase: boolean;
 }
 
 interface PathPattern {
   readonly glob: GlobMatcher;
-  /** The same without all that is below what it covers. */
+  /** The pattern without a trailing `/**`: matches the topmost denied entry only. */
   readonly top: GlobMatcher;
   readonly anchors: Anchors;
 }
 
 /**
- * Compiles deny patterns: globs in which `*` and `?` match dots too; one without `/` is a base name at any depth, others
- * start at the root; what covers a directory covers all below. `@secrets` stands for a list.
+ * Compiles deny patterns: globs in which `*` and `?` match leading dots too. A pattern without `/` is a base name at
+ * any depth, others start at the root. Denying a directory denies everything below. `@secrets` stands for a list.
  *
  * @throws Error whose message completes "must be a glob: …"
  */
@@ -32,12 +34,12 @@ export function compileDeny(patterns: readonly string[], { foldsCase }: DenyOpti
   const names: GlobMatcher[] = [];
   const paths: PathPattern[] = [];
   for (const pattern of patterns.flatMap((one) => (one === "@secrets" ? SECRETS : [one]))) {
-    // As in ignore files, a slash at the end only says that a directory is meant.
+    // As in ignore files, a trailing slash only marks a directory.
     const plain = pattern.replace(/\/+$/, "");
     const rooted = plain.replace(/^(?:\.?\/)+/, "");
     if (!plain.includes("/")) names.push(matcherOf(fold(rooted), pattern));
     else {
-      // What covers a directory covers it first, and all below by that.
+      // A directory is denied first, and everything below through it.
       const whole = rooted.replace(/\/\*\*$/, "");
       const glob = matcherOf(fold(rooted), pattern);
       const top = whole === rooted ? glob : matcherOf(fold(whole), pattern);
@@ -56,7 +58,7 @@ export function compileDeny(patterns: readonly string[], { foldsCase }: DenyOpti
       if (deniesName(name)) return [];
       const path = fold([...directory, name].join("/"));
       const depth = directory.length + 1;
-      // One pattern is enough to deny it: the one that counts on the fewest.
+      // One pattern suffices to deny the entry: take the one that depends on the fewest ancestors.
       return paths
         .filter(({ glob }) => glob.matches(path))
         .map(({ top, anchors }) => (top.matches(path) ? anchors(depth) : allAbove(depth)))
@@ -88,7 +90,7 @@ function matcherOf(glob: string, pattern: string): GlobMatcher {
   }
 }
 
-/** Some programs read these as parts of a regular expression: refused, lest a name be open that was meant to be denied. */
+/** Some programs read these as regular expression syntax: refused, lest a name meant to be denied stay open. */
 function isAmbiguous(glob: string): boolean {
   let bare = glob.replace(/\\./gs, "");
   if (/"|[\])}]\+/.test(bare)) return true;
@@ -99,5 +101,5 @@ function isAmbiguous(glob: string): boolean {
   return bare.includes("|");
 }
 
-/** Folds at least as much as any file system: what it keeps apart, they do. */
+/** Folds at least as much as any file system: names that differ folded are different files everywhere. */
 const foldName = (name: string): string => name.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");

@@ -1,4 +1,6 @@
-/** `[:name:]` in a class, for ASCII as in POSIX. */
+// Parses bracket expressions (character classes) of globs.
+
+/** POSIX named classes such as `[:alpha:]`, ASCII only. */
 const NAMED: Readonly<Record<string, RegExp>> = {
   alnum: /[A-Za-z0-9]/,
   alpha: /[A-Za-z]/,
@@ -26,7 +28,7 @@ type Member = (char: string) => boolean;
 
 /**
  * Reads a class such as `[a-z]`, `[!a]` or `[[:digit:]_]`.
- * @param at position of its opening bracket @returns why it is none, where it is none
+ * @param at position of its opening bracket @returns a text saying why it is invalid, if it is
  */
 export function readClass(text: string, at: number): GlobClass | string {
   const isNot = text[at + 1] === "!" || text[at + 1] === "^";

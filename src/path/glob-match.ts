@@ -1,10 +1,12 @@
+// Matching of globs in bounded time.
+
 /**
- * Matching of globs in bounded time: a part of a pattern turns the positions where it may begin into those where it may
- * end, and takes no position twice. So a match costs at most the parts of the pattern times the length of the text.
+ * One part of a glob. Matching simulates an NFA: each part maps the set of positions where it may start to the set
+ * where it may end, and visits no position twice. So a match costs at most parts of the glob times length of the text.
  */
 export type GlobNode =
   | { readonly kind: "text"; readonly text: string }
-  /** One character but `/`. */
+  /** One character except `/`. */
   | { readonly kind: "one"; readonly has: (char: string) => boolean }
   /** A whole number, written without leading zeros. */
   | { readonly kind: "number"; readonly low: number; readonly high: number }
@@ -12,11 +14,11 @@ export type GlobNode =
   | { readonly kind: "group"; readonly choices: readonly Glob[]; readonly repeat: Repeat };
 
 /**
- * What can be of any length. `star`: any characters but `/`. `any`: any at all. Whole directories, or nothing: `folders`
- * as `a/b/`, `below` as `/a/b`. `tail`: nothing, or `/` and anything.
+ * Parts of variable length. `star`: any characters except `/`. `any`: any characters. `folders`, `below`: zero or more
+ * whole directories, as `a/b/` and as `/a/b`. `tail`: nothing, or `/` and anything.
  */
 type Spread = "star" | "any" | "folders" | "below" | "tail";
-/** As in extended globs; `!`: anything within a segment that no choice matches. */
+/** As in extended globs (extglob); `!`: anything within a segment that no choice matches. */
 export type Repeat = "@" | "?" | "*" | "+" | "!";
 export type Glob = readonly GlobNode[];
 type Group = Extract<GlobNode, { kind: "group" }>;
@@ -24,11 +26,11 @@ type Positions = readonly number[];
 
 /** A glob, ready to be matched. */
 export interface GlobMatcher {
-  /** Steps that a match takes for each character of the text, at most. */
+  /** Upper bound of the matching steps per character of the text. */
   readonly weight: number;
   /** Whether it matches the whole text, a path or a name. */
   matches(text: string): boolean;
-  /** Whether it matches a path, or a directory that the path is in. */
+  /** Whether it matches a path or one of its ancestors. */
   covers(path: string): boolean;
 }
 
@@ -46,7 +48,7 @@ export function compileGlob(glob: Glob): GlobMatcher {
 
 const NOWHERE: Positions = [];
 
-/** What most globs are: a name, or how names begin or end. */
+/** A fast path for the most common globs: a name, a prefix, a suffix. */
 function quickMatch([first, second, ...more]: Glob): GlobMatcher["matches"] | undefined {
   if (first === undefined || more.length > 0) return undefined;
   if (first.kind === "text" && second === undefined) return (text) => text === first.text;
@@ -60,7 +62,7 @@ function quickMatch([first, second, ...more]: Glob): GlobMatcher["matches"] | un
   return undefined;
 }
 
-/** Parts of a glob, with those in its groups. */
+/** Number of parts of a glob, including those in its groups. */
 export function nodesOf(glob: Glob): number {
   let count = 0;
   for (const node of glob) {
@@ -70,12 +72,12 @@ export function nodesOf(glob: Glob): number {
   return count;
 }
 
-/** Positions where a node has ended, 1 at each. */
+/** The set of positions where a node has ended: 1 at each of them. */
 type Ends = Uint8Array;
 
 class GlobRun {
   readonly #text: string;
-  /** Inside of a repeated group: what its rounds so far have found, so that none finds it again. */
+  /** Inside a repeated group: ends found in earlier rounds, so that no round finds them again. */
   readonly #rounds: Map<GlobNode, Ends> | undefined;
 
   constructor(text: string, rounds: Map<GlobNode, Ends> | undefined) {
@@ -83,7 +85,7 @@ class GlobRun {
     this.#rounds = rounds;
   }
 
-  /** @param starts each once, also over the rounds of a group @returns likewise */
+  /** @param starts without duplicates, also across the rounds of a group @returns likewise */
   run(glob: Glob, starts: Positions): Positions {
     let at = starts;
     for (const node of glob) {
@@ -134,7 +136,7 @@ class GlobRun {
     }
   }
 
-  /** Each start goes on until it meets an end that another one has led to: from there on they are the same. */
+  /** Each start advances until it meets an end that another start has reached: from there on both are the same. */
   #spread(kind: Spread, starts: Positions, known: Ends): Positions {
     const ends: number[] = [];
     const take = (end: number): boolean => {
@@ -150,7 +152,7 @@ class GlobRun {
     return ends;
   }
 
-  /** The next end of what can be of any length, after a start or after an end. */
+  /** The next end of a part of variable length, after a start or after an end. */
   #next(kind: Spread, at: number, isStart: boolean): number | undefined {
     const text = this.#text;
     switch (kind) {
@@ -205,7 +207,7 @@ class GlobRun {
   }
 }
 
-/** Those ends that were not known; from now on they are. */
+/** The ends that were not known yet; marks them as known. */
 function fresh(known: Ends, ends: Positions): Positions {
   return ends.filter((end) => {
     const isNew = known[end] === 0;

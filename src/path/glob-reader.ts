@@ -1,13 +1,15 @@
+// Parses globs into nodes for matching.
+
 import { readClass } from "./glob-class.js";
 import { type Glob, type GlobNode, nodesOf, type Repeat } from "./glob-match.js";
 
 const MOST_OF_RANGE = 1000;
-/** Each is tried at each character. */
+/** Most parts in a repeated group: each is tried at each character. */
 const MOST_REPEATED = 100;
 
-/** Why a text is no glob. */
+/** A syntax error in a glob. */
 export class GlobFault extends Error {
-  /** Characters before the fault. */
+  /** Position of the fault in characters, from 0. */
   readonly position: number;
 
   constructor(reason: string, position: number) {
@@ -18,22 +20,22 @@ export class GlobFault extends Error {
 }
 
 export interface GlobSyntax {
-  /** `!(…)` works. */
+  /** `!(…)` is allowed. */
   readonly negation: boolean;
-  /** Each `(…)` is a group, not only one with a choice in it. */
+  /** Every `(…)` is a group, not only one that contains `|`. */
   readonly groups: boolean;
 }
 
 /**
- * Reads a glob. `*` and `?` do not cross `/`, `**` does as a whole segment, braces, classes and extended groups work,
- * names that begin with a dot match like others.
+ * Parses a glob. `*` and `?` do not match `/`; `**` as a whole segment does. Braces, classes and extended groups work;
+ * names with a leading dot match like others.
  * @throws GlobFault
  */
 export function readGlobNodes(text: string, syntax: GlobSyntax): Glob {
   return new GlobReader(text, syntax).read();
 }
 
-/** One pass over a glob; every construct becomes one node. */
+/** A one-pass parser; every construct becomes one node. */
 class GlobReader {
   readonly #text: string;
   readonly #syntax: GlobSyntax;
@@ -48,7 +50,7 @@ class GlobReader {
     return this.#sequence("");
   }
 
-  /** @param ends characters that end it; they are not taken */
+  /** @param ends characters that end the sequence; they are not consumed */
   #sequence(ends: string): Glob {
     const made: GlobNode[] = [];
     while (this.#at < this.#text.length) {
@@ -88,7 +90,7 @@ class GlobReader {
 
   #slash(): GlobNode {
     while (this.#text[this.#at] === "/") this.#at++;
-    // `a/**` is `a` too, as `a/**/b` is `a/b`.
+    // `a/**` also matches `a`, as `a/**/b` matches `a/b`.
     if (!this.#isGlobstar(this.#at)) return literal("/");
     this.#skipStars();
     return { kind: this.#isMore() ? "below" : "tail" };
@@ -104,10 +106,9 @@ class GlobReader {
     return { kind: "folders" };
   }
 
-  /** Whether a slash goes on with the path. */
   #isMore = (): boolean => this.#text[this.#at] === "/";
 
-  /** Two stars or more that are a whole segment. */
+  /** Whether two or more stars make up a whole segment. */
   #isGlobstar(at: number): boolean {
     let end = at;
     while (this.#text[end] === "*") end++;
@@ -148,7 +149,7 @@ class GlobReader {
     return { kind: "group", choices, repeat };
   }
 
-  /** Only with a choice in it is it a group: directories are named `(app)`. */
+  /** Without `syntax.groups`, a group only if it contains `|`: directories may be named `(app)`. */
   #group(): GlobNode {
     const before = this.#at;
     const close = this.#text.indexOf(")", before);
@@ -175,7 +176,7 @@ const literal = (text: string): GlobNode => ({ kind: "text", text });
 
 const isRepeat = (char: string): char is Repeat => "@?*+!".includes(char);
 
-/** Texts that follow one another are one. */
+/** Appends a node; merges adjacent texts, and adjacent stars. */
 function append(nodes: GlobNode[], node: GlobNode): void {
   const last = nodes.at(-1);
   if (last?.kind === "text" && node.kind === "text") nodes[nodes.length - 1] = literal(last.text + node.text);

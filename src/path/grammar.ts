@@ -1,3 +1,5 @@
+// The grammar of path texts in requests: what is a valid path, and which names are reserved.
+
 import type { RelPath } from "../core/call/path.js";
 import { invalidPath, type PathFault, pathEscapesRoot, pathNotRelative } from "../core/errors/texts.js";
 
@@ -5,7 +7,7 @@ export const MAX_PATH_BYTES = 4096;
 export const MAX_SEGMENT_BYTES = 255;
 export const MAX_SEGMENTS = 512;
 
-/** Directory at the top of a root in which new content is prepared; `.venue-files-…` where that cannot be used. */
+/** The staging directory at the top of a root; `.venue-files-…` is used where it is not possible. */
 export const RESERVED_NAME = ".venue-files";
 export const RESERVED_PREFIX = ".venue-files-";
 
@@ -18,7 +20,7 @@ const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[
  *
  * @param root name of the root, for the error
  * @param text root-relative; a leading `/` means the root, `""` and `/` are the root itself
- * @param windows also refuse what Windows gives a meaning of its own
+ * @param windows also refuse names that are special on Windows: devices, streams (`:`), trailing dots and spaces
  * @throws INVALID_PATH, PATH_NOT_RELATIVE, PATH_ESCAPES_ROOT
  */
 export function parsePath(root: string, text: string, windows = false): RelPath {
@@ -38,7 +40,7 @@ export function parsePath(root: string, text: string, windows = false): RelPath 
   }
   if (first !== undefined && DRIVE.test(first)) throw pathNotRelative(place);
   if (escaped) throw pathEscapesRoot(place);
-  // The resolved form counts too: `a/../C:` names a drive as much as `C:` does.
+  // The resolved form counts too: `a/../C:` names a Windows drive as `C:` does.
   if (segments[0] !== first && DRIVE.test(segments[0] ?? "")) throw pathNotRelative(place);
 
   const late = lengthFault(text, segments) ?? reservedFault(segments, windows);
@@ -46,12 +48,12 @@ export function parsePath(root: string, text: string, windows = false): RelPath 
   return relPath(segments);
 }
 
-/** The path of segments that are known to be canonical. */
+/** A path of segments that are known to be canonical. */
 export function relPath(segments: readonly string[]): RelPath {
   return { segments, text: segments.join("/") } as RelPath;
 }
 
-/** Whether the grammar could ever lead to an entry of this name. @param top the entry stands in the root directory itself */
+/** Whether any valid path can name this entry. @param top the entry is directly in the root directory */
 export function isReachableName(name: string, top: boolean, windows = false): boolean {
   return (
     characterFault(name) === undefined &&
@@ -61,7 +63,7 @@ export function isReachableName(name: string, top: boolean, windows = false): bo
   );
 }
 
-/** @param top the name stands in the root directory itself @param fold the file system folds case */
+/** Whether a name is reserved for staging. @param top directly in the root @param fold the file system folds case */
 export function isReservedName(name: string, top: boolean, fold = false): boolean {
   const compared = fold ? name.toLowerCase() : name;
   return (top && compared === RESERVED_NAME) || compared.startsWith(RESERVED_PREFIX);
@@ -75,7 +77,7 @@ function characterFault(text: string): PathFault | undefined {
 }
 
 function lengthFault(text: string, segments: readonly string[]): PathFault | undefined {
-  // A UTF-16 code unit takes at most 3 bytes of UTF-8, so short texts need no counting.
+  // A UTF-16 code unit is at most 3 bytes of UTF-8, so short texts need no counting.
   if (text.length * 3 > MAX_SEGMENT_BYTES) {
     if (Buffer.byteLength(text) > MAX_PATH_BYTES) return "too long";
     if (segments.some((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES)) return "too long";

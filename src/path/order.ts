@@ -1,3 +1,5 @@
+// The sort order of names in every enumeration.
+
 /** Compares two texts by code points, where `<` would compare UTF-16 code units. */
 export function compareCodePoints(a: string, b: string): number {
   if (a === b) return 0;
