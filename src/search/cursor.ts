@@ -1,34 +1,36 @@
+// Cursors of searches: opaque texts that say where the next page begins, bound to root, input and caller.
+
 import { createHash } from "node:crypto";
 import { invalidInput } from "../core/errors/texts.js";
 import { compareVisits, isWithin } from "./order.js";
 
-/** How far an enumeration has come. */
+/** The point that an enumeration has reached. */
 export interface Position {
-  /** Segments of the last entry that is done with, below the root. */
+  /** Segments below the root of the last entry that has been answered. */
   readonly path: readonly string[];
-  /** Of that file: the last line that is done with; 0: all of it. */
+  /** The last line of that file that has been answered; 0: all of it. */
   readonly line: number;
-  /** Items that were counted before. */
+  /** Number of items in earlier pages. */
   readonly counted: number;
 }
 
-/** What a cursor is for: root, input, caller. Another use is refused. */
+/** What a cursor is bound to: root, input, caller. Any other use is refused. */
 export type Binding = readonly unknown[];
 
 const SEAL_BYTES = 10;
 const HASH_BYTES = 8;
-/** With everything else, a cursor has at most 200 characters. */
+/** Keeps a cursor within 200 characters in all. */
 const MOST_PATH_BYTES = 110;
 
-/** Where an entry stands, seen from where the last answer ended. */
+/** Position of an entry relative to the last one answered. `above`: answered too, but the last one may lie in it. */
 export type Standing = "before" | "above" | "last" | "after";
 
-/** Tells what has been answered already. */
+/** Tells which entries earlier pages have answered. */
 export class Resume {
   readonly line: number;
   readonly counted: number;
   readonly #path: readonly string[];
-  /** Of the whole path, where only its first segments would fit. */
+  /** Hash of the whole path, if only its first segments fit into the cursor. */
   readonly #hash: string | undefined;
   #isFound = false;
 
@@ -39,12 +41,12 @@ export class Resume {
     this.#hash = hash;
   }
 
-  /** Whether the place was seen, if it had to be. Without it nobody can tell what has been answered. */
+  /** Whether a hashed path was not found again: then it is unknown what has been answered. */
   get isLost(): boolean {
     return this.#hash !== undefined && !this.#isFound;
   }
 
-  /** To be asked of each entry in the order of the walk. */
+  /** Must be called for each entry, in the order of the walk. */
   standing(segments: readonly string[]): Standing {
     if (this.#hash !== undefined && isWithin(this.#path, segments) && segments.length > this.#path.length) {
       if (this.#isFound) return "after";
@@ -58,7 +60,7 @@ export class Resume {
   }
 }
 
-/** Says where to go on, in at most 200 characters. */
+/** Encodes a position as a cursor of at most 200 characters. */
 export function writeCursor(binding: Binding, { path, line, counted }: Position): string {
   const whole = path.join("/");
   const isWhole = Buffer.byteLength(whole) <= MOST_PATH_BYTES;
@@ -83,7 +85,7 @@ export function writeCursor(binding: Binding, { path, line, counted }: Position)
   return Buffer.concat([sealOf(binding, body), body]).toString("base64url");
 }
 
-/** @throws INVALID_INPUT unless it was made for this very search */
+/** @throws INVALID_INPUT unless the cursor was made for the same binding */
 export function readCursor(binding: Binding, text: string): Resume {
   const bytes = Buffer.from(text, "base64url");
   const body = bytes.subarray(SEAL_BYTES);
@@ -107,8 +109,8 @@ export const refusedCursor = (): Error =>
   );
 
 /**
- * Binds a cursor to its search. It is no secret: a cursor only says where to begin, in a search that the caller may make
- * anyway, so that a forged one gives nothing; the seal is against mistakes.
+ * Binds a cursor to its search. The seal is an unkeyed hash against mistakes: a forged cursor gains nothing, since it
+ * only says where to begin in a search that the caller may make anyway.
  */
 function sealOf(binding: Binding, body: Buffer): Buffer {
   return createHash("sha256")

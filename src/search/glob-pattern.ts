@@ -1,13 +1,15 @@
+// Parses the globs of callers, and derives which directories they can match in.
+
 import { invalidPattern } from "../core/errors/texts.js";
 import type { Glob } from "../path/glob-match.js";
 import { GlobFault, readGlobNodes } from "../path/glob-reader.js";
 
-/** A caller's glob, ready to be matched against the whole path below the base. */
+/** A caller's glob, parsed; it matches whole paths below the base. */
 export interface GlobPattern {
   readonly nodes: Glob;
-  /** Directories that every match stands in, as far as the pattern names them. */
+  /** Leading directories of every match, as far as the pattern names them literally. */
   readonly fixed: readonly string[];
-  /** Most segments of a match. */
+  /** Most segments of a matching path. */
   readonly maxDepth: number;
   readonly onlyDirectories: boolean;
 }

@@ -1,3 +1,5 @@
+// Sets of globs, as in `pattern`, `glob` and `exclude` of searches.
+
 import { invalidInput, invalidPattern } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import { compileGlob, type GlobMatcher } from "../path/glob-match.js";
@@ -7,12 +9,12 @@ import type { Pace } from "./pace.js";
 const MOST_PATTERNS = 20;
 const MOST_CHARS = 1000;
 
-/** By far the most common ones: the end of a name, wherever the file is. */
+// The most common globs, such as `**/*.ts`: a name suffix at any depth.
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
 
 interface Compiled extends Omit<GlobPattern, "nodes">, Pick<GlobMatcher, "matches" | "weight"> {}
 
-/** What some globs together match. Time is linear in the path, whatever the patterns. */
+/** The union of some globs. Matching takes time linear in the path, whatever the patterns. */
 export class Globs {
   readonly #all: readonly Compiled[];
 
@@ -25,7 +27,7 @@ export class Globs {
     return this.#all.some((glob) => (isDirectory || !glob.onlyDirectories) && glob.matches(path));
   }
 
-  /** As {@link matches}; what takes long lets others run. @throws TimeIsUp */
+  /** Like {@link matches}, but yields to other calls when it takes long. @throws TimeIsUp */
   *test(path: string, isDirectory: boolean, pace: Pace): Io<boolean> {
     for (const glob of this.#all) {
       if (pace.takes(glob.weight * path.length)) yield* pace.rest();
@@ -43,7 +45,7 @@ export class Globs {
   }
 }
 
-/** @param field of the input, for errors @throws INVALID_PATTERN, INVALID_INPUT */
+/** @param field input field named in errors @throws INVALID_PATTERN, INVALID_INPUT */
 export function compileGlobs(patterns: string | readonly string[], field: string): Globs {
   const all = typeof patterns === "string" ? [patterns] : patterns;
   if (all.length === 0 || all.length > MOST_PATTERNS) {

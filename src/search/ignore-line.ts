@@ -1,25 +1,30 @@
+// Parses one line of an ignore file.
+
 import { readClass } from "../path/glob-class.js";
 import { compileGlob, type Glob, type GlobNode } from "../path/glob-match.js";
 
-/** One line of an ignore file, as `gitignore(5)` means it. */
+/** One pattern of an ignore file, as defined by gitignore(5). */
 export interface IgnoreRule {
-  /** Takes back what rules before it ignore. */
+  /** Re-includes what earlier rules ignore (`!`). */
   readonly isException: boolean;
   readonly onlyDirectories: boolean;
-  /** It is of a name, wherever that is; else of the path below the file. */
+  /** It matches the base name at any depth; otherwise the path relative to the ignore file. */
   readonly isName: boolean;
-  /** Where it is of one name and nothing else. */
+  /** The name, if it matches exactly one. */
   readonly name: string | undefined;
-  /** Most steps that a match takes for each character. */
+  /** Upper bound of the matching steps per character. */
   readonly weight: number;
-  /** @param text the name or the path */
+  /** @param text the base name or the path, by `isName` */
   matches(text: string): boolean;
 }
 
-/** Names and ends of names, which most lines are. */
+/** Plain names and name suffixes, the most common patterns. */
 const PLAIN = /^\*?[^*?[\\/]+$/;
 
-/** A pattern is read when it is first asked: most files have more lines than a walk needs. @returns `undefined` for an empty line or a comment */
+/**
+ * Parses a line. The pattern itself is compiled on first use: most files have more lines than a walk needs.
+ * @returns `undefined` for an empty line or a comment
+ */
 export function readIgnoreLine(line: string): IgnoreRule | undefined {
   const isException = line.startsWith("!");
   const text = trimEnd(isException ? line.slice(1) : line);
@@ -42,11 +47,11 @@ function matchLater(body: string): IgnoreRule["matches"] {
   };
 }
 
-/** What is no pattern matches nothing. */
+/** An invalid pattern matches nothing. */
 const matchOf = (nodes: Glob | undefined): IgnoreRule["matches"] =>
   nodes === undefined || nodes.length === 0 ? () => false : compileGlob(nodes).matches;
 
-/** Spaces at the end count behind a backslash only. */
+/** Removes trailing spaces, except one escaped by a backslash. */
 function trimEnd(text: string): string {
   let end = text.length;
   while (text[end - 1] === " ") end--;
@@ -100,7 +105,7 @@ function readOne(text: string, at: number): { node: GlobNode; end: number } | un
   }
 }
 
-/** Two or more are directories only where they are a whole segment. */
+/** Two or more stars match directories only if they make up a whole segment. */
 function readStars(text: string, at: number): { node: GlobNode; end: number } {
   const end = at + starsAt(text, at);
   const isWhole = end - at >= 2 && (at === 0 || text[at - 1] === "/");

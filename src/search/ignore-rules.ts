@@ -1,15 +1,17 @@
+// The ignore rules in force during a walk, from `.gitignore` and `.ignore` files. Bounded in number and size.
+
 import { isUtf8 } from "node:buffer";
 import type { Io } from "../core/io.js";
 import type { WalkContent } from "../core/ports/backend.js";
 import { type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
 import type { Pace } from "./pace.js";
 
-/** In each directory, the later one is stronger, wherever both stand. */
+/** In order of precedence: a rule of a later kind overrides one of an earlier kind, whatever their directories. */
 export const RULE_FILES = [".gitignore", ".ignore"] as const;
-/** Larger ones are not read. */
+/** Larger rule files are not read. */
 export const MAX_RULE_BYTES = 262_144;
 
-/** Ignore files are written by whoever may write a file, so what is in force at one place is bounded. */
+/** Anyone who may write a file can write ignore files, so the rules in force at one place are bounded. */
 const MOST_RULES = 10_000;
 const MOST_RULE_CHARS = 524_288;
 const MOST_LINE_CHARS = 1000;
@@ -20,23 +22,23 @@ interface Rules {
   readonly directory: readonly string[];
   readonly count: number;
   readonly chars: number;
-  /** Rules of one name, by it. */
+  /** Rules for exactly one name, by that name. */
   readonly names: ReadonlyMap<string, readonly Placed[]>;
-  /** All others, the last first. */
+  /** All other rules, the last first. */
   readonly others: readonly Placed[];
 }
 
-/** A rule and its place in the file. */
+/** A rule and its index in the file. */
 type Placed = IgnoreRule & { readonly at: number };
 
-/** What the rule files of a tree leave out, kept up while a walk goes through it. */
+/** Decides which entries of a tree are ignored; updated while a walk goes through it. */
 export class IgnoreRules {
   /** One stack for each of {@link RULE_FILES}, outermost directory first. */
   readonly #stacks: readonly Rules[][] = RULE_FILES.map(() => []);
 
   /**
-   * Takes in the rules of a directory, and forgets those of directories that it does not stand in.
-   * @returns how many of its files were not read, or not to their end
+   * Adds the rules of a directory, and drops those of directories that are not its ancestors.
+   * @returns number of its rule files that were not read, or not completely
    */
   enter(directory: readonly string[], contents: readonly (WalkContent | undefined)[]): number {
     const depth = directory.length;
@@ -56,7 +58,7 @@ export class IgnoreRules {
     return unread;
   }
 
-  /** What more may be in force. */
+  /** How many more rules and characters may be in force. */
   #room(): Room {
     const all = this.#stacks.flat();
     return {
@@ -65,7 +67,7 @@ export class IgnoreRules {
     };
   }
 
-  /** Lets go of the rules that ignore a directory: whoever names it wants to see what is in it. */
+  /** Drops the rule files that ignore a directory: a caller that names it as the base wants to see its content. */
   *admit(directory: readonly string[], pace: Pace): Io<void> {
     for (const stack of this.#stacks) {
       for (let at = stack.length - 1; at >= 0; at--) {
@@ -80,14 +82,14 @@ export class IgnoreRules {
     }
   }
 
-  /** What takes long lets others run. @throws TimeIsUp */
+  /** Whether an entry is ignored; yields to other calls when it takes long. @throws TimeIsUp */
   *ignores(segments: readonly string[], isDirectory: boolean, pace: Pace): Io<boolean> {
-    // `.ignore` decides before `.gitignore`, and in each kind the innermost directory that says anything.
+    // `.ignore` takes precedence over `.gitignore`; within a kind, the innermost directory with a matching rule.
     for (let kind = this.#stacks.length - 1; kind >= 0; kind--) {
       const stack = this.#stacks[kind] ?? [];
       for (let at = stack.length - 1; at >= 0; at--) {
         const known = stack[at];
-        // The walk may have left a directory, and not have entered another since.
+        // Rules of a directory that the walk has left stay on the stack until it enters another.
         if (known === undefined || known.directory.length >= segments.length) continue;
         const says = yield* verdict(known, segments, { isDirectory, pace });
         if (says !== undefined) return says === "ignored";
@@ -128,7 +130,7 @@ interface Room {
   readonly chars: number;
 }
 
-/** @param room rules and characters that may be taken; what is beyond is not read */
+/** @param room how many rules and characters may be added; the rest of the file is not read */
 function readRules(directory: readonly string[], text: string, room: Room): { rules: Rules; isWhole: boolean } {
   const names = new Map<string, Placed[]>();
   const others: Placed[] = [];

@@ -1,6 +1,8 @@
+// The order of walks, on paths.
+
 import { compareCodePoints } from "../path/order.js";
 
-/** Compares two paths by the order in which a walk comes to them: a directory, then all that is in it, then its next sibling. */
+/** Compares two paths in walk order, which is pre-order: a directory, then its content, then its next sibling. */
 export function compareVisits(a: readonly string[], b: readonly string[]): number {
   const shared = Math.min(a.length, b.length);
   for (let at = 0; at < shared; at++) {

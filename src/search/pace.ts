@@ -1,10 +1,12 @@
+// Keeps pattern matching from blocking the event loop, and from outlasting the time of its search.
+
 import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
 
-/** Steps of matching, some hundred microseconds of them, between two looks at the clock. */
+/** Matching steps between two checks of the clock: some hundred microseconds. */
 const STEPS_BETWEEN = 100_000;
 
-/** The time of a search is up in the middle of an entry. */
+/** The time of a search ended in the middle of an entry. */
 export class TimeIsUp extends Error {
   constructor() {
     super("the time of the search is up");
@@ -12,13 +14,13 @@ export class TimeIsUp extends Error {
   }
 }
 
-/** Lets others run while patterns are matched, and ends the matching with the time of the search. */
+/** Counts matching steps, yields to other calls, and stops the matching when the time of the search is up. */
 export class Pace {
   readonly #scope: Pick<CallScope, "breathe">;
   readonly #isOver: () => boolean;
   #steps = 0;
 
-  /** @param isOver whether the search is to end */
+  /** @param isOver whether the time of the search is up */
   constructor(scope: Pick<CallScope, "breathe">, isOver: () => boolean) {
     this.#scope = scope;
     this.#isOver = isOver;
@@ -30,7 +32,7 @@ export class Pace {
     return this.#steps >= STEPS_BETWEEN;
   }
 
-  /** @throws TimeIsUp, and as the call's scope does */
+  /** Yields to other calls. @throws TimeIsUp; ABORTED, TIMEOUT of the call's scope */
   *rest(): Io<void> {
     this.#steps = 0;
     yield* this.#scope.breathe();

@@ -1,26 +1,28 @@
+// Matches lines against RE2 expressions (time linear in the text), with a pre-filter on whole blocks of text.
+
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 import type { LineQuery } from "../core/call/scan.js";
 import type { LineMatcher } from "./scan-lines.js";
 
-/** Why a pattern cannot be compiled. */
+/** The reason why a pattern cannot be compiled. */
 export interface PatternFault {
   readonly reason: string;
-  /** In characters, where it is known. */
+  /** Position in the pattern, in characters from 0, if known. */
   readonly position?: number;
 }
 
-/** What holds at an end of a line may not hold there within a text. */
+/** Syntax that depends on the ends of the text, or resets flags: it matches a line differently within a whole text. */
 const ENDS_OF_TEXT = /\\[AzZ]|\(\?[a-zA-Z]*-/;
-/** Characters of a text that are looked at together before single lines are. */
+/** Characters of a block that is screened before its lines are. */
 const BLOCK = 2048;
-/** ASCII without what folds to or from a character that `toLowerCase` does not bring together with it. */
+/** Runs of ASCII; with {@link LONG_S} excluded, `toLowerCase` folds them as RE2 does. */
 const PLAIN_RUN = /[\0-\x7f]+/g;
 const LONG_S = /[sS]/;
 
-/** Whether a text, whose lines end in single line feeds, may hold a match in any line. */
+/** Whether any line of a text may match; never a false negative. Lines must end in single line feeds. */
 type Screen = (text: string) => boolean;
 
-/** An expression of RE2, or a text in any case. */
+/** Compiles an RE2 expression, or a literal in any case. */
 export function compileExpression({ pattern, literal, ignoreCase }: LineQuery): LineMatcher | PatternFault {
   const flags = ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
   try {
@@ -50,9 +52,8 @@ function faultOf(error: RE2JSSyntaxException, pattern: string): PatternFault {
 }
 
 /**
- * The same expression on a whole text. Where a line matches, so does the text at the same place: characters stay what they
- * are, `^` and `$` hold at lines, and a line feed is no part of a word. What a text matches across lines is looked at for
- * nothing.
+ * The same expression in multi-line mode, on a whole text. If a line matches, so does the text at the same place:
+ * `^` and `$` match at lines, and a line feed is not a word character. A match across lines is a false positive.
  */
 function textScreen(expression: string, flags: number): Screen | undefined {
   if (ENDS_OF_TEXT.test(expression)) return undefined;
@@ -61,8 +62,8 @@ function textScreen(expression: string, flags: number): Screen | undefined {
 }
 
 /**
- * For a text in any case: its longest part without an `s`, whose other form is the long s. `toLowerCase` brings together all
- * that RE2 takes for the same as any other ASCII character.
+ * For a literal in any case: searches its longest run of ASCII without `s`, which RE2 also folds to the long s (ſ).
+ * For all other ASCII characters `toLowerCase` folds everything that RE2 folds.
  */
 function runScreen(literal: string): Screen | undefined {
   const runs = (literal.match(PLAIN_RUN) ?? []).flatMap((run) => run.split(LONG_S));
@@ -70,7 +71,7 @@ function runScreen(literal: string): Screen | undefined {
   return longest.length < 2 ? undefined : (text) => text.toLowerCase().includes(longest);
 }
 
-/** Looks at a whole text first, then at blocks of lines, and leaves out what holds no match. */
+/** Screens the whole text first, then blocks of lines, and skips blocks without a match. */
 function candidatesBy(screen: Screen | undefined): LineMatcher["candidates"] {
   if (screen === undefined) return () => (at) => at;
   return (text) => {
@@ -79,7 +80,7 @@ function candidatesBy(screen: Screen | undefined): LineMatcher["candidates"] {
       const block = text.slice(from, to);
       return screen(hasCr ? block.replaceAll("\r\n", "\n") : block);
     };
-    /** All before it holds a match in some line, or has been left out. */
+    /** End of the screened part: blocks before it may hold a match, or have been skipped. */
     let open = 0;
     let isAsked = false;
     return (at) => {

@@ -1,12 +1,14 @@
+// Scans for short literals on the calling thread, without blocking the event loop for long.
+
 import type { LineScanner, Scan, ScanJob } from "../core/call/scan.js";
 import { timedOut } from "../core/errors/texts.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import { type LineMatcher, literalMatcher, scanLines } from "./scan-lines.js";
 
-/** How long a scan may occupy the event loop before it lets others run. */
+/** How long a scan may occupy the event loop before it yields. */
 const BREATH_MS = 10;
 
-/** Finds a text in the calling thread, which takes less time than to hand the files over. */
+/** Scans for a literal on the calling thread, which is faster than passing the files to a worker. */
 export function scanHere(literal: string): LineScanner {
   const matcher = literalMatcher(literal);
   return {
@@ -39,7 +41,7 @@ function scanOne(job: ScanJob, matcher: LineMatcher, withinMs: number): Awaitabl
   return goOn(scan) ?? restingBetween(scan, endsAt, withinMs);
 }
 
-/** Scans for a breath. @returns `undefined` where there is more to do */
+/** Scans for at most {@link BREATH_MS}. @returns `undefined` if there is more to do */
 function goOn(scan: Generator<undefined, Scan>): Scan | undefined {
   const until = performance.now() + BREATH_MS;
   do {

@@ -1,22 +1,24 @@
+// Finds matching lines in the bytes of a file, with context lines, within the limits of a job.
+
 import { isUtf8 } from "node:buffer";
 import type { FoundLine, Scan, ScanJob } from "../core/call/scan.js";
 
-/** Leading bytes in which a NUL means that a file is not text. */
+/** A NUL within so many leading bytes marks a file as binary. */
 const NUL_WINDOW = 8192;
 const MOST_CHARS = 400;
-/** How much of a cut line stands before the first hit. */
+/** Characters shown before the first match in a cut line. */
 const LEAD_CHARS = 100;
-/** So many lines are looked at between two places to rest. */
+/** Lines scanned between two yields. */
 const LINES_AT_ONCE = 1024;
 const BOM = "\ufeff";
 
 /** Finds matches in one line, which has no terminator. */
 export interface LineMatcher {
-  /** Whether bytes hold no match for sure. */
+  /** Whether the bytes certainly hold no match. */
   excludes?(bytes: Buffer): boolean;
   /**
-   * Where a text may hold the next match: nothing between a position that begins a line and the line of the one that is
-   * returned does. -1: nothing behind it does. Asked with growing positions.
+   * Finds candidates for the next match. Given the start of a line, returns a position: no line before the line of that
+   * position matches. -1: no further line matches. Must be called with growing positions.
    */
   candidates(text: string): (at: number) => number;
   matches(line: string): boolean;
@@ -25,8 +27,8 @@ export interface LineMatcher {
 }
 
 /**
- * Finds the matching lines of a file. Time is linear in its size, as far as the matcher's is. It yields now and then, so
- * that others can have a turn.
+ * Finds the matching lines of a file. Takes time linear in its size if the matcher does. The generator yields
+ * regularly, so that its caller can let others run.
  */
 export function scanLines(job: ScanJob, matcher: LineMatcher): Scan | Generator<undefined, Scan> {
   const bytes = bufferOf(job.bytes);
@@ -41,7 +43,7 @@ const bufferOf = (bytes: Uint8Array): Buffer =>
 
 const NONE: Scan = { count: 0, lines: [] };
 
-/** A matching line, by its number and where it stands in the text: `next` is behind its terminator. */
+/** A line: its number and its position in the text; `next` is the position after its terminator. */
 interface Hit {
   readonly line: number;
   readonly start: number;
@@ -54,9 +56,9 @@ class LineScan {
   readonly #job: ScanJob;
   readonly #matcher: LineMatcher;
   readonly #told: FoundLine[] = [];
-  /** The last that is told; what follows it is known when the next one is. */
+  /** The last match; its context after it is known once the next match is. */
   #last: { readonly hit: Hit; readonly before: readonly string[] } | undefined;
-  /** The last line that is part of the answer, or was of the one before. */
+  /** The last line already in this answer or in the previous page. */
   #shown: number;
   #count = 0;
   #chars = 0;
@@ -73,7 +75,7 @@ class LineScan {
   *run(): Generator<undefined, Scan> {
     const text = this.#text;
     const next = this.#matcher.candidates(text);
-    // A byte order mark is no part of the first line: it would hide it from `^`.
+    // A byte order mark is not part of the first line: `^` would not match behind it.
     let at = text.startsWith(BOM) ? 1 : 0;
     for (let line = 1; at < text.length; line++) {
       const hit = next(at);
@@ -114,7 +116,7 @@ class LineScan {
     this.#last = { hit, before: this.#linesBefore(hit, Math.min(before, hit.line - 1 - this.#shown)) };
   }
 
-  /** Tells the last hit with what follows it. @param until where the next one stands, which is told of its own */
+  /** Adds the last match with its context to the result. @param until start of the next match: the context ends there */
   #finishLast(until: number): void {
     if (this.#last === undefined) return;
     const { hit, before } = this.#last;
@@ -139,7 +141,7 @@ class LineScan {
     const lines: string[] = [];
     const first = this.#text.startsWith(BOM) ? 1 : 0;
     for (let end = start; lines.length < most && end > first; ) {
-      // Before the terminator of the line itself; a negative position would be taken for the first.
+      // Search before the line's own terminator; lastIndexOf would treat a negative position as 0.
       const from = end < 2 ? first : Math.max(first, this.#text.lastIndexOf("\n", end - 2) + 1);
       lines.unshift(this.#cutLine(this.#lineAt(0, from, end - 1)));
       end = from;
@@ -167,13 +169,13 @@ function around(text: string, hit: number, most: number): string {
   return whole(text.slice(from, from + most));
 }
 
-/** Without the halves of characters that a cut leaves. */
+/** Without the halves of surrogate pairs that a cut leaves at the ends. */
 const whole = (text: string): string => detached(text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""));
 
-/** The engine may keep a whole file for a part of its text. */
+/** Copies a text: V8 may keep the whole file alive for a slice of it. */
 const detached = (text: string): string => Buffer.from(text).toString();
 
-/** A text as it is. Bytes that do not hold it cannot have it in any line. */
+/** Matches a literal, case-sensitively. */
 export function literalMatcher(literal: string): LineMatcher {
   const needle = Buffer.from(literal);
   return {

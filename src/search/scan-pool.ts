@@ -1,3 +1,5 @@
+// Scans files for expressions in worker threads, which can be terminated when they take too long.
+
 import { Worker } from "node:worker_threads";
 import type { LineQuery, LineScanner, Scan, ScanJob, Scanners } from "../core/call/scan.js";
 import { FileAdapterError } from "../core/errors/errors.js";
@@ -7,13 +9,13 @@ import type { PatternFault } from "./scan-expression.js";
 import { scanHere } from "./scan-here.js";
 import type { ScanRequest } from "./scan-worker.js";
 
-/** Threads at once; further scans wait for one. */
+/** Most threads at once; further scans wait for one. */
 const MOST_THREADS = 2;
-/** A longer text would take longer to find in the worst case than may be spent without letting others run. */
+/** A longer literal could block the event loop for too long in the worst case. */
 const MOST_LITERAL_CHARS = 64;
-/** Memory of one thread in MB: some tables of automata, and the files of one request as text. */
+/** Heap limit of one thread in MB: for automata, and the files of one request as text. */
 const MEMORY_MB = 256;
-/** An expression that is nothing but a text. Punctuation behind a backslash is itself. */
+/** An expression that is a plain literal, with escaped punctuation. */
 const PLAIN_TEXT = /^(?:[^\\^$.|?*+()[\]{}]|\\[!-/:-@[-^`{-~])+$/;
 
 const CODE = compiledFile("search/scan-worker");
@@ -23,7 +25,7 @@ interface Waiting {
   refuse(error: Error): void;
 }
 
-/** Scans expressions in threads of their own, which are ended when they take too long; started when they are needed. */
+/** A pool of worker threads, started on demand. Short literals are scanned on the calling thread instead. */
 export class ScanPool implements Scanners {
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
@@ -44,7 +46,7 @@ export class ScanPool implements Scanners {
       return thread;
     } catch (error) {
       thread.close();
-      // It ended by itself: there was not enough memory.
+      // The thread ended by itself: it ran out of memory.
       const isSpent = error instanceof FileAdapterError && error.code === "ABORTED" && !this.#isClosed;
       throw isSpent ? invalidPattern(query.pattern, "it is too large") : error;
     }
@@ -78,7 +80,6 @@ export class ScanPool implements Scanners {
 
   #start(): Worker {
     const worker = new Worker(CODE, { stdin: false, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
-    // It must not keep the process alive.
     worker.unref();
     worker.on("error", () => {});
     worker.on("exit", () => this.#forget(worker));
@@ -105,14 +106,14 @@ export class ScanPool implements Scanners {
   }
 }
 
-/** The text that a query is for. `undefined`: more than one is found by it. */
+/** The literal that a query searches for. `undefined`: it can match several texts. */
 function literalOf({ pattern, literal, ignoreCase }: LineQuery): string | undefined {
   if (ignoreCase) return undefined;
   if (literal) return pattern;
   return PLAIN_TEXT.test(pattern) ? pattern.replace(/\\(.)/g, "$1") : undefined;
 }
 
-/** One search in a thread. */
+/** A scanner in a thread, for one search. */
 class Thread implements LineScanner {
   readonly isHere = false;
   readonly #worker: Worker;
@@ -130,7 +131,7 @@ class Thread implements LineScanner {
     return (await this.ask({ jobs }, withinMs, given)) as readonly Scan[];
   }
 
-  /** One question at a time. @throws TIMEOUT, ABORTED when the thread ends or is somebody else's by now */
+  /** One request at a time. @throws TIMEOUT; ABORTED if the thread ends or has been released */
   async ask(request: ScanRequest, withinMs: number, given: readonly ArrayBuffer[] = []): Promise<unknown> {
     if (this.#isOver) throw aborted();
     this.#isBusy = true;
@@ -152,7 +153,7 @@ class Thread implements LineScanner {
     });
   }
 
-  /** A thread that is still at work is ended: nobody knows for how long it would go on. */
+  /** Releases the thread; a busy one is terminated, since it might run for an unknown time. */
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,9 +1,11 @@
+// The worker thread of the scan pool.
+
 import { parentPort } from "node:worker_threads";
 import type { LineQuery, Scan, ScanJob } from "../core/call/scan.js";
 import { compileExpression } from "./scan-expression.js";
 import { type LineMatcher, scanLines } from "./scan-lines.js";
 
-/** What the thread is asked: to get ready for a query, or to scan files by the last one. */
+/** A message to the thread: compile a query, or scan files with the last one. */
 export type ScanRequest = { readonly query: LineQuery } | { readonly jobs: readonly ScanJob[] };
 
 let matcher: LineMatcher | undefined;
@@ -22,7 +24,7 @@ function answer(request: ScanRequest): unknown {
   return ready === undefined ? [] : request.jobs.map((job) => wholeScan(job, ready));
 }
 
-/** Nobody else has to do with this thread, so it does not rest. */
+/** Scans without pauses: the thread does nothing else. */
 function wholeScan(job: ScanJob, ready: LineMatcher): Scan {
   const scan = scanLines(job, ready);
   if (scan === "binary" || "count" in scan) return scan;

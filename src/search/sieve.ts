@@ -1,3 +1,6 @@
+// What all searches decide alike on each entry of a walk: time limit, cursor, ignore rules, deny patterns; and what is
+// left out, counted.
+
 import type { HiddenKind, Incomplete } from "../core/call/completeness.js";
 import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
@@ -6,12 +9,12 @@ import type { Resume } from "./cursor.js";
 import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
 import { Pace, TimeIsUp } from "./pace.js";
 
-/** Most entries that one walk looks at. */
+/** Most entries that one walk visits. */
 export const MOST_VISITED = 200_000;
-/** Left of the call's own time when an answer is put together. */
+/** Reserved of the call's own time for building the answer. */
 const RESERVE_MS = 250;
 
-/** Time in which an operation answers with what it has. */
+/** The time limit of a search, after which it answers with what it has found. */
 export class Patience {
   readonly #scope: CallScope;
   readonly #endsAt: number;
@@ -31,7 +34,7 @@ export class Patience {
   }
 }
 
-/** Counts what an enumeration leaves out. */
+/** Counts the entries that an enumeration leaves out, by kind. */
 export class HiddenCount {
   readonly #counts = new Map<HiddenKind, number>();
 
@@ -43,17 +46,17 @@ export class HiddenCount {
     return this.#counts.get(kind) ?? 0;
   }
 
-  /** As a part of an answer: nothing where nothing is hidden. */
+  /** The field `hidden` of an answer; empty if nothing is hidden. */
   part(): { hidden?: { [kind in HiddenKind]?: number } } {
     return this.#counts.size === 0 ? {} : { hidden: Object.fromEntries(this.#counts) };
   }
 }
 
-/** What an entry is to an enumeration. `directory`: whether it may be entered. */
+/** The decision on an entry. */
 export type Sifted =
   | { readonly kind: "stop" }
   | { readonly kind: "out" }
-  /** It was answered before. */
+  /** Answered in an earlier page. */
   | { readonly kind: "done"; readonly path: readonly string[] }
   | { readonly kind: "in"; readonly path: readonly string[]; readonly isLast: boolean };
 
@@ -62,42 +65,42 @@ export interface SieveOptions {
   readonly base: readonly string[];
   readonly patience: Patience;
   readonly scope: CallScope;
-  /** Absent: nothing is ignored. */
+  /** `undefined`: nothing is ignored. */
   readonly ignore: IgnoreRules | undefined;
   readonly entersGit: boolean;
   readonly resume: Resume | undefined;
-  /** Whether an ignored or denied entry would have been an answer, or may hold one. */
+  /** Whether an ignored or denied entry would have been a result, or may contain one: only such entries are counted. */
   readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;
 }
 
-/** Decides on every entry that a walk meets what all searches decide alike, and counts what they leave out. */
+/** Decides on each entry of a walk whether a search takes it, and counts the entries left out. */
 export class Sieve {
   readonly hidden = new HiddenCount();
-  /** For all matching of names. */
+  /** Shared by all name matching of the search. */
   readonly pace: Pace;
   readonly #options: SieveOptions;
   readonly #names: string[];
   #visited = 0;
   #isExhausted = false;
   #stopped: Incomplete | undefined;
-  /** The last entry that was looked at, and all before it. */
+  /** The last entry that was visited: the next page goes on after it. */
   #reached: readonly string[] = [];
-  /** As it was before the entry at hand. */
+  /** `#reached` before the current entry. */
   #reachedBefore: readonly string[] = [];
 
   constructor(options: SieveOptions) {
     this.#options = options;
     this.#names = [...options.base];
-    // Each call gets ahead by one entry at least.
+    // Each call must advance by at least one entry.
     this.pace = new Pace(options.scope, () => this.#visited > 1 && options.patience.isOver);
   }
 
-  /** Why the walk was ended early. */
+  /** Why the walk ended early. */
   get stopped(): Incomplete | undefined {
     return this.#stopped;
   }
 
-  /** Something was passed by that is to be answered another time: descriptors ran out, or the tree was moved meanwhile. */
+  /** Some entries were skipped because file descriptors ran out or the tree was moved: the call should be repeated. */
   get isExhausted(): boolean {
     return this.#isExhausted;
   }
@@ -106,7 +109,7 @@ export class Sieve {
     return this.#reached;
   }
 
-  /** What the walk is to read for the sieve. */
+  /** The walk options that the sieve needs. */
   rules(): Pick<WalkOptions, "rules" | "unreadable" | "exhausted" | "visitDenied"> {
     const { ignore, base } = this.#options;
     const unreadable = () => this.hidden.add("unreadable");
@@ -122,7 +125,7 @@ export class Sieve {
     return { unreadable, exhausted, visitDenied, rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
   }
 
-  /** Runs what decides on an entry. When time is up in the middle of it, the entry has not been looked at. */
+  /** Runs the decision on an entry. If time is up in the middle of it, the entry counts as not visited. */
   decide(deciding: Io<WalkStep>): Awaitable<WalkStep> {
     return runIo(this.#inTime(deciding));
   }
@@ -138,12 +141,12 @@ export class Sieve {
     }
   }
 
-  /** To be asked of each entry, in the order of the walk. */
+  /** Must be called for each entry, in the order of the walk. */
   *look(entry: WalkEntry): Io<Sifted> {
     const { patience, resume } = this.#options;
     this.#reachedBefore = this.#reached;
     this.#trail(entry);
-    // Each call gets ahead by one entry at least.
+    // Each call must advance by at least one entry.
     if (this.#visited > 0 && patience.isOver) return this.stop("timeout");
     const path = [...this.#names];
     const standing = resume?.standing(path) ?? "after";
@@ -157,7 +160,7 @@ export class Sieve {
     return standing === "above" ? { kind: "done", path } : { kind: "in", path, isLast: standing === "last" };
   }
 
-  /** Of each entry that the policy denies; what is below a denied directory is not looked at. */
+  /** Called for each entry that the policy denies; a denied directory is not entered. */
   *#deny(entry: WalkEntry): Io<"skip" | "stop"> {
     const { patience, resume, concerns } = this.#options;
     this.#trail(entry);
