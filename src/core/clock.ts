@@ -1,8 +1,8 @@
-/** Time, handed in so that tests can own it. */
+/** Source of time, injected so that tests can control it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;
-  /** Milliseconds that never go back, for durations and deadlines. */
+  /** Monotonic milliseconds, for durations and deadlines. */
   monotonicMs(): number;
 }
 

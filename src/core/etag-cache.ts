@@ -1,13 +1,13 @@
 import type { Sha256 } from "./etag.js";
 
-/** What is known of one file costs about this many bytes, so the whole stays below some 10 MB. */
+/** An entry takes about 200 bytes, which bounds the cache at about 10 MB. */
 const MAX_ENTRIES = 50_000;
 
-/** Hashes of contents that have been seen whole, by the stamp of the file they were seen in. */
+/** Cache of content hashes, keyed by root and file stamp; the least recently stored entry is evicted first. */
 export class VersionCache {
   readonly #known = new Map<string, Sha256>();
 
-  /** @param stamp as a backend gave it; `undefined`: the file may still change without showing it */
+  /** @param stamp from the backend; `undefined`: the file may still change without a new stamp, so nothing is cached */
   get(root: string, stamp: string | undefined): Sha256 | undefined {
     return stamp === undefined ? undefined : this.#known.get(keyOf(root, stamp));
   }

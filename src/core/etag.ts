@@ -1,12 +1,14 @@
+// Etags and preconditions: how content is named in answers, and how `ifMatch` and `ifNoneMatch` are checked.
+
 import { invalidInput } from "./errors/texts.js";
 
 /** SHA-256 of a file's bytes, 64 lowercase hex digits. */
 export type Sha256 = string;
 
-/** What must be there for a change to go on: some content, by its etag or hash as the caller gave it, or nothing. */
+/** A precondition on the target: its content, by etag or hash as the caller gave it, or that nothing exists. */
 export type Expected = { readonly content: string } | "nothing";
 
-/** The two ways to say it in the input of a changing operation. */
+/** Precondition fields in the input of a changing operation. */
 export interface PreconditionInput {
   readonly ifMatch?: string;
   readonly ifNoneMatch?: string;
@@ -18,12 +20,15 @@ const WHOLE_HASH = /^sha256:[0-9a-f]{64}$/;
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 const HEX_OF_ETAG = 10;
 
-/** The hash of content as it is written. */
+/** A hash in the text form of inputs and answers: `sha256:` and 64 hex digits. */
 export const hashText = (sha256: Sha256): string => `${HASH}${sha256}`;
 
-/** The first 40 bits of a hash in base32: short enough for every answer, and enough against accidents. */
+/**
+ * The etag: the first 40 bits of a hash in lowercase base32 (alphabet of RFC 4648, section 6), 8 characters. Short
+ * enough for every answer; protects against accidental, not deliberate, collisions.
+ */
 export function etagOf(sha256: Sha256): string {
-  // 40 bits are a whole number without loss, and big integers take longer than all the rest of a small answer.
+  // 40 bits fit a double exactly; BigInt arithmetic would dominate the cost of a small answer.
   let bits = Number.parseInt(sha256.slice(0, HEX_OF_ETAG), 16);
   let etag = "";
   while (etag.length < 8) {
@@ -33,15 +38,15 @@ export function etagOf(sha256: Sha256): string {
   return etag;
 }
 
-/** @param found `undefined`: nothing is there */
+/** Whether the target meets the precondition. @param found hash of its content; `undefined`: it does not exist */
 export function isExpected(expected: Expected, found: Sha256 | undefined): boolean {
   if (expected === "nothing" || found === undefined) return expected === "nothing" && found === undefined;
   return expected.content.startsWith(HASH) ? expected.content === hashText(found) : expected.content === etagOf(found);
 }
 
 /**
- * What an input expects of its target, if anything. @throws INVALID_INPUT
- * @param names of the fields, where they are others: `ifMatchTo`
+ * The precondition in an input, if it has one. @throws INVALID_INPUT
+ * @param names of the fields, where they differ: `ifMatchTo`
  */
 export function expectedOf(
   { ifMatch, ifNoneMatch }: PreconditionInput,

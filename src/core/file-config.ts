@@ -1,3 +1,5 @@
+// Configuration of the file adapter in its checked, complete form.
+
 import type { Limits } from "./call/limits.js";
 
 /** The part of {@link Limits} that a config can set. */
@@ -6,19 +8,19 @@ export type ConfiguredLimits = Pick<
   "maxReadBytes" | "maxWriteBytes" | "maxUploadBytes" | "timeoutMs" | "maxConcurrent"
 >;
 
-/** `flush`: a write is on the disk before it is answered. */
+/** `flush`: a write is flushed to disk before the call returns. */
 export type Durability = "flush" | "none";
 
-/** Where small calls run; `auto`: in the thread pool where a call can be slow, else synchronous. */
+/** How small system calls run. `auto`: in the thread pool on file systems that can be slow, else synchronously. */
 export type IoMode = "auto" | "sync" | "pool";
 
-/** What the files of a root may take together; absent: whatever there is room for. */
+/** Upper bound on all files of a root together; an absent field is not limited. */
 export interface Quota {
   readonly bytes?: number;
   readonly files?: number;
 }
 
-/** What a root that is a directory is configured with. */
+/** Options of a root that is a directory. */
 export interface RootOptions {
   readonly readOnly: boolean;
   /** Operator's note, returned by `file:roots`. */
@@ -29,19 +31,19 @@ export interface RootOptions {
   /** Append in place to a file with several hard links. */
   readonly hardLinks: boolean;
   readonly io: IoMode;
-  /** Most bytes one read in this root returns. Absent: the limit of the adapter. */
+  /** Maximum bytes returned by one read in this root. Absent: the adapter's limit. */
   readonly maxReadBytes?: number;
   /** Absent: no limit. */
   readonly quota?: Quota;
-  /** Globs of what no caller gets to, as `path/deny.ts` reads them. */
+  /** Globs of paths denied to every caller, in the syntax of `path/deny.ts`. */
   readonly deny: readonly string[];
-  /** How text in it is written; `utf-8`: UTF-16 too, where a file says so. */
+  /** Text encoding of its files; `utf-8` also reads UTF-16 where a byte order mark announces it. */
   readonly encoding: string;
-  /** DID of whoever owns it. Absent: the operator. */
+  /** DID of its owner. Absent: the operator. */
   readonly owner?: string;
 }
 
-/** A host directory. Whether it exists is seen only when the jail opens it. */
+/** A host directory. Its existence is checked only when the jail opens it. */
 export interface HostRootConfig extends RootOptions {
   readonly kind: "host";
   /** Absolute, but not yet canonical. */
@@ -51,16 +53,16 @@ export interface HostRootConfig extends RootOptions {
 /** A fresh private directory. */
 export interface TempRootConfig extends RootOptions {
   readonly kind: "temp";
-  /** What its name starts with. */
+  /** Prefix of the directory's name. */
   readonly prefix: string;
 }
 
-/** A drive of whoever calls. */
+/** A drive of the caller: each caller gets its own. */
 export interface DriveRootConfig
   extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "encoding"> {
   readonly kind: "dlfs";
   readonly drive: string;
-  /** Each caller owns its own. */
+  /** Not configurable: each caller owns its drive. */
   readonly owner?: never;
 }
 
@@ -68,7 +70,7 @@ export type RootConfig = HostRootConfig | TempRootConfig | DriveRootConfig;
 
 /** Configuration of the file adapter: checked, complete and deeply frozen. */
 export interface FileConfig {
-  /** By name, in configuration order, except that JavaScript puts names that are whole numbers first. No prototype. */
+  /** By name, in configuration order, except that JavaScript puts integer names first. The object has no prototype. */
   readonly roots: Readonly<Record<string, RootConfig>>;
   /** Absent: the surface decides. */
   readonly discloseHostPaths?: boolean;

@@ -1,20 +1,20 @@
 /**
- * A computation that is written once and runs in either of two ways: a generator that yields a promise whenever it has
- * to wait. With synchronous system calls nothing is ever yielded and the result is there at once; with calls in the
- * thread pool the same code waits. On a local disk the thread pool costs many times what the call itself does.
+ * A computation that runs either synchronously or asynchronously: a generator that yields a promise whenever it has to
+ * wait. With synchronous system calls it never yields and ends at once; with thread-pool calls the same code waits.
+ * On a local disk a thread-pool call costs many times the system call itself.
  */
 export type Io<T> = Generator<Promise<unknown>, T, unknown>;
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** Runs `io` to its end: synchronously if it never waits, else as a promise. `scope` can end the waiting early. */
+/** Runs `io` to completion: synchronously if it never waits, else as a promise. `scope` can end the wait early. */
 export function runIo<T>(io: Io<T>, scope?: WaitScope): Awaitable<T> {
   const first = io.next();
   if (first.done === true) return first.value;
   return scope === undefined ? drain(io, first.value) : scope.race(drain(io, first.value));
 }
 
-/** Ends a wait before the awaited thing settles; the computation goes on by itself until its next check. */
+/** Can end a wait before the awaited promise settles; the computation itself continues until its next checkpoint. */
 export interface WaitScope {
   race<T>(work: Promise<T>): Promise<T>;
 }
@@ -35,17 +35,17 @@ async function drain<T>(io: Io<T>, first: Promise<unknown>): Promise<T> {
   }
 }
 
-/** Whether a value has to be waited for: a promise of anybody's making, also of another realm. */
+/** Whether a value is a thenable, including promises of another library or realm. */
 export function isPending<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** Waits for `value` inside an {@link Io}, if it is a promise. */
+/** Awaits `value` inside an {@link Io}, if it is a promise. */
 export function* wait<T>(value: Awaitable<T>): Io<T> {
   return isPending(value) ? ((yield value) as T) : value;
 }
 
-/** Goes on with `value` at once if it is there, else when it is. */
+/** Calls `next` with `value`: synchronously, or once the promise resolves. */
 export function after<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
   return isPending(value) ? value.then(next) : next(value);
 }

@@ -1,17 +1,19 @@
-/** Bodies and answers up to this size are never counted: connections and calls are bounded too. */
+// Memory accounting: bounds the bytes of request bodies and answers held at once, in total and per sender.
+
+/** Bodies and answers up to this many bytes are not counted; limits on connections and calls bound those. */
 export const UNCOUNTED_BYTES = 65_536;
-/** What one sender may take of all. */
+/** Fraction of the budget that one sender may use. */
 const SHARE = 0.25;
 
-/** What a call's answer takes in memory, asked for before it is made. */
+/** Reserves memory for a call's answer before the answer is built. */
 export interface AnswerMemory {
-  /** Holds so many bytes in all for the answer, if there is room. */
+  /** Reserves `bytes` in total for the answer, if there is room. */
   tryHold(bytes: number): boolean;
-  /** The same once there is room, in the order in which it was asked for. @param signal ends the wait */
+  /** Waits in FIFO order until `bytes` in total are reserved. @param signal ends the wait */
   hold(bytes: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Thrown before an answer is made that there is no room for yet. The call is to be made again once it holds so much. */
+/** Thrown instead of building an answer that there is no room for. Retry the call once it has reserved `bytes`. */
 export class NeedsMemory extends Error {
   override readonly name = "NeedsMemory";
   readonly bytes: number;
@@ -23,9 +25,9 @@ export class NeedsMemory extends Error {
 }
 
 interface Use {
-  /** All that is held. */
+  /** All bytes held. */
   bytes: number;
-  /** Of that, for answers. */
+  /** The part of `bytes` held for answers. */
   answers: number;
 }
 
@@ -36,18 +38,18 @@ interface Waiter {
 }
 
 /**
- * Bytes of requests and answers that are held in memory at this moment. A bound on their sum, and one on what each sender
- * takes of it, keep many large calls at once, or clients that read slowly, from using up the memory of the process.
+ * Bytes of requests and answers currently held in memory. A bound on the sum, and one on each sender's share, keep many
+ * large concurrent calls, or clients that read slowly, from exhausting the memory of the process.
  *
- * Bodies are counted as they arrive; where there is no room, the newest that are not whole yet have to go. Answers are
- * counted before they are made, and wait. One body alone, and one answer alone, may always go over a bound.
+ * Bodies are counted as they arrive; when there is no room, the newest incomplete ones are dropped. Answers are counted
+ * before they are built, and wait for room. A single body, and a single answer, may always exceed a bound.
  */
 export class MemoryBudget {
   readonly #maxBytes: number;
   readonly #shareBytes: number;
   readonly #all: Use = { bytes: 0, answers: 0 };
   readonly #senders = new Map<string, Use>();
-  /** Bodies that are counted and not whole yet, oldest first. */
+  /** Counted bodies that are still incomplete, oldest first. */
   readonly #incoming = new Set<MemoryLease>();
   readonly #waiting: Waiter[] = [];
 
@@ -56,22 +58,22 @@ export class MemoryBudget {
     this.#shareBytes = maxBytes * share;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes currently held. */
   get bytes(): number {
     return this.#all.bytes;
   }
 
-  /** Answers that wait for room. */
+  /** Number of answers waiting for room. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** What one request and its answer take. @param sender who it is counted against @param onUse told when it takes something at first */
+  /** A lease for one request and its answer. @param sender whose share it uses @param onUse called at its first use */
   lease(sender: string, onUse: () => void = () => {}): MemoryLease {
     return new MemoryLease(sender, { budget: this, onUse });
   }
 
-  /** Counts a piece of a body. Bodies without room are dropped, the newest first, this one perhaps among them. */
+  /** Counts a chunk of a body. Drops bodies, newest first, until the rest fit; that may include this one. */
   receive(lease: MemoryLease, bytes: number): void {
     this.#incoming.add(lease);
     this.#add(lease, { bytes, answers: 0 });
@@ -79,12 +81,12 @@ export class MemoryBudget {
     if (this.#isOver(lease)) this.#shed(lease, (one) => this.#isOver(one));
   }
 
-  /** The body is whole: it stays, whatever comes. */
+  /** Marks the body as complete: it can no longer be dropped. */
   received(lease: MemoryLease): void {
     this.#incoming.delete(lease);
   }
 
-  /** @returns whether there was room @param anyway take it even so */
+  /** Takes memory for an answer. @param anyway take it even without room @returns whether it was taken */
   take(lease: MemoryLease, bytes: number, anyway: boolean): boolean {
     const isFirst = this.#waiting.length === 0;
     if (!anyway && !(isFirst && this.#fits(lease, bytes))) return false;
@@ -114,7 +116,7 @@ export class MemoryBudget {
     });
   }
 
-  /** Takes back what a lease holds. */
+  /** Releases bytes held by a lease. */
   giveBack(lease: MemoryLease, { bytes, answers }: Use): void {
     this.#incoming.delete(lease);
     this.#add(lease, { bytes: -bytes, answers: -answers });
@@ -140,7 +142,7 @@ export class MemoryBudget {
     return this.#all.bytes > this.#maxBytes && this.#all.bytes > bytes;
   }
 
-  /** Drops incoming bodies, newest first, as long as they are to go. */
+  /** Drops incoming bodies for which `mustGo` holds, newest first, stopping once `arriving` itself is dropped. */
   #shed(arriving: MemoryLease, mustGo: (lease: MemoryLease) => boolean): void {
     for (const lease of [...this.#incoming].reverse()) {
       if (!this.#incoming.has(arriving)) return;
@@ -161,7 +163,7 @@ export class MemoryBudget {
     return used.bytes + bytes <= this.#shareBytes || used.answers === answers;
   }
 
-  /** Lets answers be made that there is room for now. One whose sender has too many lets those of others pass. */
+  /** Grants waiting answers in order. One over its sender's share is skipped; one over the total ends the loop. */
   #grant(): void {
     for (const waiter of [...this.#waiting]) {
       const { lease, bytes, grant } = waiter;
@@ -175,14 +177,14 @@ export class MemoryBudget {
   }
 }
 
-/** What one request and its answer hold of a budget, until all who use them have let go. */
+/** Memory held by one request and its answer. Reference-counted: the last user to release it returns the memory. */
 export class MemoryLease implements AnswerMemory {
   readonly sender: string;
   readonly #budget: MemoryBudget;
   #onUse: (() => void) | undefined;
-  /** Called when the body that is still coming in has to go. */
+  /** Called when the incoming body is dropped. */
   onDrop: () => void = () => {};
-  /** What a byte of the answer counts for. */
+  /** Factor from bytes of the answer to bytes counted. */
   weight = 1;
   #received = 0;
   #held: Use = { bytes: 0, answers: 0 };
@@ -202,7 +204,7 @@ export class MemoryLease implements AnswerMemory {
     return this.#held.answers;
   }
 
-  /** Counts a piece of a body that has come in. Afterwards the body may have been dropped. */
+  /** Counts a received chunk of the body. The body may have been dropped when this returns. */
   receive(bytes: number): void {
     if (this.#users === 0) return;
     this.#received += bytes;
@@ -212,12 +214,12 @@ export class MemoryLease implements AnswerMemory {
     this.#budget.receive(this, more);
   }
 
-  /** The body is whole. */
+  /** Marks the body as complete. */
   received(): void {
     this.#budget.received(this);
   }
 
-  /** Lets the body that is still coming in go. */
+  /** Drops the incoming body. */
   drop(): void {
     this.#giveBack();
     this.onDrop();
@@ -227,7 +229,7 @@ export class MemoryLease implements AnswerMemory {
     return this.#hold(bytes, false);
   }
 
-  /** Counts an answer that has been made already. */
+  /** Counts an answer that already exists, whether or not there is room. */
   holdMade(bytes: number): void {
     this.#hold(bytes, true);
   }
@@ -237,13 +239,13 @@ export class MemoryLease implements AnswerMemory {
     if (more > 0) await this.#budget.wait(this, more, signal);
   }
 
-  /** The budget has counted what was waited for. */
+  /** Called by the budget when it has granted a wait of this lease. */
   granted(bytes: number): void {
     this.#use({ bytes, answers: bytes });
     if (this.#users === 0) this.#giveBack();
   }
 
-  /** Somebody else, too, uses what is held. @returns lets go for them, once */
+  /** Adds a user of the lease. @returns releases it for that user; idempotent */
   share(): () => void {
     this.#users += 1;
     let isUsing = true;
@@ -253,7 +255,7 @@ export class MemoryLease implements AnswerMemory {
     };
   }
 
-  /** One of the users needs nothing of it any more. */
+  /** Removes one user; the last one returns the memory. */
   release(): void {
     if (this.#users > 0) this.#users -= 1;
     if (this.#users === 0) this.#giveBack();
@@ -267,7 +269,7 @@ export class MemoryLease implements AnswerMemory {
     return true;
   }
 
-  /** Nobody waits for an answer whose users are gone: it is nobody's memory. */
+  /** Bytes still to be reserved. 0 once all users have released the lease, since nobody waits for that answer. */
   #missing(bytes: number): number {
     return bytes <= UNCOUNTED_BYTES || this.#users === 0 ? 0 : bytes * this.weight - this.#held.answers;
   }

@@ -6,15 +6,15 @@ type CallerContext = Pick<
   "callerDID" | "authentication" | "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller"
 >;
 
-/** Whose a call is, and what its adapter is told of them. */
+/** The caller of one call, and what its adapter learns about the caller. */
 export interface Attribution {
   readonly did: string;
   readonly context: CallerContext;
 }
 
 /**
- * Says whose a call is, once the tokens sent with it are known. One by several callers stays with the one who sent it,
- * and its adapter refuses it.
+ * Attributes a call to its caller, given the tokens sent with it. If they name several callers, the call stays with its
+ * sender, and the adapter refuses it.
  */
 export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller): Attribution {
   const named = nameCaller(sender, ucans);

@@ -1,6 +1,9 @@
 import type { CallScope } from "./scope.js";
 
-/** Content that fails when its call has ended: whoever waits for it holds up every other change of the owner's drives. */
+/**
+ * Passes content on until its call ends, then fails with ABORTED or TIMEOUT: an import that waits for content blocks
+ * every other change of the owner's drives.
+ */
 export async function* ending(content: AsyncIterable<Uint8Array>, scope: CallScope): AsyncGenerator<Uint8Array> {
   const chunks = content[Symbol.asyncIterator]();
   let isOver = false;
@@ -13,7 +16,7 @@ export async function* ending(content: AsyncIterable<Uint8Array>, scope: CallSco
       yield value;
     }
   } finally {
-    // Not waited for: a source that hangs would hang here too.
+    // Not awaited: a source that hangs would hang here too.
     if (!isOver) void Promise.resolve(chunks.return?.()).catch(() => {});
   }
 }

@@ -1,16 +1,16 @@
 /** Limits of one adapter (`file.limits`). Sizes are bytes. */
 export interface Limits {
-  /** Most bytes one read returns, unless the surface sets a tighter budget. */
+  /** Maximum bytes one read returns, unless the surface sets a tighter budget. */
   readonly maxReadBytes: number;
-  /** Most bytes of `content`, `value` or `bytes` in one write or append. */
+  /** Maximum bytes of `content`, `value` or `bytes` in one write or append. */
   readonly maxWriteBytes: number;
-  /** Most bytes an asset may bring into one write or append. */
+  /** Maximum bytes from an asset in one write or append. */
   readonly maxContentSize: number;
-  /** Most bytes of a file that is uploaded. */
+  /** Maximum bytes of an uploaded file. */
   readonly maxUploadBytes: number;
-  /** Longest run of one operation, waiting included. */
+  /** Maximum duration of one operation in milliseconds, waiting included. */
   readonly timeoutMs: number;
-  /** Operations running at once; further calls wait. */
+  /** Maximum number of concurrent operations; further calls wait. */
   readonly maxConcurrent: number;
 }
 
@@ -23,12 +23,12 @@ export const DEFAULT_LIMITS: Limits = {
   maxConcurrent: 64,
 };
 
-/** What a surface whose answers go into a model's context adds to a read. Sizes are bytes. */
+/** Tighter limits on reads, set by surfaces whose answers go into a model's context. */
 export interface ReadBudget {
-  /** A text read that asks for no range is cut to this many bytes… */
+  /** A text read without a range is truncated to this many bytes… */
   readonly defaultBytes: number;
   /** …and to this many lines. */
   readonly defaultLines: number;
-  /** Most bytes of any one read. */
+  /** Maximum bytes of any one read. */
   readonly maxBytes: number;
 }

@@ -4,7 +4,7 @@ export interface Page {
   readonly limit: number;
 }
 
-/** What a list answers with. */
+/** One page of a list. */
 export interface Paged<T> extends Page {
   readonly items: readonly T[];
   /** Number of items in the whole list. */

@@ -1,7 +1,7 @@
-/** What a facade asks of paths beside what their root does: it only ever refuses more. A link that leads nowhere is not removed either. */
+/** Additional path rules of a facade. They only refuse more; among other things, dangling links are not removed. */
 export interface PathRules {
-  /** So many leading names of each path are a directory that no link leads out of; none of them may be a link. */
+  /** Number of leading segments that form a directory no link leads out of; none of them may be a link. */
   readonly floor: number;
-  /** Only files and links are removed: IS_A_DIRECTORY for others. */
+  /** Only files and links can be removed; directories are IS_A_DIRECTORY. */
   readonly removesFilesOnly?: boolean;
 }

@@ -1,57 +1,59 @@
+// Port for line searches in files: queries, jobs, results, and the scanners that run them.
+
 import type { Awaitable } from "../io.js";
 
-/** What lines are looked for. */
+/** Which lines match. */
 export interface LineQuery {
   readonly pattern: string;
-  /** The pattern is a text, not an expression. */
+  /** The pattern is literal text, not a regular expression. */
   readonly literal: boolean;
   readonly ignoreCase: boolean;
 }
 
-/** What is wanted of one file. Lines are counted from 1. */
+/** A search of one file. Lines are 1-based. */
 export interface ScanJob {
   readonly bytes: Uint8Array;
-  /** Lines up to this one do not count. */
+  /** Lines up to and including this one are ignored. */
   readonly afterLine: number;
-  /** Most matching lines that are told; the others are counted. */
+  /** Maximum matching lines returned; further ones are only counted. */
   readonly most: number;
-  /** Most characters of lines that are told, roughly. */
+  /** Approximate maximum of characters returned. */
   readonly mostChars: number;
-  /** Most characters of one line that are told; absent: 400. */
+  /** Maximum characters returned of one line; default 400. */
   readonly mostOfLine?: number | undefined;
-  /** Lines told before and after each of them. */
+  /** Context lines returned before and after each match. */
   readonly before: number;
   readonly after: number;
-  /** Whether there is any is enough; then none is counted behind the first. */
+  /** Stop at the first match; later ones are not counted. */
   readonly firstOnly: boolean;
 }
 
 export interface FoundLine {
   readonly line: number;
-  /** Without its terminator, cut to as much as the job says. */
+  /** Without its terminator, truncated as the job says. */
   readonly text: string;
-  /** It is longer. */
+  /** The line was truncated. */
   readonly cut?: true;
   readonly before?: readonly string[];
   readonly after?: readonly string[];
 }
 
-/** `binary`: not text, so that it has no lines. */
+/** `binary`: the file is not text. */
 export type Scan = "binary" | { readonly count: number; readonly lines: readonly FoundLine[] };
 
-/** What looks for lines in files. Its owner closes it. */
+/** Searches files for lines. Its owner closes it. */
 export interface LineScanner {
-  /** It scans in the calling thread: bytes must stay as they are until it answers. Else they are gone after the call. */
+  /** Scans in the calling thread: `bytes` must not change until it answers. Otherwise `bytes` are transferred away. */
   readonly isHere: boolean;
-  /** @throws TIMEOUT when `withinMs` is over, ABORTED when it is closed; then it can only be closed */
+  /** @throws TIMEOUT after `withinMs`, ABORTED when closed; afterwards it can only be closed */
   scan(jobs: readonly ScanJob[], withinMs: number): Awaitable<readonly Scan[]>;
-  /** More than once is harmless. */
+  /** Idempotent. */
   close(): void;
 }
 
-/** Where scanners come from. */
+/** Factory of scanners. */
 export interface Scanners {
-  /** @throws INVALID_PATTERN, TIMEOUT when none is free within `withinMs` */
+  /** @throws INVALID_PATTERN, TIMEOUT if none is free within `withinMs` */
   open(query: LineQuery, withinMs: number): Promise<LineScanner>;
   close(): Promise<void>;
 }

@@ -2,23 +2,23 @@ import type { Clock } from "../clock.js";
 import { aborted, timedOut } from "../errors/texts.js";
 import type { Io, WaitScope } from "../io.js";
 
-/** How long one call may occupy the event loop before it lets others run. */
+/** How long one call may block the event loop before it yields, in milliseconds. */
 const BREATH_MS = 10;
-/** Timers of Node fire at once when they are asked to wait longer than this. */
+/** setTimeout's maximum delay (2^31 - 1 ms); longer delays fire immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** How a call is stopped from outside. Its signal is made when it is asked for: most calls end without anybody listening. */
+/** Cancellation of a call. The signal is created lazily, since most calls end without a listener. */
 export interface Cancellation {
   readonly aborted: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * The life of one call: its deadline, its cancellation, and its share of the event loop.
+ * Deadline and cancellation of one call, and its cooperation with other calls on the event loop.
  *
- * A call is stopped only where it asks: {@link checkpoint} before a side effect, {@link breathe} in a loop. While it
- * waits for something slow, its caller is answered at the deadline; the work behind ends at its next checkpoint.
- * After {@link commit} the outcome is decided, so neither the deadline nor a cancellation turns it into an error.
+ * A call stops only at {@link checkpoint}, before a side effect, and at {@link breathe}, in a loop. While it waits for
+ * something slow, its caller is answered at the deadline; the work itself ends at its next checkpoint.
+ * After {@link commit} the outcome is decided: neither the deadline nor a cancellation turns it into an error.
  */
 export class CallScope implements WaitScope {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class CallScope implements WaitScope {
   #breathedAt: number;
   #renewals = 0;
   #committed = false;
-  /** What the caller has been answered while the work was still going on. */
+  /** The error the caller was answered with while the work was still running. */
   #answered: Error | undefined;
 
   constructor(options: { clock: Clock; timeoutMs: number; cancellation?: Cancellation | undefined }) {
@@ -42,25 +42,25 @@ export class CallScope implements WaitScope {
   /** @throws ABORTED, TIMEOUT */
   checkpoint(): void {
     if (this.#committed) return;
-    // A timer may be a little early: what the caller was told holds, whatever the clock says.
+    // A timer may fire slightly early; the error already returned to the caller stands regardless of the clock.
     if (this.#answered !== undefined) throw this.#answered;
     if (this.#cancellation?.aborted === true) throw aborted();
     if (this.#clock.monotonicMs() > this.#deadline) throw timedOut(this.#timeoutMs);
   }
 
-  /** The point of no return: the next step is the side effect that decides the call. @throws ABORTED, TIMEOUT */
+  /** Marks the point of no return: the next step is the deciding side effect. @throws ABORTED, TIMEOUT */
   commit(): void {
     this.checkpoint();
     this.#committed = true;
   }
 
-  /** Gives the call its whole time again: something has moved of what is too long for one deadline. */
+  /** Restarts the deadline after progress of a transfer that may take longer than one timeout. */
   renew(): void {
     this.#deadline = this.#clock.monotonicMs() + this.#timeoutMs;
     this.#renewals++;
   }
 
-  /** What a call is told that ran out of time in another way than by its deadline. */
+  /** The TIMEOUT error, for calls that run out of time by other means than the deadline. */
   timedOut(): Error {
     return timedOut(this.#timeoutMs);
   }
@@ -70,7 +70,7 @@ export class CallScope implements WaitScope {
     return Math.max(0, this.#deadline - this.#clock.monotonicMs());
   }
 
-  /** A step of a long loop: lets other calls run now and then. @throws ABORTED, TIMEOUT */
+  /** Called in long loops: yields to the event loop when the call has blocked it too long. @throws ABORTED, TIMEOUT */
   *breathe(): Io<void> {
     const now = this.#clock.monotonicMs();
     if (now - this.#breathedAt < BREATH_MS) return;
@@ -79,7 +79,7 @@ export class CallScope implements WaitScope {
     this.checkpoint();
   }
 
-  /** Settles with `work`, or quietly at the deadline: for work that may go on behind an answer already decided. */
+  /** Settles with `work`, or resolves at the deadline: for work that may continue after the answer is decided. */
   async patience(work: Promise<unknown>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<void>((resolve) => {
@@ -131,13 +131,13 @@ export class CallScope implements WaitScope {
     });
   }
 
-  /** A moment after the deadline, so that the clock agrees that it has passed. */
+  /** One millisecond past the deadline, so that the clock has passed it too when the timer fires. */
   #timerMs(): number {
     return Math.min(this.remainingMs() + 1, LONGEST_TIMER_MS);
   }
 }
 
-/** What a signal means for a call. */
+/** Adapts an AbortSignal. */
 export const cancelledBy = (signal: AbortSignal | undefined): Cancellation | undefined =>
   signal === undefined
     ? undefined

@@ -1,54 +1,56 @@
+// Terms: how a profile changes the way an operation works for its tools. They are never part of a caller's input.
+
 import type { Sha256 } from "../etag.js";
 
 /**
- * What a profile asks of an operation beside its input, since its tools answer in another way. It can only tighten what
- * a caller may do; no caller can send it.
+ * Instructions of a profile to an operation besides the input, since its tools answer differently. They can only narrow
+ * what a caller may do; callers cannot send them.
  */
 export interface CallTerms {
-  /** Answers also tell whole hashes (`hash`) and when something was made (`created`, milliseconds since the epoch). */
+  /** Answers include full hashes (`hash`) and creation times (`created`, milliseconds since the epoch). */
   readonly details?: true;
   /**
-   * Whether a place is as a read-only file to one changing operation. Asked for whoever has the right to that operation,
-   * of the path and of where it really leads.
+   * Whether a path counts as a read-only file for a changing operation. Asked only after the caller is authorised, for
+   * the requested path and for the real one.
    */
   readonly isProtected?: (segments: readonly string[], operation: string) => boolean;
-  /** Told where the path really leads, whether or not anything is there: segments below the root. */
+  /** Called with the real path (segments below the root), whether or not it exists. */
   readonly leadsTo?: (segments: readonly string[]) => void;
-  /** How edits are meant, in place of how `file:edit` means them. */
+  /** Replaces the matching rules of `file:edit`. */
   readonly edits?: EditTerms;
-  /** What a search takes in, in place of its globs and limits. */
+  /** Replaces the globs and limits of a search. */
   readonly search?: SearchTerms;
 }
 
-/** A stretch of a text, and what takes its place. */
+/** A range of a text, and its replacement. */
 export interface TextChange {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** A file that is to be edited. */
+/** A file to be edited. */
 export interface EditedText {
-  /** With its byte order mark. */
+  /** Including its byte order mark. */
   readonly text: string;
   readonly sha256: Sha256;
-  /** Whether the caller may be told what is in it. */
+  /** Whether the caller has read access. */
   readonly mayRead: boolean;
-  /** Lets other calls run now and then. @throws ABORTED, TIMEOUT */
+  /** Yields to other calls from time to time. @throws ABORTED, TIMEOUT */
   breathe(): Promise<void>;
-  /** Milliseconds that the call has left. */
+  /** Milliseconds until the call's deadline. */
   remainingMs(): number;
 }
 
 export interface EditTerms {
-  /** What changes, by place, not overlapping. The file must still be as it was when that is written. @throws why it is refused */
+  /** The changes, in order, not overlapping. Written only if the file is unchanged by then. @throws if refused */
   plan(file: EditedText): Promise<readonly TextChange[]>;
 }
 
-/** Every line that matches is told, whole. */
+/** Returns every matching line in full. */
 export interface SearchTerms {
-  /** Whether a file is looked into. @param path below the root */
+  /** Whether a file is searched. @param path below the root */
   wants(path: readonly string[]): boolean;
-  /** Most bytes of text that are looked into. More: TOO_LARGE */
+  /** Maximum bytes of text searched; more is TOO_LARGE. */
   readonly maxTotalBytes: number;
 }

@@ -1,22 +1,24 @@
+// Reads the UCAN list of a call: checks its shape, count and size, before any token is decoded.
+
 import { invalidInput } from "../errors/texts.js";
 
 const MOST_TOKENS = 8;
 const MOST_BYTES = 32_768;
 
 /**
- * The tokens of a call, each once. A copy of another in the list counts as one more, whoever calls, so that a limit is the
- * same for all; one of a token that the caller is known by anyway does not.
+ * The tokens of a call, deduplicated. Duplicates in the list count towards the limits, so that the limits are the same
+ * for all callers; copies of a token the caller authenticated with do not.
  *
- * @param known tokens that the caller is known by; they come first
- * @returns why they are refused as a whole: no texts, or so many or so large together that looking at them would cost
- * much. What they say, and whether one is too large by itself, is not looked at
+ * @param known tokens the caller authenticated with; they come first
+ * @returns the tokens, or why the list is refused: not strings, or too many or too large together to be worth checking.
+ * Neither the contents nor the size of a single token is checked here
  */
 export function readUcans(
   ucans: unknown,
   known: readonly string[] = [],
 ): readonly string[] | { readonly fault: "malformed" | "too_large" } {
   if (!Array.isArray(ucans)) return { fault: "malformed" };
-  // First, so that a list of a million is not walked through.
+  // Checked first, so that a huge list is never iterated.
   if (ucans.length > MOST_TOKENS) return { fault: "too_large" };
   const tokens = [...known.filter((token) => !ucans.includes(token)), ...ucans];
   if (tokens.length > MOST_TOKENS) return { fault: "too_large" };
@@ -30,7 +32,7 @@ export function readUcans(
 }
 
 /**
- * The tokens sent with a call of an adapter that judges them itself, each once.
+ * The tokens sent with a call to an adapter that verifies them itself, deduplicated.
  *
  * @throws INVALID_INPUT
  */

@@ -1,6 +1,6 @@
-/** A failure as the log shows it: without host paths, tokens or contents, and of bounded size. */
+/** An error as it is logged: without host paths, tokens or contents, and of bounded size. */
 export interface DescribedError {
-  /** `TypeError`; of something that is no error its type, `string`. */
+  /** `TypeError`; for a thrown non-object its type, `string`. */
   readonly name: string;
   readonly message: string;
   /** `ENOENT`, `ERR_INVALID_ARG_TYPE`. */
@@ -10,7 +10,7 @@ export interface DescribedError {
   /** The innermost frames, with files relative to the package. */
   readonly stack?: readonly string[];
   readonly cause?: DescribedError;
-  /** Of an error that stands for several: the first of them. */
+  /** The first errors of an AggregateError. */
   readonly errors?: readonly DescribedError[];
 }
 
@@ -26,16 +26,16 @@ const MOST_ERRORS = 4;
 const PATH = "<path>";
 const TOKEN = "<token>";
 
-/** The folder of this package, as it stands in stack frames and as the system writes it. */
+/** Directory of this package, as a URL (ESM stack frames) and as a path. */
 const PACKAGE_URL = packageFile("").href;
 const PACKAGE_PATH = decodeURIComponent(new URL(PACKAGE_URL).pathname);
 
 /**
- * Turns anything that was thrown into fields for the log. It never throws itself.
+ * Converts any thrown value to log fields. Never throws.
  *
- * What looks like an absolute path (POSIX, Windows, `file:`) or a token is replaced, too much rather than too little. A
- * path with spaces is known for one by its quotes or by the error's own `path`; otherwise its words without a slash
- * stay behind.
+ * Replaces what looks like an absolute path (POSIX, Windows, `file:`) or a token, preferring false positives. A path
+ * with spaces is recognised as a whole only if it is quoted or in the error's own `path`; otherwise those of its words
+ * that have no slash remain.
  */
 export function describeError(error: unknown): DescribedError {
   return describe(error, MOST_CAUSES);
@@ -45,7 +45,7 @@ function describe(error: unknown, depth: number): DescribedError {
   try {
     return isThing(error) ? describeThing(error, depth) : { name: typeof error, message: redact(String(error), []) };
   } catch {
-    // A getter, a proxy, a symbol: whatever it is, it must not take the log down.
+    // Throwing getters, proxies and symbols must not make logging fail.
     return { name: "unknown", message: "" };
   }
 }
@@ -74,7 +74,7 @@ function describeThing(error: object, depth: number): DescribedError {
 const isThing = (error: unknown): error is object =>
   (typeof error === "object" && error !== null) || typeof error === "function";
 
-/** By shape throughout: an error of another realm is no instance of this one's `Error`. */
+/** Duck-typed: an error of another realm is not an instance of this realm's `Error`. */
 function read(thing: object, name: string): unknown {
   return name in thing ? Reflect.get(thing, name) : undefined;
 }
@@ -89,7 +89,7 @@ function codeOf(error: object): string | undefined {
   return typeof code === "string" || typeof code === "number" ? String(code) : undefined;
 }
 
-/** Paths that the system put into the error; they stand in its message letter for letter. */
+/** Paths in the fields of a system error; its message repeats them verbatim. */
 function knownPaths(error: object): string[] {
   return ["path", "dest", "address", "filename", "spawnfile"]
     .map((name) => stringOf(error, name))
@@ -104,13 +104,13 @@ function wordOf(text: string, paths: readonly string[]): string {
 
 const cut = (text: string, chars: number): string => (text.length > chars ? `${text.slice(0, chars)}…` : text);
 
-/** Where an absolute path begins: not within a word, so that `text/plain` and `and/or` are left alone. */
+/** Start of an absolute path: not inside a word, so that `text/plain` and `and/or` do not match. */
 const START = String.raw`(?:file:\/*|[\\/]{1,2}(?=[^\s"'\x60<>(),;:\\/])|\b[A-Za-z]:[\\/])`;
 const NOT_IN_A_WORD = String.raw`(?<![\p{L}\p{N}_.~%+-])`;
 
 /**
- * In this order: URLs, of which only the origin stays; paths in quotes, to the closing one; other paths, to the next
- * space, with every following word that has a slash in it, since it may be the rest of a name with a space.
+ * Alternatives in order: URLs, reduced to their origin; quoted paths, to the closing quote; other paths, to the next
+ * space, with every following word that contains a slash, since it may be the rest of a name with a space.
  */
 const PATHS = new RegExp(
   [
@@ -122,8 +122,8 @@ const PATHS = new RegExp(
 );
 
 /**
- * First what is long but shown to everybody, DIDs and the ids of requests; then JWTs, and so long a run of characters
- * that it may be a key.
+ * First what is long but not secret (DIDs and request ids), which is kept; then bearer tokens, JWTs, and runs of at
+ * least 32 characters, which may be keys.
  */
 const NAMES_OR_TOKENS = new RegExp(
   [
@@ -135,11 +135,11 @@ const NAMES_OR_TOKENS = new RegExp(
   "giu",
 );
 
-/** V8 repeats a piece of the text that was no JSON. */
+/** V8 quotes an excerpt of the input in its JSON syntax errors. */
 const JSON_EXCERPT = /,? *(?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON/s;
 
 function redact(text: string, paths: readonly string[]): string {
-  // The last word may be the beginning of something longer that would have been recognised.
+  // The last word may be the truncated start of a path or token that would otherwise have been recognised.
   let clean = text.length > MOST_INPUT_CHARS ? text.slice(0, MOST_INPUT_CHARS).replace(/\S*$/, "…") : text;
   for (const path of paths) clean = clean.replaceAll(path, PATH);
   clean = clean.replace(JSON_EXCERPT, ": not valid JSON").replace(PATHS, (...found) => {
@@ -150,10 +150,10 @@ function redact(text: string, paths: readonly string[]): string {
   return cut(clean, MOST_MESSAGE_CHARS);
 }
 
-/** A line of a stack as V8 writes it: a name, if it has one, and a place with line and column. */
+/** A stack frame of V8: an optional function name, and a location with line and column. */
 const FRAME = /^ +at (?:(?<name>[^()/\\]{1,120}) \()?(?<place>\S.*):(?<line>\d+):(?<column>\d+)\)?$/;
 
-/** The header of a stack, which repeats the message, is left out. */
+/** Skips the header of the stack, which repeats the message. */
 function framesOf(stack = ""): string[] {
   const frames: string[] = [];
   const start = Math.max(0, stack.search(/^ +at /m));
@@ -172,7 +172,7 @@ function placeOf(place: string): string {
   for (const folder of [PACKAGE_URL, PACKAGE_PATH]) {
     if (place.startsWith(folder)) return place.slice(folder.length);
   }
-  // Of a library outside the package its own files are worth knowing, where it lies is not.
+  // For a library outside the package, keep its own files and drop its location on the host.
   const library = place.lastIndexOf("/node_modules/");
   return library === -1 ? PATH : place.slice(library + 1);
 }

@@ -1,7 +1,9 @@
+// Errors of edits, with texts for models: what did not match, where the nearest lines are, what to do next.
+
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText, type Place } from "./texts.js";
 
-/** Characters of a path that a text shows, since it must stay short; the data has all of it. */
+/** Maximum characters of a path in a message; the error data has the full path. */
 const BRIEF = 40;
 const HEAD = 10;
 
@@ -13,7 +15,7 @@ function brief({ path }: Place): string {
   return escapeText(`${points.slice(0, HEAD).join("")}…${points.slice(HEAD + 1 - BRIEF).join("")}`);
 }
 
-/** An edit of several, and the place it is for. */
+/** Position of an edit among the edits of one call. */
 export interface EditPlace {
   /** 0-based. */
   readonly edit: number;
@@ -27,7 +29,7 @@ export interface LineRange {
 }
 
 export interface NoMatch extends EditPlace {
-  /** Lines like those looked for, the best first; left out for a caller that may not read them. */
+  /** Similar lines, best match first; absent for a caller without read access. */
   readonly nearest?: readonly (LineRange & { readonly text: string; readonly differs: string })[];
 }
 
@@ -50,11 +52,11 @@ const nearestText = (best: LineRange & { readonly differs: string }): string =>
 export interface AmbiguousMatch extends EditPlace {
   readonly found: number;
   readonly expected: number;
-  /** Where, 1-based; left out for a caller that may not read them. */
+  /** Matching lines, 1-based; absent for a caller without read access. */
   readonly lines?: readonly number[];
 }
 
-/** Lines that a text names; its data has more. */
+/** Maximum line numbers in a message; the error data has more. */
 const LINES_SHOWN = 5;
 
 export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapterError {
@@ -68,7 +70,7 @@ export function ambiguousMatch(place: Place, match: AmbiguousMatch): FileAdapter
   );
 }
 
-/** @param edits both of them, 0-based; the same one twice: its occurrences overlap */
+/** @param edits the two indexes, 0-based; equal if occurrences of one edit overlap */
 export function overlappingEdits(place: Place, edits: readonly [number, number]): FileAdapterError {
   const [first, second] = edits.map((edit) => edit + 1);
   const advice = first === second ? "Make its oldText longer" : "Make one edit of both";
@@ -78,6 +80,6 @@ export function overlappingEdits(place: Place, edits: readonly [number, number])
   });
 }
 
-/** @param why it cannot be edited, as far as there is more to say */
+/** @param why advice that follows the standard text */
 export const notTextToEdit = (place: Place, why = "Replace it whole with file_write"): FileAdapterError =>
   adapterError("NOT_TEXT", `File is not valid UTF-8 text. ${why}`, at(place));

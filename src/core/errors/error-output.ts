@@ -1,17 +1,19 @@
+// Outputs that report a failure. The error code travels in a symbol property, so it is not serialised.
+
 import type { JsonObject } from "../ports/adapter.js";
 import type { ErrorCode } from "./errors.js";
 
 const CODE = Symbol("errorCode");
 
 /**
- * An output that tells of a failure, of an operation whose failures are answers: those who ask find the code, JSON holds
- * the value alone.
+ * Marks an output as a failure, for operations that return failures as outputs. {@link errorCodeOf} finds the code;
+ * JSON contains the value alone.
  */
 export function errorOutput(value: JsonObject, code: ErrorCode): JsonObject {
   return Object.defineProperty({ ...value }, CODE, { value: code });
 }
 
-/** The code of a failure that an output tells of; `undefined`: it tells of none. */
+/** The error code of an output; `undefined` if it reports no failure. */
 export function errorCodeOf(output: unknown): ErrorCode | undefined {
   const { [CODE]: code }: { [CODE]?: ErrorCode } = typeof output === "object" && output !== null ? output : {};
   return code;

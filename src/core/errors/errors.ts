@@ -1,6 +1,6 @@
 /**
- * The one table of error codes. `http` is the status of an endpoint that answers with the error itself, `rpc` the
- * JSON-RPC code, `retry` whether the same call can succeed later unchanged. Codes never change within a major version.
+ * All error codes. `http` is the status of an endpoint whose response is the error itself, `rpc` the JSON-RPC code,
+ * `retry` whether the same call can succeed later unchanged. Codes are stable within a major version.
  */
 export const ERROR_CODES = {
   INVALID_INPUT: { http: 400, rpc: -32602, retry: false },
@@ -57,13 +57,13 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** A code that only `venue-files/drive` throws, beside some of those above: what works on values answers no call. */
+/** A code that only `venue-files/drive` throws, besides some of the above; it is never the result of a call. */
 export type DriveErrorCode = "EXISTS";
 export type ErrorData = Readonly<Record<string, unknown>>;
 
 /**
  * The only error that leaves the adapter. Its message is for people and models, its code for programs.
- * Neither ever holds a host path, a token, a key or a system message.
+ * Neither contains a host path, a token, a key or a system message.
  */
 export class FileAdapterError extends Error {
   override readonly name = "FileAdapterError";
@@ -77,13 +77,13 @@ export class FileAdapterError extends Error {
   }
 }
 
-/** Makes every {@link FileAdapterError}; the texts stand in `texts.ts`. */
+/** Constructs every {@link FileAdapterError}; the messages are in `texts.ts`. */
 export function adapterError(
   code: ErrorCode | DriveErrorCode,
   message: string,
   data: ErrorData = {},
 ): FileAdapterError {
-  // An expected answer needs no stack, and capturing one would cost more than the failed call itself.
+  // Expected errors need no stack trace, and capturing one would cost more than the failed call itself.
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   try {

@@ -1,10 +1,10 @@
-/** Refuses something before it had any effect, because there is too much of it already; it can be tried again. */
+/** Too many requests of a kind: refused before any effect, so the request can be retried. */
 export class Overloaded extends Error {
   override readonly name = "Overloaded";
-  /** How long to wait before that, in milliseconds. */
+  /** Delay before a retry, in milliseconds. */
   readonly retryAfterMs: number;
 
-  /** @param text what is too much, in words a caller may see */
+  /** @param text the reason, safe to show to the caller */
   constructor(text: string, retryAfterMs: number) {
     super(text);
     this.retryAfterMs = retryAfterMs;

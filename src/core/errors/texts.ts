@@ -1,6 +1,8 @@
+// Messages and data of all errors but those of edits (`edit-texts.ts`). Caller text in a message is escaped.
+
 import { adapterError, type ErrorCode, type FileAdapterError } from "./errors.js";
 
-/** A path in a root, as the caller may see it: the canonical requested path, or the raw text where the grammar failed. */
+/** A path in a root, as the caller may see it: canonical, or the raw text where the grammar rejected it. */
 export interface Place {
   readonly root: string;
   readonly path: string;
@@ -8,9 +10,9 @@ export interface Place {
 
 const PLAIN = /^[ -~]*$/;
 
-/** Makes caller text safe for one line of a message: control characters, bidi controls and lone surrogates are escaped. */
+/** Escapes control characters, bidi controls and lone surrogates, so that caller text is safe in a one-line message. */
 export function escapeText(text: string): string {
-  // Nearly every name, and then neither of the searches below is needed.
+  // Fast path for nearly every name.
   if (PLAIN.test(text)) return text;
   return text
     .replace(/\p{Surrogate}/gu, (half) => `\\u{${half.charCodeAt(0).toString(16)}}`)
@@ -20,10 +22,10 @@ export function escapeText(text: string): string {
     );
 }
 
-/** Characters of a path that a text shows: the data of an error has all of it. */
+/** Maximum characters of a path in a message; the error data has the full path. */
 const MOST_SHOWN = 200;
 
-/** A path for one line of a message: safe, `/` for the root, and shortened in the middle where it is long. */
+/** A path for a one-line message: escaped, `/` for the root, a long one shortened in the middle. */
 export function pathText(path: string): string {
   if (path === "") return "/";
   const points = path.length <= MOST_SHOWN ? [] : [...path];
@@ -33,7 +35,7 @@ export function pathText(path: string): string {
 }
 
 const at = (place: Place) => ({ root: place.root, path: place.path });
-/** Until the root has been found, its name is whatever the caller sent. */
+/** Escaped, since before lookup the root name is unchecked caller input. */
 const r = (place: Place): string => escapeText(place.root);
 const p = (place: Place): string => pathText(place.path);
 
@@ -125,7 +127,7 @@ export const tooLargeToRead = (place: Place, size: number, limit: number, advice
     { ...at(place), size, limit },
   );
 
-/** @param limit bytes that one search looks into */
+/** @param limit maximum bytes searched by one call */
 export const tooMuchToSearch = (place: Place, limit: number): FileAdapterError =>
   adapterError("TOO_LARGE", `Too much to search: more than ${limit} bytes. Pass a deeper path`, {
     ...at(place),
@@ -149,7 +151,7 @@ export const assetNoContent = (place: Place, ref: string): FileAdapterError =>
 export const driveRequiresAuth = (root: string): FileAdapterError =>
   adapterError("DRIVE_REQUIRES_AUTH", `DLFS-backed root '${escapeText(root)}' requires authenticated caller`, { root });
 
-/** @param holder the name that has the slot */
+/** @param holder the existing name that occupies the slot */
 export const nameClash = (place: Place, holder: string): FileAdapterError =>
   adapterError(
     "NAME_CLASH",
@@ -157,22 +159,22 @@ export const nameClash = (place: Place, holder: string): FileAdapterError =>
     at(place),
   );
 
-/** @param verb what was to be done: `write` */
+/** @param verb the refused action: `write` */
 export const driveConflict = (place: Place, verb: string): FileAdapterError =>
   adapterError("CONFLICT", `Cannot ${verb} "${p(place)}": the drive changed too often meanwhile`, at(place));
 
 export interface Conflict {
-  /** What was to be done: `write`. */
+  /** The refused action: `write`. */
   readonly verb: string;
-  /** As the caller gave it; `*`: nothing was to be there; `12 bytes`: as many. */
+  /** The precondition as the caller gave it; `*`: nothing may exist; `12 bytes`: a size. */
   readonly expected: string;
-  /** Etag of what is there, `null` for nothing; left out for a caller that may not read it. */
+  /** Current etag, `null` if nothing exists; absent for a caller without read access. */
   readonly current?: string | null;
-  /** Bytes of what is there, where the caller counted on them, and may read it. */
+  /** Current size in bytes, if the precondition was a size and the caller has read access. */
   readonly currentSize?: number;
 }
 
-/** What is there is not what the caller counted on; nothing has been changed. */
+/** The target does not meet the precondition; nothing has been changed. */
 export function conflict(place: Place, { verb, expected, current, currentSize }: Conflict): FileAdapterError {
   const found = current === undefined && currentSize !== undefined ? `${currentSize} bytes` : current;
   return adapterError(
@@ -197,13 +199,13 @@ export const notKept = (place: Place): FileAdapterError =>
 export const alreadyExists = (place: Place): FileAdapterError =>
   adapterError("ALREADY_EXISTS", `Already exists: ${p(place)}`, at(place));
 
-/** @param reason ends in the position if that is known @param position of the fault in the pattern, in characters */
+/** @param reason ends with the position if it is known @param position of the fault in the pattern, in characters */
 export const invalidPattern = (pattern: string, reason: string, position?: number): FileAdapterError =>
   adapterError("INVALID_PATTERN", `Invalid pattern '${escapeText(pattern)}': ${escapeText(reason)}`, {
     ...(position === undefined ? {} : { position }),
   });
 
-/** The same whether the file exists. @param verb what was to be done: `read` */
+/** `DENIED_BY_POLICY`, whether or not the path exists. @param verb the refused action: `read` */
 export const deniedByPolicy = (place: Place, verb: string): FileAdapterError =>
   adapterError(
     "DENIED_BY_POLICY",
@@ -211,7 +213,7 @@ export const deniedByPolicy = (place: Place, verb: string): FileAdapterError =>
     at(place),
   );
 
-/** More is denied in a root than can be hidden from one command. File operations go on: delete some of it. */
+/** The root has more denied entries than a sandbox can hide from a command. File operations still work. */
 export const tooManyDenied = (place: Place, found: number, limit: number): FileAdapterError =>
   adapterError("DENIED_BY_POLICY", `too many denied entries to hide: ${found}, limit ${limit}`, {
     ...at(place),
@@ -238,14 +240,14 @@ export const quotaExceeded = (place: Place, { used, limit, unit, requested }: Qu
     { ...at(place), used, limit, unit, requested },
   );
 
-/** @param drive its name, or `""` for the drives of the caller @param reason with what to do about it */
+/** @param drive its name, or `""` for all drives of the caller @param reason ends with advice */
 export const cannotImport = (code: ErrorCode, drive: string, reason: string): FileAdapterError =>
   adapterError(code, `Cannot import ${drive === "" ? "drives" : `drive '${escapeText(drive)}'`}: ${reason}`, {
     root: drive,
     path: "",
   });
 
-/** @param drive its name, or `""` for the drives of the caller */
+/** @param drive its name, or `""` for all drives of the caller */
 export const storeUnavailable = (place: Place, drive: string): FileAdapterError =>
   adapterError(
     "STORE_UNAVAILABLE",
@@ -262,7 +264,7 @@ export const permissionDenied = (place: Place): FileAdapterError =>
 export const noSpace = (place: Place): FileAdapterError =>
   adapterError("NO_SPACE", `No space left: ${rp(place)}`, at(place));
 
-/** @param what the venue cannot do, and how it could */
+/** @param what the venue cannot do, and how to enable it */
 export const notSupportedHere = (what: string): FileAdapterError =>
   adapterError("NOT_SUPPORTED", `Not supported by this venue: ${what}`);
 

@@ -1,3 +1,5 @@
+// Port between a venue and its adapters: operations with their metadata, and the context of a call.
+
 import type { Authentication, Credential } from "../call/caller.js";
 import type { Ability, Capability } from "../call/capability.js";
 import type { ReadBudget } from "../call/limits.js";
@@ -9,64 +11,64 @@ import type { Transfer } from "./transfer.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The content an asset reference stands for. */
+/** Content of an asset reference. */
 export interface AssetContent {
-  /** `null`: the asset is known but nothing has been stored for it. */
+  /** `null`: the asset exists but has no content. */
   readonly content: Uint8Array | AsyncIterable<Uint8Array> | null;
   /** Hex SHA-256 that the content must have; checked before the target is touched. */
   readonly sha256?: string;
 }
 
-/** Finds the content of an asset reference for the caller. `undefined`: no such asset. */
+/** Resolves an asset reference to its content. `undefined`: no such asset. */
 export type ResolveAsset = (reference: string, signal?: AbortSignal) => Promise<AssetContent | undefined>;
 
-/** Who calls, and with what. Without `callerDID` the caller is the operator, so leave it out only for a trusted caller. */
+/** Caller and tokens of a call. Without `callerDID` the caller is the operator: omit it only for a trusted caller. */
 export interface InvokeContext {
   readonly callerDID?: string;
-  /** How the caller proved who it is, where a venue asked. */
+  /** How the caller authenticated, if a venue required it. */
   readonly authentication?: Authentication;
-  /** Capability list that narrows the caller, given by the host. Absent or `null`: no restriction. */
+  /** Caps list by which the host narrows the caller. Absent or `null`: no restriction. */
   readonly caps?: unknown;
-  /** Tokens sent with the call: an array of texts. Anything else fails the call. */
+  /** UCANs sent with the call: an array of strings. Anything else fails the call. */
   readonly ucans?: unknown;
   readonly signal?: AbortSignal;
   readonly resolveAsset?: ResolveAsset;
 }
 
-/** What a surface adds to the context; not for embedders. */
+/** Context that surfaces add; not for embedders. */
 export interface SurfaceContext extends InvokeContext {
-  /** A second list that narrows this one call, given by the caller. */
+  /** Second caps list, by which the caller narrows this call. */
   readonly callCaps?: unknown;
   /**
-   * Directories that this one call may lead to, links included: each the name of a root and the segments below it. Absent:
-   * no restriction. They narrow as a list of capabilities does, but can name what no capability can be written for.
+   * Directories this call is confined to, links included: each a root name and segments below it. Absent: no
+   * restriction. They narrow like a caps list, but can name paths that no capability can express.
    */
   readonly within?: readonly (readonly string[])[];
-  /** What the caller's static token gives beyond what its DID has. */
+  /** Capabilities the caller's static token adds to those of its DID. */
   readonly tokenCaps?: readonly Capability[];
-  /** The bearer token by which the caller is known; see `Caller`. */
+  /** Identifies the caller's bearer token; see `Caller`. */
   readonly credential?: Credential;
-  /** The UCANs by which the caller is known; see `Caller`. */
+  /** The UCANs the caller authenticated with; see `Caller`. */
   readonly identityTokens?: readonly string[];
-  /** The tokens sent with the call name several callers: it is refused. */
+  /** The tokens sent with the call name several callers, so it is refused. */
   readonly ambiguousCaller?: boolean;
-  /** In place of `signal`, where one is made only when it is needed. */
+  /** Replaces `signal` where creating one is deferred until needed. */
   readonly cancellation?: Cancellation;
-  /** Job the call belongs to, for the audit record. */
+  /** Id of the call's job, for the audit record. */
   readonly jobId?: string;
-  /** What goes in or out beside input and output, for the operations that need it and for no other. */
+  /** Stream besides input and output, only for operations that need one. */
   readonly transfer?: Transfer;
-  /** What the answer may take of the memory of the process, where its surface counts that. */
+  /** Memory accounting of the answer, if the surface counts it. */
   readonly memory?: AnswerMemory | undefined;
-  /** Limits of a surface whose answers are read by a model. */
+  /** Read limits of a surface whose answers go to a model. */
   readonly budget?: ReadBudget | undefined;
-  /** `refuse`: a link anywhere in a path ends the call with SYMLINK_ESCAPE, wherever it leads. */
+  /** `refuse`: a symbolic link anywhere in a path is SYMLINK_ESCAPE, wherever it leads. */
   readonly links?: "refuse" | undefined;
-  /** What a profile wants to be different. */
+  /** Terms of the profile. */
   readonly terms?: CallTerms | undefined;
-  /** What a facade asks of every path of the call. */
+  /** Additional path rules of a facade. */
   readonly pathRules?: PathRules;
-  /** Tool of a profile that calls, `jettson:jettson_files_read`, for the audit. */
+  /** Calling tool of a profile, `jettson:jettson_files_read`, for the audit record. */
   readonly tool?: string;
 }
 
@@ -78,8 +80,8 @@ export interface Annotations {
 }
 
 /**
- * How an answer is put into a model's context. `text`, `blob` and `json` are the body itself, sent once; `rest` holds
- * the other output fields. `note` is one line that says what was left out and the call that gets it.
+ * How an answer is presented to a model. `text`, `blob` and `json` carry the body, sent once; `rest` holds the other
+ * output fields. `note` is one line that says what was left out and which call returns it.
  */
 export type Rendering =
   | { readonly kind: "text"; readonly text: string; readonly rest: JsonObject; readonly note?: string }
@@ -100,7 +102,7 @@ export type Rendering =
       readonly note?: string;
     };
 
-/** What the world may know of an operation. */
+/** Public metadata of an operation. */
 export interface OperationMetadata {
   /** Dispatch name, `file:read`. */
   readonly name: string;
@@ -110,7 +112,7 @@ export interface OperationMetadata {
   /** Written for an agent. */
   readonly description: string;
   readonly ability: Ability;
-  /** Whether it changes anything, so that read-only venues can leave it out. */
+  /** Whether it has side effects; read-only venues omit those. */
   readonly changes: boolean;
   readonly annotations: Annotations;
   /** JSON Schema of the input and of the output. */
@@ -118,21 +120,21 @@ export interface OperationMetadata {
   readonly output: JsonObject;
   /** Input fields whose values are file content; records of a call hide them. */
   readonly hidden: readonly string[];
-  /** Output fields that only the answer itself holds: records of a call hide them. */
+  /** Output fields that appear only in the answer; records of a call hide them. */
   readonly hiddenOutput?: readonly string[];
-  /** Why it is in no list now, although a call may name it; absent, or it gives nothing: it is in all of them. */
+  /** Why the operation is currently not listed, although it can be called. Absent or `undefined`: it is listed. */
   readonly unavailable?: () => string | undefined;
-  /** What a model reads of an output that tells of a failure. Default: the output as JSON. */
+  /** Text for a model of an output that reports a failure. Default: the output as JSON. */
   renderError?(output: unknown): string;
-  /** Present when the answer has a body or a long list: such answers go to a model by this, not as structured content. */
+  /** Present if the answer has a body or a long list: it is rendered for a model instead of structured content. */
   render?(output: unknown, input: unknown): Rendering;
 }
 
-/** A set of operations under one name; what a venue hosts. */
+/** A named set of operations hosted by a venue. */
 export interface Adapter {
   readonly name: string;
   readonly description: string;
-  /** What a model is told of the operations as a whole, where they are offered alone. */
+  /** Instructions for a model on the operations as a whole, used when no other adapter is offered. */
   readonly instructions?: string;
   readonly operations: readonly OperationMetadata[];
   /** @throws FileAdapterError for every failure */

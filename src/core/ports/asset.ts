@@ -1,10 +1,12 @@
+// Port of the asset store: metadata and content under ids derived from the metadata, and its failures.
+
 import type { Caller } from "../call/caller.js";
 import type { Page, Paged } from "../call/page.js";
 import type { JsonObject, ResolveAsset } from "./adapter.js";
 
 /**
- * Why an asset call failed. `forbidden`: the caller may not write. `full`: over `assets.maxTotalBytes`, or the disk is.
- * `invalid_metadata`: not to be written as canonical JSON.
+ * Why an asset call failed. `forbidden`: the caller may not write. `full`: over `assets.maxTotalBytes`, or disk full.
+ * `invalid_metadata`: not representable as canonical JSON.
  */
 export type AssetFault =
   | "invalid_id"
@@ -17,18 +19,18 @@ export type AssetFault =
   | "forbidden"
   | "full";
 
-/** What a surface needs to tell the caller, besides the reference. */
+/** Details for the caller, besides the reference. */
 export interface AssetErrorData {
-  /** `hash_mismatch`: lower-case hex SHA-256 the content must have. */
+  /** `hash_mismatch`: required SHA-256 of the content, lower-case hex. */
   readonly expected?: string;
-  /** `too_large`: bytes, where they are known, and most bytes. */
+  /** `too_large`: size in bytes, if known, and the limit. */
   readonly size?: number;
   readonly limit?: number;
   /** `invalid_metadata`: one phrase. */
   readonly reason?: string;
 }
 
-/** The expected failures of {@link Assets}; anything else it throws is an internal failure. */
+/** Expected failures of {@link Assets}; anything else it throws is an internal error. */
 export class AssetError extends Error {
   override readonly name = "AssetError";
   readonly fault: AssetFault;
@@ -41,7 +43,7 @@ export class AssetError extends Error {
   }
 }
 
-/** What a list of one's own assets shows of each; long texts are cut. */
+/** Entry in the list of the caller's own assets; long texts are truncated. */
 export interface OwnAsset {
   readonly id: string;
   readonly name?: string;
@@ -49,13 +51,13 @@ export interface OwnAsset {
   readonly description?: string;
 }
 
-/** Bytes from `start` to before `end`. */
+/** Bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Stored content, about to be sent. */
+/** Stored content, ready to be streamed. */
 export interface StoredContent {
   /** Bytes. */
   readonly size: number;
@@ -63,7 +65,7 @@ export interface StoredContent {
   readonly sha256: string;
   readonly contentType?: string;
   readonly fileName?: string;
-  /** Opened at the first chunk; whoever starts to read reads to the end or calls `return`. Default: all of it. */
+  /** Opened at the first chunk; drain a started iterator or close it with `return`. Default range: everything. */
   open(range?: ByteRange): AsyncIterable<Uint8Array>;
 }
 
@@ -72,7 +74,7 @@ export interface Assets {
   /** Number of assets, those of operations included. */
   readonly size: number;
   /**
-   * Registers metadata; the same JSON text, byte for byte, has the same id.
+   * Registers metadata. Byte-identical JSON text has the same id.
    *
    * @param json the text of the metadata; default: compact JSON
    * @throws AssetError forbidden, invalid_metadata, too_large, full
@@ -80,14 +82,14 @@ export interface Assets {
   register(metadata: JsonObject, caller: Caller, json?: string): Promise<string>;
   /** All ids, newest first. */
   list(page: Page): Paged<string>;
-  /** Those registered by the caller, newest first. */
+  /** Assets registered by the caller, newest first. */
   listOwn(page: Page, caller: Caller): Paged<OwnAsset>;
-  /** The metadata; integers beyond 2^53 are what doubles make of them. @throws AssetError invalid_id, not_found */
+  /** The parsed metadata; integers beyond 2^53 are rounded to doubles. @throws AssetError invalid_id, not_found */
   metadata(reference: string): JsonObject;
   /** The metadata as registered, byte for byte. @throws AssetError invalid_id, not_found */
   metadataJson(reference: string): Uint8Array;
   /**
-   * Stores content; it can be seen only once its hash is right. A failure of `body` passes through and leaves nothing.
+   * Stores content, visible only once its hash is verified. An error of `body` propagates, and nothing is stored.
    *
    * @returns lower-case hex SHA-256
    * @throws AssetError forbidden, invalid_id, not_found, no_content_object, hash_mismatch, too_large, full
@@ -95,7 +97,7 @@ export interface Assets {
   putContent(reference: string, body: AsyncIterable<Uint8Array>, caller: Caller): Promise<string>;
   /** @throws AssetError invalid_id, not_found, no_content */
   content(reference: string): Promise<StoredContent>;
-  /** Looks an asset reference up for an operation. */
+  /** Resolves an asset reference for an operation. */
   readonly resolve: ResolveAsset;
   close(): Promise<void>;
 }

@@ -11,63 +11,63 @@ import type { TreeSource } from "./tree-source.js";
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
 export type EntryType = "file" | "directory" | "symlink" | "other";
 
-/** What a backend knows of the call it serves, and whom it asks before it acts. */
+/** Context of the call a backend serves, and the authorisation checks it must make before acting. */
 export interface Access {
-  /** The requested place, for errors. */
+  /** The requested place, for error messages. */
   readonly place: Place;
-  /** What is being done, for errors: `write`. */
+  /** The action, for error messages: `write`. */
   readonly verb: string;
   readonly scope: CallScope;
   /**
-   * Authorises the place the request really leads to. A backend calls it after resolving links and before any effect,
-   * and again for nothing else. @throws CAPABILITY_DENIED
+   * Authorises the real path of the request. A backend calls it once, after resolving links and before any effect.
+   * @throws CAPABILITY_DENIED
    */
   real(segments: readonly string[]): void;
   /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */
   create(requested: readonly string[], real: readonly string[]): void;
-  /** What the root keeps everybody away from; absent: nothing. {@link real} and {@link create} ask it too. */
+  /** Deny patterns of the root; absent: none. {@link real} and {@link create} check it too. */
   readonly policy?: PlacePolicy | undefined;
-  /** What the facade that calls asks of every path beside; absent: nothing. */
+  /** Additional path rules of the calling facade; absent: none. */
   readonly rules?: PathRules | undefined;
-  /** Whether the caller holds another ability too, on the requested place and on the real one. Tells, and refuses nothing. */
+  /** Whether the caller also holds another ability, on both the requested and the real path. Never throws. */
   holds(ability: Ability): boolean;
-  /** A link anywhere in a path is refused, as SYMLINK_ESCAPE. Absent: those that stay inside are followed. */
+  /** Any symbolic link in a path is SYMLINK_ESCAPE. Absent: links that stay inside the root are followed. */
   readonly links?: "refuse" | undefined;
 }
 
-/** The deny patterns of a root, as they hold below one requested place, on the path there and on the real one. */
+/** The deny patterns of a root below one requested place, applied to both the requested and the real path. */
 export interface PlacePolicy {
-  /** Whether an entry is denied, of a directory that is not. @param below from the place to that directory */
+  /** Whether an entry is denied, given that its directory is not. @param below from the place to the directory */
   denies(below: readonly string[], name: string): boolean;
   /**
-   * Depths below the place, from 1, of the directories above a denied entry that must keep their names so that it stays
+   * Depths below the place, from 1, of the directories above a denied entry that must not be renamed, so that it stays
    * denied. Absent: all of them.
    */
   anchors?(below: readonly string[], name: string): readonly number[];
 }
 
-/** One entry of a directory, described from the entry itself: links are never followed. */
+/** One directory entry, as of `lstat`: links are not followed. */
 export interface Entry {
-  /** The exact name; bytes that are not UTF-8 are shown as `\xhh`. */
+  /** The exact name; bytes that are not valid UTF-8 appear as `\xhh`. */
   readonly name: string;
   readonly type: EntryType;
-  /** Bytes; 0 for anything but a file. */
+  /** Bytes; 0 unless it is a file. */
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modified: number;
-  /** The path grammar refuses the name, so no operation can reach the entry. */
+  /** The path grammar rejects the name, so no operation can address the entry. */
   readonly unreachable?: true;
 }
 
 export interface Listing {
   readonly entries: readonly Entry[];
-  /** Number of names in the directory, without those that are denied. */
+  /** Number of names in the directory, excluding denied ones. */
   readonly total: number;
-  /** Number of names that were left out because the policy denies them, if there are any. */
+  /** Number of denied names that were left out; absent if none. */
   readonly denied?: number;
 }
 
-/** An entry met by a walk; the optional fields only when sizes were asked for. */
+/** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */
 export interface WalkEntry {
   readonly name: string;
   readonly type: EntryType;
@@ -75,45 +75,45 @@ export interface WalkEntry {
   readonly size: number | undefined;
   /** 1 for children of the start directory. */
   readonly depth: number;
-  /** Milliseconds since the epoch; told of files only. */
+  /** Milliseconds since the epoch; files only. */
   readonly modified?: number;
-  /** Of a file with several names: the same under each of them. */
+  /** For files with several hard links: equal for all of them. */
   readonly identity?: string;
   /** The path grammar refuses the name, so no operation can reach the entry. */
   readonly unreachable?: true;
 }
 
-/** `read`: the content of a file is wanted, by {@link WalkOptions.content}. */
+/** `read`: pass the file's content to {@link WalkOptions.content}. */
 export type WalkStep = "enter" | "skip" | "stop" | "read";
-/** The walk waits for it. */
+/** Called per entry; the walk awaits it. */
 export type Visit = (entry: WalkEntry) => Awaitable<WalkStep>;
 
-/** The bytes of a file that a walk has met, or why there are none. They are the walk's own: look at them before answering. */
+/** Bytes of a visited file, or why there are none. The walk reuses the buffer: do not keep it after the callback. */
 export type WalkContent = Buffer | "too large" | "unreadable";
 
 export interface WalkOptions {
   readonly visit: Visit;
-  /** Tell size, time and identity of files. */
+  /** Report size, time and identity of files. */
   readonly sizes: boolean;
-  /** Called in place of `visit` for what the policy denies, and for all below that. Default: it is left out. */
+  /** Called instead of `visit` for denied entries and everything below them. Default: they are skipped. */
   readonly visitDenied?: Visit;
-  /** Files of these names are read before the entries of their directory are visited. */
+  /** Files with these names are read before the entries of their directory are visited. */
   readonly rules?: {
     readonly names: readonly string[];
     readonly maxBytes: number;
-    /** @param depth of the directory, 0 for the start @param contents as `names`; `undefined`: no regular file has it */
+    /** @param depth of the directory, 0 for the start @param contents per name; `undefined`: no such regular file */
     found(depth: number, contents: readonly (WalkContent | undefined)[]): void;
   };
-  /** What is made of files that the visit wants read. The walk waits for it. */
+  /** Receives files for which `visit` returned `read`. The walk awaits it. */
   readonly content?: {
     readonly maxBytes: number;
     take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
   };
-  /** Told of each directory that could not be entered or listed, the start among them never. */
+  /** Called for each directory that could not be entered or listed, never for the start. */
   readonly unreadable?: () => void;
   /**
-   * Told when something was passed by that may be there to be seen another time: descriptors had run out, or a directory
-   * was moved while the walk was below it. What is passed by is told to {@link unreadable} or `content` too.
+   * Called when entries were skipped for a transient reason: descriptors ran out, or a directory was moved while the
+   * walk was below it. Skipped entries are also reported to {@link unreadable} or `content`.
    */
   readonly exhausted?: () => void;
 }
@@ -122,22 +122,22 @@ export interface FileStat {
   readonly type: EntryType;
   readonly size: number;
   readonly modified: number;
-  /** The process may not write the file. */
+  /** This process has no write permission for the file. */
   readonly readOnly: boolean;
-  /** The requested name itself is a link. */
+  /** The requested name itself is a symbolic link. */
   readonly symlink: boolean;
-  /** Milliseconds since the epoch, where it is known. */
+  /** Milliseconds since the epoch, if known. */
   readonly created?: number;
   readonly stamp?: Stamp;
 }
 
 /**
- * Names the content of a file within its root: as long as it is the same, so is the content. Left out where that cannot
- * be told, as of a host file that changed less than 2 s ago.
+ * Version stamp of a file's content within its root: while the stamp is unchanged, so is the content. Absent where that
+ * cannot be guaranteed, such as for a host file modified less than 2 s ago.
  */
 export type Stamp = string;
 
-/** Bytes to fetch. A backend returns fewer only at the end of the file. */
+/** Bytes to read. A backend returns fewer only at the end of the file. */
 export interface ReadRange {
   readonly offset: number;
   readonly length: number;
@@ -148,50 +148,50 @@ export interface ReadBytes {
   /** Size of the whole file in bytes. */
   readonly size: number;
   readonly stamp?: Stamp;
-  /** Lets the backend read into `bytes` again. Whoever calls it must have copied what they need, and not look again. */
+  /** Returns the buffer to the backend for reuse; `bytes` must not be accessed afterwards. */
   release?(): void;
 }
 
-/** A regular file held open: one file, whatever happens to its name meanwhile. Whoever opens it closes it. */
+/** An open regular file; unaffected by renames of its path. Whoever opens it closes it. */
 export interface OpenFile {
-  /** Bytes, when it was opened. */
+  /** Size in bytes when it was opened. */
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modified: number;
   readonly stamp?: Stamp;
-  /** Of this process: the system may copy from it. */
+  /** File descriptor of this process, for copies by the kernel. */
   readonly descriptor?: number;
-  /** Fewer bytes than `length` only at the end. They are the caller's own. @throws ABORTED, TIMEOUT, IO_ERROR */
+  /** Fewer bytes than `length` only at the end. The caller owns the buffer. @throws ABORTED, TIMEOUT, IO_ERROR */
   read(offset: number, length: number): Awaitable<Buffer>;
-  /** More than once is harmless. */
+  /** Idempotent. */
   close(): void;
 }
 
-/** A change, and what it is meant to find. */
+/** Options of every change. */
 export interface ChangeOptions {
-  /** Decided on content, under the lock that every writer of the target takes. @throws CONFLICT */
+  /** Precondition on the content, checked under the lock that every writer of the target takes. @throws CONFLICT */
   readonly expected?: Expected | undefined;
 }
 
 export interface WriteOptions extends ChangeOptions {
-  /** Make missing directories above the target. */
+  /** Create missing parent directories. */
   readonly parents: boolean;
 }
 
 export interface AppendOptions extends WriteOptions {
-  /** Bytes that the file must have; the same call once more does no harm. @throws CONFLICT */
+  /** Required size of the file in bytes; makes a repeated append idempotent. @throws CONFLICT */
   readonly expectedSize?: number | undefined;
 }
 
 export interface Written {
-  /** Bytes that were written; 0 for an append that had been done already. */
+  /** Bytes written; 0 for an append that was already done. */
   readonly bytes: number;
   readonly created: boolean;
-  /** Of the whole content now there, where all of it was seen. */
+  /** Hash of the whole new content, if all of it was seen. */
   readonly sha256?: Sha256;
-  /** Bytes of the whole file now. */
+  /** Size of the whole file in bytes afterwards. */
   readonly size?: number;
-  /** An append that had been done already. */
+  /** The append was already done. */
   readonly isRepeated?: true;
 }
 
@@ -201,14 +201,14 @@ export interface At {
   readonly access: Access;
 }
 
-/** How something comes to a place. `expected`: of what is there before. */
+/** Options for putting an entry at a place. `expected` applies to what is there before. */
 export interface PlaceOptions extends WriteOptions {
   /** A file replaces a file. A directory never replaces anything, and nothing replaces one. */
   readonly overwrite: boolean;
 }
 
 export interface MoveOptions extends PlaceOptions {
-  /** What is moved. @throws CONFLICT, and for anything but a file IS_A_DIRECTORY, NOT_A_FILE */
+  /** Precondition on the source. @throws CONFLICT, and unless it is a file IS_A_DIRECTORY, NOT_A_FILE */
   readonly expectedFrom?: Expected | undefined;
 }
 
@@ -216,16 +216,16 @@ export interface Moved {
   readonly overwritten: boolean;
   /** Of a file, where all of it was seen. */
   readonly sha256?: Sha256;
-  /** Of the file before it was moved. */
+  /** Stamp of the file before the move. */
   readonly stamp?: Stamp;
 }
 
 export interface CopyOptions extends PlaceOptions {
-  /** Read what has been written once more, and compare. @throws IO_ERROR */
+  /** Read the copy back and compare. @throws IO_ERROR */
   readonly verify?: boolean;
-  /** Give the hash of a file, whatever that costs. */
+  /** Return the hash of a file, even if that takes another read. */
   readonly hash?: boolean;
-  /** Asked when all has been read, before it is put in place; throws to prevent that. @param sha256 of a file, if it is known */
+  /** Called after reading, before the copy becomes visible; throws to prevent it. @param sha256 of a file, if known */
   readonly approve?: (sha256: Sha256 | undefined) => void;
 }
 
@@ -240,57 +240,57 @@ export interface Copied {
 export interface SourceOptions {
   /** Resolve a link at the end of the path. */
   readonly followLast: boolean;
-  /** What the policy of another place denies is left out too. */
+  /** Also leave out what the policy of this other place denies. */
   readonly there?: Pick<Access, "policy">;
 }
 
-/** New content, produced only once everything before it has been checked. */
+/** New content, loaded only after all other checks have passed. */
 export interface Body {
-  /** @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT; the stream may throw them later too */
+  /** @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT; the stream may throw them later as well */
   load(): Awaitable<Buffer | AsyncIterable<Uint8Array>>;
 }
 
 /**
- * What stores a root's bytes. The dispatcher has validated, normalised and authorised the request; a backend resolves
- * the path, asks {@link Access.real}, and acts. Every backend passes the suite in `src/backend-suite`.
+ * Storage of a root. The dispatcher has validated, normalised and authorised the request; a backend resolves the path,
+ * calls {@link Access.real}, and acts. Every backend passes the suite in `src/backend-suite`.
  * Failures are `FileAdapterError`s that name the requested place.
  */
 export interface Backend {
-  /** Entries in order, `offset` and `limit` counted in names. @throws NOT_FOUND, NOT_A_DIRECTORY */
+  /** Sorted entries; `offset` and `limit` count names. @throws NOT_FOUND, NOT_A_DIRECTORY */
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing>;
-  /** Entries below a directory, depth first, in order, never through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
+  /** Visits entries below a directory, depth first, sorted, not through links. @throws NOT_FOUND, NOT_A_DIRECTORY */
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
-  /** `undefined` when nothing is there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
+  /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
-  /** Calls `plan` with the size once the file is found, then reads what it asks for. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
+  /** Calls `plan` with the size, then reads the range it returns. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
-  /** Calls {@link Access.real} before it tells anything. @throws as {@link read} */
+  /** Calls {@link Access.real} before it discloses anything. @throws as {@link read} */
   open(path: RelPath, access: Access): Awaitable<OpenFile>;
   /** Replaces the whole content atomically. `bytes` is what was written. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE, CONFLICT */
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written>;
-  /** Adds to the end, creating the file. Errors as {@link write}, and HARD_LINKED. */
+  /** Appends, creating the file if needed. @throws as {@link write}, and HARD_LINKED */
   append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written>;
   /** @throws PARENT_MISSING, NOT_A_DIRECTORY, EXISTS_NOT_DIRECTORY, CONFLICT */
   mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }>;
-  /** Removes the entry itself, never what a link points to; a directory as a whole, at once. @throws NOT_EMPTY, ROOT_DELETE, CONFLICT */
+  /** Removes the entry, never a link's target; a directory tree atomically. @throws NOT_EMPTY, ROOT_DELETE, CONFLICT */
   remove(
     path: RelPath,
     options: ChangeOptions & { readonly recursive: boolean },
     access: Access,
   ): Awaitable<{ existed: boolean }>;
   /**
-   * Moves an entry itself, within this backend and in one step. Whether the target is free is decided by that step.
-   * @returns `undefined` when it takes more than one: nothing has been done
+   * Moves an entry (never a link's target) in one step within this backend, which also checks that the target is free.
+   * @returns `undefined` if it cannot be done in one step: nothing has changed
    * @throws NOT_FOUND, ALREADY_EXISTS, CONFLICT, NOT_A_FILE, PARENT_MISSING, INVALID_INPUT for a directory into itself
    */
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined>;
-  /** Opens what is to be copied. Whoever opens it closes it. @throws NOT_FOUND, NOT_A_FILE */
+  /** Opens the source of a copy. Whoever opens it closes it. @throws NOT_FOUND, NOT_A_FILE */
   source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource>;
-  /** Puts a copy in place, all at once; of one that fails nothing stays. @throws as {@link move}, DENIED_BY_POLICY */
+  /** Puts a copy in place atomically; a failed one leaves nothing. @throws as {@link move}, DENIED_BY_POLICY */
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied>;
   /**
-   * Opens a directory of the host for commands. Where nothing is, an empty one is shown. Absent: it has no such thing.
-   * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY when too much of it would have to be hidden, QUOTA_EXCEEDED
+   * Opens a host directory for commands; a missing one appears empty. Absent: the backend has no host directories.
+   * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED
    */
   mount?(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory>;
   close(): Awaitable<void>;

@@ -1,9 +1,9 @@
-/** What the operator keeps every caller of one root away from, whether it exists or not. */
+/** Paths in one root that the operator denies to every caller, whether or not they exist. */
 export interface DenyPolicy {
-  /** Whether a path is denied: it, or a directory above it. @param segments from the root; the root itself never is */
+  /** Whether a path, or a directory above it, is denied. @param segments from the root, which itself is never denied */
   denies(segments: readonly string[]): boolean;
-  /** The same for an entry of a directory that is known to be allowed. */
+  /** Whether an entry is denied, given that its directory is allowed. */
   deniesEntry(directory: readonly string[], name: string): boolean;
-  /** Depths, from 1, of the directories above a denied entry that must keep their names so that it stays denied. */
+  /** Depths, from 1, of the directories above a denied entry that must not be renamed, so that it stays denied. */
   anchors(directory: readonly string[], name: string): readonly number[];
 }

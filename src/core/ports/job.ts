@@ -1,10 +1,12 @@
+// Port of jobs: their records, how a surface submits a call, and what callers can do with their own jobs.
+
 import type { Caller } from "../call/caller.js";
 import type { Page, Paged } from "../call/page.js";
 import type { SurfaceContext } from "./adapter.js";
 
 export type JobStatus = "PENDING" | "STARTED" | "COMPLETE" | "FAILED" | "CANCELLED";
 
-/** One run of an operation as its owner sees it. */
+/** Record of one run of an operation, as shown to its owner. */
 export interface JobRecord {
   /** `0x` and 32 hex digits. */
   readonly id: string;
@@ -19,26 +21,26 @@ export interface JobRecord {
   readonly created: number;
   readonly updated: number;
   readonly caller: string;
-  /** With file content replaced by `HIDDEN`. */
+  /** File content is replaced by `HIDDEN`. */
   readonly input: unknown;
   readonly output?: unknown;
   readonly error?: string;
-  /** Also beside an output that tells of a failure. */
+  /** Also present with an output that reports a failure. */
   readonly errorCode?: string;
   readonly errorData?: unknown;
 }
 
-/** A call as a surface hands it to the venue. */
+/** A call submitted by a surface to the venue. */
 export interface Submission {
   /** Dispatch name of a resolved operation. */
   readonly operation: string;
-  /** Asset id by which the operation was named, if it is not the operation's own. */
+  /** Asset id the operation was called by, if not its own. */
   readonly asset?: string;
   readonly input: unknown;
   readonly caller: string;
-  /** Caller and limits for the adapter; `callerDID` left out means the operator. */
+  /** Caller and limits for the adapter; without `callerDID` the caller is the operator. */
   readonly context: SurfaceContext;
-  /** Never listed, and forgotten once its terminal state has been delivered. */
+  /** Never listed, and dropped once its terminal state has been delivered. */
   readonly private?: boolean;
 }
 
@@ -50,46 +52,46 @@ export interface StartedJob {
   readonly result: Promise<unknown>;
 }
 
-/** A job with a record, which its owner may ask for later. */
+/** A job with a record that its owner can query later. */
 export interface RecordedJob extends StartedJob {
   record(): JobRecord;
   /**
-   * The record as soon as it is terminal, or as it stands after `ms`. An end that is returned counts as delivered,
-   * unless `gone` was aborted meanwhile: then nobody is left to be told.
+   * The record once it is terminal, or its current state after `ms`. A returned terminal state counts as delivered,
+   * unless `gone` was aborted meanwhile, since then the client has disconnected.
    */
   settled(ms: number, gone?: AbortSignal): Promise<JobRecord>;
 }
 
-/** A job that is not shown. `unknown`: never known, or dropped. `denied`: somebody else's. */
+/** Why a job is not shown. `unknown`: it never existed or was dropped. `denied`: it belongs to another caller. */
 export interface JobRefusal {
   readonly refused: "denied" | "unknown";
 }
 
-/** What a job id leads to for one caller. */
+/** Result of looking up a job id for one caller. */
 export type JobLookup = { readonly found: JobRecord } | JobRefusal;
 
-/** A job being watched: `found` is its state now, every later state goes to the listener, in order. */
+/** A watched job: `found` is its current state; later states go to the listener in order. */
 export type JobWatch = { readonly found: JobRecord; stop(): void } | JobRefusal;
 
-/** Told of a later state. `undefined`: there will be none, because the venue closes. Does not throw. */
+/** Receives later states. `undefined`: there will be no more, because the venue closes. Must not throw. */
 export type JobListener = (record: JobRecord | undefined) => void;
 
 /**
- * The jobs of a venue as its callers reach them: each its own, the operator all. Ids are bare lower-case hex. A finished
- * private job is forgotten once its end has been delivered to its own caller.
+ * Access to jobs for callers: each to its own, the operator to all. Ids are bare lower-case hex. A finished private job
+ * is dropped once its terminal state has been delivered to its own caller.
  */
 export interface CallerJobs {
   /** The caller's own jobs, newest first, without private ones. */
   list(page: Page, caller: Caller): Paged<string>;
-  /** The job as it stands, for a decision about it; its end does not count as delivered. */
+  /** The current record, for internal decisions; does not count as delivery of a terminal state. */
   find(id: string, caller: Caller): JobLookup;
-  /** The same for the caller to see. */
+  /** The current record for the caller; delivers a terminal state. */
   get(id: string, caller: Caller): JobLookup;
-  /** Stops a job before its next side effect. @returns the record once it has ended, or as it stands after a while */
+  /** Stops a job before its next side effect. @returns the record once it has ended, or its state after a short wait */
   cancel(id: string, caller: Caller): Promise<JobLookup>;
-  /** Cancels a job that runs, and forgets it. @returns its last record */
+  /** Cancels a running job, and drops it. @returns its last record */
   delete(id: string, caller: Caller): JobLookup;
-  /** The end of the job counts as delivered once the listener, or `found`, has it. @throws Overloaded */
+  /** A terminal state counts as delivered once the listener, or `found`, has received it. @throws Overloaded */
   watch(id: string, caller: Caller, listener: JobListener): JobWatch;
 }
 

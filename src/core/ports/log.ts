@@ -1,6 +1,6 @@
 /** Structured log of a venue. Lines hold no contents, tokens or host paths. */
 export interface Log {
-  /** Whether lines of level debug are written at all, for callers that would write many. Absent: they are. */
+  /** Whether debug lines are written, for callers that would write many. Default: true. */
   readonly debugs?: boolean;
   debug(fields: LogFields, text: string): void;
   info(fields: LogFields, text: string): void;
@@ -10,5 +10,5 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** For hosts that want no log. */
+/** Discards everything. */
 export const silentLog: Log = { debugs: false, debug() {}, info() {}, warn() {}, error() {} };

@@ -1,18 +1,18 @@
 import type { HostMount } from "./sandbox.js";
 
-/** How a directory is to be shown to commands. */
+/** How a directory is mounted for commands. */
 export interface MountOptions {
-  /** Whether they may change it. */
+  /** Whether commands may change it. */
   readonly writable: boolean;
-  /** Other processes may prepare changes in the root meanwhile, and nothing of that must be seen. */
+  /** Mask the staging directory, since other processes may be preparing changes in the root. */
   readonly keepsStage: boolean;
-  /** Whom a temp root is given to where this process is root, so that they need not be. */
+  /** New owner of a temp root if this process is root, so that commands need not run as root. */
   readonly user: { readonly uid: number; readonly gid: number };
 }
 
 /** A directory held open for commands. Whoever opens it closes it. */
 export interface MountedDirectory extends HostMount {
-  /** After commands that could write: takes back rights that no file here may have, and counts again. Never fails. */
+  /** After commands that could write: removes forbidden permission bits and recounts the quota. Never rejects. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }

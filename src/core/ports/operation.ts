@@ -1,3 +1,5 @@
+// Port of operations: the roots they work on, what they learn of a call, and how one is declared.
+
 import type { Ability } from "../call/capability.js";
 import type { Limits, ReadBudget } from "../call/limits.js";
 import type { RelPath } from "../call/path.js";
@@ -14,35 +16,35 @@ import type { DenyPolicy } from "./deny-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Ticket, TicketRequest, Transfer } from "./transfer.js";
 
-/** What may be used and what is; the latter only once it has been counted. */
+/** Quota and usage; usage only once it has been counted. */
 export interface QuotaFacts extends Quota {
   readonly usedBytes?: number;
   readonly usedFiles?: number;
 }
 
-/** What can be said of a root whoever asks. */
+/** Facts about a root that do not depend on the caller. */
 export interface RootFacts {
   readonly name: string;
   readonly kind: RootKind;
   readonly readOnly: boolean;
   readonly description?: string;
-  /** Canonical host path; only `file:roots` may show it, where the operator allows that. */
+  /** Canonical host path; only `file:roots` may show it, if the operator allows that. */
   readonly hostPath?: string;
-  /** Most bytes one read in this root returns; absent: the limit of the adapter. */
+  /** Maximum bytes one read in this root returns; absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
-  /** What no caller gets to; absent: there is nothing of that kind. */
+  /** Paths denied to every caller; absent: none. */
   readonly policy?: DenyPolicy;
-  /** How text in it is written; absent: UTF-8, or UTF-16 where a file says so. */
+  /** Text encoding; absent: UTF-8, or UTF-16 where a byte order mark announces it. */
   readonly encoding?: string;
-  /** DID of whoever owns it, where that was configured. */
+  /** DID of the configured owner. */
   readonly owner?: string;
-  /** What keeps paths inside it, for the operator. */
+  /** Mechanism that confines paths to the root, for the operator. */
   readonly engine?: string;
-  /** The file system it is on: bytes in all, and bytes still to be had. */
+  /** Total and available bytes of its file system. */
   usage?(): Promise<{ readonly sizeBytes: number; readonly freeBytes: number }>;
-  /** What its files take, and what they may; absent: no limit. */
+  /** Quota and current usage; absent: no quota. */
   quota?(): QuotaFacts;
-  /** Name of the drive that it is, of each caller's own. */
+  /** Name of the drive behind a personal root. */
   readonly drive?: string;
 }
 
@@ -51,10 +53,10 @@ export interface Root extends RootFacts {
   readonly backend: Backend;
 }
 
-/** A root that is another tree for each caller. */
+/** A root that is a separate tree for each caller. */
 export interface PersonalRoot extends RootFacts {
   readonly drive: string;
-  /** @param owner DID of who has proved to be it */
+  /** @param owner DID, authenticated */
   backendFor(owner: string): Backend;
 }
 
@@ -63,86 +65,86 @@ export type OpenRoot = Root | PersonalRoot;
 export const isPersonal = (root: OpenRoot | undefined): root is PersonalRoot =>
   root !== undefined && "backendFor" in root;
 
-/** The drives of one caller, as far as operations on whole drives go. */
+/** The drives of one caller, for operations on whole drives. */
 export interface DriveShelf {
   /** Names, in byte order. */
   list(): Promise<readonly string[]>;
-  /** `false`: it was there. */
+  /** `false`: it already existed. */
   create(drive: string): Promise<boolean>;
-  /** `false`: it was not there. */
+  /** `false`: it did not exist. */
   delete(drive: string): Promise<boolean>;
-  /** The drives as bytes, while they are read. @throws NOT_FOUND when there are none */
+  /** Streams an export of the drives. @throws NOT_FOUND if there are none */
   exportDrive(what: DriveExport): AsyncIterable<{ readonly bytes: Uint8Array }>;
   /** Merges an export into the drives, all or nothing. @param files read once, each to its end */
   importDrive(files: readonly AsyncIterable<Uint8Array>[], options: DriveImport): Promise<DriveImported>;
-  /** The key that signs the drives. @throws NOT_FOUND when there is none yet, READ_ONLY_ROOT when it cannot be opened */
+  /** The key that signs the drives. @throws NOT_FOUND if there is none yet, READ_ONLY_ROOT if it cannot be opened */
   exportKey(): Promise<DriveKey>;
-  /** Reads a whole drive. @param onStep called before each part of it; what it throws ends the reading */
+  /** Reads a whole drive. @param onStep called before each part; may throw to stop */
   verify(drive: string, onStep: () => void): Promise<DriveCheck>;
 }
 
-/** Both in 64 hex digits. */
+/** An Ed25519 key pair, each half as 64 hex digits. */
 export interface DriveKey {
   readonly publicKey: string;
-  /** Whoever has it can sign drives for ever. */
+  /** Private: whoever has it can sign drives forever. */
   readonly seed: string;
 }
 
-/** What an export is of: all drives of the caller, signed (default) or as peers keep them, or one. */
+/** Scope of an export: all drives of the caller, signed (default) or in the form of peers, or one drive. */
 export interface DriveExport {
   readonly top?: "signed" | "drive" | "owners" | "region";
   readonly drive?: string;
   readonly region?: "dlfs" | "fs";
 }
 
-/** Where an import goes. */
+/** Source and target of an import. */
 export interface DriveImport {
-  /** The drive it goes into; absent: drives of the caller's own, under their names. */
+  /** Target drive; absent: the caller's drives of the same names. */
   readonly drive?: string;
-  /** The one drive of several that is imported. */
+  /** The drive to import, if the export has several. */
   readonly from?: string;
   readonly source?: "reference";
 }
 
 export interface DriveImported {
-  /** That something was imported into. */
+  /** Drives that were imported into. */
   readonly drives: readonly string[];
   readonly bytes: number;
   readonly cells: number;
-  /** Owners that were left out, since their signature is not good. */
+  /** Number of owners skipped because of an invalid signature. */
   readonly refused: number;
 }
 
 export interface DriveCheck {
   readonly files: number;
   readonly directories: number;
-  /** Of the files that are whole. */
+  /** Total size of the undamaged files. */
   readonly bytes: number;
-  /** Paths of what cannot be read, as far as they fit. */
+  /** Paths of unreadable entries, up to a limit; `damagedCount` has all. */
   readonly damaged: readonly (readonly string[])[];
   readonly damagedCount: number;
 }
 
-/** What every operation knows of its call. */
+/** Context common to all operations. */
 export interface Call {
   readonly limits: Limits;
   readonly budget: ReadBudget | undefined;
-  /** Asked before a large answer is made; absent: nobody counts. */
+  /** Reserves memory before a large answer is built; absent: not counted. */
   readonly memory: AnswerMemory | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
   readonly cancellation: Cancellation | undefined;
   readonly versions: VersionCache;
-  /** DID of who calls; `undefined`: the operator. */
+  /** DID of the caller; `undefined`: the operator. */
   readonly caller: string | undefined;
   readonly scanners: Scanners | undefined;
   readonly terms: CallTerms | undefined;
-  /** Present exactly where the operation `streams`. */
+  /** Present if and only if the operation `streams`. */
   readonly transfer: Transfer | undefined;
-  /** Makes a ticket for the caller as it is now. Absent, or it gives nothing: there is no HTTP here that would take one. */
+  /** Issues a ticket for the current caller. Absent or `undefined`: no HTTP listener accepts tickets. */
   readonly issueTicket: ((request: TicketRequest) => Ticket | undefined) | undefined;
 }
 
-/** A place that an operation wants to use, as the input names it. */
+/** A place an operation needs, as named in its input. */
 export interface PlaceRequest {
   readonly root: string;
   readonly path: string;
@@ -151,33 +153,33 @@ export interface PlaceRequest {
   readonly changes: boolean;
 }
 
-/** The call of an operation on several places. */
+/** Call of an operation on several places. */
 export interface PlacesCall extends Call {
   /**
-   * Resolves and authorises one of them as {@link PathCall} says; no disk is touched. An operation that needs several
-   * asks for all before it uses one. @throws what a call on that place alone would throw
+   * Resolves and authorises one place, as for a {@link PathCall}; no disk access. An operation resolves all its places
+   * before using any. @throws what a call on that place alone would throw
    */
   at(request: PlaceRequest): PathCall;
 }
 
-/** The call of an operation on a path: resolved as far as text goes, and authorised. */
+/** Call of an operation on a path: resolved lexically, and authorised. */
 export interface PathCall extends Call {
   readonly root: Root;
   readonly path: RelPath;
   readonly access: Access;
 }
 
-/** The call of an operation on the roots themselves. */
+/** Call of an operation on the roots themselves. */
 export interface RootsCall extends Call {
-  /** The roots in which the caller holds any grant. */
+  /** Roots in which the caller holds any grant. */
   readonly visible: readonly RootFacts[];
   readonly discloseHostPaths: boolean;
 }
 
-/** The call of an operation on the caller's drives themselves, authorised. */
+/** Authorised call of an operation on the caller's drives themselves. */
 export interface DrivesCall extends Call {
   readonly shelf: DriveShelf;
-  /** An operation that changes something commits before it does. */
+  /** An operation that changes something calls `commit` first. */
   readonly scope: CallScope;
   /** Whether the caller holds any grant in a drive. */
   sees(drive: string): boolean;
@@ -190,21 +192,21 @@ interface OperationBase<Input, Output> {
   /** Whether it changes anything; read-only roots refuse it. */
   readonly changes: boolean;
   readonly annotations: Annotations;
-  /** It moves a body that no memory holds: no surface lists it, only a call that brings a `transfer` finds it. */
+  /** It streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
   readonly streams?: true;
-  /** It lasts as long as a command does, and so keeps nobody waiting but others of its kind. */
+  /** It lasts as long as a command; such operations have a concurrency limit of their own. */
   readonly runs?: true;
   /** Input fields whose values are file content. */
   readonly hidden?: readonly string[];
-  /** Output fields that only the answer itself holds, and no record of the call. */
+  /** Output fields that appear only in the answer, not in records of the call. */
   readonly hiddenOutput?: readonly string[];
-  /** Milliseconds after which it answers with what it has; its call then lives longer than that, whatever others may. */
+  /** Milliseconds after which it returns a partial answer; the deadline of its call is extended beyond that. */
   patienceMs?(input: Input, limits: Limits): number;
-  /** What the schema cannot say. @throws INVALID_INPUT */
+  /** Checks what the schema cannot express. @throws INVALID_INPUT */
   check?(input: Input): void;
-  /** File bytes that went in or out, for the audit. */
+  /** File bytes transferred, for the audit record. */
   bytes?(output: Output): number;
-  /** How the command ended, for the audit. */
+  /** How the command ended, for the audit record. */
   exitOf?(output: Output): SandboxExit;
   /** Present when the answer has a body or a long list. */
   render?(output: Output, input: Input): Rendering;
@@ -220,19 +222,19 @@ export type Operation<Input, Output> =
 /** One operation on whole drives. */
 export type DriveOperation<Input, Output> = OperationBase<Input, Output> & {
   readonly on: "drives";
-  /** Abilities that it needs beside `ability`. */
+  /** Required abilities besides `ability`. */
   readonly also?: readonly Ability[];
-  /** Whether a call is on all drives of the caller, also where it names one. */
+  /** Whether a call concerns all drives of the caller, even if it names one. */
   isOnAll?(input: Input): boolean;
-  /** The drive that a checked input names, where that is not `drive` alone. */
+  /** The drive that a checked input names, if not just `drive`. */
   driveOf?(input: Input): string;
   run(input: Input, call: DrivesCall): Promise<Output>;
 };
 
-/** An operation whose input has passed its own schema, and whose output is nobody's business but the caller's. */
+/** An operation with its types erased: the dispatcher checks the input by schema and passes the output through. */
 export type AnyOperation = Operation<unknown, unknown>;
 
-/** Hints of an operation that only looks. */
+/** Annotations of a read-only operation. */
 export const LOOKS: Annotations = {
   readOnlyHint: true,
   destructiveHint: false,

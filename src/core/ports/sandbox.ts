@@ -1,34 +1,36 @@
+// Port of sandboxes: drivers that run commands with access to nothing but their mounts, and their configuration.
+
 import type { SurfaceContext } from "./adapter.js";
 
 export type DriverName = "bwrap" | "just-bash" | "none" | "unsafe";
 
-/** Limits of all processes of one run together or of each, as `prlimit` names them. Sizes are bytes. */
+/** Resource limits per process or per run, named as by prlimit(1). Sizes are bytes. */
 export interface ShellLimits {
-  /** Processes of one run; before Linux 5.14, of the user that runs it. */
+  /** Processes per run; before Linux 5.14, per user. */
   readonly nproc: number;
-  /** Of one file. */
+  /** Per file. */
   readonly fsize: number;
-  /** Of one process, and of all of a run where it has a control group: heap and data. */
+  /** Heap and data per process, and per run where the run has a control group. */
   readonly data: number;
-  /** Descriptors of one process. */
+  /** File descriptors per process. */
   readonly nofile: number;
   readonly core: number;
 }
 
-/** How commands are run (`profiles.<name>.shell`): checked and complete. */
+/** Checked, complete configuration of command execution (`profiles.<name>.shell`). */
 export interface ShellConfig {
-  /** `auto`: bubblewrap where it works, else none. */
+  /** `auto`: bubblewrap if it works, else none. */
   readonly driver: "auto" | "bwrap" | "just-bash" | "none";
   readonly network: boolean;
-  /** Whom commands run as where this process is root. Absent: the owner of the root directory. */
+  /** User and group of commands if this process is root. Absent: the owner of the root directory. */
   readonly uid?: number;
   readonly gid?: number;
-  /** Host folders seen read-only. `path` is absolute; `at`: where, by default at the same path. */
+  /** Host directories mounted read-only. `path` is absolute; `at` is the mount point, by default the same path. */
   readonly extraMounts: readonly { readonly path: string; readonly at?: string }[];
-  /** Size of the temp directory in the sandbox. */
+  /** Size of the sandbox's temp directory in bytes. */
   readonly scratchBytes: number;
   readonly limits: ShellLimits;
-  /** Plain child processes of the host, without any guard: for development. */
+  /** Plain child processes of the host without any isolation; for development. */
   readonly unsafe: boolean;
 }
 
@@ -41,68 +43,68 @@ export const DEFAULT_SHELL: ShellConfig = {
   unsafe: false,
 };
 
-/** Programs of the system, as in `PATH` of every run. */
+/** System directories in the `PATH` of every run. */
 export const SHELL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Environment of a shell: what `pip install` and others put below `~/.local` is found, and `pip` may put it there.
+ * Environment of a shell. Programs in `~/.local/bin` are on the `PATH`, and `pip` may install there.
  *
  * @param home absolute path inside
  */
 export function shellEnvironment(home: string): Readonly<Record<string, string>> {
-  // A path with a colon would be two.
+  // A colon would split the entry in two.
   const own = home.includes(":") ? "" : `${home === "/" ? "" : home}/.local/bin:`;
   return { PATH: `${own}${SHELL_PATH}`, HOME: home, LANG: "C.UTF-8", PIP_BREAK_SYSTEM_PACKAGES: "1" };
 }
 
 export interface SandboxProbe {
   readonly available: boolean;
-  /** Why not, for the operator: it may hold host paths. */
+  /** Why it is not available; for the operator, since it may contain host paths. */
   readonly reason?: string;
   readonly network: boolean;
   /** What connects it, where runs have a network of their own. */
   readonly networkBy?: "pasta" | "slirp4netns";
-  /** Whether the programs of the host are there (`node`, `git`, `python3`). */
+  /** Whether the programs of the host are available (`node`, `git`, `python3`). */
   readonly realBinaries: boolean;
 }
 
-/** What runs commands where they can harm nothing but what is mounted. */
+/** Runs commands that can affect nothing but their mounts. */
 export interface Sandbox {
   readonly name: DriverName;
-  /** What it shows of a mount: the directory of the host, or what operations show of the root. */
+  /** How mounts appear: as the host directory itself, or through file operations on the root. */
   readonly shows: "host" | "files";
-  /** Whom commands run as where this process is root, if the operator says so. */
+  /** User and group of commands if this process is root and the operator configured them. */
   readonly uid?: number;
   readonly gid?: number;
-  /** Asked once; later calls get the same answer. Never rejects. */
+  /** Probes once; later calls return the same result. Never rejects. */
   probe(): Promise<SandboxProbe>;
-  /** Starts one command. What fails after that is told by its `exited` and `started`. */
+  /** Starts one command. Later failures are reported by its `exited` and `started`. */
   run(job: SandboxJob): SandboxProcess;
 }
 
-/** What every run is given. Times are milliseconds, sizes bytes. */
+/** Options of every run. Times are milliseconds, sizes bytes. */
 export interface RunOptions {
-  /** A program and its arguments; no shell unless it is one. */
+  /** Program and arguments; not interpreted by a shell. */
   readonly argv: readonly string[];
-  /** Absolute path inside. */
+  /** Absolute path inside the sandbox. */
   readonly cwd: string;
-  /** The whole environment. */
+  /** The complete environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   /** Absent: no limit. */
   readonly timeoutMs?: number;
-  /** Most bytes kept of both streams together. */
+  /** Maximum bytes kept of both output streams together. */
   readonly outputBytes: number;
-  /** `head`: what comes after them is dropped; `tail`: what came before. */
+  /** Which output to keep when it exceeds `outputBytes`: the first bytes (`head`) or the last (`tail`). */
   readonly keep: "head" | "tail";
   readonly signal?: AbortSignal;
 }
 
-/** What a run is asked for: the port's job without what the adapter finds out itself. */
+/** Request for a run: a {@link SandboxJob} without what the adapter adds itself. */
 export interface ExecRequest extends RunOptions {
   readonly sandbox: Sandbox;
-  /** At least one. `prefix`: directory of the root that is mounted in its place; `at`: absolute path inside. */
+  /** At least one. `prefix`: directory of the root to mount instead of the root; `at`: absolute mount point. */
   readonly mounts: readonly ExecMount[];
-  /** For the audit. Default: `argv`, joined by spaces. */
+  /** Text for the audit record. Default: `argv`, joined by spaces. */
   readonly command?: string;
 }
 
@@ -110,57 +112,57 @@ export interface ExecMount {
   readonly root: string;
   readonly prefix?: string;
   readonly at: string;
-  /** Commands may not change it, whatever their caller may. */
+  /** Mounted read-only, even if the caller has write access. */
   readonly readOnly?: boolean;
 }
 
-/** Runs commands as an operation like any other: same rights, same audit. */
+/** Runs commands as an operation, with the same authorisation and audit as any other. */
 export type Exec = (request: ExecRequest, context: SurfaceContext) => Promise<SandboxProcess>;
 
 export interface SandboxJob extends RunOptions {
   readonly mounts: readonly SandboxMount[];
 }
 
-/** A root, or a directory of it, as a command sees it. */
+/** A root, or a directory in it, as mounted for a command. */
 export interface SandboxMount extends ExecMount {
   readonly writable: boolean;
-  /** Present where the root is a directory of the host. */
+  /** Present if the root is a host directory. */
   readonly host?: HostMount;
-  /** The same by operations of the caller, for drivers that know no disk. */
+  /** The same tree through the caller's operations, for drivers without disk access. */
   readonly files: SandboxFiles;
 }
 
-/** A directory of the host, held open by the jail for as long as the job lasts. */
+/** A host directory, held open by the jail while the job lasts. */
 export interface HostMount {
-  /** Handle of the very directory, of this process. Absent: nothing is there, and an empty directory is shown. */
+  /** File descriptor of the directory in this process. Absent: it does not exist, and an empty one is mounted. */
   readonly descriptor?: number;
-  /** Where the directory was when it was found; only for drivers without a guard. */
+  /** Path of the directory when it was opened; only for the unsafe driver, since it may have moved. */
   readonly path: string;
-  /** Who owns the root. */
+  /** Owner of the root directory. */
   readonly uid: number;
   readonly gid: number;
-  /** What must not be seen, behind the directories that must keep their names. */
+  /** Entries to hide, listed after the directories that are pinned for them. */
   readonly masks: readonly Mask[];
 }
 
-/** Something to mount over. `pin`: a directory that is seen, but must keep its name, since there is a mask below it. */
+/** An entry to mount over. `pin`: a visible directory that must not be renamed, since there is a mask below it. */
 export interface Mask {
-  /** Below the mount; as bytes, since not every name is UTF-8. */
+  /** Relative to the mount; bytes, since names need not be valid UTF-8. */
   readonly path: Uint8Array;
   readonly kind: "file" | "directory" | "pin";
 }
 
-/** The mounted directory by operations of whoever runs the command. */
+/** The mounted directory through operations of the caller who runs the command. */
 export interface SandboxFiles {
   /**
-   * @param operation its short name (`read`) @param input its input without `root`; paths are below the mount
+   * @param operation short name (`read`) @param input without `root`; paths are relative to the mount
    * @throws FileAdapterError
    */
   invoke(operation: string, input: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
 export interface SandboxExit {
-  /** `null`: it was ended by a signal. */
+  /** `null` if it was killed by a signal. */
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
@@ -168,23 +170,23 @@ export interface SandboxExit {
   readonly truncated: boolean;
 }
 
-/** Bytes as they are at the moment, cut where a character begins or ends. */
+/** Output so far, truncated at character boundaries. */
 export interface SandboxOutput {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
-  /** Both, in the order in which they arrived. */
+  /** Both streams, in order of arrival. */
   readonly combined: Uint8Array;
   readonly truncated: boolean;
-  /** With `keep: "head"`: which stream there was no more room for first. */
+  /** With `keep: "head"`: the stream that was truncated first. */
   readonly cutStream?: "stdout" | "stderr";
 }
 
 export interface SandboxProcess {
-  /** Rejects when nothing was run: the sandbox could not be made. @throws FileAdapterError */
+  /** Rejects if the sandbox could not be set up, so that nothing was run. @throws FileAdapterError */
   readonly started: Promise<void>;
-  /** Once every process of the run is dead and its changes are seen by all. Never rejects. */
+  /** Resolves once every process of the run is dead and its changes are visible to all. Never rejects. */
   readonly exited: Promise<SandboxExit>;
   output(): SandboxOutput;
-  /** Ends every process of the run; waits for that. More than once is harmless. */
+  /** Kills every process of the run, and waits for that. Idempotent. */
   kill(): Promise<void>;
 }

@@ -1,56 +1,58 @@
+// Port of transfers: whole files streamed in and out as operations, and tickets for single transfers.
+
 import type { Sha256 } from "../etag.js";
 import type { SurfaceContext } from "./adapter.js";
 import type { ExecMount, ExecRequest, SandboxFiles, SandboxProcess } from "./sandbox.js";
 
-/** Bytes from `start` to before `end`. */
+/** Bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ByteSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** A file held open, about to be sent. */
+/** An open file, ready to be streamed. */
 export interface Download {
   /** The last segment of its path. */
   readonly name: string;
-  /** Bytes, when it was opened. */
+  /** Size in bytes when it was opened. */
   readonly size: number;
-  /** By its name. */
+  /** Media type, guessed from the name. */
   readonly mime?: string;
-  /** Of the whole content, where it is small or was seen before. */
+  /** Hash of the whole content, if it is small or cached. */
   readonly sha256?: Sha256;
   /**
-   * Its bytes, each chunk read when it is asked for. Each has as long as a whole operation; how long a reader may take
-   * is for the reader to say. @throws IO_ERROR when the file has become shorter; ABORTED, TIMEOUT
+   * Streams the bytes, reading each chunk on demand. Each chunk has the full operation timeout; the time a consumer
+   * takes between chunks is not limited here. @throws IO_ERROR if the file has become shorter; ABORTED, TIMEOUT
    */
   read(span: ByteSpan): AsyncIterable<Buffer>;
 }
 
-/** Takes what it wants of a file, which stays open until then. @returns bytes that were taken; @throws FileAdapterError */
+/** Consumes a file, which stays open until it resolves. @returns number of bytes consumed @throws FileAdapterError */
 export type TakeDownload = (file: Download) => Promise<number>;
 
-/** A body on its way in. */
+/** Body of an upload. */
 export interface UploadBody {
-  /** Bytes, where they were announced. */
+  /** Length in bytes, if announced. */
   readonly length?: number;
-  /** Read once, if at all. @throws ABORTED when its sender is gone */
+  /** Iterated at most once. @throws ABORTED if the sender disconnects */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** What goes in or out beside the input and output of a call, and is never held in memory as a whole. */
+/** A stream besides the input and output of a call, never held in memory as a whole. */
 export type Transfer =
   | { readonly take: TakeDownload }
   | { readonly body: UploadBody }
   | { readonly command: CommandTransfer };
 
-/** A command that is to be run, and who is told of its process. */
+/** A command to run, and the callback that receives its process. */
 export interface CommandTransfer {
   readonly request: ExecRequest;
-  /** Called once, when it runs. */
+  /** Called once, when the command runs. */
   readonly started: (process: SandboxProcess) => void;
   readonly filesOf: (mount: ExecMount) => SandboxFiles;
 }
 
-/** What is told a call that needs one. */
+/** Input of a download. */
 export interface DownloadInput {
   readonly root: string;
   readonly path: string;
@@ -68,17 +70,17 @@ export interface Uploaded {
   readonly sha256?: Sha256;
 }
 
-/** Whole files in and out, as operations like any other: same rights, same audit, and turns of their own. */
+/** Downloads and uploads as operations: same authorisation and audit as others, separate concurrency limit. */
 export interface FileTransfers {
   /** @throws FileAdapterError */
   download(input: DownloadInput, take: TakeDownload, context: SurfaceContext): Promise<void>;
-  /** @throws FileAdapterError, and then nothing has changed */
+  /** @throws FileAdapterError; nothing has changed then */
   upload(input: UploadInput, body: UploadBody, context: SurfaceContext): Promise<Uploaded>;
 }
 
 export type Direction = "download" | "upload";
 
-/** One use of one file. `path` is canonical. */
+/** A ticket for one transfer of one file. `path` is canonical. */
 export interface TicketRequest {
   readonly direction: Direction;
   readonly root: string;
@@ -86,7 +88,7 @@ export interface TicketRequest {
   readonly ttlSeconds: number;
 }
 
-/** A way to use a file once more without naming oneself. */
+/** A URL that authorises one transfer without credentials. */
 export interface Ticket {
   readonly href: string;
   readonly method: "GET" | "PUT";
@@ -94,8 +96,8 @@ export interface Ticket {
   readonly expires: number;
 }
 
-/** Makes tickets. What the caller may do is judged again whenever one is used. */
+/** Issues tickets. The caller's authority is checked again when a ticket is used. */
 export interface TicketOffice {
-  /** `undefined`: there is no HTTP here that would take one. */
+  /** `undefined`: no HTTP listener accepts tickets. */
   issue(request: TicketRequest, context: SurfaceContext): Ticket | undefined;
 }

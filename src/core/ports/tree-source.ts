@@ -1,38 +1,40 @@
+// Port of copies: a backend exposes a file or directory tree, and another backend reads it entry by entry.
+
 import type { Awaitable } from "../io.js";
 import type { OpenFile } from "./backend.js";
 
-/** A file or directory that is being copied. */
+/** A file or directory to copy. */
 export interface SourceEntry {
   readonly type: "file" | "directory";
-  /** Names from the top of the tree; none for the top itself. */
+  /** Names from the top of the tree; empty for the top itself. */
   readonly below: readonly string[];
-  /** Its own name, where that is not text. */
+  /** Its name as bytes, if not valid UTF-8. */
   readonly raw?: Buffer;
-  /** Permission bits; absent: what new entries get. */
+  /** Permission bits; absent: the default of new entries. */
   readonly mode?: number;
   /** Whoever opens it closes it. @throws PERMISSION_DENIED, and IS_A_DIRECTORY for a directory */
   open(): Awaitable<OpenFile>;
 }
 
-/** What a copy leaves out. */
+/** Counts of entries a copy leaves out. */
 export interface LeftOut {
   readonly symlinks: number;
   readonly policy: number;
-  /** Neither files nor directories, or on another device. */
+  /** Neither file nor directory, or on another device. */
   readonly unreadable: number;
 }
 
-/** A file, or a directory with all in it, to be copied: what is there while it is gone through. Links are not followed. */
+/** A file or directory tree to copy, not a snapshot: entries as they are when visited. Links are not followed. */
 export interface TreeSource {
   readonly top: SourceEntry;
-  /** Tells whether something else is the same: device and inode. */
+  /** Device and inode, to detect a copy onto itself. */
   readonly identity?: string;
-  /** What is below the top, each directory right before what is in it; `undefined` at the end. @throws PERMISSION_DENIED */
+  /** Next entry below the top, directories before their contents; `undefined` at the end. @throws PERMISSION_DENIED */
   next(): Awaitable<SourceEntry | undefined>;
-  /** So far. */
+  /** Left out so far. */
   readonly left: LeftOut;
-  /** Whether everything that was gone through is still as it was. */
+  /** Whether everything visited is still unchanged. */
   isUnchanged(): Awaitable<boolean>;
-  /** More than once is harmless. */
+  /** Idempotent. */
   close(): void;
 }

@@ -1,10 +1,12 @@
+// Reads, lists, slices and counts values inside a JSON tree by path, such as a venue's own data.
+
 import type { Page } from "../call/page.js";
 import type { JsonObject } from "./adapter.js";
 
-/** Informative names of what a value is. */
+/** Type names of values. */
 export type ValueType = "Map" | "Vector" | "String" | "Long" | "Double" | "Boolean" | "Null";
 
-/** The answer about a path where nothing is. */
+/** Answer for a path without a value. */
 export interface AbsentValue {
   readonly exists: false;
 }
@@ -16,17 +18,17 @@ export type ReadValue =
 export interface ListedValue {
   readonly exists: true;
   readonly type: ValueType;
-  /** Parts in all; 0 for a scalar. */
+  /** Total number of parts; 0 for a scalar. */
   readonly count: number;
   readonly offset: number;
-  /** Of maps only. */
+  /** Maps only. */
   readonly keys?: readonly string[];
 }
 
 export interface SlicedValue {
   readonly exists: true;
   readonly type: ValueType;
-  /** Items of a vector; of a map `{key, value}`. */
+  /** Items of a vector; `{key, value}` entries of a map. */
   readonly values: readonly unknown[];
   readonly count: number;
   readonly offset: number;
@@ -40,7 +42,7 @@ export interface CountedValue {
 const INDEX = /^(?:0|[1-9]\d{0,14})$/;
 const ABSENT: AbsentValue = { exists: false };
 
-/** Reads the value at a path. @param maxSize bytes over which it is left out */
+/** Reads the value at a path. @param maxSize bytes of JSON; a larger value is omitted (`truncated`) */
 export function readValue(tree: JsonObject, path: string, maxSize = Number.POSITIVE_INFINITY): ReadValue | AbsentValue {
   const found = find(tree, path);
   if (found === undefined) return ABSENT;
@@ -51,7 +53,7 @@ export function readValue(tree: JsonObject, path: string, maxSize = Number.POSIT
   return { exists: true, value, type, valueBytes };
 }
 
-/** Names the parts of the value at a path. */
+/** Lists the keys of the value at a path. */
 export function listValue(tree: JsonObject, path: string, { offset, limit }: Page): ListedValue | AbsentValue {
   const found = find(tree, path);
   if (found === undefined) return ABSENT;
@@ -62,7 +64,7 @@ export function listValue(tree: JsonObject, path: string, { offset, limit }: Pag
   return { exists: true, type, count: keys.length, offset, keys: keys.slice(offset, offset + limit) };
 }
 
-/** Some parts of the value at a path. */
+/** Returns one page of the parts of the value at a path. */
 export function sliceValue(tree: JsonObject, path: string, { offset, limit }: Page): SlicedValue | AbsentValue {
   const found = find(tree, path);
   if (found === undefined) return ABSENT;
@@ -71,13 +73,13 @@ export function sliceValue(tree: JsonObject, path: string, { offset, limit }: Pa
   return { exists: true, type: typeOf(found.value), values, count: parts.length, offset };
 }
 
-/** Counts the parts of the value at a path; a scalar has none to count. */
+/** Counts the parts of the value at a path; absent for a scalar. */
 export function countValue(tree: JsonObject, path: string): CountedValue | AbsentValue {
   const parts = partsOf(find(tree, path)?.value);
   return parts === undefined ? ABSENT : { exists: true, count: parts.length };
 }
 
-/** Walks down keys and indexes. Only what a value itself holds is a part of it. */
+/** Follows keys and indexes; own properties only. */
 function find(tree: JsonObject, path: string): { readonly value: unknown } | undefined {
   const inner = path.startsWith("/") ? path.slice(1) : path;
   let value: unknown = tree;
