@@ -1,4 +1,5 @@
 // An audit sink that appends JSON lines to a file and rotates it by size. Slow or failing disks never fail a call.
+
 import { type FileHandle, lstat, open, realpath, rename, unlink } from "node:fs/promises";
 import type { AuditRecord, AuditSink } from "./record.js";
 

@@ -1,4 +1,5 @@
 // Converts job results into MCP tool results (content, structuredContent, _meta).
+
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";

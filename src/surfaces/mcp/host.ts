@@ -1,4 +1,5 @@
 // The port between the MCP surface and the venue.
+
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";

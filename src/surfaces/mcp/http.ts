@@ -1,4 +1,5 @@
 // MCP over streamable HTTP, stateless: each request stands alone.
+
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";

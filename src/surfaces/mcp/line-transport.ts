@@ -1,4 +1,5 @@
 // MCP's stdio transport: newline-delimited JSON-RPC, with bounded messages and bounded memory for answers.
+
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";

@@ -1,4 +1,5 @@
 // The MCP server of a venue: lists operations as tools and runs tool calls as jobs.
+
 import { ProtocolError, ProtocolErrorCode, type Server, type Tool } from "@modelcontextprotocol/server";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { Overloaded } from "../../core/errors/overload.js";

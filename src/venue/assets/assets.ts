@@ -1,4 +1,5 @@
 // The assets of a venue: registration, lists, and content, within the limits on size, number and who may write.
+
 import { createHash } from "node:crypto";
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";

@@ -1,4 +1,5 @@
 // A lock held by a listening Unix socket: the system releases it when the process dies.
+
 import { connect, createServer } from "node:net";
 
 /** Error codes of file systems and sandboxes that do not support Unix sockets. */

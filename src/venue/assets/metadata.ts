@@ -1,4 +1,5 @@
 // Checks and reads asset metadata; registered metadata is kept byte for byte.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { AssetError, type OwnAsset } from "../../core/ports/asset.js";
 import { stringifyExact } from "../../schema/exact-json.js";

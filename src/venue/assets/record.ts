@@ -1,4 +1,5 @@
 // The file format of asset records: a JSON object whose metadata is kept byte for byte.
+
 import { assetIdOf, canonicalJson } from "./id.js";
 import { isObject, parseMetadata } from "./metadata.js";
 import type { AssetOwner, AssetRecord } from "./store.js";

@@ -1,4 +1,5 @@
 // The in-memory index of assets, and what each counts against the limits.
+
 import type { Page, Paged } from "../../core/call/page.js";
 import type { OwnAsset } from "../../core/ports/asset.js";
 import { readMetadata, summaryOf } from "./metadata.js";

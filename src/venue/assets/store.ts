@@ -1,4 +1,5 @@
 // The port between the assets of a venue and where they are stored (memory or files).
+
 import type { ByteRange } from "../../core/ports/asset.js";
 
 /** Why a storage cannot be opened; the message is a phrase for the operator, without the path. */

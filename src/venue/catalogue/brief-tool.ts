@@ -1,4 +1,5 @@
 // Shortens the schemas that models see in tools/list, to save tokens.
+
 import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 
 /** Fields that mean the same in every tool; the server's instructions explain them once. */

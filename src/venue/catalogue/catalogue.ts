@@ -1,4 +1,5 @@
 // The catalogue of hosted operations: every name, path and asset reference that resolves to one.
+
 import type { Adapter, JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
 import type { OperationListing } from "../../surfaces/http/host.js";
 import { operationAsset } from "../assets/operation.js";

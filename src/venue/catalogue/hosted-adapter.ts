@@ -1,4 +1,5 @@
 // Wraps operations into an adapter: input validation, cancellation, one audit record per call.
+
 import type { AuditRecord, AuditSink } from "../../audit/record.js";
 import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";

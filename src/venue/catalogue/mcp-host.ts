@@ -1,4 +1,5 @@
 // The venue's side of MCP: which operations are offered as tools, and how tool calls become jobs.
+
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";

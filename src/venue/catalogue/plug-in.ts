@@ -1,4 +1,5 @@
 // The interface for third-party adapters.
+
 import { parseUcans } from "../../core/call/ucans.js";
 import type {
   Adapter,

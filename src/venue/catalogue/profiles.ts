@@ -1,4 +1,5 @@
 // Opens the configured profiles: adapters that imitate the tools of other systems on top of the file operations.
+
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import { ConfigError } from "../../config/errors.js";
 import type { ProfileConfig } from "../../config/types.js";

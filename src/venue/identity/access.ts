@@ -1,3 +1,5 @@
+// A venue's identity, and how it authenticates callers and judges tokens.
+
 import type { Grant } from "../../authz/grant.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Authenticate, NameCaller } from "../../core/call/caller.js";
@@ -9,19 +11,19 @@ import type { Identity } from "./identity.js";
 import type { RevocationList } from "./revocations.js";
 import type { StaticToken } from "./static-tokens.js";
 
-/** Who a venue is, and whom it knows. */
+/** The identity of a venue, and the credentials it accepts. */
 export interface Access {
   readonly did: string;
-  /** DID with authority over every root. */
+  /** DID with authority over all roots. */
   readonly operator: string;
-  /** The one DID of whoever has several: the venue, whose key has one of its own. */
+  /** Canonical form of a DID: the venue's `did:key` and its configured DID are one identity. */
   readonly canonicalDid: (did: string) => string;
-  /** The venue's own key. Absent where it has none; unless it was configured, it is gone with the process. */
+  /** The venue's signing key. Absent where it has none; a key that is not configured is lost with the process. */
   readonly key?: SigningKey;
-  /** Present where a token acts as the operator. */
+  /** Bearer token of the operator; absent where none is accepted. */
   readonly localToken?: string;
   readonly staticTokens: readonly StaticToken[];
-  /** Follows changes of the tokens and of the rules for them, as all that follows does. */
+  /** Authenticates a request. This and the functions below apply reloaded tokens and rules. */
   readonly authenticate: Authenticate;
   readonly nameCaller: NameCaller;
   readonly judgeAgain: Authenticator["judgeAgain"];
@@ -29,25 +31,26 @@ export interface Access {
   readonly revocations: RevocationList;
   didDocument(baseUrl: string): JsonObject;
   /**
-   * Looks changed tokens up, and whether no changed root holds a secret, and makes changed rules for UCANs ready.
-   * @returns what puts them into force
+   * Prepares a reload: resolves the static tokens, checks that no root contains a secret, and prepares the rules for
+   * UCANs.
+   * @returns a function that applies them
    * @throws ConfigError
    */
   prepareReload(config: VenueConfig): () => void;
 }
 
-/** The key of a venue as it signs with it. */
+/** The venue's key in the form that signing needs. */
 export const keyOf = ({ keyDid, multikey, publicKey, privateKey }: Identity): SigningKey => ({
   ...{ multikey, publicKey, privateKey },
   did: keyDid,
 });
 
-/** Who calls where nobody else can: on stdio and in `call` no DID is shown to anyone. */
+/** Placeholder for the operator's DID on stdio and in `call`, where there is no other caller and no DID is shown. */
 export const OPERATOR = "operator";
 
 /**
- * The access of a venue that does not listen and runs file operations only: nobody but its operator is there, who needs
- * no proof, so nothing is read or made for it.
+ * The access of a venue that does not listen and runs file operations only. Its only caller is the operator, who needs
+ * no credentials, so nothing is read or created.
  */
 export const closedAccess: Access = {
   did: OPERATOR,

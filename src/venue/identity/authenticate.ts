@@ -1,3 +1,5 @@
+// Authenticates callers: by bearer token (local, static, or UCAN), or by the UCANs sent with an anonymous call.
+
 import { createHash, timingSafeEqual } from "node:crypto";
 import { covers, EVERYTHING, type Grant } from "../../authz/grant.js";
 import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../../core/call/caller.js";
@@ -13,16 +15,16 @@ import { createNameCaller } from "./name-caller.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";
 
 const BEARER = /^bearer(?:\s|$)/i;
-/** The scheme, and exactly one token (RFC 9110 §11.4). */
+/** The scheme, and exactly one token68 (RFC 9110 §11.4). */
 const CREDENTIALS = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 export interface AuthenticatorOptions {
   readonly identity: Pick<Identity, "did" | "keyDid">;
   readonly operatorDid: string;
-  /** Absent: no token acts as the operator. */
+  /** Bearer token of the operator; absent if none is accepted. */
   readonly localToken?: string | undefined;
   readonly staticTokens: readonly StaticToken[];
-  /** As in the config's `auth`, with defaults that depend on the listener filled in. */
+  /** The config's `auth`, including defaults that depend on the listener. */
   readonly rules: {
     /** Seconds. */
     readonly clockSkew: number;
@@ -33,34 +35,35 @@ export interface AuthenticatorOptions {
   readonly keys: PublicKeys;
   readonly revocations: Revocations;
   /** The one that judges proofs, too: what it has checked here it need not check there. */
-  readonly verifier: UcanVerifier<Grant>;
+  /** Shared with the authorization of calls, so that a signature is verified only once. */
   readonly clock: Clock;
-  /** Told at level debug why a token was refused; never the token. */
+  /** Receives the reason a token was refused, at level debug; never the token. */
   readonly log?: Log;
 }
 
-/** Finds out who calls. */
+/** Authenticates callers. */
 export interface Authenticator {
   readonly authenticate: Authenticate;
   readonly nameCaller: NameCaller;
   /**
-   * Who called before, as they stand now: what made them who they are has not been revoked, and a static token gives what
-   * the configuration says today. `undefined`: they would be refused.
+   * Re-evaluates an earlier caller: checks that the tokens it was authenticated by are not revoked, and applies the
+   * current configuration of a static token. @returns `undefined` when it would be refused now
    */
   readonly judgeAgain: (context: SurfaceContext) => SurfaceContext | undefined;
 }
 
-/** A token that needs only to be recognised. */
+/** A token recognised by its hash: the local token or a static one. */
 interface KnownToken {
   readonly sha256: Buffer;
   readonly caller: Caller;
-  /** DIDs of which one being revoked revokes it. */
+  /** DIDs any of which, when revoked, revokes the token. */
   readonly revocableBy: readonly string[];
 }
 
 /**
- * Finds out who sends a request, by its `Authorization` header: agreed tokens first, then signed ones; and who sends a
- * call without one, by the UCANs in it.
+ * Authenticates a request by its `Authorization` header, trying local and static tokens first, then UCANs; and names
+ * the
+ * caller of a call without that header by the UCANs in it.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { identity, log = silentLog } = options;
@@ -75,7 +78,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return {
       did,
       authentication: "ucan",
-      // Whoever is held to less than everything does not see the jobs and numbers of others.
+      // A caller restricted to less than everything must not see the jobs and metrics of others.
       isOperator: did === operatorDid && tokens.every(isUnbounded),
       identityTokens: [...new Set(tokens.map(({ text }) => text))],
     };
@@ -91,7 +94,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     }
     const { refused, delegatedTo } = verdict;
     log.debug({ reason: refused }, "Bearer token refused");
-    // One that is for the venue's other name is just for the wrong name.
+    // A token addressed to the venue's other DID has the wrong audience; it is not a delegation to somebody else.
     const isForOther = delegatedTo !== undefined && canonicalDid(identity, delegatedTo) !== identity.did;
     return { refused: "invalid_token", ...(isForOther ? { delegatedTo } : {}) };
   };
@@ -132,12 +135,12 @@ function knownTokens({ identity, localToken, staticTokens }: AuthenticatorOption
     };
   });
   if (localToken === undefined) return known;
-  // Revoking the operator's DID does not touch it: it is a secret of this machine, signed by nobody.
+  // The local token is a secret of this machine, signed by nobody, so revoking the operator's DID does not revoke it.
   const caller: Caller = { did: operatorDid, authentication: "local-token", isOperator: true };
   return [{ sha256: sha256Of(localToken), caller, revocableBy: [] }, ...known];
 }
 
-/** Compares with all of them, so that the time tells nothing of which was near. */
+/** Compares with every known token in constant time, so that timing reveals nothing. */
 function recognise(token: string, known: readonly KnownToken[]): KnownToken | undefined {
   const hash = sha256Of(token);
   let found: KnownToken | undefined;
@@ -147,7 +150,7 @@ function recognise(token: string, known: readonly KnownToken[]): KnownToken | un
 
 const sha256Of = (token: string): Buffer => createHash("sha256").update(token).digest();
 
-/** Whether the list of a token leaves its bearer everything. */
+/** Whether the token's capabilities leave its bearer unrestricted. */
 const isUnbounded = ({ carriesCapabilities, own }: UcanToken<Grant>): boolean =>
   !carriesCapabilities || own.some((grant) => covers(grant, EVERYTHING));
 

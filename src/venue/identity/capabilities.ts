@@ -3,7 +3,7 @@ import type { VenueConfig } from "../../config/types.js";
 import type { Access } from "./access.js";
 import { publicCapsOf } from "./public-caps.js";
 
-/** Who may do what in a venue, as far as that does not stand with its roots. */
+/** Venue-wide grants and public capabilities (per-root ones live with the root). */
 export const capabilityRulesOf = (config: VenueConfig, access: Access): CapabilityRules => ({
   venueDid: access.did,
   operator: access.operator,

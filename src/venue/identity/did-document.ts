@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/ports/adapter.js";
 import type { Identity } from "./identity.js";
 
 /**
- * The DID document of a venue: by it clients find the venue's key and its endpoint.
+ * The DID document of a venue, where clients find its key and its endpoint.
  *
  * @param baseUrl without a trailing slash
  * @see https://www.w3.org/TR/did-core/

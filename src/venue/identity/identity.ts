@@ -1,3 +1,5 @@
+// The key and DID of a venue: read from a seed, created in a seed file, or made for this process only.
+
 import type { KeyObject } from "node:crypto";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -5,38 +7,38 @@ import { type Log, silentLog } from "../../core/ports/log.js";
 import { newSeed, parseSeed, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
 import { isOpenToOthers, openSecretFile } from "../start/state-dir.js";
 
-/** 64 hex digits and a line end. */
+/** 64 hex digits and a line ending. */
 const MAX_SEED_FILE_BYTES = 66;
 const DID_WEB = /^did:web:[A-Za-z0-9._%-]+(?::[A-Za-z0-9._%-]+)*$/;
 
-/** Who a venue is, and what proves it. */
+/** The DID of a venue and the key that proves it. */
 export interface Identity {
-  /** The venue's DID: that of its key, or a `did:web` whose document names the key. */
+  /** The venue's DID: its `did:key`, or a `did:web` whose document lists the key. */
   readonly did: string;
-  /** The `did:key` of the key. */
+  /** `did:key` of the key. */
   readonly keyDid: string;
-  /** What follows `did:key:` there. */
+  /** The multibase part of `keyDid`, after `did:key:`. */
   readonly multikey: string;
-  /** The 32 bytes. */
+  /** 32 bytes, Ed25519. */
   readonly publicKey: Uint8Array;
   readonly privateKey: KeyObject;
 }
 
 export interface IdentityOptions {
-  /** 64 hex digits. Without this and `seedFile`: a fresh key. */
+  /** 64 hex digits. Without this and `seedFile`: a new key. */
   readonly seed?: string | undefined;
-  /** File with 64 hex digits; made when there is none. */
+  /** File with 64 hex digits; created if missing. */
   readonly seedFile?: string | undefined;
-  /** `did:web:…`, or the `did:key` of the key. Absent: the latter. */
+  /** `did:web:…`, or the key's `did:key`. Default: the latter. */
   readonly did?: string | undefined;
   readonly log?: Log;
 }
 
 /**
- * Makes or finds the key of a venue. A seed file appears whole, mode 0600, and only once, even when two processes
- * start at the same time.
+ * Creates or reads the key of a venue. A seed file is created atomically with mode 0600, and only once, even when two
+ * processes start at the same time.
  *
- * @throws ConfigError 66 when the seed file cannot be read or made, 78 when a value is wrong. Never shows a seed
+ * @throws ConfigError 66 when the seed file cannot be read or created, 78 for an invalid value; the seed is never shown
  */
 export function openIdentity(options: IdentityOptions): Identity {
   const { seed, seedFile, did, log = silentLog } = options;
@@ -47,7 +49,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   return { ...key, did: did ?? key.did, keyDid: key.did };
 }
 
-/** The one DID of whoever has several: the `did:key` of the venue's key and the venue's DID are one identity. */
+/** Canonical form of a DID: the `did:key` of the venue's key and the venue's DID are one identity. */
 export const canonicalDid = (identity: Pick<Identity, "did" | "keyDid">, did: string): string =>
   did === identity.keyDid ? identity.did : did;
 
@@ -65,7 +67,7 @@ function seedBytes({ seed, seedFile, log }: SeedSource): Uint8Array {
 }
 
 function readSeed(path: string, log: Log): string {
-  // A link may lead there: that is how secrets are mounted in containers.
+  // Symbolic links are followed: secrets are mounted in containers as links.
   const make = () => `${Buffer.from(newSeed()).toString("hex")}\n`;
   const file = openSecretFile(path, { maxBytes: MAX_SEED_FILE_BYTES, follow: true, make });
   const refuse = (fault: string) => `'seedFile' cannot be used: ${fault}: ${escapeText(path)}`;

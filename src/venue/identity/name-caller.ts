@@ -1,3 +1,5 @@
+// Names the caller of a call that has no credentials but UCANs.
+
 import type { Grant } from "../../authz/grant.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
 import { readUcans } from "../../core/call/ucans.js";
@@ -6,25 +8,25 @@ import { checkInvocation, type InvocationRules } from "../../ucan/token/identity
 import { isJsonObject } from "../../ucan/token/strict-json.js";
 import type { UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 
-/** Says that a venue may pass a call on, and so that its sender need not be its issuer. */
+/** A capability saying that a venue relays the call, so its sender need not be the issuer. */
 const RELAY = "venue/relay";
 
 export interface NamingRules extends InvocationRules {
   readonly verifier: UcanVerifier<Grant>;
-  /** The caller a token's issuer is. */
+  /** The caller identified by a token's issuer. */
   callerOf(issuer: string, tokens: readonly UcanToken<Grant>[]): Caller;
 }
 
 /**
- * Finds out who sends a call without credentials, by the UCANs for this venue that come with it. Tokens that say nothing
- * of that, for whatever reason, are left to whoever judges the call.
+ * Names the caller of an anonymous call by the UCANs sent with it that invoke this venue. Tokens that do not name a
+ * caller, for whatever reason, are left to the authorization of the call.
  */
 export function createNameCaller(rules: NamingRules): NameCaller {
   const names = (token: UcanToken<Grant>): boolean => !isRelayed(token) && checkInvocation(token, rules) === undefined;
   return (caller, ucans) => {
     if (caller.authentication !== "public") return caller;
     const tokens = readUcans(ucans ?? []);
-    // Whoever judges the call refuses such a list.
+    // A malformed list is refused by the authorization of the call.
     if ("fault" in tokens || tokens.length === 0) return caller;
     const naming = rules.verifier.read(tokens).filter(names);
     const [issuer, ...others] = new Set(naming.map(({ decoded }) => decoded?.issuer));

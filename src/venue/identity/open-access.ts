@@ -1,3 +1,5 @@
+// Opens the access of a venue that listens.
+
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";

@@ -1,3 +1,5 @@
+// Opens the access of a venue that does not listen, without creating a key.
+
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import { readSecretFile } from "../start/state-dir.js";
@@ -6,8 +8,8 @@ import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { openTokenJudge } from "./token-judge.js";
 
 /**
- * The access of a venue that does not listen, for a caller who is not its operator, or for operations about rights. It
- * makes no key: one that was made now would be nobody's.
+ * The access of a venue that does not listen, for a caller other than its operator, or for operations on tokens. It
+ * creates no key, since a new one would hold no grants.
  *
  * @throws ConfigError
  */

@@ -1,13 +1,16 @@
+// The capabilities of anonymous callers.
+
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 
-/** Whether callers without credentials are served at all. */
+/** Whether callers without credentials are served. */
 export const servesPublic = (config: VenueConfig): boolean => config.auth.public.enabled ?? isLoopbackListener(config);
 
 /**
- * What callers without credentials may do; nothing when they are not served. Default: on a loopback listener everything
- * in temp roots and reading elsewhere; on any other, reading.
+ * Capabilities of callers without credentials; none when they are not served. Default: on a loopback listener
+ * everything
+ * in temp roots and reading elsewhere; on any other listener, reading.
  */
 export function publicCapsOf(config: VenueConfig): readonly Capability[] {
   if (!servesPublic(config)) return [];

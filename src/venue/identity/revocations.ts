@@ -1,3 +1,5 @@
+// The revocation list: a text file, reread when it changes. Once revoked, nothing becomes valid through a read error.
+
 import { constants, type Stats, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,32 +21,32 @@ import {
 import { checkFormat, stateDirOf } from "../start/state-place.js";
 
 const NAME = "revocations";
-/** More than 90,000 token ids. */
+/** Maximum file size in bytes; room for more than 90,000 token ids. */
 const MAX_BYTES = 4_194_304;
 
-/** Ids of tokens, and DIDs, that are not to be believed any more; kept in a file. */
+/** Revoked token ids and DIDs, kept in a file. */
 export interface RevocationList extends Revocations {
   readonly size: number;
   /**
-   * Writes entries to the file and puts them in force; those it has already are not written again.
+   * Appends entries to the file and puts them into force; entries already in the file are not written again.
    *
-   * @param entries ids of tokens, or DIDs
-   * @throws RangeError for anything else; ConfigError when the file cannot be written
+   * @param entries token ids or DIDs
+   * @throws RangeError for any other entry; ConfigError when the file cannot be written
    */
   add(entries: readonly string[]): Promise<void>;
 }
 
-/** Where a venue keeps its list. */
+/** Location of a venue's revocation list. */
 export interface RevocationPlace {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** Whether `auth.ucan.revocations` names it, and it must be there; else it is in the state directory. */
+  /** Whether `auth.ucan.revocations` names the file, which must then exist; otherwise it is in the state directory. */
   readonly isConfigured: boolean;
-  /** Where it was as long as the venue was alone in its process: not read any more. */
+  /** Former location, from when the venue was alone in its process; no longer read. */
   readonly ofOneVenue?: string;
 }
 
-/** @throws NoStateDir when no place is configured and there is no state directory; ConfigError when that is a newer one */
+/** @throws NoStateDir when neither a path nor a state directory is configured; ConfigError for one of a newer format */
 export function revocationPlace(
   config: Pick<VenueConfig, "auth" | "stateDir" | "stateBase">,
   env: Readonly<Record<string, string | undefined>>,
@@ -63,24 +65,24 @@ export function revocationPlace(
 
 export interface RevocationOptions {
   readonly log: Log;
-  /** Whether a list that is not there is an empty one. Default: unless it is configured. */
+  /** Whether a missing file counts as an empty list. Default: unless it is configured. */
   readonly mayBeMissing?: boolean;
-  /** Makes the state directory that it is to be in. Default: that folder alone. */
+  /** Creates the state directory for the list. Default: creates that directory only. */
   readonly openState?: () => void;
 }
 
 /**
- * Reads the list, and again whenever the file has changed. While it cannot be read, what was in force stays in force:
- * nobody is to be believed again because of a slip. Whoever edits it should put a whole new file in its place, since
- * half a file can be a shorter list.
+ * Opens the list; it is reread whenever the file has changed. While it cannot be read, the last list stays in force, so
+ * that a mistake never makes a revoked token valid. Editors should replace the file by an atomic rename, since half a
+ * file can be a valid, shorter list.
  *
- * @throws ConfigError 66 when it cannot be read, 78 when a line of it is neither a token id nor a DID
+ * @throws ConfigError 66 when it cannot be read, 78 when a line is neither a token id nor a DID
  */
 export function openRevocations(place: RevocationPlace, options: RevocationOptions): RevocationList {
   return new RevocationFile(place, options);
 }
 
-/** What was read, or why nothing was. */
+/** The entries read, or why reading failed. */
 type Reading = { readonly entries: ReadonlySet<string>; readonly stat?: Stats } | FileFault;
 
 class RevocationFile implements RevocationList {
@@ -88,7 +90,7 @@ class RevocationFile implements RevocationList {
   readonly #log: Log;
   readonly #openState: () => void;
   #entries: ReadonlySet<string>;
-  /** Tells one state of the file from another. */
+  /** Version of the file as last read, see {@link versionOf}. */
   #version: string;
   #isChecked = false;
   #adding: Promise<void> = Promise.resolve();
@@ -124,7 +126,7 @@ class RevocationFile implements RevocationList {
     return added;
   }
 
-  /** Looks at the file once for all that is asked in one go: a chain asks for each of its links. */
+  /** Stats the file at most once per turn: verifying a chain queries each of its links. */
   #refresh(): void {
     if (this.#isChecked) return;
     this.#isChecked = true;
@@ -149,7 +151,7 @@ class RevocationFile implements RevocationList {
     return { entries: new Set(parsed.entries), stat: file.stat };
   }
 
-  /** A configured list may be a link: that is how files are mounted in containers. */
+  /** A configured list may be a symbolic link: files are mounted in containers as links. */
   #fileOptions() {
     return { maxBytes: MAX_BYTES, follow: this.#place.isConfigured };
   }
@@ -159,7 +161,7 @@ class RevocationFile implements RevocationList {
     if (!wanted.every(isRevocable)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
     const { path, isConfigured } = this.#place;
     if (!isConfigured) this.#openState();
-    // A list that went away comes back with all that is in force, or that would end with the next look at it.
+    // A deleted list is recreated with all entries in force; else the next refresh would drop them.
     const make = () => linesOf([...new Set([...this.#entries, ...wanted])]);
     const file = openSecretFile(path, { ...this.#fileOptions(), make });
     if ("fault" in file) throw unusable(this.#place, file);
@@ -175,7 +177,7 @@ class RevocationFile implements RevocationList {
     this.#entries = "entries" in reading ? reading.entries : new Set([...this.#entries, ...wanted]);
   }
 
-  /** In one write at the end, whoever else writes there. */
+  /** Appends in a single write, so that other processes may append too. */
   async #write(lines: string): Promise<void> {
     const { path, isConfigured } = this.#place;
     let handle: FileHandle | undefined;
@@ -196,13 +198,15 @@ class RevocationFile implements RevocationList {
 
 const MISSING = "missing";
 
-/** Nobody should be believed again without a word because venues came to share a process. */
+/**
+ * Warns that a list is no longer read, since revoked tokens would silently become valid when venues share a process.
+ */
 function warnOfOther({ path, ofOneVenue }: RevocationPlace, isMissing: boolean, log: Log): void {
   if (!isMissing || ofOneVenue === undefined || versionOf(ofOneVenue) === MISSING) return;
   log.warn({}, `This venue does not follow ${ofOneVenue} any more. Copy it to ${path} if it should`);
 }
 
-/** Also the time of its last change of any kind: tools can set the other. */
+/** Includes ctime, since tools can set mtime. */
 function versionOf(path: string): string {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -216,7 +220,7 @@ function versionOf(path: string): string {
 
 const linesOf = (entries: readonly string[]): string => entries.map((entry) => `${entry}\n`).join("");
 
-/** What stands in a list, whatever else does. */
+/** The entries of a list, without validating its lines. */
 const looseEntries = (text: string): ReadonlySet<string> =>
   new Set(text.split("\n").map((line) => line.replace(/#.*/, "").trim()));
 

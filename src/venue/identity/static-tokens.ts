@@ -1,3 +1,5 @@
+// Static bearer tokens from the configuration, kept only as SHA-256 hashes.
+
 import { createHash } from "node:crypto";
 import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import type { StaticTokenConfig } from "../../config/types.js";
@@ -8,28 +10,28 @@ import { canonicalDid, type Identity } from "./identity.js";
 
 const MIN_LENGTH = 32;
 const MAX_LENGTH = 8192;
-/** What can stand behind `Bearer` (RFC 9110 §11.2). */
+/** token68, the form of credentials after `Bearer` (RFC 9110 §11.2). */
 const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** A bearer token that was agreed on beforehand. The token itself is not kept. */
+/** A preconfigured bearer token. Only its hash is kept. */
 export interface StaticToken {
   readonly name: string;
   readonly sha256: Buffer;
-  /** Whom its bearer is taken for. */
+  /** DID its bearer is authenticated as. */
   readonly did: string;
   readonly caps: readonly Capability[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The venue the tokens are for. */
+/** What is needed to know of the venue that accepts the tokens. */
 export interface TokenVenue extends Pick<Identity, "did" | "keyDid"> {
   readonly operatorDid: string;
-  /** By name; only their owners matter. Absent: none has one of its own. */
+  /** Roots by name; only their owners matter. Absent: no root has an owner of its own. */
   readonly roots?: Readonly<Record<string, { readonly owner?: string }>>;
 }
 
-/** What a static token can be revoked by, whatever its own `did` is: its name below either DID of the venue. */
+/** DIDs that revoke a static token, whatever its own `did`: `<venue DID>:token:<name>`, for either DID of the venue. */
 export const staticTokenDids = ({ did, keyDid }: Pick<Identity, "did" | "keyDid">, name: string): readonly string[] => [
   ...new Set([did, keyDid].map((venue) => `${venue}:token:${name}`)),
 ];
@@ -40,10 +42,10 @@ interface Problem {
 }
 
 /**
- * Finds the static tokens of a config.
+ * Resolves the static tokens of a config.
  *
- * @param env the environment that `token.env` names variables of
- * @throws ConfigError with every problem found; 66 when all of them are files that cannot be read, else 78
+ * @param env environment for `token.env`
+ * @throws ConfigError with all problems found; 66 when all of them are unreadable files, else 78
  */
 export function resolveStaticTokens(
   tokens: readonly StaticTokenConfig[],
@@ -72,7 +74,7 @@ export function resolveStaticTokens(
   return found.map(({ name, sha256, did, caps }) => ({ name, sha256, did, caps }));
 }
 
-/** What somebody is beside the bearer of a token. */
+/** The role a DID has in the venue besides bearing a token, if any. */
 function roleOf(did: string, venue: TokenVenue): string | undefined {
   if (did === canonicalDid(venue, venue.operatorDid)) return "the operator";
   const owned = Object.entries(venue.roots ?? {}).find(
@@ -111,7 +113,7 @@ function hashOfFile(path: string, key: string): Buffer | Problem {
   return { text: `'${key}' cannot be read: ${file.fault}: ${escapeText(path)}`, exitStatus: file.exitStatus };
 }
 
-/** The hash of a token that a client could send. What the token is, and where it goes wrong, is not shown. */
+/** The hash of a valid token. Errors show neither the token nor the position of the fault. */
 function checkedHash(token: string, key: string): Buffer | Problem {
   if (token.length < MIN_LENGTH) return invalid(`'${key}' holds a token of fewer than ${MIN_LENGTH} characters`);
   if (token.length > MAX_LENGTH) return invalid(`'${key}' holds a token of more than ${MAX_LENGTH} characters`);

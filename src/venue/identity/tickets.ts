@@ -1,3 +1,5 @@
+// Tickets: URLs that allow one upload or download for a limited time without further credentials.
+
 import { createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
@@ -6,26 +8,26 @@ import { parsePath } from "../../path/grammar.js";
 import type { HttpFiles } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 
-/** What no token that this key signs begins with. */
+/** Domain separation: no token signed by this key begins with it. */
 const PURPOSE = "venue-files ticket ";
 const ID_BYTES = 16;
 const TICKET = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{86})$/;
-/** Of one caller; its oldest goes first. */
+/** Maximum tickets per caller; the oldest is dropped first. */
 const MOST_OF_CALLER = 100;
 const MOST = 4096;
-/** Of what is known of the callers, as JSON: tokens that came with a call can be long. */
+/** Maximum size of the stored contexts as JSON, in characters: UCANs sent with a call can be long. */
 const MOST_CHARS = 16_777_216;
 
 export interface TicketOptions {
   readonly key: SigningKey;
   readonly clock: Clock;
-  /** Where the venue can be reached; `undefined`: it does not listen. */
+  /** Base URL of the venue; `undefined` if it does not listen. */
   url(): string | undefined;
-  /** Who asked for a ticket, as they stand when it is used; `undefined`: they would be refused. */
+  /** Re-evaluates who requested a ticket when it is used; `undefined`: they would be refused now. */
   judgeAgain(context: SurfaceContext): SurfaceContext | undefined;
 }
 
-/** Tickets of a venue. They end with its process. */
+/** The tickets of a venue, in memory only. */
 export interface VenueTickets extends TicketOffice, Pick<HttpFiles, "redeem"> {
   readonly size: number;
 }
@@ -38,7 +40,7 @@ interface Issued {
   readonly chars: number;
 }
 
-/** Signed by the venue, so that none can be made up; who asked, and with what, stays here and never goes into a URL. */
+/** Creates the tickets. The venue signs each, so none can be forged; the caller's context never goes into the URL. */
 export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): VenueTickets {
   const issued = new Map<string, Issued>();
   let chars = 0;
@@ -84,7 +86,7 @@ export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): V
       const [, id = "", signature = ""] = TICKET.exec(ticket) ?? [];
       const one = issued.get(id);
       if (one === undefined || one.expires <= clock.nowMs()) return undefined;
-      // Over what is asked for, not what was: so another use has no right signature.
+      // Verified over the requested use, not the stored one, so the signature fails for any other use.
       const text = signedText(id, use, one.expires);
       if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
       return judgeAgain(one.context) ?? "taken back";
@@ -95,7 +97,7 @@ export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): V
 const signedText = (id: string, { direction, root, path }: Issued["use"], expires: number): Buffer =>
   Buffer.from(PURPOSE + JSON.stringify([id, direction, root, path, expires]));
 
-/** Who calls and by which rights, without what belongs to the one call. */
+/** The context of the caller and its grants, without the parts that belong to a single call. */
 function lastingPartOf(context: SurfaceContext): SurfaceContext {
   const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...lasting } = context;
   return lasting;

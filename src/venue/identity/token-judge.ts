@@ -1,3 +1,5 @@
+// Verifies UCANs under the configured rules and the revocation list.
+
 import { isDeepStrictEqual } from "node:util";
 import { FILE_SEMANTICS, type Grant } from "../../authz/grant.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -11,23 +13,23 @@ import { openState } from "../start/state-place.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { openRevocations, type RevocationList, type RevocationPlace, revocationPlace } from "./revocations.js";
 
-/** What judges UCANs. Its parts stay the same objects when what they judge by changes. */
+/** Verifier and revocation list of a venue. The objects stay the same across reloads; what they apply changes. */
 export interface TokenJudge {
   readonly keys: PublicKeys;
   readonly verifier: UcanVerifier<Grant>;
   readonly revocations: RevocationList;
-  /** @returns what puts a change into force @throws ConfigError for a list that cannot be read */
+  /** Prepares a reload. @returns a function that applies it @throws ConfigError for a list that cannot be read */
   prepareReload(config: VenueConfig): () => void;
 }
 
 export interface TokenJudgeOptions {
-  /** The names of the venue. */
+  /** The DIDs of the venue. */
   readonly names: Pick<Identity, "did" | "keyDid">;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
 }
 
-/** Opens the revocation list, and makes the verifier that goes by it. @throws ConfigError */
+/** Opens the revocation list and creates the verifier that uses it. @throws ConfigError */
 export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions): TokenJudge {
   const { names } = options;
   const keys = createPublicKeys();
@@ -49,7 +51,7 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
     verifier: { read: (tokens) => verifier.read(tokens), issuersOf: (id) => verifier.issuersOf(id) },
     revocations,
     prepareReload(next) {
-      // It looks after changes of its file itself; and a new verifier would have to check again all it has checked.
+      // The list rereads its file by itself, and a new verifier would lose its cache of verified signatures.
       if (isDeepStrictEqual(next.auth.ucan, inForce)) return () => {};
       const isMoved = next.auth.ucan.revocations !== inForce.revocations;
       const nextList = isMoved ? openList(next, options) : list;
@@ -67,13 +69,13 @@ function openList(config: VenueConfig, { env, log }: TokenJudgeOptions): Revocat
     place = revocationPlace(config, env);
   } catch (error) {
     if (!(error instanceof NoStateDir)) throw error;
-    // Without a state directory there is no list either, until somebody needs one.
+    // Without a state directory there is no list; only adding to it fails.
     return { size: 0, has: () => false, add: () => Promise.reject(error) };
   }
   return openRevocations(place, { log, openState: () => openState(config, env, "auth.ucan.revocations") });
 }
 
-/** To revoke the venue under one of its DIDs is to revoke it. */
+/** Revoking either DID of the venue revokes both. */
 function knownByBothNames(names: TokenJudgeOptions["names"], list: () => RevocationList): RevocationList {
   const { did, keyDid } = names;
   return {

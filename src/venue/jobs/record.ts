@@ -1,4 +1,5 @@
 // Builds job records: at the start of a job, and from its outcome.
+
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted } from "../../core/errors/texts.js";

@@ -1,3 +1,5 @@
+// auth:whoami: identity and grants of the caller.
+
 import type { Authentication } from "../../core/call/caller.js";
 import type { Capability } from "../../core/call/capability.js";
 import { LOOKS } from "../../core/ports/operation.js";
@@ -6,18 +8,18 @@ import { callerOf, isOperator } from "./standing.js";
 
 interface WhoAmI {
   readonly did: string;
-  /** `process`: the caller started this venue, and nobody asked. */
+  /** `process`: the call comes from the process that started the venue, without authentication. */
   readonly authentication: Authentication | "process";
   readonly operator: boolean;
   readonly venue: string;
-  /** What may be done in which roots, by this very call. */
+  /** Capabilities of this very call, by root. */
   readonly grants: readonly Capability[];
   readonly grantsTruncated: boolean;
-  /** Seconds since the epoch: when the UCAN by which the caller is known ends. */
+  /** Expiry of the UCAN that authenticates the caller, in seconds since the epoch. */
   readonly expires?: number;
 }
 
-/** Tells every caller about itself, and of roots only those in which it holds something. */
+/** Reports the caller's identity and grants; of the roots, only those in which it holds a grant. */
 export const authWhoami: VenueOperation<object> = {
   name: "auth:whoami",
   annotations: LOOKS,
@@ -36,7 +38,7 @@ export const authWhoami: VenueOperation<object> = {
   },
 };
 
-/** The tokens of an identity were found good when the caller was; the first of them to end ends it. */
+/** Earliest expiry of the identity tokens, which were verified when the caller was authenticated. */
 function endOfIdentity({ context, venue }: Pick<OperationCall, "context" | "venue">): number | undefined {
   const { identityTokens = [] } = context;
   if (identityTokens.length === 0) return undefined;

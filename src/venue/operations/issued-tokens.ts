@@ -1,14 +1,14 @@
-/** Who may take back what the venue signed for them, by the id of the token. */
+/** Remembers on whose authority the venue signed a token, by token id: those may revoke it. */
 export interface IssuedTokens {
-  /** @param names whom and what it was signed on the strength of */
+  /** @param names DIDs and token ids the token was signed on the authority of */
   remember(id: string, names: readonly string[]): void;
-  /** `undefined`: not known, or known no more. */
+  /** `undefined`: unknown or dropped. */
   namesOf(id: string): readonly string[] | undefined;
 }
 
 const MAX_TOKENS = 10_000;
 
-/** Keeps those signed last. Of older ones, and after a restart, the token itself tells the same. */
+/** Keeps the most recently signed ones. For older ones, and after a restart, the token itself holds the same names. */
 export function createIssuedTokens(maxTokens = MAX_TOKENS): IssuedTokens {
   const known = new Map<string, readonly string[]>();
   return {

@@ -1,3 +1,5 @@
+// The interface of the venue's own operations (ucan:*, auth:*).
+
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuthConfig } from "../../config/types.js";
 import type { Clock } from "../../core/clock.js";
@@ -8,17 +10,17 @@ import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
 import type { IssuedTokens } from "./issued-tokens.js";
 
-/** What the venue's own operations work with. */
+/** What the venue's own operations depend on. */
 export interface OperationParts {
   readonly access: Pick<Access, "did" | "operator" | "canonicalDid" | "verifier" | "revocations" | "key">;
-  /** Rights are about files, so those who host them know. */
+  /** Grants are about files, so the adapter that hosts them evaluates them. */
   readonly files: Pick<HostedFileAdapter, "rights" | "roots">;
   readonly issued: IssuedTokens;
   readonly keys: PublicKeys;
   readonly clock: Clock;
-  /** The rules in force: they can change while the venue runs. */
+  /** The rules in force; they can change while the venue runs. */
   auth(): Pick<AuthConfig, "clockSkew" | "ucan">;
-  /** Whether the venue has the same key after a restart. */
+  /** Whether the venue keeps its key across restarts. */
   readonly keyLasts: boolean;
 }
 
@@ -26,16 +28,16 @@ export interface OperationCall extends HostedCall {
   readonly venue: OperationParts;
 }
 
-/** An operation of the venue itself: one file here, one schema, one test, one line in the registry. */
+/** An operation of the venue itself. Each has a file here, a schema, a test, and a line in the registry. */
 export interface VenueOperation<Input> {
   /** Dispatch name, `ucan:issue`; its schema is `schemas/ucan/issue.json`. */
   readonly name: string;
   readonly annotations: Annotations;
-  /** Input fields that records of a call hide. */
+  /** Input fields left out of job records. */
   readonly hidden?: readonly string[];
-  /** @param input what fits its schema @throws FileAdapterError for a failure its caller should read */
+  /** @param input valid against its schema @throws FileAdapterError for a failure the caller should see */
   run(input: Input, call: OperationCall): Awaitable<unknown>;
 }
 
-/** An operation whose input has passed its own schema. */
+/** An operation whose input has been validated against its schema. */
 export type AnyVenueOperation = VenueOperation<unknown>;

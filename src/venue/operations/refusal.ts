@@ -1,17 +1,17 @@
 import type { DenialReason } from "../../authz/denial.js";
 import { adapterError, type ErrorData, type FileAdapterError } from "../../core/errors/errors.js";
 
-/** A denial that is not about a file. */
+/** A denial that does not concern a file. */
 export interface Refusal {
   readonly operation: string;
-  /** What goes on after `requires`. */
+  /** Continues the text after `requires`. */
   readonly requires: string;
   readonly reasons: readonly DenialReason[];
   readonly deniedBy?: "agent_caps" | "authority" | "proofs";
   readonly more?: ErrorData;
 }
 
-/** The error of a right that no capability can give. */
+/** CAPABILITY_DENIED for a right that no capability can grant. */
 export function refused({ operation, requires, reasons, deniedBy = "authority", more }: Refusal): FileAdapterError {
   const text =
     `Capability denied: ${operation} requires ${requires}. ` +

@@ -1,9 +1,11 @@
+// Who the caller of an operation is, and whether it acts with its full authority.
+
 import { readCaps } from "../../authz/authorise.js";
 import { covers, EVERYTHING } from "../../authz/grant.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { OperationParts } from "./operation.js";
 
-/** Canonical DID of the caller; that of the operator for a caller without one. */
+/** Canonical DID of the caller; the operator's for a call without a caller. */
 export const callerOf = ({ callerDID }: SurfaceContext, { access }: OperationParts): string =>
   callerDID === undefined ? access.operator : access.canonicalDid(callerDID);
 
@@ -14,8 +16,8 @@ export const isAnonymous = ({ authentication, ambiguousCaller }: SurfaceContext)
   authentication === "public" || ambiguousCaller === true;
 
 /**
- * Whether the caller acts with all that its DID stands for: neither a caps list nor the list of a token by which it is
- * known holds it to less. An agent that was given less has no say over tokens.
+ * Whether the caller acts with the full authority of its DID: restricted neither by a caps list nor by the capabilities
+ * of a token that authenticates it. A restricted agent must not manage tokens.
  */
 export function actsInFull({ caps, callCaps, identityTokens }: SurfaceContext, { access }: OperationParts): boolean {
   const isOpen = (list: unknown) => readCaps(list)?.grants.some((grant) => covers(grant, EVERYTHING)) ?? true;

@@ -1,3 +1,5 @@
+// Determines on whose authority the venue signs a token, so that it can be revoked with it.
+
 import type { Grant } from "../../authz/grant.js";
 import { parseUcans } from "../../core/call/ucans.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
@@ -7,12 +9,14 @@ import type { OperationParts } from "./operation.js";
 import { callerOf, isOperator } from "./standing.js";
 
 /**
- * On the strength of whom and what the venue signs a token: the caller, the tokens its rights rest on and those it is
- * known by, whoever signed these, and what they in turn were signed on the strength of. To revoke any of them must be to
- * revoke the token, however often the venue signs on the strength of what it signed.
+ * Names on whose authority the venue signs a token: the caller, the tokens that carry its grants or authenticate it,
+ * the
+ * issuers of these, and the names recorded in these tokens. Revoking any of them must revoke the new token, however
+ * many
+ * venue-signed tokens lie between them.
  *
- * @param via the tokens the rights rest on
- * @returns DIDs and ids, the caller first; nothing for the operator, unless tokens say what it may do
+ * @param via the tokens that carry the grants
+ * @returns DIDs and token ids, the caller first; empty for the operator acting without tokens
  */
 export function basisOf(context: SurfaceContext, via: readonly ChainLink[], venue: OperationParts): readonly string[] {
   const { did, canonicalDid, verifier } = venue.access;
@@ -32,7 +36,7 @@ export function basisOf(context: SurfaceContext, via: readonly ChainLink[], venu
   return [...new Set([callerOf(context, venue), ...names])];
 }
 
-/** The tokens and their proofs, each once. */
+/** The tokens and all their proofs, without duplicates. */
 function everyTokenIn(tokens: readonly UcanToken<Grant>[]): ReadonlySet<UcanToken<Grant>> {
   const found = new Set<UcanToken<Grant>>();
   const visit = (token: UcanToken<Grant>): void => {

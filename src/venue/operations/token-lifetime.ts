@@ -1,28 +1,32 @@
+// Determines the expiry of tokens that the venue signs.
+
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 
-/** How long a token is wanted. */
+/** The requested lifetime. */
 export interface WantedLifetime {
-  /** Seconds since the epoch. */
+  /** Expiry in seconds since the epoch. */
   readonly exp?: number;
   readonly lifetimeSeconds?: number;
 }
 
 export interface LifetimeBounds {
-  /** Seconds since the epoch, whole. */
+  /** Current time in whole seconds since the epoch. */
   readonly now: number;
-  /** Seconds. */
+  /** Maximum lifetime in seconds. */
   readonly maxLifetime: number;
-  /** When what the token rests on ends; `null`: it does not. */
+  /** Expiry of the authority behind the token, in seconds since the epoch; `null` if it never expires. */
   readonly restsUntil: number | null;
 }
 
 const DEFAULT_SECONDS = 3600;
 
 /**
- * The end of a token, in seconds since the epoch. What was asked for is given or refused; only the default is shortened.
+ * The expiry of a token, in seconds since the epoch. A requested lifetime is granted in full or refused; only the
+ * default
+ * is shortened.
  *
- * @returns `undefined` when it would outlive what it rests on
+ * @returns `undefined` when the token would outlive the authority behind it
  * @throws INVALID_INPUT
  */
 export function endOfToken(wanted: WantedLifetime, bounds: LifetimeBounds): number | undefined {

@@ -1,22 +1,25 @@
+// Determines who signed a token and its proofs, which decides who may revoke it.
+
 import type { Grant } from "../../authz/grant.js";
 import { namesInFacts } from "../../ucan/token/facts.js";
 import type { UcanToken } from "../../ucan/verify/proof.js";
 import { checkSignature } from "../../ucan/verify/signature.js";
 import type { OperationParts } from "./operation.js";
 
-/** Who has a part in a token. */
+/** The parties to a token. */
 export interface TokenSigners {
-  /** Whoever signed it, or a proof that it rests on. */
+  /** Issuers of the token and of the proofs it rests on. */
   readonly issuers: ReadonlySet<string>;
-  /** On the strength of what the venue signed in its chain: DIDs, and ids of tokens. */
+  /** DIDs and token ids on whose authority the venue signed tokens in the chain. */
   readonly names: ReadonlySet<string>;
 }
 
 /**
- * Finds who really signed a token and what it rests on, whatever the time and whether revoked or not. Proofs that are not
- * for the issuer above them are left out.
+ * Collects the verified issuers of a token and its proofs, regardless of expiry and revocation. Proofs whose audience
+ * is
+ * not the issuer above them are skipped.
  *
- * @returns `undefined` when its own signature is wrong
+ * @returns `undefined` when the token's own signature is invalid
  */
 export function signersOf(token: UcanToken<Grant>, { access, keys }: OperationParts): TokenSigners | undefined {
   const issuers = new Set<string>();

@@ -1,3 +1,5 @@
+// ucan:issue: the venue signs a token that delegates grants of the caller.
+
 import { type Grant, parseGrant, printResource } from "../../authz/grant.js";
 import type { CallerRights } from "../../authz/rights.js";
 import type { Capability } from "../../core/call/capability.js";
@@ -25,9 +27,10 @@ const NAME = "ucan:issue";
 const MOST_GRANTS = 32;
 
 /**
- * Signs with the venue's key what the caller holds in roots that the venue owns, for somebody else. The token needs no
- * proofs, since the owner signs it; it ends with what it rests on, and its facts say what that is, so that to revoke one
- * is to revoke the other.
+ * Delegates grants that the caller holds in roots of the venue to another DID, signed with the venue's key. The token
+ * needs
+ * no proofs, since the owner signs it. It expires with the authority it rests on, and its facts name that authority, so
+ * that revoking the authority revokes the token.
  */
 export const ucanIssue: VenueOperation<IssueInput> = {
   name: NAME,
@@ -59,7 +62,7 @@ export const ucanIssue: VenueOperation<IssueInput> = {
 const KEY_ENDS =
   "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
 
-/** @throws INVALID_INPUT naming the first entry that grants nothing */
+/** @throws INVALID_INPUT naming the first invalid capability */
 function parseGrants(att: readonly unknown[]): readonly Grant[] {
   if (att.length === 0 || att.length > MOST_GRANTS) {
     const expected = `1 to ${MOST_GRANTS} capabilities`;
@@ -75,7 +78,7 @@ function parseGrants(att: readonly unknown[]): readonly Grant[] {
 
 /** @throws INVALID_INPUT */
 function checkAudience(aud: string, { access }: OperationParts): void {
-  // Signed by the venue for the venue, it would make its bearer the venue itself.
+  // A token from the venue to the venue would let its bearer act as the venue itself.
   if (access.canonicalDid(aud) === access.did) {
     throw invalidInput("'aud' must not be this venue. Name whoever is to use the token", "/aud", "another DID");
   }
@@ -84,7 +87,7 @@ function checkAudience(aud: string, { access }: OperationParts): void {
   }
 }
 
-/** The proofs count as if they had been sent with the call. @throws INVALID_INPUT */
+/** Adds the proofs to the tokens sent with the call. @throws INVALID_INPUT */
 function withProofs(context: SurfaceContext, prf: readonly string[] | undefined): SurfaceContext {
   if (prf === undefined) return context;
   const proofs = parseProofs(prf);
@@ -100,12 +103,12 @@ function parseProofs(prf: readonly string[]): readonly string[] {
   }
 }
 
-/** What a token rests on, all its grants together. */
+/** The authority that all grants of a token rest on together. */
 interface Base {
-  /** Seconds since the epoch; `null`: nothing ends it. */
+  /** Earliest expiry in seconds since the epoch; `null` if none. */
   readonly expiresAt: number | null;
   readonly via: readonly ChainLink[];
-  /** The grant that ends first. */
+  /** The grant that expires first. */
   readonly first: Grant | undefined;
 }
 
@@ -146,9 +149,9 @@ interface Signing {
   readonly names: readonly string[];
 }
 
-/** @throws INVALID_INPUT for what the form of the token cannot say */
+/** @throws INVALID_INPUT for input that the token format cannot represent */
 async function sign(signing: Signing, venue: OperationParts): Promise<{ readonly token: string; readonly id: string }> {
-  // Most venues never sign anything.
+  // Loaded lazily: most venues never sign tokens.
   const { mintUcan } = await import("../../authz/mint-ucan.js");
   const { input, key, grants, expiresAt, names } = signing;
   const { clockSkew, ucan } = venue.auth();

@@ -1,3 +1,5 @@
+// ucan:revoke: revokes a token at once.
+
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
 import { isRevocable } from "../../ucan/verify/revocation-list.js";
@@ -13,13 +15,13 @@ interface RevokeInput {
 
 const NAME = "ucan:revoke";
 const MOST_ID_CHARS = 512;
-/** The rest of the list is for the operator: nobody else may fill it. */
+/** Entries that callers other than the operator may fill; the rest of the list is reserved for the operator. */
 const MOST_ENTRIES_BY_OTHERS = 10_000;
 
 /**
- * Takes a token back, in force at once. The operator may name any token, or a DID; everybody else a token in whose chain
- * it signed, or which the venue signed on the strength of its rights. Of a token that is unknown it says the same as of
- * another's.
+ * Revokes a token, effective at once. The operator may name any token, or a DID; other callers only a token whose chain
+ * they signed a part of, or that the venue signed on their authority. Unknown tokens and tokens of others give the same
+ * error.
  */
 export const ucanRevoke: VenueOperation<RevokeInput> = {
   name: NAME,
@@ -59,14 +61,14 @@ function targetOf(
   throw invalidInput(`'token' cannot be read: ${read?.fault ?? "malformed"}`, "/token", "UCAN");
 }
 
-/** What is known of a token that is only named. */
+/** The parties to a token that is given only by id, as far as the venue knows them. */
 function knownSigners(id: string, { access, issued }: OperationParts): TokenSigners | undefined {
   const names = issued.namesOf(id) ?? [];
   const issuers = access.verifier.issuersOf(id) ?? (names.length > 0 ? [access.did] : []);
   return { issuers: new Set(issuers), names: new Set(names) };
 }
 
-/** Tokens that nobody here gave cannot be used here, so they need no place in the list. */
+/** Tokens without issuers known here are useless here, so only the operator may add them to the list. */
 function mayRevoke(signers: TokenSigners | undefined, { context, venue }: Pick<OperationCall, "context" | "venue">) {
   if (signers === undefined) return false;
   const { did, operator, canonicalDid } = venue.access;

@@ -1,3 +1,5 @@
+// ucan:verify: reports what a token grants in this venue.
+
 import { parseGrant } from "../../authz/grant.js";
 import { inspectToken } from "../../authz/inspect-token.js";
 import type { TokenQuestion, TokenReport } from "../../authz/token-report.js";
@@ -6,8 +8,9 @@ import { LOOKS } from "../../core/ports/operation.js";
 import type { OperationParts, VenueOperation } from "./operation.js";
 
 /**
- * Says what a token is worth here, whoever asks: who holds it knows what it says, and that a certain key signed it. Of a root
- * in which it gives nothing, the answer is that of a root that is not there.
+ * Reports what a token is worth here, to any caller: its holder knows its content and issuer already. For a root in
+ * which
+ * the token grants nothing, the answer is the same as for a root that does not exist.
  */
 export const ucanVerify: VenueOperation<TokenQuestion> = {
   name: "ucan:verify",
@@ -27,7 +30,7 @@ export const ucanVerify: VenueOperation<TokenQuestion> = {
 function ownerOf(root: string | undefined, { access, files }: OperationParts): string | undefined {
   if (root === undefined) return access.operator;
   const found = files.roots.find(({ name }) => name === root);
-  // Each caller owns its own drive, and nobody can give one away.
+  // A drive belongs to its caller and cannot be delegated.
   return found === undefined || found.drive !== undefined ? undefined : (found.owner ?? access.operator);
 }
 

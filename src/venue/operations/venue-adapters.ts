@@ -6,7 +6,7 @@ import { createIssuedTokens } from "./issued-tokens.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
 import { VENUE_ADAPTERS, VENUE_OPERATIONS } from "./registry.js";
 
-/** Makes the adapters of the venue itself: `ucan` and `auth`. They see the whole context of a call. */
+/** Creates the venue's own adapters, `ucan` and `auth`. They receive the whole context of a call. */
 export function createVenueAdapters(
   parts: Omit<OperationParts, "issued" | "keys">,
   hosting: AdapterHosting,
