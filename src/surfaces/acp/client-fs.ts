@@ -1,3 +1,5 @@
+// Entry point of the ACP surface: ties connections, sessions, mounts, editor buffers and undo to one file adapter.
+
 import { type ClientApp, client, type Stream } from "@agentclientprotocol/sdk";
 import { systemClock } from "../../core/clock.js";
 import { silentLog } from "../../core/ports/log.js";
@@ -25,15 +27,15 @@ const LIMITS = {
   terminalTimeoutMs: 3_600_000,
 } satisfies AcpLimits;
 
-/** What agents are told that they may ask for. */
+/** Capabilities announced to agents in `initialize`. */
 export interface AcpCapabilities {
   readonly fs: { readonly readTextFile: boolean; readonly writeTextFile: boolean };
   readonly terminal: boolean;
 }
 
 /**
- * The file system, and the terminals, of agents that speak the Agent Client Protocol (version 1). Paths are absolute, as
- * agents see them; the adapter is the caller's to close.
+ * Serves the `fs/*` and `terminal/*` methods of the Agent Client Protocol (version 1) to agents. All paths are
+ * absolute, as agents see them. The caller owns the adapter and closes it.
  * @example
  * const acp = new AcpClientFs({ adapter, mounts: [{ root: "docs" }], approve: async ({ diff }) => ask(diff) });
  * const { agent, newSession } = acp.connect(ndJsonStream(toAgent, fromAgent));
@@ -48,7 +50,7 @@ export class AcpClientFs {
   #ready: Promise<Ready> | undefined;
   #known: Ready | undefined;
 
-  /** @throws Error where there is nothing to mount */
+  /** @throws Error if `mounts` is empty */
   constructor(options: AcpOptions) {
     if (options.mounts.length === 0) throw new Error("'mounts' must name at least one root");
     const limits = { ...LIMITS, ...options.limits };
@@ -58,14 +60,14 @@ export class AcpClientFs {
     this.#sessions = new Sessions(this.#host, { runs: options.terminals, most, timeoutMs });
   }
 
-  /** For hosts that send `initialize` themselves. @throws Error for what cannot be mounted */
+  /** The `clientCapabilities` for hosts that send `initialize` themselves. @throws Error if a mount is invalid */
   async capabilities(): Promise<AcpCapabilities> {
     const { readTextFile, writeTextFile, terminal } = (await this.#whenReady()).offer;
     return { fs: { readTextFile, writeTextFile }, terminal };
   }
 
   /**
-   * Talks to one agent.
+   * Connects to one agent.
    * @param configure registers further handlers, for example for `session/update` and `session/request_permission`
    */
   connect(stream: Stream, configure: (app: ClientApp) => unknown = () => {}): AcpConnection {
@@ -83,14 +85,18 @@ export class AcpClientFs {
     return connection;
   }
 
-  /** A client app with all handlers, for hosts that connect it themselves, once; they add its sessions by {@link addSession}. */
+  /**
+   * A client app with all handlers, for hosts that connect it themselves (once) and register its sessions with {@link
+   * addSession}.
+   */
   app(): ClientApp {
     return this.#newApp().app;
   }
 
   /**
-   * Lets the agent behind `app` use a session that the host has opened there.
-   * @throws Error for directories outside the mounts, for an id that is known, and for an app of another
+   * Registers a session that the host has opened over `app`, so that its agent can use it.
+   * @throws Error if a directory is outside the mounts, the id is already registered, or `app` belongs to another
+   * instance
    */
   async addSession(app: ClientApp, sessionId: string, directories: SessionDirectories): Promise<void> {
     const peer = this.#peers.get(app);
@@ -99,14 +105,17 @@ export class AcpClientFs {
     this.#sessions.add(peer, sessionId, { directories, mounts });
   }
 
-  /** Ends the commands of a session, and forgets what it has changed. @throws Error where there is none */
+  /**
+   * Ends the commands of a session and drops its buffers and change history. @throws Error if the session is unknown
+   */
   async closeSession(sessionId: string): Promise<void> {
     await this.#sessions.remove(sessionId);
   }
 
   /**
-   * Shows agents a text that is not on disk. @param options `dirty`: it has unsaved changes; by default where it differs
-   * from the file @throws FileAdapterError; Error for a path that the session may not reach
+   * Opens an editor buffer: the session's agent reads this text instead of the file.
+   * @param options `dirty`: the buffer has unsaved changes; default: whether `text` differs from the file
+   * @throws FileAdapterError; Error if the session is unknown or the path names no file in a mount
    */
   async openBuffer(
     sessionId: string,
@@ -118,31 +127,35 @@ export class AcpClientFs {
     await openBuffer(files, await this.#place(files, path), { text, dirty: options.dirty });
   }
 
-  /** @throws Error where none is open */
+  /** Replaces the text of an open buffer and marks it dirty. @throws Error if no buffer is open for the path */
   async changeBuffer(sessionId: string, path: string, text: string): Promise<void> {
     const { files } = this.#sessions.get(sessionId);
     const { key } = await this.#place(files, path);
     if (!files.buffers.change(key, text)) throw new Error("There is no open buffer of that path");
   }
 
-  /** Puts the text on disk. @throws CONFLICT where that has changed meanwhile, and the buffer stays; Error where none is open */
+  /**
+   * Writes the buffer to the file.
+   * @throws CONFLICT if the file has changed since the buffer was opened or saved (the buffer stays open); Error if no
+   * buffer is open for the path
+   */
   async saveBuffer(sessionId: string, path: string): Promise<void> {
     const { files } = this.#sessions.get(sessionId);
     await saveBuffer(files, await this.#place(files, path));
   }
 
-  /** Agents get what is on disk again. */
+  /** Closes the buffer: the agent reads the file again. Unsaved text is discarded. */
   async closeBuffer(sessionId: string, path: string): Promise<void> {
     const { files } = this.#sessions.get(sessionId);
     files.buffers.close((await this.#place(files, path)).key);
   }
 
-  /** Files that a session has changed, from their first old text to their latest new one. */
+  /** Files changed in a session, each with its first old text and its latest new text. */
   modified(sessionId: string): readonly Modified[] {
     return this.#sessions.get(sessionId).files.changes.modified();
   }
 
-  /** The same of one file, as a unified diff; `""`: it has not changed. */
+  /** One entry of {@link modified} as a unified diff; `""` if the file has not changed. */
   async diff(sessionId: string, path: string): Promise<string> {
     const { files } = this.#sessions.get(sessionId);
     const found = files.changes.of((await this.#place(files, path)).key);
@@ -150,17 +163,21 @@ export class AcpClientFs {
     return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText, found.overwrites);
   }
 
-  /** Takes back the last change. @returns its path; `undefined`: there is none @throws CONFLICT, and nothing has changed: the file has, or what was overwritten is not kept */
+  /**
+   * Undoes the last change.
+   * @returns the path of the changed file; `undefined` if there is nothing to undo
+   * @throws CONFLICT, leaving the file as it is, if the file has changed since or the overwritten content was not kept
+   */
   undo(sessionId: string): Promise<string | undefined> {
     return takeBack(this.#sessions.get(sessionId).files, "undo");
   }
 
-  /** Makes the last change again that was taken back, as {@link undo}. */
+  /** Redoes the change undone last. Result and errors as for {@link undo}. */
   redo(sessionId: string): Promise<string | undefined> {
     return takeBack(this.#sessions.get(sessionId).files, "redo");
   }
 
-  /** Closes all connections, and ends all commands. */
+  /** Closes all connections and ends all commands. */
   async close(): Promise<void> {
     await Promise.all([...this.#connections].map((connection) => connection.close()));
     await this.#sessions.release();
@@ -183,7 +200,7 @@ export class AcpClientFs {
     return { app, peer };
   }
 
-  /** Asked again only where it failed. */
+  /** Prepared once; a failed attempt is retried on the next call. */
   #whenReady(): Promise<Ready> {
     this.#ready ??= this.#prepare().catch((error: unknown) => {
       this.#ready = undefined;

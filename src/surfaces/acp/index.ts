@@ -1,3 +1,6 @@
+// Published face of the ACP surface: the client side of the Agent Client Protocol (version 1), served from a file
+// adapter.
+
 export { type AcpCapabilities, AcpClientFs } from "./client-fs.js";
 export type { AcpAdapter, AcpCaller, AcpLimits, AcpMount, AcpOptions, AcpTerminals } from "./options.js";
 export type { AcpConnection, NewSession } from "./protocol/connection.js";

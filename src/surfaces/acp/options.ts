@@ -1,3 +1,5 @@
+// Options of the ACP surface: adapter, mounts, limits, approval, audit and terminals.
+
 import type { Ability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
 import type { InvokeContext, SurfaceContext } from "../../core/ports/adapter.js";
@@ -6,11 +8,11 @@ import type { Exec, Sandbox } from "../../core/ports/sandbox.js";
 import type { Approve } from "./review/approval.js";
 import type { AcpAuditRecord } from "./review/audit.js";
 
-/** What is asked of the file adapter; the one that `createFileAdapter` returns has it all. */
+/** The part of the file adapter that this surface uses; `createFileAdapter` returns all of it. */
 export interface AcpAdapter {
-  /** @throws FileAdapterError for every failure */
+  /** @throws FileAdapterError on every failure */
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
-  /** What the caller holds. Absent: it shows only when something is refused. */
+  /** The rights of the caller. Absent: missing rights show only when an operation is refused. */
   rights?(
     operation: string,
     context: SurfaceContext,
@@ -19,53 +21,53 @@ export interface AcpAdapter {
   readonly exec?: Exec;
 }
 
-/** One root, and where agents see it. */
+/** A root and the absolute path under which agents see it. */
 export interface AcpMount {
   readonly root: string;
   /** Absolute path. Default: the host path of the root where that may be shown, else `/venue-roots/<root>`. */
   readonly prefix?: string;
 }
 
-/** Sizes are bytes, times milliseconds. */
+/** Sizes are in bytes, times in milliseconds. */
 export interface AcpLimits {
-  /** Most of a file, or of a range of lines, in one answer. Default: the limit of the root. */
+  /** Maximum size of one read (a file or a range of lines). Default: the limit of the root. */
   readonly maxReadBytes?: number;
-  /** Most changes of one session that can be undone. Default 1,000. */
+  /** Maximum undoable changes per session. Default 1,000. */
   readonly undoEntries?: number;
-  /** Most content kept for that, and as much again for the modified set. Default 64 MB. */
+  /** Maximum content kept per session for undo, and the same again for the modified set. Default 64 MiB. */
   readonly undoBytes?: number;
-  /** Commands of one session that run at once. Default 8. */
+  /** Maximum concurrent commands per session. Default 8. */
   readonly terminals?: number;
-  /** Longest run of one command. Default one hour. */
+  /** Timeout of one command. Default one hour. */
   readonly terminalTimeoutMs?: number;
 }
 
-/** What runs the commands of agents. */
+/** Runs the commands of agents. */
 export interface AcpTerminals {
   readonly sandbox: Sandbox;
 }
 
-/** Who the agents act for; without `callerDID` it is the operator. */
+/** The caller on whose behalf agents act; the operator if `callerDID` is absent. */
 export type AcpCaller = Pick<InvokeContext, "callerDID" | "authentication" | "ucans">;
 
-/** What `AcpClientFs` takes. */
+/** Options of `AcpClientFs`. */
 export interface AcpOptions {
   readonly adapter: AcpAdapter;
   /** At least one. */
   readonly mounts: readonly AcpMount[];
-  /** Asked before every write and every command. Absent: all are allowed. */
+  /** Asked before every write and every command. Absent: everything is approved. */
   readonly approve?: Approve;
-  /** Told of every request, denied ones included. */
+  /** Called once per request, denied requests included. */
   readonly onAudit?: (record: AcpAuditRecord) => void;
   readonly limits?: AcpLimits;
   /** Absent: agents get no terminals. */
   readonly terminals?: AcpTerminals;
-  /** A list of capabilities that narrows all sessions. */
+  /** Caps list that attenuates every session. */
   readonly caps?: readonly unknown[];
   readonly caller?: AcpCaller;
-  /** `keep`: line endings of a text that is written are made those of the file. Default `asGiven`. */
+  /** `keep`: written text takes the line endings of the existing file. Default `asGiven`. */
   readonly newlines?: "asGiven" | "keep";
   readonly clock?: Clock;
-  /** Takes what agents are not told: causes of internal errors. */
+  /** Receives causes of internal errors, which agents are not told. */
   readonly log?: Log;
 }

@@ -1,16 +1,19 @@
+// Back-pressure for one ACP connection: bounds the read answers that an agent has not yet taken.
+
 import type { Stream } from "@agentclientprotocol/sdk";
 import { Intake } from "../streams/intake.js";
 
 type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 type Id = string | number;
 
-/** Reads of one agent that are under way at once, until the agent has taken their answers. */
+/** Maximum reads of one agent in progress, including answers that it has not yet taken. */
 const MOST_READS = 2;
 const READ = "fs/read_text_file";
 
 /**
- * The same stream, on which reads wait while the agent does not take the answers to those before: one that asks and never
- * reads is not served ahead. What else is asked of files keeps its place among them; all other messages pass.
+ * Wraps a stream so that further `fs/*` requests queue, in order, while the agent has not taken the answers to its
+ * earlier reads. An agent that sends reads without taking the answers cannot make the host buffer ahead. All other
+ * messages pass through.
  */
 export function pacedStream({ readable, writable }: Stream): Stream {
   const pace = new Pace();
@@ -20,7 +23,7 @@ export function pacedStream({ readable, writable }: Stream): Stream {
 class Pace {
   readonly #reads = new Set<Id>();
   #deliver: (message: Message) => void = () => {};
-  /** Called when more may be read of the agent. */
+  /** Called when the intake has room for more messages. */
   #whenRoom: () => void = () => {};
   readonly #intake = new Intake<Message>({
     isOpen: () => this.#reads.size < MOST_READS,
@@ -82,7 +85,7 @@ function close(controller: ReadableStreamDefaultController<Message>): void {
   try {
     controller.close();
   } catch {
-    // It was cancelled meanwhile.
+    // The stream was cancelled in the meantime.
   }
 }
 

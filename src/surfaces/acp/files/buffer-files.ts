@@ -1,8 +1,10 @@
+// Opens and saves editor buffers against the files on disk.
+
 import type { FileSession } from "../protocol/session.js";
 import type { ShownPlace } from "../review/changes.js";
 import { hashAt, hashOfText, putContent } from "./files.js";
 
-/** Opens a buffer on top of what the disk has. @throws FileAdapterError */
+/** Opens a buffer over the current file. @throws FileAdapterError */
 export async function openBuffer(
   { buffers, calls }: FileSession,
   place: ShownPlace,
@@ -12,7 +14,10 @@ export async function openBuffer(
   buffers.open(place.key, text, { baseHash, dirty: dirty ?? hashOfText(text) !== baseHash });
 }
 
-/** Writes a buffer over the content that it was made from. @throws CONFLICT; FileAdapterError; Error where none is open */
+/**
+ * Writes a buffer over the content that it was opened from. @throws CONFLICT if the file has changed; FileAdapterError;
+ * Error if no buffer is open
+ */
 export function saveBuffer({ buffers, calls, host }: FileSession, place: ShownPlace): Promise<void> {
   const { key } = place;
   return host.turns.run(key, async () => {
@@ -20,7 +25,7 @@ export function saveBuffer({ buffers, calls, host }: FileSession, place: ShownPl
     if (open === undefined) throw new Error("There is no open buffer of that path");
     const { text, baseHash } = open;
     const hash = hashOfText(text);
-    // The editor may have saved it itself.
+    // The editor may already have saved the file itself.
     if ((await hashAt(calls, place)) !== hash) {
       const expected =
         baseHash === null ? ({ kind: "missing" } as const) : ({ kind: "large", hash: baseHash } as const);

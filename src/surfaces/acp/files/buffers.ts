@@ -1,18 +1,20 @@
-/** Unsaved text of an editor. */
+// The open editor buffers of a session and when they take precedence over the file.
+
+/** Unsaved text in an editor. */
 export interface Buffered {
   readonly text: string;
-  /** Hash of the file when it was opened or saved last; `null`: there was none. */
+  /** Hash of the file when the buffer was opened or last saved; `null`: the file did not exist. */
   readonly baseHash: string | null;
-  /** Counts the changes. */
+  /** Incremented on every change. */
   readonly version: number;
-  /** The text is not on disk. */
+  /** The text differs from the file. */
   readonly dirty: boolean;
 }
 
-/** What of a buffer is shown, given what is on disk. `conflict`: both have changed. */
+/** Text to show instead of the file; `undefined`: show the file. `conflict`: buffer and file have both changed. */
 export type Shown = { readonly text: string; readonly conflict: boolean } | undefined;
 
-/** The open buffers of one session, by root and real path. */
+/** The open buffers of one session, by file key (root and real path). */
 export class Buffers {
   readonly #open = new Map<string, Buffered>();
 
@@ -28,14 +30,14 @@ export class Buffers {
     this.#open.set(key, { text, baseHash, dirty, version: (this.#open.get(key)?.version ?? 0) + 1 });
   }
 
-  /** @returns whether there is one */
+  /** @returns whether a buffer is open for the key */
   change(key: string, text: string): boolean {
     const found = this.#open.get(key);
     if (found !== undefined) this.#open.set(key, { ...found, text, dirty: true, version: found.version + 1 });
     return found !== undefined;
   }
 
-  /** The text is on disk now. */
+  /** Records that the text has been saved. */
   saved(key: string, text: string, hash: string): void {
     const found = this.#open.get(key);
     if (found !== undefined) this.#open.set(key, { text, baseHash: hash, dirty: false, version: found.version + 1 });
@@ -49,7 +51,10 @@ export class Buffers {
     this.#open.delete(key);
   }
 
-  /** A buffer without changes of its own goes when the disk has others. @param hash of the file; `null`: there is none */
+  /**
+   * Decides between buffer and file. A clean buffer is closed when the file has changed.
+   * @param hash of the file; `null`: it does not exist
+   */
   shown(key: string, hash: string | null): Shown {
     const found = this.#open.get(key);
     if (found === undefined) return undefined;

@@ -1,3 +1,5 @@
+// File access of a session through the file adapter: reading, hashing, conditional writes, and creation of parents.
+
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { FileAdapterError } from "../../../core/errors/errors.js";
@@ -15,23 +17,23 @@ import type {
 } from "../../../schema/types.js";
 import type { AcpAdapter } from "../options.js";
 
-/** A file, wherever agents see it. */
+/** A file, by root and path. */
 export interface FilePlace {
   readonly root: string;
   readonly path: string;
 }
 
-/** What a file holds. `hash` as `ifMatch` takes it. */
+/** Content of a file. `hash` is in the form that `ifMatch` takes. */
 export type Content =
   | { readonly kind: "text"; readonly text: string; readonly hash: string; readonly size: number }
   | { readonly kind: "bytes"; readonly bytes: Buffer; readonly hash: string; readonly size: number }
-  /** Too large to be held. */
+  /** Too large to keep in memory. */
   | { readonly kind: "large"; readonly hash: string; readonly size: number }
   | { readonly kind: "missing" }
-  /** The caller may write it and not read it. */
+  /** The caller may write the file but not read it. */
   | { readonly kind: "unseen" };
 
-/** What a change counts on: nothing, whatever there is, or content of a hash. */
+/** The expected state before a change: no file, unknown content, or content with a hash. */
 export type Expected =
   | { readonly kind: "missing" }
   | { readonly kind: "unseen" }
@@ -40,15 +42,15 @@ export type Expected =
 export const codeOf = (error: unknown): FileAdapterError["code"] | undefined =>
   error instanceof FileAdapterError ? error.code : undefined;
 
-/** Hash of a text as it is written. */
+/** Hash of the text encoded as UTF-8. */
 export const hashOfText = (text: string): string => hashOfBytes(Buffer.from(text, "utf8"));
 
 const hashOfBytes = (bytes: Buffer): string => hashText(createHash("sha256").update(bytes).digest("hex"));
 
-/** The calls of one session: what it may reach goes with each of them. */
+/** The calls of one session; each carries the session's reachable directories. */
 export interface FileCalls {
   readonly adapter: AcpAdapter;
-  /** @param signal absent: nothing ends the call from outside */
+  /** @param signal cancels the call; absent: it cannot be cancelled */
   context(signal?: AbortSignal): SurfaceContext;
 }
 
@@ -62,7 +64,7 @@ const parseAnswer = <T>(answer: Promise<unknown>): Promise<T> => answer as Promi
 
 const parseRead = (output: unknown): ReadOutput => output as ReadOutput;
 
-/** Hash of what is there; `undefined`: nothing. @throws FileAdapterError, also for what is no file */
+/** Hash of a file; `undefined` if nothing is there. @throws FileAdapterError, also if it is not a file */
 export async function hashAt(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
@@ -73,7 +75,10 @@ export async function hashAt(
   return hash ?? parseHash(await adapter.invoke("file:hash", { root, path }, context(signal))).hash;
 }
 
-/** What kind of thing is there; `unseen`: the caller may not know. @throws FileAdapterError, also where a link leads out */
+/**
+ * Type of the entry at a path; `missing` if there is none, `unseen` if the caller may not know.
+ * @throws FileAdapterError, also if a symlink leads out
+ */
 export async function typeAt(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
@@ -88,7 +93,7 @@ export async function typeAt(
   }
 }
 
-/** Where a path really leads, in its root; where that is not told, the path itself. Never rejects. */
+/** The path in its root with symlinks resolved, or the path itself if that is not known. Never rejects. */
 export async function realPathAt(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
@@ -101,7 +106,7 @@ export async function realPathAt(
   try {
     await adapter.invoke("file:stat", { root, path }, { ...context(signal), terms: { leadsTo } });
   } catch {
-    // Whatever it is, the call that this is for is told the same.
+    // The operation that needs this path gets the same error.
   }
   return real;
 }
@@ -109,7 +114,7 @@ export async function realPathAt(
 const parseStat = (output: unknown): StatOutput => output as StatOutput;
 const parseHash = (output: unknown): HashOutput => output as HashOutput;
 
-/** What a file holds before it is changed. @throws FileAdapterError */
+/** Content of a file before it is changed. @throws FileAdapterError */
 export async function contentAt(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
@@ -143,20 +148,20 @@ function contentOf({ content = "", encoding }: ReadOutput): Content {
   return isUtf8(bytes) ? { kind: "text", text: bytes.toString("utf8"), ...known } : { kind: "bytes", bytes, ...known };
 }
 
-/** Whether a link led out of what the session may reach. */
+/** Whether access was denied because a symlink leads out of the session's directories. */
 export function isByPath(error: unknown): boolean {
   if (!(error instanceof FileAdapterError) || error.code !== "CAPABILITY_DENIED") return false;
   const { denied_by: by } = error.data;
   return Array.isArray(by) && by.includes("path_policy");
 }
 
-/** The condition under which a change undoes nobody else's. */
+/** Precondition under which a change overwrites nobody else's. */
 export function precondition(content: Expected): { readonly ifMatch?: string; readonly ifNoneMatch?: "*" } {
   if (content.kind === "unseen") return {};
   return content.kind === "missing" ? { ifNoneMatch: "*" } : { ifMatch: content.hash };
 }
 
-/** Puts content where `expected` is. @throws CONFLICT, and every other FileAdapterError */
+/** Writes content if the file is still as `expected`. @throws CONFLICT and other FileAdapterErrors */
 export async function putContent(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
@@ -167,7 +172,7 @@ export async function putContent(
   await adapter.invoke("file:write", input, context(signal));
 }
 
-/** Removes a file that holds what is expected. @throws CONFLICT, and every other FileAdapterError */
+/** Deletes a file if it still has this hash. @throws CONFLICT and other FileAdapterErrors */
 export async function removeFile(
   { adapter, context }: FileCalls,
   { root, path }: FilePlace,
@@ -176,7 +181,9 @@ export async function removeFile(
   await adapter.invoke("file:delete", { root, path, ifMatch: hash }, context());
 }
 
-/** Makes the directories above a file, as far as that can be done. @returns those that were not there, the outermost first */
+/**
+ * Creates the missing directories above a file; errors are ignored. @returns the directories created, outermost first
+ */
 export async function makeParents(
   calls: FileCalls,
   { root, path }: FilePlace,
@@ -196,7 +203,7 @@ export async function makeParents(
       if (parseMkdir(await adapter.invoke("file:mkdir", input, context(signal))).created) made.push(directory);
     }
   } catch {
-    // The write that this is for is told why.
+    // The write that follows reports the reason.
   }
   return made;
 }
@@ -204,7 +211,7 @@ export async function makeParents(
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 const parseMkdir = (output: unknown): MkdirOutput => output as MkdirOutput;
 
-/** Removes directories that were made for a file, while they are empty. Never rejects. @param made the outermost first */
+/** Removes the directories created for a file as long as they are empty. Never rejects. @param made outermost first */
 export async function removeParents(
   { adapter, context }: FileCalls,
   root: string,
@@ -213,7 +220,7 @@ export async function removeParents(
   try {
     for (const path of made.toReversed()) await adapter.invoke("file:delete", { root, path }, context());
   } catch {
-    // Somebody uses it by now, or it may not be removed: so what is above it is not empty either.
+    // The directory is in use or may not be removed, so those above it are not empty either.
   }
 }
 

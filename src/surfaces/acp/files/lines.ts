@@ -1,8 +1,10 @@
+// Line ranges, line endings and byte order marks of texts.
+
 import { InvalidParams } from "../protocol/params.js";
 
-/** Lines of a text that are asked for; a line ends with a line feed, which belongs to it. */
+/** A range of lines; a line includes its terminating line feed. */
 export interface LineRange {
-  /** From 1. */
+  /** 1-based. */
   readonly line: number;
   /** `undefined`: to the end. */
   readonly limit: number | undefined;
@@ -17,7 +19,7 @@ export const withMark = (text: string): string => (hasMark(text) ? text : BOM + 
 export const lineOutOfRange = (lines: number): InvalidParams =>
   new InvalidParams(`'line' must be between 1 and ${lines + 1}`);
 
-/** @throws InvalidParams for a line that is further than the one behind the last */
+/** @throws InvalidParams if `line` is more than one past the last line */
 export function cutLines(text: string, { line, limit }: LineRange): string {
   let start = 0;
   for (let at = 1; at < line; at++) {
@@ -31,18 +33,18 @@ export function cutLines(text: string, { line, limit }: LineRange): string {
   return text.slice(start, end);
 }
 
-/** Where the line ends that starts at `from`. */
+/** End of the line that starts at `from`. */
 function nextLine(text: string, from: number): number {
   const feed = text.indexOf("\n", from);
   return feed < 0 ? text.length : feed + 1;
 }
 
-/** Gives `text` the line endings that most lines of `like` have; of a text without any, it keeps its own. */
+/** Converts `text` to the dominant line ending of `like`; unchanged if `like` has no line endings. */
 export function alignNewlines(text: string, like: string): string {
   const crlf = like.match(/\r\n/g)?.length ?? 0;
   const lf = (like.match(/\n/g)?.length ?? 0) - crlf;
   if (crlf + lf === 0) return text;
-  // Of as many of both, the first decides.
+  // A tie is decided by the first line ending.
   const isCrlf = crlf === lf ? /\r?\n/.exec(like)?.[0] === "\r\n" : crlf > lf;
   return text.replace(/\r?\n/g, isCrlf ? "\r\n" : "\n");
 }

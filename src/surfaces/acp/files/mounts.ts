@@ -1,30 +1,32 @@
+// Maps the absolute paths that agents use to roots and paths in them.
+
 import { escapeText } from "../../../core/errors/texts.js";
 import type { AcpMount } from "../options.js";
 
-/** A root as it is seen by agents. */
+/** A root mounted where agents see it. */
 export interface Mount {
   readonly root: string;
-  /** Segments of its absolute prefix. */
+  /** Segments of its absolute path. */
   readonly prefix: readonly string[];
   readonly readOnly: boolean;
 }
 
-/** Where a path that an agent sent leads, as far as text goes. */
+/** Where a path sent by an agent leads, lexically (symlinks are not resolved). */
 export interface AcpPlace {
-  /** The root is. */
+  /** The root is read-only. */
   readonly readOnly: boolean;
-  /** Segments of the whole path. */
+  /** Segments of the absolute path. */
   readonly absolute: readonly string[];
   readonly root: string;
-  /** In the root; `""`: the root itself. */
+  /** Path in the root; `""`: the root itself. */
   readonly path: string;
-  /** Segments of it. */
+  /** Segments of `path`. */
   readonly segments: readonly string[];
-  /** As it was sent. */
+  /** As the agent sent it. */
   readonly sent: string;
 }
 
-/** A root that a caller may use, as `file:roots` says it. */
+/** A root that the caller may use, from `file:roots`. */
 export interface SeenRoot {
   readonly name: string;
   readonly path: string;
@@ -32,15 +34,15 @@ export interface SeenRoot {
   readonly readOnly: boolean;
 }
 
-/** Where roots are that have no host path, or none that may be shown. */
+/** Parent of the roots without a host path that may be shown. */
 const VIRTUAL = "venue-roots";
 
-/** The path leads to no file that could be reached. */
+/** The path is outside every directory that the session can reach. */
 export class OutsideRoots extends Error {
   override readonly name = "OutsideRoots";
 }
 
-/** Puts mounts where they belong. @throws Error for what cannot be mounted */
+/** Resolves the configured mounts. @throws Error if a root cannot be mounted as configured */
 export function placeMounts(wanted: readonly AcpMount[], roots: readonly SeenRoot[]): readonly Mount[] {
   const mounts = wanted.map(({ root, prefix }) => {
     const found = roots.find(({ name }) => name === root);
@@ -53,7 +55,7 @@ export function placeMounts(wanted: readonly AcpMount[], roots: readonly SeenRoo
   });
   const texts = mounts.map(({ prefix }) => prefix.join("/"));
   if (new Set(texts).size < texts.length) throw new Error("Cannot mount two roots at one prefix");
-  // The longest is tried first.
+  // The longest prefix is tried first.
   return mounts.sort((a, b) => b.prefix.length - a.prefix.length);
 }
 
@@ -61,24 +63,24 @@ function defaultPrefix({ name, path, kind }: SeenRoot): string {
   return kind !== "dlfs" && path.startsWith("/") ? path : `/${VIRTUAL}/${name}`;
 }
 
-/** @returns `undefined`: it is relative, or has a `..` */
+/** @returns `undefined` if the path is relative or contains `..` */
 export function absoluteSegments(path: string): readonly string[] | undefined {
   if (!path.startsWith("/")) return undefined;
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   return segments.includes("..") ? undefined : segments;
 }
 
-/** Whether the text of a path says that a directory is meant, which no file is. */
+/** Whether a path ends in `/` or `/.` and so can only name a directory. */
 export const namesDirectory = (path: string): boolean => /\/\.?$/.test(path);
 
-/** The part of `path` below `prefix`, on whole segments. */
+/** The part of `path` below `prefix`, compared by whole segments; `undefined` if it is not below. */
 export function below(prefix: readonly string[], path: readonly string[]): readonly string[] | undefined {
   return prefix.length <= path.length && prefix.every((segment, index) => segment === path[index])
     ? path.slice(prefix.length)
     : undefined;
 }
 
-/** @returns `undefined`: it is in no mount */
+/** @returns `undefined` if the path is in no mount */
 export function findPlace(mounts: readonly Mount[], sent: string): AcpPlace | undefined {
   const absolute = absoluteSegments(sent);
   if (absolute === undefined) return undefined;

@@ -1,3 +1,5 @@
+// Reads text for `fs/read_text_file`, from an open buffer or from the file.
+
 import { tooLargeToRead } from "../../../core/errors/texts.js";
 import type { ReadInput } from "../../../schema/types.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
@@ -6,25 +8,28 @@ import { cutLines, type LineRange, lineOutOfRange, withoutMark } from "./lines.j
 
 export interface TextRead {
   readonly content: string;
-  /** The buffer that was shown, and the file, have both changed. */
+  /** The buffer and the file have both changed. */
   readonly conflict: boolean;
-  /** Hash of the file, where all of it was seen. */
+  /** Hash of the file, if all of it was read. */
   readonly hash?: string | null;
 }
 
 export interface ReadRequest {
   readonly place: FilePlace;
-  /** Absent: all of it. */
+  /** Absent: the whole file. */
   readonly range: LineRange | undefined;
-  /** Whether the hash of what was read is wanted. */
+  /** Whether to compute the hash of what was read. */
   readonly hashes: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The text of a file as its user sees it: an open buffer, else the disk. Without a byte order mark. @throws FileAdapterError, InvalidParams */
+/**
+ * Text of a file as its user sees it: the open buffer, else the file. A byte order mark is removed.
+ * @throws FileAdapterError, InvalidParams
+ */
 export async function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
   const { buffers, calls } = session;
-  // Nearly always: which file it is need not be known then.
+  // Fast path: without buffers the file key is not needed.
   if (buffers.isEmpty) return readDisk(session, request);
   const key = await keyOf(calls, request.place, request.signal);
   return buffers.get(key) === undefined ? readDisk(session, request) : readBuffer(session, request, key);
@@ -33,7 +38,7 @@ export async function readText(session: FileSession, request: ReadRequest): Prom
 async function readBuffer(session: FileSession, request: ReadRequest, key: string): Promise<TextRead> {
   const { buffers, calls, host } = session;
   const { place, range, signal } = request;
-  // Also asked for a file that is not there yet: it decides whether the session may read here at all.
+  // Also runs for a missing file: this call checks that the session may read the path at all.
   const hash = (await hashAt(calls, place, signal)) ?? null;
   const shown = buffers.shown(key, hash);
   if (shown === undefined) return readDisk(session, request);
@@ -50,10 +55,11 @@ async function readDisk({ calls, host }: FileSession, request: ReadRequest): Pro
   const { maxReadBytes } = host;
   const input = inputFor(place, range, maxReadBytes);
   let output = await readRange(calls, input, signal);
-  // UTF-16, or what the option of the root names: it is text only if it is UTF-8 as well.
+  // The content was decoded as UTF-16 or as the root's configured encoding; agents get it only if it is valid UTF-8
+  // too.
   if (output.encoding !== "utf-8") output = await readRange(calls, { ...input, encoding: "utf-8" }, signal);
   const { content = "", complete, size, totalLines } = output;
-  // Less than was asked for would look like all of it.
+  // A truncated result would look complete to the agent.
   if (complete === false) throw tooLargeToRead(place, size, maxReadBytes ?? Buffer.byteLength(content), "");
   if (range !== undefined && totalLines !== undefined && range.line > totalLines + 1) throw lineOutOfRange(totalLines);
   const text = range === undefined || range.line === 1 ? withoutMark(content) : content;
@@ -62,7 +68,7 @@ async function readDisk({ calls, host }: FileSession, request: ReadRequest): Pro
     : { content: text, conflict: false };
 }
 
-/** Written out, since most reads are of the first kind: a spread makes an object of the slow kind. */
+/** Fields are written out: most reads take the first branch, and a spread is slower. */
 function inputFor({ root, path }: FilePlace, range: LineRange | undefined, maxBytes: number | undefined): ReadInput {
   if (range === undefined && maxBytes === undefined) return { root, path, mode: "text" };
   return {

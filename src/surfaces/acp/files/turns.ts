@@ -1,14 +1,14 @@
 import { unlessAborted } from "../review/approval.js";
 
-/** Lets one change of a path end before the next begins, in the order in which they came. */
+/** Serialises the changes to each key in order of arrival. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** @param signal ends the wait for a turn, and nothing that has begun @throws ABORTED */
+  /** @param signal cancels the wait, not work that has begun @throws ABORTED */
   run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const turn = (signal === undefined ? before : unlessAborted(before, signal)).then(work);
-    // Whoever comes next also waits for those before one that has given up.
+    // Later work also waits for the predecessors of a turn that was aborted.
     const settled = Promise.allSettled([before, turn]);
     this.#last.set(key, settled);
     void settled.then(() => {

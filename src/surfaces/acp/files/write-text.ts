@@ -1,3 +1,6 @@
+// Approved writes for `fs/write_text_file`, and undo and redo. Every write is conditional on the content that was
+// approved.
+
 import { notKept } from "../../../core/errors/texts.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type ApprovalRequest, requireApproval } from "../review/approval.js";
@@ -31,19 +34,19 @@ export interface WriteRequest {
 
 export interface Written {
   readonly bytes: number;
-  /** `null`: there was no file; `undefined`: the caller may not know. */
+  /** `null`: the file did not exist; `undefined`: the caller may not know. */
   readonly hashBefore: string | null | undefined;
   readonly hashAfter: string;
-  /** There was a file, and its text is not known. */
+  /** Present if the overwritten content is not known as text. */
   readonly overwrites?: Overwritten;
 }
 
-/** How often a change that somebody else's came before is made anew, and approved anew. */
+/** Maximum attempts when others change the file concurrently; each attempt is approved again. */
 const MAX_TRIES = 5;
 
 /**
- * Writes a text file, once it is approved, over exactly the content that was shown for approval.
- * @throws Rejected; CONFLICT where others keep writing; FileAdapterError
+ * Writes a text file after approval, and only over the content that was shown for approval.
+ * @throws Rejected; CONFLICT if others keep changing the file; FileAdapterError
  */
 export async function writeText(session: FileSession, request: WriteRequest): Promise<Written> {
   const { calls, host } = session;
@@ -70,7 +73,7 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
   const open = buffers.get(key);
   const seen = open?.dirty === true ? textContent(open.text) : before;
   const after = textContent(compose(request.text, content, host.keepsNewlines));
-  // Whoever may not write is told so by the write itself: nobody is asked for nothing.
+  // If the caller may not write, the write itself reports it; nobody is asked for approval in vain.
   if (mayWrite(session, request)) {
     const asking = { approve: host.approve, standing: session.standing, root };
     await requireApproval("write", asking, () => shown(session, { place, seen, after, signal }));
@@ -101,7 +104,7 @@ interface Showing {
   readonly signal: AbortSignal;
 }
 
-/** A change as whoever approves it sees it. */
+/** The change as shown for approval. */
 function shown({ id: sessionId }: FileSession, { place: { sent }, seen, after, signal }: Showing): ApprovalRequest {
   const oldText = seen.kind === "text" ? seen.text : null;
   const overwrites = overwrittenBy(seen);
@@ -126,7 +129,7 @@ function textContent(text: string): Extract<Content, { kind: "text" }> {
   return { kind: "text", text, hash: hashOfText(text), size: Buffer.byteLength(text) };
 }
 
-/** The text as it is written: what it must keep of the file is put back. */
+/** The text to write: keeps the file's byte order mark and, if configured, its line endings. */
 function compose(text: string, before: Content, keepsNewlines: boolean): string {
   if (before.kind !== "text") return text;
   const aligned = keepsNewlines ? alignNewlines(text, before.text) : text;
@@ -139,7 +142,10 @@ function mayWrite({ host, calls }: FileSession, { place: { root, segments, readO
   return rights === undefined || rights.allows([root, ...segments], "crud/write");
 }
 
-/** Takes back the last change of a session, or the last that was taken back. @returns its path; `undefined`: there is none */
+/**
+ * Undoes the last change of a session, or redoes the last undone one.
+ * @returns the path of the changed file; `undefined` if there is none
+ */
 export function takeBack(session: FileSession, direction: "undo" | "redo"): Promise<string | undefined> {
   const { host, changes } = session;
   return host.turns.run(`step of ${session.id}`, async () => {
@@ -147,7 +153,7 @@ export function takeBack(session: FileSession, direction: "undo" | "redo"): Prom
       const change = changes.next(direction);
       if (change === undefined) return undefined;
       const isDone = await host.turns.run(change.place.key, async () => {
-        // While it waited for its turn, a write may have come.
+        // Another write may have been recorded while this waited for its turn.
         if (changes.next(direction) !== change) return false;
         await takeBackNow(session, direction, change);
         return true;
@@ -157,11 +163,11 @@ export function takeBack(session: FileSession, direction: "undo" | "redo"): Prom
   });
 }
 
-/** @throws CONFLICT when the file is not as the change left it, or what was there before is not held */
+/** @throws CONFLICT if the file has changed since, or the earlier content was not kept */
 async function takeBackNow(session: FileSession, direction: "undo" | "redo", change: Change): Promise<void> {
   const { calls, changes, buffers } = session;
   const { place, before, after, buffer, directories = [] } = change;
-  // All that came before it is behind it: who goes on there would leave a state that never was.
+  // Skipping this change to undo earlier ones would produce a state that never existed.
   if (before.kind === "lost") throw notKept(place);
   const [from, to] = direction === "undo" ? [after, before] : [before, after];
   const made = direction === "redo" && before.kind === "missing" ? await makeParents(calls, place) : directories;

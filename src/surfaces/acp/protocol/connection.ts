@@ -1,3 +1,5 @@
+// One connection to an agent: `initialize` (once) and `session/new`.
+
 import {
   type ClientConnection,
   type ClientContext,
@@ -12,26 +14,26 @@ import type { Peer } from "./handlers.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
 
 const PROTOCOL_VERSION = 1;
-/** Characters of the name of an agent. */
+/** Maximum characters kept of an agent's name. */
 const MAX_NAME = 200;
 
-/** What `session/new` is asked for. */
+/** Parameters of `session/new`. */
 export interface NewSession extends SessionDirectories {
   readonly mcpServers?: readonly McpServer[];
 }
 
-/** One agent, connected. */
+/** A connected agent. */
 export interface AcpConnection {
   /** For requests to the agent: `agent.request("session/prompt", …)`. */
   readonly agent: ClientContext;
   /**
-   * Opens a session that reaches its directories and nothing else; greets the agent before the first.
-   * @throws Error, before the agent is asked, for a directory in no mount; RequestError of the agent
+   * Opens a session that reaches only its directories; sends `initialize` before the first one.
+   * @throws Error, before anything is sent, if a directory is in no mount; RequestError from the agent
    */
   newSession(request: NewSession): Promise<string>;
-  /** Resolves when the agent is gone. Its sessions stay known. */
+  /** Resolves when the connection ends. The agent's sessions stay registered. */
   readonly closed: Promise<void>;
-  /** Ends all commands of the agent. */
+  /** Closes the connection and ends all commands of the agent. */
   close(): Promise<void>;
 }
 
@@ -79,7 +81,7 @@ export function createConnection(connection: ClientConnection, parts: Connection
   };
 }
 
-/** @throws RequestError; Error where the agent speaks another version */
+/** @throws RequestError; Error if the agent speaks another protocol version */
 async function greet(connection: ClientConnection, { peer, clientInfo, capabilities }: ConnectionParts) {
   const clientCapabilities = await capabilities();
   const request: InitializeRequest = { protocolVersion: PROTOCOL_VERSION, clientCapabilities, clientInfo };
@@ -92,6 +94,6 @@ async function greet(connection: ClientConnection, { peer, clientInfo, capabilit
     throw new Error(`The agent speaks version ${protocolVersion} of the protocol, not ${PROTOCOL_VERSION}`);
   }
   peer.agent = agentInfo?.name.slice(0, MAX_NAME);
-  // An agent that does not say that it takes them is not sent any: it may reach them all the same.
+  // Additional directories are sent only to agents that announce support; the session reaches them either way.
   return { takesDirectories: (agentCapabilities?.sessionCapabilities?.additionalDirectories ?? null) !== null };
 }

@@ -1,3 +1,5 @@
+// Maps every failure to the JSON-RPC error sent to the agent and to the outcome recorded in the audit.
+
 import { RequestError } from "@agentclientprotocol/sdk";
 import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../core/errors/errors.js";
 import { pathText } from "../../../core/errors/texts.js";
@@ -6,38 +8,40 @@ import { OutsideRoots } from "../files/mounts.js";
 import { Rejected } from "../review/approval.js";
 import { InvalidParams } from "./params.js";
 
-/** The session is not one of this connection. */
+/** The session does not belong to this connection. */
 export class UnknownSession extends Error {
   override readonly name = "UnknownSession";
 }
 
-/** The terminal is not one of this session. */
+/** The terminal does not belong to this session. */
 export class UnknownTerminal extends Error {
   override readonly name = "UnknownTerminal";
 }
 
-/** The client did not say that it can do this. */
+/** The client did not announce this capability. */
 export class NotOffered extends Error {
   override readonly name = "NotOffered";
 }
 
-/** What a request named, for its error. */
+/** The request that failed, as far as its error message needs it. */
 export interface Asked {
   readonly method: string;
   readonly sessionId: string;
   readonly terminalId?: string;
-  /** As it was sent. */
+  /** As the agent sent it. */
   readonly path?: string;
 }
 
-/** An error as an agent gets it, and what the audit calls it. `cause`: for the log, it was not foreseen. */
+/**
+ * The error sent to an agent and its outcome code in the audit. `cause`: the unexpected error behind it, for the log.
+ */
 export interface Answered {
   readonly error: RequestError;
   readonly outcome: string;
   readonly cause?: unknown;
 }
 
-/** Most characters of a path that are sent back. */
+/** Maximum characters of a path echoed in an error. */
 const MAX_SHOWN = 4096;
 
 type Reason =
@@ -83,7 +87,7 @@ const TEXTS: Readonly<Record<Reason, string>> = {
   conflict: "Conflict, the file has changed meanwhile",
 };
 
-/** Any error as a JSON-RPC error, without anything that the agent did not send itself or may not know. */
+/** Converts any error to a JSON-RPC error. It discloses nothing beyond what the agent sent itself or may know. */
 export function answerFor(error: unknown, asked: Asked): Answered {
   if (error instanceof FileAdapterError) return ofAdapter(error, asked);
   if (error instanceof InvalidParams) {
@@ -114,14 +118,14 @@ function ofAdapter(error: FileAdapterError, asked: Asked): Answered {
     const path = shown(asked.path ?? "");
     return { outcome, error: new RequestError(rpc, `Resource not found: ${pathText(path)}`, { uri: path }) };
   }
-  // A link that leads to where the session may not be: no more is told than of any other that leads out.
+  // A symlink out of the session's directories gets the same error as any other path outside them.
   if (isByPath(error)) return { outcome, error: withReason(-32602, "outside_roots", asked) };
   if (code === "CAPABILITY_DENIED") {
     const { required, have: held } = error.data;
     return { outcome, error: new RequestError(rpc, "Permission denied", { required, held }) };
   }
   const reason = REASONS[code];
-  // The one text that is a number of entries, and no place.
+  // This policy message holds only a number of denied entries and no path, so it can be passed on.
   if (reason === "policy" && typeof error.data["denied"] === "number") {
     const data = { path: shown(asked.path ?? ""), reason };
     return { outcome, error: new RequestError(rpc, error.message, data) };
@@ -137,7 +141,7 @@ function withReason(rpc: number, reason: Reason, { path = "" }: Asked): RequestE
   return new RequestError(rpc, text, data);
 }
 
-/** Errors without `data`: their own texts may name places that the agent did not. */
+/** Texts for errors without `data`: their own messages may name paths that the agent did not send. */
 function plainText(code: ErrorCode): string {
   switch (ERROR_CODES[code].rpc) {
     case -32602:

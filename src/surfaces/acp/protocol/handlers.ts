@@ -1,3 +1,6 @@
+// Handlers of the ACP methods `fs/*` and `terminal/*`: check the session and the path, run the operation, answer,
+// audit.
+
 import { setImmediate } from "node:timers/promises";
 import type { ClientApp } from "@agentclientprotocol/sdk";
 import { isADirectory, notADirectory } from "../../../core/errors/texts.js";
@@ -18,42 +21,42 @@ import {
 import type { FileSession, Host } from "./session.js";
 import type { Terminals } from "./terminals.js";
 
-/** Characters of a command, and of what an agent made up, in the audit. */
+/** Maximum characters in the audit: of a command, and of other strings chosen by the agent. */
 const SHOWN_COMMAND = 200;
 const MAX_SHOWN = 4096;
 
-/** What an agent may ask for. */
+/** Methods offered to agents, by capability. */
 export interface Offer {
   readonly readTextFile: boolean;
   readonly writeTextFile: boolean;
   readonly terminal: boolean;
 }
 
-/** What all sessions of a host have in common, once it is known. */
+/** State shared by all sessions of a host, once prepared. */
 export interface Ready {
   readonly mounts: readonly Mount[];
   readonly offer: Offer;
 }
 
-/** A session, and what of the protocol belongs to it. */
+/** A session and its protocol state. */
 export interface AcpSession {
   readonly files: FileSession;
   readonly cwd: string;
-  /** Segments of the directories it may name. */
+  /** The session's directories, as segments of absolute paths. */
   readonly directories: readonly (readonly string[])[];
   readonly terminals: Terminals;
 }
 
-/** One side that agents talk to. */
+/** The client side of one connection. */
 export interface Peer {
-  /** As the agent named itself, once it has. */
+  /** The name the agent gave itself in `initialize`; `undefined` before that. */
   agent: string | undefined;
   readonly host: Host;
   readonly onAudit: ((record: AcpAuditRecord) => void) | undefined;
-  /** What is found out before the first request, once it is. */
+  /** The result of `ready`, once it has resolved. */
   known(): Ready | undefined;
   ready(): Promise<Ready>;
-  /** Sessions that the agent has been asked for, and not answered yet. */
+  /** Number of `session/new` requests that the agent has not answered yet. */
   opening: number;
   session(id: string): AcpSession | undefined;
 }
@@ -64,9 +67,9 @@ interface Request {
   readonly session: AcpSession;
   readonly mounts: readonly Mount[];
   readonly peer: Peer;
-  /** For the audit. */
+  /** Filled in for the audit. */
   readonly trace: Trace;
-  /** For the error. */
+  /** Filled in for the error. */
   readonly asked: { method: string; sessionId: string; path?: string; terminalId?: string };
 }
 
@@ -85,10 +88,12 @@ const HANDLERS: Readonly<Record<string, { readonly offer: keyof Offer; readonly 
   "terminal/release": { offer: "terminal", handle: onTerminal((terminals, id) => terminals.release(id)) },
 };
 
-/** Registers everything an agent may ask a file system for. Whatever a handler throws, the agent gets a `RequestError`. */
+/**
+ * Registers the handlers of all `fs/*` and `terminal/*` methods. Every failure reaches the agent as a `RequestError`.
+ */
 export function registerHandlers(app: ClientApp, peer: Peer): ClientApp {
   for (const method of Object.keys(HANDLERS)) {
-    // The parameters are checked here and not by the SDK, so that what it would refuse is audited too.
+    // Parameters are validated here, not by the SDK, so that invalid requests are audited too.
     app.onRequest(
       method,
       (params: unknown) => params,
@@ -106,7 +111,7 @@ async function serve(
   const sessionId = named ?? "";
   const asked: Request["asked"] = { method, sessionId };
   const trace: Trace = { sessionId: sessionId.slice(0, MAX_SHOWN), bytes: 0 };
-  // Looking at the clock takes longer than most of what happens here.
+  // Reading the clock costs more than most of this function, so it is skipped without an audit hook.
   const startedMs = peer.onAudit === undefined ? 0 : peer.host.clock.monotonicMs();
   let outcome = "OK";
   try {
@@ -126,7 +131,10 @@ async function serve(
   }
 }
 
-/** The answer that names a session may have come right before the first request in it. @throws UnknownSession */
+/**
+ * Looks a session up again: the agent's first request may arrive in the same tick as the `session/new` answer that
+ * names the session. @throws UnknownSession
+ */
 async function newSession(peer: Peer, id: string): Promise<AcpSession> {
   if (peer.opening > 0) await setImmediate();
   const session = peer.session(id);
@@ -143,12 +151,12 @@ function audit(
   try {
     onAudit?.({ ...ended, method, ...(agent === undefined ? {} : { agent }), ...trace });
   } catch (err) {
-    // What was asked for is done: a hook that fails must not turn it into a failure.
+    // The operation has already taken effect: a failing hook must not turn it into an error.
     log.error({ err }, "the audit of a request failed");
   }
 }
 
-/** @throws OutsideRoots for what is not below a directory of the session */
+/** @throws OutsideRoots if the path is not below a directory of the session */
 function placeIn({ session, mounts, trace, asked }: Request, sent: string): AcpPlace {
   asked.path = sent;
   trace.path = sent.slice(0, MAX_SHOWN);
@@ -161,7 +169,7 @@ function placeIn({ session, mounts, trace, asked }: Request, sent: string): AcpP
   return place;
 }
 
-/** The same for a file. @throws also IS_A_DIRECTORY, NOT_A_DIRECTORY for a path that names a directory */
+/** Like {@link placeIn}, for a file. @throws also IS_A_DIRECTORY or NOT_A_DIRECTORY if the path ends in `/` or `/.` */
 async function filePlaceIn(request: Request, sent: string): Promise<AcpPlace> {
   const place = placeIn(request, sent);
   if (!namesDirectory(sent)) return place;

@@ -1,4 +1,6 @@
-/** A field of a request that is not what the protocol says. */
+// Parsers for the parameters of ACP requests. Each returns checked values or throws InvalidParams.
+
+/** A parameter does not match the protocol. */
 export class InvalidParams extends Error {
   override readonly name = "InvalidParams";
 }
@@ -6,13 +8,13 @@ export class InvalidParams extends Error {
 type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_UINT32 = 0xffff_ffff;
-/** More would not fit on any command line. */
+/** Maximum entries of a list (`args`, `env`); more would not fit on a command line. */
 const MAX_LIST = 4096;
 
 export interface ReadParams {
   readonly sessionId: string;
   readonly path: string;
-  /** From 1; `undefined`: from the start. */
+  /** 1-based; `undefined`: from the start. */
   readonly line: number | undefined;
   readonly limit: number | undefined;
 }
@@ -80,7 +82,7 @@ export function parseTerminalParams(params: unknown): TerminalParams {
   return { sessionId: text(fields, "sessionId"), terminalId: text(fields, "terminalId") };
 }
 
-/** The session that a request names, whatever else is wrong with it; `undefined`: none. */
+/** The `sessionId` of a request, even if other parameters are invalid; `undefined` if it is not a string. */
 export function sessionIdOf(params: unknown): string | undefined {
   if (typeof params !== "object" || params === null || !("sessionId" in params)) return undefined;
   return typeof params.sessionId === "string" ? params.sessionId : undefined;
@@ -101,7 +103,7 @@ function parseText(value: unknown, name: string): string {
   return value;
 }
 
-/** What a program can be started with. */
+/** A string that can be passed to a process: at least `least` characters and no NUL. */
 function argument(value: unknown, name: string, least: number): string {
   const given = parseText(value, name);
   if (given.length < least || given.includes("\0")) throw new InvalidParams(`'${name}' is not well-formed`);

@@ -1,3 +1,5 @@
+// A session's view of files: the directories it reaches, its open buffers, its changes and its standing approvals.
+
 import type { Clock } from "../../../core/clock.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Log } from "../../../core/ports/log.js";
@@ -9,10 +11,10 @@ import type { AcpAdapter } from "../options.js";
 import { type Approve, StandingAnswers } from "../review/approval.js";
 import { Changes, type HistoryLimits } from "../review/changes.js";
 
-/** What all sessions of one host share. */
+/** Shared by all sessions of one host. */
 export interface Host {
   readonly adapter: AcpAdapter;
-  /** Who calls, and what narrows all calls. */
+  /** Caller and caps list, added to every call. */
   readonly base: SurfaceContext;
   readonly approve: Approve | undefined;
   readonly maxReadBytes: number | undefined;
@@ -23,7 +25,7 @@ export interface Host {
   readonly log: Log;
 }
 
-/** Files as one session sees them: what it may reach, what is open in its editor, what it has changed. */
+/** The files of one session: reachable directories, open buffers, change history. */
 export interface FileSession {
   readonly id: string;
   readonly host: Host;
@@ -35,13 +37,13 @@ export interface FileSession {
 
 /** A directory that a session may reach. */
 export interface Reach {
-  /** The name of a root and the path in it. */
+  /** The name of a root, then the segments of a path in it. */
   readonly place: readonly string[];
-  /** Where agents see it: segments of an absolute path. */
+  /** Path as agents see it: segments of an absolute path. */
   readonly at: readonly string[];
 }
 
-/** The directories of a session, and the roots that are mounted in them. What lies in another directory is not named again. */
+/** The directories of a session plus the mounts below them. A directory inside another one is omitted. */
 export function reachOf(mounts: readonly Mount[], directories: readonly (readonly string[])[]): readonly Reach[] {
   const outer = directories.filter(
     (one, index) =>
@@ -61,13 +63,13 @@ export function reachOf(mounts: readonly Mount[], directories: readonly (readonl
   });
 }
 
-/** @param within as `SurfaceContext` has it */
+/** @param within the reachable directories, as in `SurfaceContext` */
 export function createFileSession(id: string, host: Host, within: readonly (readonly string[])[]): FileSession {
   const { adapter, base } = host;
   const isOperator = Object.keys(base).length === 0;
   const context = (signal?: AbortSignal): SurfaceContext => {
     if (signal === undefined) return { ...base, within };
-    // Nearly every call; a spread makes an object of the slow kind.
+    // The most frequent case; an object literal is faster here than a spread.
     return isOperator ? { within, signal } : { ...base, within, signal };
   };
   return {
@@ -80,7 +82,7 @@ export function createFileSession(id: string, host: Host, within: readonly (read
   };
 }
 
-/** What a file is known by, whichever of its paths is used: links that lead to it are resolved. */
+/** Key of a file: its root and its path with symlinks resolved, so that all paths to it share one key. */
 export async function keyOf(calls: FileCalls, place: FilePlace, signal?: AbortSignal): Promise<string> {
   return `${place.root}:${await realPathAt(calls, place, signal)}`;
 }

@@ -1,9 +1,11 @@
+// Registry of the sessions of one host. A session is visible only to the connection that opened it.
+
 import { findPlace, type Mount } from "../files/mounts.js";
 import type { AcpSession, Peer } from "./handlers.js";
 import { createFileSession, type Host, reachOf } from "./session.js";
 import { type TerminalRules, Terminals } from "./terminals.js";
 
-/** Directories of a session: absolute paths below the mounts. */
+/** Directories of a session, as absolute paths below the mounts. */
 export interface SessionDirectories {
   readonly cwd: string;
   readonly additionalDirectories?: readonly string[];
@@ -11,7 +13,7 @@ export interface SessionDirectories {
 
 export type TerminalLimits = Omit<TerminalRules, "reach">;
 
-/** Every session of one host. Each belongs to the side of one connection, and no other knows it. */
+/** All sessions of one host, each bound to one connection. */
 export class Sessions {
   readonly #host: Host;
   readonly #terminals: TerminalLimits;
@@ -22,7 +24,7 @@ export class Sessions {
     this.#terminals = terminals;
   }
 
-  /** @throws Error where the id is taken, or a directory lies in no mount */
+  /** @throws Error if the id is taken or a directory is in no mount */
   add(
     peer: Peer,
     id: string,
@@ -45,28 +47,31 @@ export class Sessions {
     return found?.peer === peer ? found.session : undefined;
   }
 
-  /** For the host itself, whichever agent it is of. @throws Error */
+  /** For the host: finds a session of any connection. @throws Error if it is unknown */
   get(id: string): AcpSession {
     const found = this.#open.get(id);
     if (found === undefined) throw new Error("There is no such session");
     return found.session;
   }
 
-  /** Forgets a session, and ends its commands. */
+  /** Removes a session and ends its commands. */
   async remove(id: string): Promise<void> {
     const { terminals } = this.get(id);
     this.#open.delete(id);
     await terminals.close();
   }
 
-  /** Ends the commands of all sessions of an agent that is gone, or of all; what they changed stays known. */
+  /**
+   * Ends the commands of all sessions of a disconnected agent, or of all agents. The sessions and their changes are
+   * kept.
+   */
   async release(peer?: Peer): Promise<void> {
     const own = [...this.#open.values()].filter((one) => peer === undefined || one.peer === peer);
     await Promise.all(own.map(({ session }) => session.terminals.close()));
   }
 }
 
-/** @throws Error for one that lies in no mount */
+/** @throws Error if a directory is in no mount */
 export function directoriesOf(
   { cwd, additionalDirectories = [] }: SessionDirectories,
   mounts: readonly Mount[],

@@ -1,3 +1,5 @@
+// The `terminal/*` methods of one session: commands run in the sandbox, with only the session's directories mounted.
+
 import { randomUUID } from "node:crypto";
 import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
 import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../../core/ports/sandbox.js";
@@ -9,20 +11,20 @@ import { UnknownTerminal } from "./errors.js";
 import { type CreateTerminalParams, InvalidParams } from "./params.js";
 import type { FileSession, Reach } from "./session.js";
 
-/** Bytes of output that are kept unless an agent asks for fewer or more, and at most. */
+/** Default and maximum bytes of output kept per command (`outputByteLimit`). */
 const OUTPUT_BYTES = 1_048_576;
 const MAX_OUTPUT_BYTES = 10_485_760;
-/** Terminals of a session that have ended and not been released: the oldest go. */
+/** Maximum ended, unreleased terminals per session; the oldest are dropped. */
 const MAX_ENDED = 32;
-/** What would change which program runs, or what it loads. */
+/** Variables that change which program runs or what code it loads. */
 const REFUSED_NAME = /^(?:LD_.*|NODE_OPTIONS|PATH)$/;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export interface TerminalRules {
-  /** Absent: none can be made. */
+  /** Absent: no terminals can be created. */
   readonly runs: AcpTerminals | undefined;
   readonly reach: readonly Reach[];
-  /** At once. */
+  /** Maximum concurrent commands. */
   readonly most: number;
   readonly timeoutMs: number;
 }
@@ -32,7 +34,7 @@ interface Terminal {
   exit: SandboxExit | undefined;
 }
 
-/** The commands that one session has started and not released. */
+/** The commands that a session has started and not yet released. */
 export class Terminals {
   readonly #session: FileSession;
   readonly #rules: TerminalRules;
@@ -45,7 +47,7 @@ export class Terminals {
     this.#rules = rules;
   }
 
-  /** @returns its id, once it runs @throws InvalidParams, Rejected, FileAdapterError */
+  /** Starts a command. @returns the terminal id, once it runs @throws InvalidParams, Rejected, FileAdapterError */
   async create(params: CreateTerminalParams, { cwd, signal }: { cwd: AcpPlace; signal: AbortSignal }): Promise<string> {
     const env = environmentOf(params.env);
     if (this.#running() >= this.#rules.most) throw new InvalidParams(`at most ${this.#rules.most} terminals at a time`);
@@ -83,7 +85,7 @@ export class Terminals {
     return {};
   }
 
-  /** Ends everything, and takes no more. */
+  /** Kills all commands and rejects new ones. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#open.values()];
@@ -102,8 +104,9 @@ export class Terminals {
   }
 
   /**
-   * Tells of a directory that is not there: the sandbox only fails. Of a directory of the session itself there is always one.
-   * @throws NOT_FOUND, NOT_A_DIRECTORY, and what the session may not reach
+   * Reports a missing working directory, for which the sandbox alone would give no reason. The session's own
+   * directories always exist in the sandbox, so they are not checked.
+   * @throws NOT_FOUND, NOT_A_DIRECTORY, and the error for a path that the session may not reach
    */
   async #checkDirectory({ root, path, absolute: sought }: AcpPlace, signal: AbortSignal): Promise<void> {
     if (this.#rules.reach.some(({ at }) => absolute(at) === absolute(sought))) return;
@@ -139,7 +142,7 @@ export class Terminals {
           root,
           ...(below.length === 0 ? {} : { prefix: below.join("/") }),
           at: absolute(seen),
-          // Who said that nothing is ever to be written there meant commands too.
+          // A standing "reject always" for writes in this root applies to commands too.
           ...(standing.of("write", root) === "reject" ? { readOnly: true } : {}),
         })),
         argv: [command, ...args],
@@ -149,7 +152,8 @@ export class Terminals {
         outputBytes: Math.min(outputByteLimit, MAX_OUTPUT_BYTES),
         keep: "tail",
       },
-      // Without the directories of the session: those are what is mounted, each by its own names and through no link.
+      // `within` is omitted: only the session's directories are mounted, each by its own names and not through a
+      // symlink.
       {
         ...host.base,
         signal,

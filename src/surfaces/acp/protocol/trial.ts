@@ -6,8 +6,8 @@ import type { Host } from "./session.js";
 const TRIAL_MS = 5000;
 
 /**
- * Whether commands run in the mounts in which the caller may run any. A sandbox that works can still not be made for some
- * roots, of a wrong owner for example; so one command is run, that agents are told the truth.
+ * Whether commands can run in the mounts in which the caller may run any. A working sandbox can still fail for some
+ * roots, for example because of their owner, so a trial command decides whether terminals are offered to agents.
  */
 export async function canRun(
   { adapter, base, log }: Host,

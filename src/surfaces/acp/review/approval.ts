@@ -1,51 +1,53 @@
+// Approval of writes and commands, with the "always" answers that stand for the rest of a session.
+
 import { aborted } from "../../../core/errors/texts.js";
 import type { Overwritten } from "./changes.js";
 
 export type ApprovalAnswer = "allow" | "reject" | "allow_always" | "reject_always";
 
-/** A change that waits for its approval. */
+/** A write that awaits approval. */
 export interface WriteRequest {
   readonly kind: "write";
   readonly sessionId: string;
   /** As agents see it. */
   readonly path: string;
-  /** `null`: there is no such file, or `overwrites` says what there is in place of a text. */
+  /** `null`: the file does not exist, or its content is not shown and `overwrites` describes it. */
   readonly oldText: string | null;
-  /** There is a file, but no text that could be shown: it is none, is too large, or may not be read. */
+  /** Present if the existing content is not shown: it is not text, is too large, or may not be read by the caller. */
   readonly overwrites?: Overwritten;
   readonly newText: string;
-  /** Unified. */
+  /** Unified diff. */
   readonly diff: string;
   readonly signal: AbortSignal;
 }
 
-/** A command that waits for its approval. */
+/** A command that awaits approval. */
 export interface CommandRequest {
   readonly kind: "terminal";
   readonly sessionId: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** As agents see it. */
+  /** Working directory, as agents see it. */
   readonly path: string;
   readonly signal: AbortSignal;
 }
 
 export type ApprovalRequest = WriteRequest | CommandRequest;
 
-/** Says whether something may be done. `signal` says that nobody waits for it any more. */
+/** Decides about one request. The request's `signal` aborts when the answer is no longer needed. */
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
-/** The user, or a rule of the host, said no. */
+/** The user or a rule of the host rejected the request. */
 export class Rejected extends Error {
   override readonly name = "Rejected";
 }
 
-/** Answers that hold for a whole session, by kind and root. */
+/** "Always" answers, kept for a session by kind and root. */
 export class StandingAnswers {
   readonly #answers = new Map<string, "allow" | "reject">();
 
-  /** @returns `undefined`: nobody said "always" */
+  /** @returns `undefined` without an "always" answer */
   of(kind: ApprovalRequest["kind"], root: string): "allow" | "reject" | undefined {
     return this.#answers.get(`${kind} ${root}`);
   }
@@ -62,8 +64,9 @@ export interface Asking {
 }
 
 /**
- * Returns once it is allowed. @throws Rejected; ABORTED when the request is cancelled meanwhile; what the hook throws
- * @param describe called only where somebody is asked
+ * Resolves if the request is approved.
+ * @param describe builds the request; called only if the approval hook is asked
+ * @throws Rejected; ABORTED if the request is cancelled meanwhile; any error of the hook
  */
 export async function requireApproval(
   kind: ApprovalRequest["kind"],
@@ -81,7 +84,7 @@ export async function requireApproval(
   if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
 }
 
-/** @throws ABORTED, as soon as the signal says so, whatever `work` does */
+/** @throws ABORTED as soon as `signal` aborts, without waiting for `work` */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(aborted());

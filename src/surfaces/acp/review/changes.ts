@@ -1,55 +1,58 @@
+// What a session has changed: the modified set shown to the user, and the history for undo and redo, both within byte
+// limits.
+
 import type { Buffered } from "../files/buffers.js";
 import type { Content, FilePlace } from "../files/files.js";
 
-/** Bounds of what one session keeps. Sizes are bytes. */
+/** Limits of one session's history. Sizes are in bytes. */
 export interface HistoryLimits {
   readonly entries: number;
   readonly bytes: number;
 }
 
-/** A file that can be told of. */
+/** A file with the path to show for it. */
 export interface ShownPlace extends FilePlace {
   /** As agents see it. */
   readonly sent: string;
-  /** What the file is known by in its session. */
+  /** Key of the file in its session (see `keyOf`). */
   readonly key: string;
 }
 
-/** Content that is held, so that it can be put back. */
+/** Content kept in memory, so that it can be restored. */
 export type Held = Extract<Content, { kind: "text" | "bytes" | "missing" }>;
 
-/** What is known of content that is told without its text. Bytes; neither is there of what the caller may not read. */
+/** Size (bytes) and hash of content that is not shown. Both are absent if the caller may not read it. */
 export interface Overwritten {
   readonly size?: number;
   /** `sha256:` and 64 hex digits. */
   readonly hash?: string;
 }
 
-/** Content that is gone: it was too large to be held, or not for the caller to see. */
+/** Content that was not kept: it was too large, or the caller may not read it. */
 export interface Lost extends Overwritten {
   readonly kind: "lost";
 }
 
-/** One change. It can be undone where what was there before is held; else nothing before it can be either. */
+/** One change. If `before` was not kept, neither this change nor any earlier one can be undone. */
 export interface Change {
   readonly place: ShownPlace;
   readonly before: Held | Lost;
   readonly after: Held;
-  /** Directories that were made for it, the outermost first. */
+  /** Directories created for the file, outermost first. */
   readonly directories?: readonly string[];
-  /** What was open in the editor before, where that was something else. */
+  /** The dirty editor buffer that the write replaced, if there was one. */
   readonly buffer?: Buffered;
 }
 
-/** A file that has changed in a session. */
+/** A file changed in a session. */
 export interface Modified {
   readonly path: string;
-  /** `null`: there was no such file, or `overwrites` says what there was in place of a text. */
+  /** `null`: the file did not exist, or its content is not shown and `overwrites` describes it. */
   readonly oldText: string | null;
   readonly newText: string;
-  /** There was a file, but no text that could be told. */
+  /** Present if the original content existed but is not shown. */
   readonly overwrites?: Overwritten;
-  /** There was more than can be kept: the texts are not here. */
+  /** The texts exceed the history limits and are omitted. */
   readonly omitted?: true;
 }
 
@@ -61,22 +64,22 @@ interface Tracked {
 }
 
 const sizeOf = (content: Held | Lost): number => ("text" in content || "bytes" in content ? content.size : 0);
-/** `undefined`: not known, and like no other. */
+/** `undefined`: unknown, and equal to no other content. */
 const hashOf = (content: Held | Lost): string | null | undefined => (content.kind === "missing" ? null : content.hash);
 const sizeOfChange = ({ before, after }: Change): number => sizeOf(before) + sizeOf(after);
 const textOf = (content: Held | Lost): string | null => (content.kind === "text" ? content.text : null);
 
-/** What is told of content in place of a text. `undefined`: there was none, or it is a text. */
+/** Size and hash of content that is not text. `undefined` if it is text or does not exist. */
 export function overwrittenBy(content: Held | Lost): Overwritten | undefined {
   if (content.kind === "missing" || content.kind === "text") return undefined;
   const { size, hash } = content;
   return { ...(size === undefined ? {} : { size }), ...(hash === undefined ? {} : { hash }) };
 }
 
-/** Files that are told of: the oldest go. */
+/** Maximum files in the modified set; the oldest are dropped. */
 const MAX_FILES = 10_000;
 
-/** What one session has changed: first and latest texts of every file, and the steps between for undo and redo. */
+/** First and latest texts of every changed file, and the changes in between for undo and redo. */
 export class Changes {
   readonly #limits: HistoryLimits;
   readonly #files = new Map<string, Tracked>();
@@ -89,7 +92,7 @@ export class Changes {
     this.#limits = limits;
   }
 
-  /** @param first as the editor showed it, where that is not what the disk had */
+  /** @param first original content for the modified set: the editor's text where it differs from the file */
   record(change: Change, first: Held | Lost = change.before): void {
     this.#stepBytes -= sum(this.#undone);
     this.#undone = [];
@@ -99,19 +102,19 @@ export class Changes {
     this.#track({ place: change.place, first, latest: change.after });
   }
 
-  /** A change by a caller who may not know what was there: no step of undo. */
+  /** Records a write by a caller who may not read the file: it cannot be undone. */
   recordBlind(place: ShownPlace, after: Held): void {
     this.#stepBytes -= sum(this.#undone);
     this.#undone = [];
     this.#track({ place, first: { kind: "lost" }, latest: after });
   }
 
-  /** The change that undo or redo would take back. */
+  /** The change that undo or redo would apply next. */
   next(direction: "undo" | "redo"): Change | undefined {
     return (direction === "undo" ? this.#done : this.#undone).at(-1);
   }
 
-  /** That change has been taken back. @param now as it is to be taken back the next time */
+  /** Moves that change to the other list. @param now the change to record there */
   moved(direction: "undo" | "redo", now: Change): void {
     const [from, to] = direction === "undo" ? [this.#done, this.#undone] : [this.#undone, this.#done];
     const { place, before, after } = now;
@@ -121,7 +124,7 @@ export class Changes {
     this.#track({ place, first: before, latest });
   }
 
-  /** Files that are not as they were, in the order of their first change. */
+  /** Files that differ from their original, in the order of their first change. */
   modified(): Modified[] {
     return [...this.#files.values()]
       .filter(({ first, latest, omitted }) => omitted || hashOf(first) !== hashOf(latest))

@@ -1,16 +1,16 @@
 import { formatPatch, type StructuredPatch, structuredPatch } from "diff";
 import type { Overwritten } from "./changes.js";
 
-/** Lines shown around a change. */
+/** Context lines around a change. */
 const CONTEXT = 3;
-/** Most lines that are told apart: texts that differ in more are one change, since finding more takes the square of it. */
+/** Maximum edits computed, since the cost is quadratic; texts that differ more become a single hunk. */
 const MOST_EDITS = 400;
 const NOWHERE = "/dev/null";
 
 /**
- * Names with odd characters are quoted as git does.
- * @param oldText `null`: there was no file, or `overwrites` says what there was; that is told in a line before the difference
- * @returns `""`: nothing differs
+ * A unified diff of two texts. File names with special characters are quoted as git does.
+ * @param oldText `null`: the file did not exist, or `overwrites` describes it in a line before the diff
+ * @returns `""` if the texts are equal
  */
 export function unifiedDiff(
   path: string,
@@ -31,7 +31,7 @@ export function unifiedDiff(
 const described = ({ size, hash }: Overwritten): string =>
   `${size === undefined ? "contents" : `${size} bytes`}${hash === undefined ? "" : ` (${hash})`}`;
 
-/** All of the old lines, and then all of the new ones. */
+/** One hunk that removes all old lines and adds all new ones. */
 function replaced([oldFileName, newFileName]: readonly [string, string], before: string, after: string) {
   const [old, fresh] = [marked("-", before), marked("+", after)];
   const counts = { oldLines: before.split(/(?<=\n)/).length, newLines: after.split(/(?<=\n)/).length };
