@@ -1,3 +1,6 @@
+// Binds the tools of a profile to one root and prefix: every path is confined to the prefix, and no answer or error
+// shows it.
+
 import type { PathRules } from "../core/call/path-rules.js";
 import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
@@ -6,7 +9,7 @@ import { parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { Profile, ProfileHost } from "./profile.js";
 
-/** Operations that profiles are mapped onto: each has one path. */
+/** Operations that profile tools map to; each takes a single path. */
 export type BoundOperation =
   | "file:list"
   | "file:stat"
@@ -18,49 +21,55 @@ export type BoundOperation =
   | "file:mkdir"
   | "file:delete";
 
-/** The one place that the tools of a profile see, for one call of one of them. */
+/** The directory that the tools of a profile see, for the duration of one tool call. */
 export interface BoundRoot {
   readonly root: string;
-  /** Whether the operator keeps everybody from changing anything in it. */
+  /** Whether the root is configured as read-only. */
   readonly readOnly: boolean;
   /**
-   * Runs an operation there, for the caller of the tool. Paths, in answers and errors too, are without the prefix. A
-   * prefix that is not there is an empty directory. @throws FileAdapterError
+   * Runs an operation below the prefix, on behalf of the tool's caller. Paths in results and errors are relative to the
+   * prefix. A missing prefix directory reads as an empty directory. @throws FileAdapterError
    */
   invoke<Name extends BoundOperation>(
     operation: Name,
     input: Omit<FileInputs[Name], "root">,
     wishes?: BoundWishes,
   ): Promise<FileOutputs[Name]>;
-  /** Runs a command that sees this place, and no other. @param at where: by default at `/workspace` @throws FileAdapterError */
+  /**
+   * Runs a command in a sandbox with only this directory mounted. @param at mount point, default `/workspace` @throws
+   * FileAdapterError
+   */
   exec(request: Omit<ExecRequest, "mounts">, at?: string): Promise<SandboxProcess>;
-  /** The caller has given up. */
+  /** Whether the caller has cancelled the call. */
   readonly isCancelled: boolean;
 }
 
-/** What a tool wants of one operation beside its input. Paths that `terms` are told are those of the root, with the prefix. */
+/**
+ * Per-operation options beside the input. Paths passed to the callbacks in `terms` are relative to the root, so they
+ * include the prefix.
+ */
 export type BoundWishes = Pick<PathRules, "removesFilesOnly"> & Pick<SurfaceContext, "terms">;
 
 const NO_WISHES: BoundWishes = {};
 
-/** Where commands see it. */
+/** Default mount point in the sandbox. */
 const WORKSPACE = "/workspace";
 
-/** Where a profile is bound. */
+/** Root and prefix that a profile is bound to. */
 export interface Bound {
   readonly root: string;
-  /** Segments of the directory that it sees. */
+  /** Segments of the directory that the tools see. */
   readonly prefix: readonly string[];
   readonly links: Profile["links"];
 }
 
-/** A bound root that knows whether it was used. */
+/** A bound root that counts its operations. */
 export interface CountedRoot extends BoundRoot {
-  /** Operations that were begun. */
+  /** Operations started so far. */
   readonly calls: number;
 }
 
-/** What of a prefix that is not there is answered. */
+/** Results for a prefix that does not exist. */
 const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
   "file:list": { entries: [], total: 0, truncated: false, complete: true },
   "file:grep": {
@@ -69,7 +78,7 @@ const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
   },
 };
 
-/** @param tool by which the operations are called, for the audit */
+/** @param tool name recorded in the audit */
 export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContext, tool: string): CountedRoot {
   return new BoundCall({ host, bound, context, tool });
 }
@@ -125,7 +134,7 @@ class BoundCall implements CountedRoot {
     this.calls++;
     try {
       const context = this.#contextOf(wishes);
-      // Not by a spread: an input of that kind takes longer to check than all else takes in a small call.
+      // Object.assign, not a spread: validating an object made by a spread is slower than the rest of a small call.
       const given = Object.assign({ root, path }, input, { path });
       const output = parseOutput(operation, await host.invoke(operation, given, context));
       return prefix.length === 0 ? output : here(output, { bound, path });
@@ -137,7 +146,10 @@ class BoundCall implements CountedRoot {
     }
   }
 
-  /** A profile has limits of its own. One spread, and that first: others take longer than the rest of a small call. */
+  /**
+   * The caller's budget is dropped, since a profile has its own limits. One spread, and that first: other forms are
+   * slower than the rest of a small call.
+   */
   #contextOf({ terms, removesFilesOnly }: BoundWishes): SurfaceContext {
     const { bound, context, tool } = this.#parts;
     const floor = bound.prefix.length;
@@ -147,7 +159,7 @@ class BoundCall implements CountedRoot {
   }
 }
 
-/** A path of the tool as one of the root. The text is resolved first, so that nothing in it reaches above the prefix. */
+/** Converts a tool's path to a path of the root. It is normalised first, so that `..` cannot lead above the prefix. */
 function place({ root, prefix }: Bound, path: string): string {
   if (prefix.length === 0) return path;
   return [...prefix, ...parsePath(root, path, process.platform === "win32").segments].join("/");
@@ -163,12 +175,12 @@ interface Placed {
   readonly path: string;
 }
 
-/** The schema of the operation says what it is. */
+/** The operation's schema guarantees the type. */
 function parseOutput<Name extends BoundOperation>(_operation: Name, output: unknown): FileOutputs[Name] {
   return output as FileOutputs[Name];
 }
 
-/** An answer as it is below the prefix. */
+/** Rewrites the paths of a result relative to the prefix. */
 function here<Output extends FileOutputs[BoundOperation]>(output: Output, { bound, path }: Placed): Output {
   const isPrefix = path === bound.prefix.join("/");
   if ("exists" in output && output.exists === false && isPrefix) {
@@ -190,7 +202,9 @@ function shortened(
   };
 }
 
-/** Its text may still hold the prefix: profiles make their own of the code and the data. */
+/**
+ * Removes the prefix from `data`. The message may still contain it: profiles build their own texts from code and data.
+ */
 function withoutPrefix(error: FileAdapterError, bound: Bound): FileAdapterError {
   if (bound.prefix.length === 0) return error;
   const { code, message, data } = error;
@@ -205,7 +219,7 @@ function withoutPrefix(error: FileAdapterError, bound: Bound): FileAdapterError 
 const isRequired = (value: unknown): value is { readonly with: string } =>
   typeof value === "object" && value !== null && "with" in value && typeof value.with === "string";
 
-/** A resource with the prefix left out, and a mark where it stood: without one it would name another. */
+/** Replaces the prefix in a resource URI with `…`; merely removing it would name a different resource. */
 function elide({ root, prefix }: Bound, resource: string): string {
   const top = `file://${root}`;
   const hidden = `${top}/${prefix.join("/")}`;

@@ -1,3 +1,5 @@
+// Tools that run commands in a sandbox: shared limits, description, exit codes and timeouts.
+
 import { constants } from "node:os";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -5,23 +7,29 @@ import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import type { BoundRoot } from "./bound-root.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "./profile.js";
 
-/** What whoever calls it is told where no commands can be run. */
+/** Error text if no sandbox is available. */
 export const NO_SANDBOX = "no sandbox available";
-/** Where commands see the bound root, unless a profile says otherwise. */
+/** Default mount point of the bound root in the sandbox. */
 export const WORKSPACE = "/workspace";
-/** Bytes kept of the output of one command. */
+/** Maximum bytes kept of one command's output. */
 export const MOST_OUTPUT_BYTES = 10 * 1_048_576;
 
 const TIMED_OUT = 124;
 const SIGNALS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals));
 
-/** Commands cannot be run for as long as it is so: their caller is told how much it is. */
+/**
+ * Whether commands are refused because too many entries are denied by policy; the message, which holds only their
+ * number, may be shown to the caller.
+ */
 export const isTooManyDenied = ({ code, data }: FileAdapterError): boolean =>
   code === "DENIED_BY_POLICY" && typeof data["denied"] === "number";
 
 type ToolFacts = Pick<ProfileTool, "name" | "title" | "description" | "input" | "output">;
 
-/** A tool that runs commands: offered where there is a sandbox, and described by what is in it. */
+/**
+ * A tool that runs commands. It is offered only if there is a sandbox, and its description states what the sandbox
+ * contains.
+ */
 export function commandTool(facts: ToolFacts, shell: ProfileShell, run: ProfileTool["run"]): ProfileTool {
   return {
     ...facts,
@@ -38,7 +46,7 @@ export function commandTool(facts: ToolFacts, shell: ProfileShell, run: ProfileT
 
 const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} });
 
-/** What an agent should not have to find out. */
+/** Limits of the sandbox, stated up front so that agents need not find them out. */
 function limitsOf({ probe }: ProfileShell): string {
   const programs =
     probe?.realBinaries === false
@@ -47,17 +55,17 @@ function limitsOf({ probe }: ProfileShell): string {
   return `${programs}${probe?.network === true ? "" : " There is no network."}`;
 }
 
-/** Waits for the end of a command. @throws ToolError when its caller has given up */
+/** Waits for a command to exit. @throws ToolError (ABORTED) if the caller has cancelled */
 export async function endOf(process: SandboxProcess, root: BoundRoot): Promise<SandboxExit> {
   const exit = await process.exited;
   if (root.isCancelled && !exit.timedOut) throw new ToolError("ABORTED", "cancelled");
   return exit;
 }
 
-/** As a shell tells of it: 124 for one that ran out of time, 128 and more for a signal. */
+/** Exit code by shell convention: 124 after a timeout, 128 + n for signal n. */
 export const exitCodeOf = ({ exitCode, signal, timedOut }: SandboxExit): number =>
   timedOut ? TIMED_OUT : (exitCode ?? 128 + (SIGNALS.get(signal ?? "") ?? 0));
 
-/** Seconds within bounds. `undefined`: not a time. */
+/** Clamps a number of seconds to `most`; `undefined` if it is not a positive number. */
 export const secondsWithin = (value: unknown, most: number): number | undefined =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.min(value, most) : undefined;

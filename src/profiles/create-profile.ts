@@ -1,3 +1,5 @@
+// Opens a profile on a root: validates arguments, runs tools and renders their failures in the profile's own words.
+
 import { ConfigError } from "../config/errors.js";
 import { errorOutput } from "../core/errors/error-output.js";
 import { type ErrorCode, FileAdapterError } from "../core/errors/errors.js";
@@ -18,22 +20,24 @@ import {
 } from "./profile.js";
 import { PROFILES } from "./registry.js";
 
-/** A profile in use. */
+/** An open profile. */
 export interface ProfileInstance {
   readonly profile: Profile;
-  /** Those that are offered now. */
+  /** Tools available now. */
   readonly tools: readonly ProfileTool[];
-  /** All that a call may name. */
+  /** All tools that a call may name, available or not. */
   readonly known: ReadonlyMap<string, ProfileTool>;
-  /** Runs a tool; a failure of its own is a value too. @throws UNKNOWN_OPERATION for a name that is no tool's */
+  /**
+   * Runs a tool. A failure of the tool resolves to an error value. @throws UNKNOWN_OPERATION for an unknown tool name
+   */
   call(name: string, args: unknown, context?: SurfaceContext): Promise<JsonObject>;
-  /** What a model reads of a failure. */
+  /** Text of a failure for a model. */
   renderError(value: unknown): string;
-  /** Once it is known which tools there are; never rejects. */
+  /** Resolves when it is known which tools are available; never rejects. */
   readonly ready: Promise<void>;
   /**
-   * Present where the profile has files of the host application, which puts them there with the rights of `context`: of
-   * the operator, unless it names a caller, as a drive's owner. @throws FileAdapterError
+   * Present if the profile takes files of the host application. Writes them with the authority of `context`: the
+   * operator's, unless it names a caller, for example the owner of a drive. @throws FileAdapterError
    */
   readonly seed?: (files: readonly SeedFile[], context?: SurfaceContext) => Promise<void>;
 }
@@ -41,13 +45,15 @@ export interface ProfileInstance {
 export interface InstanceOptions {
   /** Default: the name of the profile. */
   readonly name?: string;
-  /** Told of failures that nobody foresaw. */
+  /** Receives unexpected errors. */
   readonly onInternalError?: (error: unknown, id: string) => void;
   /** Absent: no tool runs commands, whatever the binding says. */
   readonly shell?: ProfileShell;
 }
 
-/** Puts a profile on its root. @throws ConfigError for a root or a profile that does not exist, and for a wrong prefix */
+/**
+ * Opens a profile on its root. @throws ConfigError if the root or the profile does not exist or the prefix is invalid
+ */
 export function openProfile(
   host: ProfileHost,
   binding: ProfileBinding,
@@ -65,7 +71,7 @@ export function openProfile(
   const validator = new InputValidator();
   const bind = (tool: string, context: SurfaceContext) => bindCall(host, bound, context, `${name}:${tool}`);
 
-  /** @returns code and text of a failure */
+  /** @returns error code and text of a failure */
   const faultOf = (error: unknown, tool: string, args: unknown): { code: ErrorCode; text: string } => {
     if (error instanceof ToolError) return { code: error.code, text: error.message };
     if (!(error instanceof FileAdapterError)) onInternalError(error, `${name}:${tool}`);
@@ -108,7 +114,7 @@ export function openProfile(
   };
 }
 
-/** The schema of a tool takes nothing else. */
+/** The tool's schema guarantees an object. */
 const parseArguments = (args: unknown): JsonObject => args as JsonObject;
 
 const mistake = (text: string): ConfigError => new ConfigError([text], 78);

@@ -3,7 +3,10 @@ import type { Adapter, JsonObject, OperationMetadata } from "../core/ports/adapt
 import type { ProfileInstance } from "./create-profile.js";
 import type { ProfileTool } from "./profile.js";
 
-/** The tools of a profile as operations, `<name>:<tool>`. Their failures are outputs, of which `errorCodeOf` tells. */
+/**
+ * Exposes the tools of a profile as operations named `<name>:<tool>`. Failures are outputs, recognised by
+ * `errorCodeOf`.
+ */
 export function profileAdapter(name: string, instance: ProfileInstance): Adapter {
   const prefix = `${name}:`;
   return {
@@ -23,7 +26,7 @@ function describe(name: string, tool: ProfileTool, instance: ProfileInstance): O
   const { title, description, ability, changes, annotations, input, output, hidden = [] } = tool;
   const { hiddenOutput, unavailable, render } = tool;
   return {
-    // Two instances of a profile may be offered side by side.
+    // Two instances of one profile may be offered side by side, so the instance name is part of the tool name.
     ...{ name: `${name}:${tool.name}`, toolName: `${name}_${tool.name}` },
     ...{ title, description, ability, changes, annotations, input, hidden },
     output: orFailure(output),
@@ -34,7 +37,7 @@ function describe(name: string, tool: ProfileTool, instance: ProfileInstance): O
   };
 }
 
-/** The schema of a result, or of what stands in its place. */
+/** Result schema of a tool, extended by the `error` that replaces a result. */
 function orFailure({ properties }: JsonObject): JsonObject {
   const fields = typeof properties === "object" ? properties : {};
   return { type: "object", properties: { ...fields, error: { type: "string" } } };

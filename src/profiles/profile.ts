@@ -1,3 +1,5 @@
+// Types of profiles: a profile presents the tools of another agent system, mapped onto operations of one bound root.
+
 import type { HostedFileAdapter } from "../adapter/adapter.js";
 import type { Ability } from "../core/call/capability.js";
 import type { ErrorCode, FileAdapterError } from "../core/errors/errors.js";
@@ -5,28 +7,28 @@ import type { Annotations, JsonObject, Rendering } from "../core/ports/adapter.j
 import type { Sandbox, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
 import type { BoundRoot } from "./bound-root.js";
 
-/** What a profile is put on; `root` and `prefix` are never the caller's to choose. */
+/** Configuration of a profile instance. Callers can never choose `root` or `prefix`. */
 export interface ProfileBinding {
-  /** Name of the profile: `jettson`. */
+  /** Name of the profile, for example `jettson`. */
   readonly profile: string;
   readonly root: string;
-  /** Directory of the root that is all its tools see. Absent: the whole root. */
+  /** Directory of the root to which the tools are confined. Absent: the whole root. */
   readonly prefix?: string;
-  /** First segment of shown paths, `/workspace`; `null`: there is none. */
+  /** First segment of the paths shown, for example `/workspace`; `null`: none. */
   readonly alias?: string | null;
   readonly variant?: string;
   readonly onStale?: string;
-  /** What of it is not as usual. Absent: there is no tool that runs commands. */
+  /** Deviations from the default shell configuration. Absent: no tool runs commands. */
   readonly shell?: Partial<Omit<ShellConfig, "limits">> & { readonly limits?: Partial<ShellConfig["limits"]> };
 }
 
-/** What runs the commands of a binding that has a shell. */
+/** The shell of a binding that has one. */
 export interface ProfileShell {
-  /** Rejects where none could be made: then `probe` says that there is none. */
+  /** Rejects if the sandbox cannot be created; `probe` then reports it as unavailable. */
   readonly sandbox: Promise<Sandbox>;
-  /** `undefined`: not known yet. */
+  /** `undefined` until known. */
   readonly probe: SandboxProbe | undefined;
-  /** Once that is known; never rejects. */
+  /** Resolves when `probe` is known; never rejects. */
   readonly ready: Promise<void>;
 }
 
@@ -34,72 +36,75 @@ export interface ProfileShell {
 export interface ProfileTool {
   readonly name: string;
   readonly title: string;
-  /** Written for an agent. */
+  /** Written for agents. */
   readonly description: string;
-  /** JSON Schema of the input and of the result; neither holds `oneOf`, `anyOf`, `allOf`, `enum` or `not` at its top. */
+  /** JSON Schemas of input and result; neither has `oneOf`, `anyOf`, `allOf`, `enum` or `not` at the top level. */
   readonly input: JsonObject;
   readonly output: JsonObject;
   readonly annotations: Annotations;
   readonly ability: Ability;
   readonly changes: boolean;
-  /** Fields of input and result that records of a call hide. */
+  /** Fields of input and result that are redacted in records of a call. */
   readonly hidden?: readonly string[];
   readonly hiddenOutput?: readonly string[];
-  /** Why it cannot be used now: it is in no list, and a call by its name fails with this text. */
+  /**
+   * Why the tool is unavailable now; it is then not listed, and calling it fails with this text. `undefined`:
+   * available.
+   */
   readonly unavailable?: () => string | undefined;
-  /** Waited for before a call asks that. */
+  /** Awaited before `unavailable` is asked during a call. */
   readonly ready?: () => Promise<void>;
-  /** @param args what fits `input` @throws ToolError, and what the operations on `root` throw */
+  /** @param args valid for `input` @throws ToolError and the errors of operations on `root` */
   run(args: JsonObject, root: BoundRoot): Promise<JsonObject>;
-  /** Present when the result has a body or a long list. */
+  /** Present if the result has a body or a long list. */
   render?(result: unknown, args: unknown): Rendering;
 }
 
-/** Which call failed. */
+/** The call that failed. */
 export interface FailedCall {
   readonly tool: string;
   readonly args: unknown;
 }
 
-/** A profile on its binding, with what it keeps of it. */
+/** A profile opened on its binding, with its per-instance state. */
 export interface OpenProfile {
   readonly tools: readonly ProfileTool[];
-  /** The text for a failure of the core. Its `data.path` is as the tool gave it, without the prefix. */
+  /** Text for a failure of an operation. Its `data.path` is relative to the prefix, as the tool passed it. */
   errorText(error: FileAdapterError, call: FailedCall): string;
-  /** What the tool answers in place of a result. */
+  /** The value a tool returns instead of a result. */
   errorValue(text: string, tool: string): JsonObject;
-  /** The same for a model, where that is another text than the value as JSON. */
+  /** Text of that value for a model, if it is not the value as JSON. */
   renderError?(value: unknown): string;
-  /** Puts files there for the host application. */
+  /** Writes files of the host application. */
   seed?(files: readonly SeedFile[], root: BoundRoot): Promise<void>;
 }
 
-/** A file that the host application puts there. */
+/** A file provided by the host application. */
 export interface SeedFile {
   readonly path: string;
   readonly content: string;
   /** Default `text`. */
   readonly encoding?: "text" | "base64";
-  /** No tool changes it. */
+  /** No tool may change it. */
   readonly readonly?: boolean;
 }
 
-/** A set of tools of another system: data, and pure mapping onto our operations. */
+/** The tool set of another system: data and a pure mapping onto operations. */
 export interface Profile {
   readonly name: string;
   readonly description: string;
-  /** What a model is told of all the tools together. */
+  /** Instructions for the model about the tools as a whole. */
   readonly instructions: string;
-  /** What its tools do with links: follow those that stay inside, or take none in any path. */
+  /** How tools treat symlinks: follow those that stay inside, or refuse every path with one. */
   readonly links: "follow" | "refuse";
-  /** @throws ConfigError for a binding that it cannot have */
+  /** @throws ConfigError if the binding does not fit this profile */
   open(binding: ProfileBinding, parts: { readonly host: ProfileHost; readonly shell?: ProfileShell }): OpenProfile;
 }
 
-/** What a profile works on. */
+/** What a profile needs of the file adapter. */
 export type ProfileHost = Pick<HostedFileAdapter, "invoke" | "exec" | "roots" | "refused">;
 
-/** A failure whose text is the profile's own, as its callers know it. */
+/** A failure with the profile's own text, as its callers know it. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: ErrorCode;

@@ -2,7 +2,7 @@ import { everruns } from "./everruns/everruns.js";
 import { jettson } from "./jettson/jettson.js";
 import type { Profile } from "./profile.js";
 
-/** Every profile by its name. */
+/** All profiles by name. */
 export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   [jettson, everruns].map((profile) => [profile.name, profile]),
 );

@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxProbe } from "../core/ports/sandbox.js";
 import type { ProfileShell } from "./profile.js";
 
-/** Has a sandbox made, and knows when that is done; where it cannot be made, there is none. */
+/** Creates a sandbox and probes it; if creation or probing fails, the probe reports it as unavailable. */
 export function openShell(create: () => Promise<Sandbox>): ProfileShell {
   let probe: SandboxProbe | undefined;
   const sandbox = create();

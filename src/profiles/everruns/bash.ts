@@ -1,3 +1,5 @@
+// The `bash` tool of the Everruns profile.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { shellEnvironment } from "../../core/ports/sandbox.js";
 import type { BoundRoot } from "../bound-root.js";

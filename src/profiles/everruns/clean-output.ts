@@ -1,19 +1,22 @@
-/** Control sequences of terminals: CSI, OSC and other strings, and the short ones. */
+/** Terminal control sequences (ECMA-48): CSI, OSC and other control strings, and the short escapes. */
 const ANSI =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?/g;
 const HEAD_SHARE = 0.2;
 
 /**
- * Output of a command as a model should read it: without control sequences, of lines that were written over only what
- * stood there last, and with its middle left out where it is long.
- * @param mostBytes of what is left, without the marker that says so
+ * Cleans command output for a model: removes control sequences, resolves lines overwritten by carriage returns to their
+ * final text, and cuts the middle out of long output.
+ * @param mostBytes maximum bytes kept, without the marker for the cut
  */
 export function cleanOutput(output: Uint8Array, mostBytes: number): string {
   const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString("utf8");
   return withoutMiddle(overwritten(text.replace(ANSI, "")), mostBytes);
 }
 
-/** A carriage return alone begins its line again; what was there before it is gone once something else is written. */
+/**
+ * A lone carriage return moves to the start of the line; the old text is discarded only once something is written over
+ * it.
+ */
 function overwritten(text: string): string {
   if (!text.includes("\r")) return text;
   const lines = text.replace(/\r+\n/g, "\n").split("\n");
@@ -30,7 +33,7 @@ function withoutMiddle(text: string, mostBytes: number): string {
   return `${head.toString("utf8")}\n... [${left} bytes left out] ...\n${tail.toString("utf8")}`;
 }
 
-/** The place nearest to `at`, on one side of it, where a character begins. */
+/** The character boundary nearest to `at` in the direction of `step`. */
 function characterAt(bytes: Buffer, at: number, step: -1 | 1): number {
   let start = at;
   while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += step;

@@ -5,7 +5,7 @@ import type { SessionPaths } from "./session-path.js";
 
 type Description = Pick<ProfileTool, "name" | "title" | "description" | "input" | "output">;
 
-/** What the schema of a tool says of it, with paths as the instance shows them. */
+/** Name, texts and schemas of a tool, with paths as the instance shows them. */
 export function described(name: string, paths: SessionPaths): Description {
   const { title, description, input, output } = loadOperationSchema(name, "profiles/everruns");
   const shown = (text: string): string =>
@@ -13,7 +13,7 @@ export function described(name: string, paths: SessionPaths): Description {
   return { name, title, description: shown(description), input: withTexts(input, shown), output };
 }
 
-/** A schema with the descriptions of its fields in other words. */
+/** Rewrites all descriptions in a schema with `shown`. */
 function withTexts(schema: JsonObject, shown: (text: string) => string): JsonObject {
   return Object.fromEntries(
     Object.entries(schema).map(([key, value]) => {

@@ -1,3 +1,5 @@
+// Reports what an edit changed, as a diff and the first changed line.
+
 import type { TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { withTerminator } from "../../ops/content/terminators.js";
@@ -9,7 +11,7 @@ const MOST_MS = 1000;
 const CUT = `\n... diff truncated after ${MOST_CHARS} characters ...`;
 const BOM = "\ufeff";
 
-/** What an edit has done, for its answer. */
+/** Description of an edit in the tool's answer. */
 export interface ToldEdit {
   /** 1-based; `null`: nothing changed. */
   readonly first_changed_line: number | null;
@@ -17,17 +19,17 @@ export interface ToldEdit {
   readonly diff_truncated: boolean;
 }
 
-/** An edit that has been made. */
+/** An edit that was applied. */
 export interface DoneEdit {
-  /** The whole text before it. */
+  /** The whole text before the edit. */
   readonly text: string;
-  /** By place, not overlapping. */
+  /** Ordered by position, not overlapping. */
   readonly changes: readonly TextChange[];
   /** As the caller sees it. */
   readonly path: string;
 }
 
-/** Lines are those of the text with every line end as `\n`, and without its byte order mark. */
+/** Lines are counted after normalising line endings to `\n` and removing the byte order mark. */
 export function toldEdit({ text, changes, path }: DoneEdit, monotonicMs: () => number): ToldEdit {
   const bom = text.startsWith(BOM) ? BOM.length : 0;
   const body = text.slice(bom);
@@ -55,7 +57,7 @@ function diffOf(
   for (const line of diffLines(text, changes)) {
     if (monotonicMs() > until) return { diff: header.trimEnd() + CUT, diff_truncated: true };
     diff += line;
-    // A character is at most two units, so this is enough to see that it is too long.
+    // A character has at most two UTF-16 units, so this length already exceeds the limit.
     if (diff.length > 2 * MOST_CHARS) break;
   }
   if (diff === header) return { diff: "", diff_truncated: false };
@@ -65,7 +67,7 @@ function diffOf(
   return { diff: points.slice(0, MOST_CHARS).join("") + CUT, diff_truncated: true };
 }
 
-/** A text and what changes in it, with every line end as `\n`. @param changes by place, not overlapping */
+/** Normalises line endings to `\n` in a text and its changes. @param changes ordered by position, not overlapping */
 export function withPlainLineEnds(
   text: string,
   changes: readonly TextChange[],
@@ -85,7 +87,7 @@ export function withPlainLineEnds(
   return { text: withTerminator("\n", text), changes: moved };
 }
 
-/** Changes that touch as one: a line end may come together where they do. */
+/** Merges adjacent changes, since a CRLF may form where they touch. */
 function joined(changes: readonly TextChange[]): readonly TextChange[] {
   const all: TextChange[] = [];
   for (const change of changes) {
@@ -96,7 +98,7 @@ function joined(changes: readonly TextChange[]): readonly TextChange[] {
   return all;
 }
 
-/** Takes the other half of a line end in, where a change would leave or make a half. */
+/** Extends a change to a whole CRLF where it would split or create one. */
 function withWholePairs({ start, end, text: added }: TextChange, text: string): TextChange {
   const next = added === "" ? text[end] : added[0];
   const takesBefore = text[start - 1] === "\r" && (text[start] === "\n" || next === "\n");

@@ -1,3 +1,5 @@
+// The `edit_file` tool: exact replacements, applied only if the file still has the expected hash.
+
 import type { EditedText, TextChange } from "../../core/call/terms.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -11,9 +13,9 @@ import { changing, hashIn, type SessionCall } from "./files.js";
 import { notTextToEdit } from "./texts.js";
 import { isTold, toolFault } from "./tool-fault.js";
 
-/** Leading bytes in which a NUL means that a file is not text. */
+/** Leading bytes in which a NUL marks a file as binary. */
 const NUL_WINDOW = 8192;
-/** How often a file is looked at again that changed between look and change. */
+/** Maximum attempts when the file changes between reading and writing. */
 const MOST_TRIES = 5;
 
 interface AskedFor {
@@ -22,7 +24,7 @@ interface AskedFor {
   readonly expected: string;
 }
 
-/** What an edit was made of, and what came of it. */
+/** An applied edit: the text it was planned on, and the operation's result. */
 interface Made {
   readonly output: FileOutputs["file:edit"];
   readonly file: EditedText;
@@ -35,7 +37,7 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
   const shown = call.paths.show(path);
   const hash = hashIn(output);
   const about = { path: shown, size_bytes: output.size };
-  // Whoever may not read is not told what is in it.
+  // A caller without read access learns nothing about the content.
   if (!file.mayRead || hash === undefined) return { ...about, applied_edits: changes.length };
   return {
     ...about,
@@ -44,10 +46,10 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
   };
 }
 
-/** The schema of the tool says what they are. */
+/** The tool's schema guarantees the types. */
 const parseEditArguments = (args: JsonObject): EditArguments => args as EditArguments;
 
-/** A file that another writer changed in between is looked at again: then it is clear what to answer. */
+/** Retries after a concurrent change, so that the answer reflects the file's current state. */
 async function made(asked: AskedFor, call: SessionCall): Promise<Made> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -78,7 +80,7 @@ async function tried(asked: AskedFor, call: SessionCall): Promise<Made> {
   return { output, ...seen };
 }
 
-/** @param found `undefined`: it is not known, or not for the caller */
+/** @param found current hash; `undefined`: unknown, or hidden from the caller */
 function stale(asked: AskedFor, call: SessionCall, found: string | undefined): FileAdapterError {
   const { expected } = asked;
   const hashes = `Expected ${escapeText(expected.slice(0, 100))}${found === undefined ? "" : `, found ${found}`}`;

@@ -1,12 +1,14 @@
+// Validates the arguments of `edit_file`.
+
 import { invalidParameter, missingParameter, toolFault } from "./tool-fault.js";
 
-/** One replacement as it was asked for. */
+/** One requested replacement. */
 export interface AskedEdit {
   readonly oldText: string;
   readonly newText: string;
 }
 
-/** What `edit_file` is given; its schema has seen to the types. */
+/** Arguments of `edit_file`; types are checked by its schema. */
 export interface EditArguments {
   readonly old_text?: string;
   readonly new_text?: string;
@@ -15,7 +17,7 @@ export interface EditArguments {
 
 const MOST_EDITS = 100;
 
-/** @throws INVALID_INPUT, the first fault in the order of the tool's description */
+/** @throws INVALID_INPUT for the first fault, in the order of the tool's description */
 export function askedEdits({ old_text: oldText, new_text: newText, edits }: EditArguments): readonly AskedEdit[] {
   const hasPair = oldText !== undefined || newText !== undefined;
   if (edits !== undefined && hasPair) throw refused("Provide either old_text/new_text or edits, not both");
@@ -39,7 +41,7 @@ function batch(edits: NonNullable<EditArguments["edits"]>): readonly AskedEdit[]
   });
 }
 
-/** Half a character would match half of one, and could not be written. */
+/** A lone surrogate could match half of a character, and cannot be encoded as UTF-8. */
 function wellFormed(edit: AskedEdit, place: string): AskedEdit {
   if (!edit.oldText.isWellFormed()) throw invalidParameter(`${place}old_text`, "not well-formed Unicode");
   if (!edit.newText.isWellFormed()) throw invalidParameter(`${place}new_text`, "not well-formed Unicode");

@@ -1,3 +1,5 @@
+// Locates the replacements of `edit_file` in a text, across newline styles.
+
 import type { EditedText, TextChange } from "../../core/call/terms.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Terminator, terminatorsIn, withTerminator } from "../../ops/content/terminators.js";
@@ -9,10 +11,13 @@ import { toolFault } from "./tool-fault.js";
 
 const BOM = "\ufeff";
 const MOST_SHOWN = 80;
-/** How long to look for a line like the one that is not there. */
+/** Time limit of the search for a similar line, in milliseconds. */
 const NEAREST_MS = 30;
 
-/** All replacements, by place. Each old text must be there once. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
+/**
+ * All replacements, ordered by position. Each old text must occur exactly once.
+ * @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS
+ */
 export async function planEdits(edits: readonly AskedEdit[], file: EditedText): Promise<readonly TextChange[]> {
   const bom = file.text.startsWith(BOM) ? BOM.length : 0;
   const body = file.text.slice(bom);
@@ -28,7 +33,7 @@ export async function planEdits(edits: readonly AskedEdit[], file: EditedText): 
   return ordered;
 }
 
-/** The newline style of a text. `undefined`: it has no line ends. */
+/** Newline style of a text. `undefined`: it has no line endings. */
 interface Styles {
   readonly dominant: Terminator | undefined;
   readonly isMixed: boolean;
@@ -65,7 +70,7 @@ function located({ oldText, newText }: AskedEdit, search: Search): TextChange {
   throw toolFault("NO_MATCH", `${text}${closest(literal.old, search)}`);
 }
 
-/** Names the nearest line, to those who may read it. */
+/** Names the most similar line, if the caller may read the file. */
 function closest(wanted: string, { body, file }: Search): string {
   if (!file.mayRead) return "";
   const until = Math.max(0, file.remainingMs() - NEAREST_MS);
@@ -78,7 +83,7 @@ function closest(wanted: string, { body, file }: Search): string {
 
 const withoutMark = (text: string): string => (text.startsWith(BOM) ? text.slice(BOM.length) : text);
 
-/** A text for a message: on one line, at most 80 characters of it. */
+/** A text for a message: on one line, at most 80 characters. */
 export function shownText(text: string): string {
   const start = text.slice(0, 4 * MOST_SHOWN);
   const points = [...escapeText(withTerminator("\n", start).replaceAll("\n", "\\n"))];

@@ -10,7 +10,7 @@ import { fileTools } from "./tools.js";
 
 const ALIAS = "/workspace";
 
-/** Session files of Everruns (`session_file_system`): seven tools on a workspace, in their strict variant, and a shell. */
+/** Session files of Everruns (`session_file_system`): seven file tools in the strict variant, and a shell. */
 export const everruns: Profile = {
   name: "everruns",
   description: "Everruns session files: read, write, edit, list, search, delete and stat.",
@@ -42,7 +42,7 @@ function pathsOf({ alias = ALIAS }: ProfileBinding): SessionPaths {
   return paths;
 }
 
-/** @throws ConfigError for what only the other variant has */
+/** @throws ConfigError for settings that only the other variant has */
 function requireStrict({ variant = "strict", onStale = "reject" }: ProfileBinding): void {
   if (variant !== "strict") throw mistake(`Variant '${variant}' of profile 'everruns' is not supported: use 'strict'`);
   if (onStale !== "reject") throw mistake(`onStale '${onStale}' of profile 'everruns' is not supported: use 'reject'`);

@@ -1,3 +1,5 @@
+// The Everruns tools that write, list, delete and stat files.
+
 import type { CallTerms } from "../../core/call/terms.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
@@ -6,19 +8,19 @@ import type { ReadonlyFiles } from "./readonly-files.js";
 import type { SessionPaths } from "./session-path.js";
 import { toolFault } from "./tool-fault.js";
 
-/** What the tools of one instance share. */
+/** Shared by the tools of one instance. */
 export interface Session {
   readonly paths: SessionPaths;
   readonly files: ReadonlyFiles;
   monotonicMs(): number;
 }
 
-/** One call of one of them. */
+/** One tool call in a session. */
 export interface SessionCall extends Session {
   readonly root: BoundRoot;
 }
 
-/** Entries of one page, and pages of one answer. */
+/** Entries per page, and maximum pages per answer. */
 const PAGE = 10_000;
 const MOST_PAGES = 10;
 
@@ -27,7 +29,7 @@ export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true }
 export const changing = ({ files }: Session): { readonly terms: CallTerms } =>
   files.isEmpty ? LOOKING : { terms: { details: true, ...files.terms } };
 
-/** The hash of the content that an answer is about; `undefined`: its caller may not know. */
+/** Content hash in a result; `undefined` if the caller may not know it. */
 export const hashIn = (output: object): string | undefined => {
   const { hash }: { hash?: unknown } = output;
   return typeof hash === "string" ? hash : undefined;
@@ -56,7 +58,7 @@ interface Listed {
   readonly is_readonly: boolean;
 }
 
-/** Links are left out, and so is what no path can name. */
+/** Symlinks are omitted, and so are entries whose names cannot appear in a path. */
 export async function listDirectory(path: string, call: SessionCall): Promise<JsonObject> {
   const entries: Listed[] = [];
   const { readOnly } = call.root;
@@ -77,7 +79,7 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
     }
   }
   entries.sort((left, right) => (left.path < right.path ? -1 : 1));
-  // The pages of a directory that changes meanwhile may name something twice.
+  // Pages of a directory that changes meanwhile can repeat an entry.
   const sorted = entries.filter((entry, at) => entry.path !== entries[at - 1]?.path);
   const answer = { path: call.paths.show(path), entries: sorted, count: sorted.length };
   return isCut ? { ...answer, truncated: true } : answer;
@@ -96,7 +98,7 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
   if (!found.exists) return { path: shown, exists: false };
   const { type, size = 0, modified = 0 } = found;
   const isDirectory = type === "directory";
-  // Written out, here and above: spreads would take longer than the rest of a small call.
+  // Written out, here and above: spreads are slower than the rest of a small call.
   return {
     path: shown,
     name: path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1),

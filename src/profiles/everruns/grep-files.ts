@@ -1,3 +1,5 @@
+// The `grep_files` tool.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { SessionCall } from "./files.js";
 import { pathMatcher } from "./path-pattern.js";
@@ -6,7 +8,7 @@ import { toolFault } from "./tool-fault.js";
 const MOST_PATTERN_CHARS = 1000;
 const MOST_FILE_BYTES = 524_288;
 const MOST_TOTAL_BYTES = 5_242_880;
-/** No sign in it means anything to an expression, so it is found without one. */
+/** Patterns without regex metacharacters are searched literally. */
 const PLAIN = /^[^\\^$.|?*+()[\]{}]{1,64}$/u;
 
 export interface GrepArguments {
@@ -40,7 +42,7 @@ export async function grepFiles(
 
 const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
 
-/** Part of an answer would be taken for all of it. */
+/** A partial result would look complete to the caller. */
 function incomplete(reason: string | undefined): Error {
   if (reason === "timeout") return toolFault("TIMEOUT", "Grep scan takes too long. Pass a deeper path");
   return toolFault("TOO_LARGE", "Grep scan exceeds maximum number of files. Pass a deeper path");

@@ -1,3 +1,5 @@
+// The `path_pattern` argument of `grep_files`.
+
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { compileGlobs } from "../../search/globs.js";
@@ -5,12 +7,13 @@ import { toolFault } from "./tool-fault.js";
 
 const MOST_CHARS = 1000;
 
-/** Whether a file is meant. @param path its session path, without the leading slash */
+/** Whether a file is selected. @param path session path without the leading slash */
 export type PathMatcher = (path: string) => boolean;
 
 /**
- * What `path_pattern` means: a glob where it holds one of `* ? [ {`, else a part of the session path.
- * @param prefix the alias, or `""` @throws INVALID_PATTERN
+ * Compiles a `path_pattern`: a glob if it contains any of `* ? [ {`, otherwise a substring of the session path.
+ * @param prefix the alias, or `""`
+ * @throws INVALID_PATTERN
  */
 export async function pathMatcher(pattern: string, prefix: string): Promise<PathMatcher> {
   if (pattern.length > MOST_CHARS) throw toolFault("INVALID_PATTERN", "Path pattern too long");
@@ -28,7 +31,7 @@ export async function pathMatcher(pattern: string, prefix: string): Promise<Path
   }
 }
 
-/** Why a pattern is refused, without the words around it. */
+/** The reason why a pattern was rejected, without the surrounding text. */
 export const patternFault = ({ message }: FileAdapterError, pattern: string): string => {
   const start = `Invalid pattern '${escapeText(pattern)}': `;
   return message.startsWith(start) ? message.slice(start.length) : message;

@@ -1,7 +1,9 @@
+// The `read_file` tool.
+
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { hashIn, LOOKING, type SessionCall } from "./files.js";
 
-/** Names of pictures, and what they are. */
+/** Media types of images, by file extension. */
 const IMAGES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -10,7 +12,7 @@ const IMAGES: Readonly<Record<string, string>> = {
   webp: "image/webp",
 };
 
-/** The encoding is named, so that whatever one the root has, only UTF-8 is text. */
+/** The encoding is given explicitly, so that only UTF-8 counts as text whatever the root's default encoding is. */
 export async function readFile(path: string, { root, paths }: SessionCall): Promise<JsonObject> {
   const found = await root.invoke("file:read", { path, encoding: "utf-8" }, LOOKING);
   const { content = "", encoding, size } = found;
@@ -24,7 +26,7 @@ export async function readFile(path: string, { root, paths }: SessionCall): Prom
   return { path: paths.show(path), media_type: mediaType, size_bytes: size, content_hash: hash, image };
 }
 
-/** A picture as a picture; its base64 would be nothing that a model could read. */
+/** Renders an image as an image: a model cannot read its base64 text. */
 export function asRead(result: unknown): Rendering {
   const { image, ...value }: { readonly image?: { readonly base64: string; readonly media_type: string } } =
     typeof result === "object" && result !== null ? result : {};

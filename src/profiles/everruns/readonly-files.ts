@@ -1,16 +1,16 @@
 import type { CallTerms } from "../../core/call/terms.js";
 
-/** The files of one instance that its tools do not change. The flag is the instance's own: nothing on the disk knows it. */
+/** Files of one instance that its tools must not change. The flag is kept in memory only, not on disk. */
 export class ReadonlyFiles {
   readonly #paths = new Set<string>();
-  /** How many names of a path of the root stand before the session's root. */
+  /** Number of segments between the root and the session's root. */
   readonly depth: number;
 
   constructor(depth: number) {
     this.depth = depth;
   }
 
-  /** @param path a session path */
+  /** @param path session path */
   set(path: string, isReadonly: boolean): void {
     if (isReadonly) this.#paths.add(path);
     else this.#paths.delete(path);
@@ -24,7 +24,7 @@ export class ReadonlyFiles {
     return this.#paths.has(path);
   }
 
-  /** What keeps an operation from them, and from a directory that holds one. */
+  /** Protects these files, and keeps directories that contain one from being deleted. */
   get terms(): Pick<CallTerms, "isProtected"> {
     return { isProtected: (segments, operation) => this.#keeps(segments, operation === "delete") };
   }

@@ -1,18 +1,26 @@
+// Conversion between session paths and the paths shown to callers (below the alias).
+
 import { pathEscapesRoot } from "../../core/errors/texts.js";
 
-/** How the tools of one instance write paths: behind the alias, or from `/` on where there is none. */
+/** Path syntax of one instance: below the alias, or from `/` without one. */
 export interface SessionPaths {
-  /** The session path of a text: one leading slash, no other at its end; `/` for the session's root. @throws PATH_ESCAPES_ROOT */
+  /**
+   * Parses a caller's path to a session path: one leading slash and no trailing one; `/` is the session's root.
+   * @throws PATH_ESCAPES_ROOT
+   */
   parse(text: string): string;
-  /** A session path as a caller sees it. */
+  /** The session path as callers see it. */
   show(path: string): string;
-  /** A session path from the segments of a path in the session. */
+  /** Session path from segments relative to the session's root. */
   of(segments: readonly string[]): string;
-  /** What stands for `/workspace` in texts: `""` where there is no alias. */
+  /** Text that replaces `/workspace` in descriptions: `""` without an alias. */
   readonly prefix: string;
 }
 
-/** @param alias absolute, as `/workspace`; `null`: none @returns `undefined` for an alias that is no absolute path */
+/**
+ * @param alias absolute, for example `/workspace`; `null`: none @returns `undefined` if the alias is not a plain
+ * absolute path
+ */
 export function sessionPaths(alias: string | null): SessionPaths | undefined {
   const prefix = alias === null ? "" : alias.replace(/\/+$/, "");
   const names = prefix.split("/").slice(1);
@@ -24,7 +32,7 @@ export function sessionPaths(alias: string | null): SessionPaths | undefined {
     parse(text) {
       const trimmed = text.trim();
       const segments = trimmed.split("/").filter((segment) => segment !== "" && segment !== ".");
-      // Even one that stays inside.
+      // Rejected even if the path would stay inside.
       if (segments.includes("..")) throw pathEscapesRoot({ root: "", path: trimmed });
       const isBehindAlias = trimmed.startsWith("/") && names.every((name, at) => segments[at] === name);
       return `/${(isBehindAlias ? segments.slice(names.length) : segments).join("/")}`;

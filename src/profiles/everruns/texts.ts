@@ -1,3 +1,5 @@
+// Error texts of the Everruns tools, by error code and tool.
+
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
@@ -7,14 +9,14 @@ import { patternFault } from "./path-pattern.js";
 import type { SessionPaths } from "./session-path.js";
 import { isTold } from "./tool-fault.js";
 
-/** Tools that only look: no file is in their way because it must not be changed. */
+/** Read-only tools: a failure is never due to a read-only file. */
 const LOOKING: ReadonlySet<string> = new Set(["read_file", "list_directory", "grep_files", "stat_file"]);
-/** Tools whose path is a directory. */
+/** Tools whose path names a directory. */
 const ON_DIRECTORIES: ReadonlySet<string> = new Set(["list_directory", "grep_files"]);
 
 type Text = (p: string, failed: FailedCall) => string;
 
-/** Core codes whose text follows from path and tool. `p`: the path as the caller knows it. */
+/** Texts for error codes, by path and tool. `p`: the path as the caller knows it. */
 const TEXTS: Readonly<Record<string, Text>> = {
   SYMLINK_ESCAPE: (p) => `path traversal rejected: ${p} goes through a symlink`,
   DANGLING_SYMLINK: (p) => `path traversal rejected: ${p} goes through a symlink`,
@@ -47,7 +49,7 @@ function missing(p: string, { tool }: FailedCall): string {
   return ON_DIRECTORIES.has(tool) ? `Directory not found: ${p}` : `File not found: ${p}`;
 }
 
-/** The text for a failure, for a caller who knows paths as `paths` shows them. */
+/** Text of a failure, with paths as `paths` shows them. */
 export function textOf(error: FileAdapterError, failed: FailedCall, paths: SessionPaths): string {
   const { code, data, message } = error;
   if (isTold(error) || isTooManyDenied(error)) return message;
@@ -87,13 +89,13 @@ function tooLarge(tool: string, { limit }: FileAdapterError["data"]): string {
   return `${what} exceeds the size limit of ${limit} bytes`;
 }
 
-/** @param pointer of the field */
+/** @param pointer JSON pointer of the field */
 function invalid(message: string, pointer: string): string {
   const name = pointer.slice(1).replaceAll("/", ".");
   const field = `'${name}' `;
   if (message === `${field}is required`) return `Missing required parameter: ${name}`;
   if (message.startsWith("Unknown field")) return `Invalid parameter ${name}: ${uncapital(message)}`;
-  // What the tool calls its content stands in another field of the operation.
+  // The operation calls the tool's `content` field `bytes`.
   const known = name === "bytes" ? "content" : name || "input";
   return `Invalid parameter ${known}: ${message.startsWith(field) ? message.slice(field.length) : message}`;
 }

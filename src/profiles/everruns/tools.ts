@@ -1,3 +1,5 @@
+// The seven file tools of the Everruns profile and their arguments.
+
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import type { BoundRoot } from "../bound-root.js";
@@ -10,7 +12,6 @@ import { asRead, readFile } from "./read-file.js";
 
 const CHANGES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
 
-/** The seven tools. */
 export const fileTools = (session: Session): readonly ProfileTool[] => [
   {
     ...described("read_file", session.paths),
@@ -68,7 +69,7 @@ const asJson = (value: unknown): Rendering => ({ kind: "json", value, rest: {} }
 
 const textIn = (args: JsonObject, field: string): string => String(args[field] ?? "");
 
-/** The session path of a call; without one, of the session's root. */
+/** Session path of a call; the session's root if the path is absent. */
 const pathIn = (args: JsonObject, { paths }: Session): string => paths.parse(textIn(args, "path"));
 
 const contentIn = (args: JsonObject): { readonly content: string } | { readonly bytes: string } =>

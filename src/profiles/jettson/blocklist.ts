@@ -1,6 +1,8 @@
+// Blocklist of the Jettson shell: catches obvious accidents. It is no security boundary; the sandbox is.
+
 import { type ShellWord, simpleCommands } from "./shell-words.js";
 
-/** Commands that run another one, with those of their flags that take a value. */
+/** Commands that run another command, each with its flags that take a value. */
 const WRAPPERS: Readonly<Record<string, RegExp>> = {
   sudo: /^(?:-[A-Za-z]*[ughpCrtUDRT]|--(?:user|group|host|prompt|close-from|role|type|other-user|chdir|chroot))$/,
   env: /^(?:-[A-Za-z]*[uC]|--(?:unset|chdir))$/,
@@ -9,22 +11,25 @@ const WRAPPERS: Readonly<Record<string, RegExp>> = {
   exec: /^-[A-Za-z]*a$/,
   command: /^$/,
 };
-/** Words of the shell's grammar behind which a command stands. */
+/** Shell keywords that are followed by a command. */
 const BEFORE_COMMAND: ReadonlySet<string> = new Set(["!", "if", "then", "elif", "else", "while", "until", "do"]);
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*\+?=/;
-/** Where the programs of the system are; the same names elsewhere are somebody's own. */
+/** System program directories; the same names elsewhere are not system programs. */
 const SYSTEM = /^\/(?:usr\/(?:local\/)?)?s?bin\//;
 const STOPS: ReadonlySet<string> = new Set(["shutdown", "reboot", "halt", "poweroff"]);
 
-/** A function that pipes itself into itself in the background, and is then called. Bounded, so that no text takes long. */
+/**
+ * A function that pipes itself into itself in the background and is then called. Repetitions are bounded, so that
+ * matching stays fast on any text.
+ */
 const FORK_BOMB =
   /(?<![^\s;&|(){}])([^\s;&|(){}'"\\]{1,64})\s{0,64}\(\s{0,64}\)\s{0,64}\{\s{0,64}\1\s{0,64}\|\s{0,64}\1\s{0,64}&\s{0,64}\}\s{0,64}[;&]?\s{0,64}\1(?![^\s;&|(){}])/u;
 const FORK_BOMB_BY_WORD =
   /(?<![^\s;&|(){}])function\s{1,64}([^\s;&|(){}'"\\]{1,64})\s{1,64}\{\s{0,64}\1\s{0,64}\|\s{0,64}\1\s{0,64}&\s{0,64}\}\s{0,64}[;&]?\s{0,64}\1(?![^\s;&|(){}])/u;
 
 /**
- * Whether a command is on the list of obvious accidents. It looks at commands where they would be run, never at what is
- * quoted, an argument or a name; the guard is the sandbox.
+ * Whether a command is on the list of obvious accidents. Only words in command position count, never quoted text,
+ * arguments or file names. The protection is the sandbox, not this list.
  */
 export function isBlocked(command: string): boolean {
   return isForkBomb(command) || simpleCommands(command).some(({ words, isPattern }) => !isPattern && isHarmful(words));
@@ -47,7 +52,7 @@ function isHarmful(words: readonly ShellWord[]): boolean {
 
 const nameOf = ({ text }: ShellWord): string => text.replace(SYSTEM, "");
 
-/** The command itself, without the shell's words and assignments in front of it, and without what runs it. */
+/** The command itself, without leading shell keywords, assignments and wrapper commands. */
 function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
   for (let at = 0; ; ) {
     const word = words[at];
@@ -61,7 +66,7 @@ function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
   }
 }
 
-/** `command -v` and `-V` say what a name stands for, and run nothing. */
+/** `command -v` and `-V` only describe a command and run nothing. */
 const isQuestion = (flag: ShellWord | undefined): boolean => /^-p*[vV]/.test(flag?.text ?? "");
 
 function behindFlags(words: readonly ShellWord[], from: number, takesValue: RegExp): number {
@@ -73,7 +78,7 @@ function behindFlags(words: readonly ShellWord[], from: number, takesValue: RegE
   return at;
 }
 
-/** Whether the arguments of `rm` say: everything, and without asking. */
+/** Whether the arguments of `rm` remove everything, recursively and by force. */
 function removesAll(args: readonly ShellWord[]): boolean {
   const end = args.findIndex(({ text }) => text === "--");
   const flags = (end < 0 ? args : args.slice(0, end)).filter(({ text }) => text.startsWith("-"));
@@ -82,7 +87,7 @@ function removesAll(args: readonly ShellWord[]): boolean {
   return isRecursive && isForced && args.some(({ text, isQuoted }) => !isQuoted && isTop(text));
 }
 
-/** Long options may be cut short. */
+/** Long options may be abbreviated. */
 const isLong = (text: string, option: string): boolean => text.length > 2 && option.startsWith(text);
 
 const isTop = (text: string): boolean => /^\/+(?:\.\/+)*[.*]?$/.test(text);

@@ -1,3 +1,5 @@
+// The four file tools of the Jettson profile.
+
 import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
@@ -7,12 +9,11 @@ import type { BoundRoot } from "../bound-root.js";
 import type { ProfileTool } from "../profile.js";
 import { parseFilePath, parseWorkspacePath } from "./path.js";
 
-/** Of content that a read returns. */
+/** Maximum bytes of content returned by a read. */
 const MOST_READ_BYTES = 1_048_576;
 const MOST_WRITTEN_BYTES = 5 * 1_048_576;
 const MOST_ENTRIES = 10_000;
 
-/** The four file tools. */
 export const fileTools = (): readonly ProfileTool[] => [
   {
     ...described("jettson_files_read"),
@@ -38,7 +39,7 @@ export const fileTools = (): readonly ProfileTool[] => [
   },
 ];
 
-/** What the schema of a tool says of it. */
+/** Name, texts and schemas of a tool. */
 export function described(name: string): Pick<ProfileTool, "name" | "title" | "description" | "input" | "output"> {
   return { name, ...loadOperationSchema(name, "profiles/jettson") };
 }
@@ -48,13 +49,13 @@ export const asJson = (value: unknown): Rendering => ({ kind: "json", value, res
 
 const textIn = (args: JsonObject, field: string): string => String(args[field]);
 
-/** The encoding is named, so that whatever one the root has, only UTF-8 is text. */
+/** The encoding is given explicitly, so that only UTF-8 counts as text whatever the root's default encoding is. */
 async function read(path: string, root: BoundRoot): Promise<JsonObject> {
   const range = { offset: 0, length: MOST_READ_BYTES };
   const found = await root.invoke("file:read", { path, encoding: "utf-8", ...range });
   const { content = "", encoding, size, complete, length = 0 } = found;
   const isCut = length < size;
-  // A file that ends within a character is no text either; only where more follows may what was read end so.
+  // A cut inside a character is acceptable only where the read stopped before the end; a file that ends so is not text.
   const isTorn = isCut && size <= MOST_READ_BYTES && complete !== false;
   if (encoding !== "utf-8" || isTorn) throw failed("NOT_TEXT", path);
   return { path, content, size_bytes: size, truncated: isCut };
@@ -90,7 +91,7 @@ const entryOf = (name: string, type: string | undefined, size: number): Entry =>
   is_dir: type === "directory",
 });
 
-/** `undefined`: it leads to nothing that the caller may see. */
+/** `undefined` if the symlink leads to nothing that the caller may see. */
 async function behindLink(directory: string, name: string, root: BoundRoot): Promise<Entry | undefined> {
   try {
     const found = await root.invoke("file:stat", { path: directory === "" ? name : `${directory}/${name}` });
@@ -101,7 +102,7 @@ async function behindLink(directory: string, name: string, root: BoundRoot): Pro
   }
 }
 
-/** What a link is left out of a list for. */
+/** Error codes for which a symlink is omitted from a listing. */
 const HIDDEN: ReadonlySet<string> = new Set([
   ...["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "OTHER_DEVICE", "INVALID_PATH", "NOT_A_DIRECTORY", "NOT_FOUND"],
   ...["CAPABILITY_DENIED", "DENIED_BY_POLICY", "PERMISSION_DENIED", "IO_ERROR"],

@@ -6,7 +6,7 @@ import { textOf } from "./texts.js";
 const FILES_REJECTED = "Jettson Files rejected the operation: ";
 const SHELL_REJECTED = "Jettson Shell rejected the command: ";
 
-/** Jettson Files and Jettson Shell: a workspace. */
+/** Jettson Files and Jettson Shell: file tools and a shell on one workspace. */
 export const jettson: Profile = {
   name: "jettson",
   description: "Jettson Files and Shell: read, write, list and delete files in /workspace, run commands there.",

@@ -1,15 +1,17 @@
+// Paths of the Jettson tools: `/workspace/…` or relative to the workspace.
+
 import { ToolError } from "../profile.js";
 
 const WORKSPACE = "workspace";
-/** Drives and shares of Windows. */
+/** Windows drive letters and shares. */
 const DRIVE_OR_SHARE = /^(?:[A-Za-z]:|\\|\/\/)/;
 
-/** Text for every path that is none of the workspace. */
+/** Error text for every path outside the workspace. */
 export const ESCAPES = "path escapes /workspace or is empty.";
 
 /**
- * The path of a call, relative to the workspace. Text alone: what is there has no part in it.
- * @returns canonical; `""`: the workspace itself
+ * Parses a tool's path to a canonical path relative to the workspace, lexically (the disk is not consulted).
+ * @returns `""` for the workspace itself
  * @throws ToolError
  */
 export function parseWorkspacePath(text: string): string {
@@ -22,7 +24,7 @@ export function parseWorkspacePath(text: string): string {
   return segments.join("/");
 }
 
-/** The same for what is not the workspace itself. @throws ToolError */
+/** Like {@link parseWorkspacePath}, but rejects the workspace itself. @throws ToolError */
 export function parseFilePath(text: string): string {
   const path = parseWorkspacePath(text);
   if (path === "") throw escapes();

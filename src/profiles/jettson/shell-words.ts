@@ -1,14 +1,16 @@
-/** A word of a shell command, without its quotes. */
+// Splits shell commands into words, for the blocklist.
+
+/** A word of a shell command, with its quotes removed. */
 export interface ShellWord {
   readonly text: string;
-  /** Some of it stands in quotes, or behind a backslash. */
+  /** Part of the word is quoted or escaped by a backslash. */
   readonly isQuoted: boolean;
 }
 
-/** One command as far as its words go: those between two of `; & | ( ) { }` and line ends. */
+/** The words of one simple command: the text between two of `; & | ( ) { }` and newlines. */
 export interface SimpleCommand {
   readonly words: readonly ShellWord[];
-  /** It ends with a `)` that closes nothing, as a pattern of `case` does. */
+  /** Ends with an unbalanced `)`, like a pattern of `case`. */
   readonly isPattern: boolean;
 }
 
@@ -16,8 +18,8 @@ const SEPARATORS: ReadonlySet<string> = new Set([";", "&", "|", "(", ")", "\n"])
 const BLANKS: ReadonlySet<string> = new Set([" ", "\t", "\r"]);
 
 /**
- * Splits a shell command into simple commands, as a shell would but for what it expands: the text in here-documents,
- * comments and quotes belongs to no command. Takes time in proportion to the text.
+ * Splits a shell command into simple commands like a shell, without expansions. Here-documents, comments and quoted
+ * text belong to no command. Linear time.
  */
 export function simpleCommands(text: string): SimpleCommand[] {
   return new Splitter(text).split();
@@ -28,7 +30,7 @@ class Splitter {
   readonly #commands: SimpleCommand[] = [];
   #at = 0;
   #words: ShellWord[] = [];
-  /** Ends of here-documents that begin with the next line. */
+  /** Delimiters of here-documents that start on the next line. */
   #ends: string[] = [];
   #depth = 0;
 
@@ -60,7 +62,7 @@ class Splitter {
     if (char === "\n") this.#skipDocuments();
   }
 
-  /** What is read or written is no argument. */
+  /** Skips a redirection and its target, which is not an argument. */
   #redirect(): void {
     while (/[<>&|]/.test(this.#text[this.#at] ?? "")) this.#at++;
     this.#skipBlanks();
@@ -75,7 +77,7 @@ class Splitter {
 
   #take(): void {
     const word = this.#word();
-    // Braces stand for a group only as words of their own.
+    // Braces form a group only as separate words.
     const isBrace = !word.isQuoted && (word.text === "{" || word.text === "}");
     if (isBrace) this.#end(false);
     else this.#words.push(word);

@@ -1,3 +1,5 @@
+// The `jettson_shell_run` tool: runs `/bin/sh -c` in the sandbox, with a blocklist and a timeout.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { type SandboxExit, type SandboxOutput, shellEnvironment } from "../../core/ports/sandbox.js";
 import type { BoundRoot } from "../bound-root.js";

@@ -1,3 +1,5 @@
+// Error texts of the Jettson tools, by error code and tool.
+
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { isTooManyDenied, NO_SANDBOX } from "../command-tool.js";
@@ -5,10 +7,10 @@ import type { FailedCall } from "../profile.js";
 import { ESCAPES } from "./path.js";
 import { INVALID_TIMEOUT, SHELL_TOOL } from "./shell.js";
 
-/** The field, as a pointer. */
+/** JSON pointer of the field. */
 const TIMEOUT = "/timeout_seconds";
 
-/** Core codes whose text is the same for every tool. `p`: the path as the caller knows it. */
+/** Texts for error codes, the same for every tool. `p`: the path as the caller knows it. */
 const TEXTS: Readonly<Record<string, (p: string) => string>> = {
   INVALID_PATH: () => ESCAPES,
   PATH_NOT_RELATIVE: () => ESCAPES,
@@ -24,7 +26,7 @@ const TEXTS: Readonly<Record<string, (p: string) => string>> = {
   READ_ONLY_ROOT: () => "root is read-only",
   PERMISSION_DENIED: (p) => `${p} is read-only`,
   NOT_TEXT: (p) => `${p} is not UTF-8 text`,
-  // A device or a pipe: whatever it is, no text can be had of it.
+  // Devices and pipes hold no text.
   NOT_A_FILE: (p) => `${p} is not UTF-8 text`,
   TOO_LARGE: () => "content exceeds the 5 MB limit",
   DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
@@ -34,7 +36,7 @@ const TEXTS: Readonly<Record<string, (p: string) => string>> = {
   ABORTED: () => "cancelled",
 };
 
-/** The text for a failure of the core, without the prefix that names the tool. */
+/** Text of a failure of an operation, without the tool name as prefix. */
 export function textOf(error: FileAdapterError, { tool }: FailedCall): string {
   const { code, data, message } = error;
   const p = shown(data["path"]);
