@@ -1,19 +1,22 @@
+// Encoding of blobs and strings (CAD3): one cell up to 4096 bytes, above that a tree of 4096-byte chunks with fan-out
+// 16.
+
 import { type Cell, cellFrom, type Emit, isBranch, joinCell, MAX_EMBEDDED_BYTES, REF_BYTES, refOf } from "./ref.js";
 import { BLOB_TAG } from "./scalar.js";
 import { vlqLength, writeVlq } from "./vlq.js";
 
-/** Longer blobs are trees of chunks of this size. */
+/** Chunk size; longer blobs are trees of chunks of this size. */
 export const CHUNK_BYTES = 4096;
 const FAN_OUT = 16;
 
-/** What a long blob is made of: `children` blobs, each but the last of `childBytes` bytes. */
+/** Children of a long blob: `children` blobs, each except the last of `childBytes` bytes. */
 export interface BlobLayout {
   readonly children: number;
   readonly childBytes: number;
   readonly lastBytes: number;
 }
 
-/** The shape of a blob, which depends on its length only. @param length more than 4096 */
+/** Tree shape of a blob, determined by its length. @param length in bytes, more than 4096 */
 export function blobLayout(length: number): BlobLayout {
   let childBytes = CHUNK_BYTES;
   while (childBytes * FAN_OUT < length) childBytes *= FAN_OUT;
@@ -21,7 +24,10 @@ export function blobLayout(length: number): BlobLayout {
   return { children, childBytes, lastBytes: length - (children - 1) * childBytes };
 }
 
-/** How long the encoding of a blob is. Children but the last are never embedded: they hold 4096 bytes or more. */
+/**
+ * Length of a blob's encoding in bytes. All children except the last hold at least 4096 bytes, so they are never
+ * embedded.
+ */
 export function encodedBlobBytes(length: number): number {
   const head = 1 + vlqLength(length);
   if (length <= CHUNK_BYTES) return head + length;
@@ -31,10 +37,10 @@ export function encodedBlobBytes(length: number): number {
 }
 
 /**
- * Encodes a blob or a string of any length.
+ * Encodes a blob or string of any length.
  *
- * @param content not copied but for the chunk at hand
- * @param emit is told of every branch below the top
+ * @param content not copied, except for the current chunk
+ * @param emit called for every branch below the top
  */
 export function blobCell(tag: number, content: Uint8Array, emit?: Emit): Cell {
   if (content.length <= CHUNK_BYTES) return cellFrom(chunkBytes(tag, content));
@@ -43,11 +49,11 @@ export function blobCell(tag: number, content: Uint8Array, emit?: Emit): Cell {
   return tree.finish(tag);
 }
 
-/** A long blob that is put together from its chunks; holds at most 16 hashes per level. */
+/** Builds a long blob from its chunks, holding at most 16 hashes per level. */
 export interface BlobTree {
-  /** Each but the last has exactly 4096 bytes. */
+  /** Every chunk except the last has exactly 4096 bytes. */
   add(chunk: Uint8Array): void;
-  /** The top cell of more than one chunk. @param tag of the blob or string */
+  /** The top cell; requires more than one chunk. @param tag of the blob or string */
   finish(tag: number): Cell;
 }
 
@@ -56,21 +62,21 @@ interface Child {
   readonly length: number;
 }
 
-/** @param emit is told of every branch below the top as soon as it is complete */
+/** @param emit called for every branch below the top as soon as it is complete */
 export function createBlobTree(emit?: Emit): BlobTree {
   const levels: Child[][] = [];
   const refOfChunk = emit === undefined ? createChunkHasher() : (chunk: Uint8Array) => emitChunk(chunk, emit);
   const put = (height: number, child: Child): void => {
     levels[height] ??= [];
     const level = levels[height];
-    // Only when one more comes: a full level may turn out to be the top, whose tag is not that of the others.
+    // A full level is joined only when another child arrives: it may be the top, whose tag differs from the others.
     if (level.length === FAN_OUT) put(height + 1, join(level.splice(0), emit));
     level.push(child);
   };
   return {
     add: (chunk) => put(0, { ref: refOfChunk(chunk), length: chunk.length }),
     finish(tag) {
-      // What is left at the right edge: nothing, or one blob shorter than those of the level.
+      // Remainder at the right edge: nothing, or one blob shorter than its siblings.
       let rest: Child[] = [];
       for (let height = 0; height < levels.length; height += 1) {
         const level = levels[height] ?? [];
@@ -102,7 +108,7 @@ function emitChunk(chunk: Uint8Array, emit: Emit): Uint8Array {
   return cell.ref;
 }
 
-/** Hashes chunk after chunk in one buffer: a hash over one piece is cheaper than over two, and nothing is kept. */
+/** Hashes chunks in one reused buffer: hashing one contiguous piece is cheaper than two, and nothing is retained. */
 function createChunkHasher(): (chunk: Uint8Array) => Uint8Array {
   const scratch = new Uint8Array(1 + vlqLength(CHUNK_BYTES) + CHUNK_BYTES);
   return (chunk) => {

@@ -1,19 +1,21 @@
+// Cells that have been checked and turned into values.
+
 import type { Checked } from "./encoding/check-parts.js";
 import type { IndexNode } from "./maps/index-node.js";
 import type { MapNode } from "./maps/map-node.js";
 import type { Value } from "./value.js";
 
-/** What a value takes; parts that are shared count every time, those that are not at hand do not. */
+/** Size of a value. Shared parts count each time; missing parts do not count. */
 export interface Weight {
-  /** Of blobs, and of strings that are trees of blobs. */
+  /** Bytes of blobs, and of strings that are trees of blobs. */
   readonly bytes: number;
-  /** Of maps and indexes. */
+  /** Entries of maps and indexes. */
   readonly entries: number;
-  /** Of vectors. */
+  /** Elements of vectors. */
   readonly elements: number;
 }
 
-/** What a cell stands for. A tree's inner cells are nodes, and values only when asked for. */
+/** Value of a cell. Inner cells of a tree are nodes and become values only on request. */
 export interface Made {
   value(): Value;
   readonly elements?: readonly Value[];
@@ -21,14 +23,14 @@ export interface Made {
   readonly indexNode?: IndexNode | undefined;
 }
 
-/** A checked cell, and what it stands for. */
+/** A checked cell with its value. */
 export interface Built extends Checked {
-  /** How a container holds it. */
+  /** Its Ref, as a container holds it. */
   readonly ref: Uint8Array;
   readonly parts: readonly (Built | undefined)[];
-  /** Branches in branches below. */
+  /** Nesting depth of branches below this cell. */
   readonly height: number;
   readonly weight: Weight;
-  /** `undefined` as long as a branch is missing. */
+  /** `undefined` while a branch is missing. */
   readonly made: Made | undefined;
 }

@@ -1,24 +1,26 @@
+// Bottom-up computation over nested values, safe for any nesting depth.
+
 import type { Value } from "./value.js";
 
-/** Something to compute of a value from the same of its parts. `T` is never null or undefined. */
+/** Computes a result for a value from the results of its parts. `T` is never null or undefined. */
 export interface Fold<T> {
-  /** The parts of a value that may nest; `undefined` for one without parts. */
+  /** The parts of a value; `undefined` for a value without parts. */
   parts(value: Value): Iterable<Value> | undefined;
-  /** A result that needs no computing. */
+  /** A result available without computing. */
   known(value: Value): T | undefined;
   make(value: Value, of: (part: Value) => T): T;
 }
 
 /**
- * Values in each other for which recursion is used: it is faster, but values nest more deeply than the stack, and an
- * index may add 64 frames for each.
+ * Maximum nesting handled by recursion. Recursion is faster, but values can nest deeper than the call stack, and each
+ * index may add 64 frames.
  */
 const MAX_RECURSION = 16;
 
 /**
- * Computes something of a value from the same of its parts, once for each object.
+ * Computes a result for a value from the results of its parts, once per object.
  *
- * @throws RangeError when a value contains itself
+ * @throws RangeError if a value contains itself
  */
 export function fold<T>(root: Value, task: Fold<T>): T {
   const results = new Map<Value, T>();
@@ -42,7 +44,7 @@ interface Progress<T> {
   readonly of: (part: Value) => T;
 }
 
-/** Computes parts before what they are part of, by a stack of our own. */
+/** Computes parts before their containers, with an explicit stack. */
 function foldDeep<T>(root: Value, task: Fold<T>, { results, of }: Progress<T>): T {
   const open = new Set<Value>();
   const stack = [root];

@@ -1,6 +1,6 @@
 export const MAX_KEYWORD_BYTES = 128;
 
-/** A name that is a value of its own kind, such as `:fs`. Made by {@link keyword}. */
+/** A name that is a value type of its own, such as `:fs`. Created by {@link keyword}. */
 export class Keyword {
   readonly name: string;
 
@@ -10,7 +10,7 @@ export class Keyword {
 }
 
 /**
- * Makes a keyword.
+ * Creates a keyword.
  *
  * @param name 1 to 128 bytes of UTF-8
  * @throws RangeError for any other length and for lone surrogates

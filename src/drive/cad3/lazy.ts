@@ -1,21 +1,29 @@
+// Values whose branches are loaded on demand.
+
 import { Composite, type Encoder } from "./encoding/composite.js";
 import type { ParsedCell } from "./encoding/parsed.js";
 import type { Cell } from "./ref.js";
 import type { Value } from "./value.js";
 
-/** Where values that are not at hand come from; many of them share one. */
+/** Loads missing values; shared by many of them. */
 export interface LazySource {
   /** The cell of a branch. @throws MISSING_CELL, BAD_FORMAT */
   load(ref: Uint8Array): ParsedCell;
-  /** The value of a cell, its parts lazy where they are branches; `undefined` for one that stays lazy. @throws BAD_FORMAT, LIMIT */
+  /**
+   * The value of a cell, with lazy parts where they are branches; `undefined` if it stays lazy.
+   * @throws BAD_FORMAT, LIMIT
+   */
   open(cell: ParsedCell, ref: Uint8Array): Value | undefined;
-  /** The value of a cell with all its branches. @throws MISSING_CELL, BAD_FORMAT, LIMIT */
+  /** The value of a cell with all branches loaded. @throws MISSING_CELL, BAD_FORMAT, LIMIT */
   whole(cell: ParsedCell, ref: Uint8Array): Value;
 }
 
-/** A value with branches that are not at hand: can be encoded, hashed, verified and held by others, but not looked into. */
+/**
+ * A value whose branches are not loaded. It can be encoded, hashed, verified and contained in other values, but not
+ * inspected.
+ */
 export class LazyValue extends Composite implements Cell {
-  /** How a container holds the value. @internal */
+  /** Its Ref, as a container holds it. @internal */
   readonly ref: Uint8Array;
   readonly #source: LazySource;
   #cell: ParsedCell | undefined;
@@ -40,25 +48,25 @@ export class LazyValue extends Composite implements Cell {
     return this.#load().bytes;
   }
 
-  /** It is its own cell, since there are so many. @internal */
+  /** The object is its own cell, to save memory: there are many of them. @internal */
   override knownCell(): Cell {
     return this;
   }
 
   /**
-   * The value without its branches, which are read when they are looked into: a vector of lazy values, an index that
-   * reads the nodes it passes. A blob that is a tree of branches stays lazy.
+   * The value with branches loaded on access: a vector of lazy values, or an index that reads the nodes it passes. A
+   * blob that is a tree of branches stays lazy.
    */
   open(): Value {
     if (this.#opened === undefined) {
       const opened = this.#source.open(this.#load(), this.ref);
-      // It may be nil.
+      // `opened` may be nil (null), so only `undefined` means that it stays lazy.
       this.#opened = opened === undefined ? this : opened;
     }
     return this.#opened;
   }
 
-  /** The value with all its branches. */
+  /** The value with all branches loaded. */
   whole(): Value {
     this.#whole ??= this.#source.whole(this.#load(), this.ref);
     return this.#whole;

@@ -1,3 +1,5 @@
+// Makes values from checked cells.
+
 import { checkLimit } from "../dlfs/limits.js";
 import { Signed } from "../dlfs/signed.js";
 import type { Built, Made } from "./built.js";
@@ -13,18 +15,18 @@ import type { MapEntry, MapNode } from "./maps/map-node.js";
 import type { Cell } from "./ref.js";
 import type { Value } from "./value.js";
 
-/** No string of the engine is longer. */
+/** V8's maximum string length. */
 const MAX_TEXT_BYTES = 2 ** 29 - 24;
 
-/** All there, and made already. */
+/** All present, and their values already made. */
 type Parts = readonly (Built | undefined)[];
 
 /**
- * Makes what a cell stands for out of what its parts stand for. Only a blob waits until its value is asked for, so that
- * the inner ones of a long one are never put together.
+ * Makes the value of a cell from the values of its parts. A blob is joined only when its value is asked for, so that
+ * inner nodes of a long blob are never joined.
  *
  * @param ref how a container holds the cell
- * @throws BAD_FORMAT for a text that is no UTF-8
+ * @throws BAD_FORMAT if a text is not UTF-8
  */
 export function makeValue(cell: ParsedCell, ref: Uint8Array, parts: Parts): Made {
   switch (cell.kind) {
@@ -46,7 +48,7 @@ export function makeValue(cell: ParsedCell, ref: Uint8Array, parts: Parts): Made
   }
 }
 
-/** Made once, since a part that is shared is to be one object. */
+/** Memoised, so that a shared part becomes one object. */
 function once<T extends Value>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

@@ -1,3 +1,5 @@
+// Loads all branches of a value.
+
 import { Signed } from "../dlfs/signed.js";
 import { Composite } from "./encoding/composite.js";
 import { fold } from "./fold.js";
@@ -6,16 +8,16 @@ import { CadMap, map } from "./maps/hash-map.js";
 import { CadIndex, index } from "./maps/index-map.js";
 import type { Value } from "./value.js";
 
-/** A value in a box, since `fold` takes nil for nothing. */
+/** Wraps a value, since `fold` does not allow null as a result. */
 interface Whole {
   readonly value: Value;
 }
 
 /**
- * Loads all branches that a value has.
+ * Loads all branches of a value.
  *
- * @returns the value itself when there is nothing to load
- * @throws MISSING_CELL, and what `decode` throws
+ * @returns the value itself if nothing had to be loaded
+ * @throws MISSING_CELL and the errors of `decode`
  */
 export function materialize(value: Value): Value {
   const { value: whole } = fold<Whole>(value, {

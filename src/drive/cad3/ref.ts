@@ -1,22 +1,24 @@
+// Cells and Refs: a value of up to 140 bytes is embedded in its container, a longer one is held by its SHA3-256 hash.
+
 import { hash } from "node:crypto";
 import { vlqLength, writeVlq } from "./vlq.js";
 
-/** A value whose encoding is longer is held by its hash. */
+/** Values with a longer encoding are held by hash. */
 export const MAX_EMBEDDED_BYTES = 140;
 export const HASH_BYTES = 32;
-/** Of a reference by hash. */
+/** Length of a reference by hash. */
 export const REF_BYTES = 1 + HASH_BYTES;
-/** The tag of a reference by hash. No encoding of a value begins with it. */
+/** Tag of a reference by hash; no encoding of a value begins with it. */
 export const REF_TAG = 0x20;
 
-/** The encoding of one value, and how a container holds it. */
+/** Encoding of one value, and its Ref. */
 export interface Cell {
   readonly bytes: Uint8Array;
-  /** The encoding itself if it is short, else the tag of a reference and the hash. */
+  /** The encoding itself if it is short, otherwise the reference tag and the hash. */
   readonly ref: Uint8Array;
 }
 
-/** Is told of every branch, once or more often. */
+/** Called for every branch, possibly repeatedly. */
 export type Emit = (cell: Cell) => void;
 
 /** SHA3-256. */
@@ -25,19 +27,19 @@ export const sha3 = (bytes: Uint8Array): Uint8Array => hash("sha3-256", bytes, "
 export const toHex = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 
-/** Whether a Ref stands for a branch, a cell kept on its own. */
+/** Whether a Ref is a hash reference, so that its cell is stored separately. */
 export const isBranch = (ref: Uint8Array): boolean => ref[0] === REF_TAG;
 
-/** The hash of what a Ref stands for. */
+/** Hash of the cell that a Ref stands for. */
 export const hashOfRef = (ref: Uint8Array): Uint8Array => (isBranch(ref) ? ref.subarray(1) : sha3(ref));
 
 export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean =>
   one === other || Buffer.compare(one, other) === 0;
 
-/** @param bytes an encoding, not to be changed later */
+/** @param bytes an encoding, which must not change afterwards */
 export const cellFrom = (bytes: Uint8Array): Cell => ({ bytes, ref: refOf(bytes) });
 
-/** How a container holds the value with this encoding. */
+/** The Ref of an encoding. */
 export function refOf(bytes: Uint8Array): Uint8Array {
   if (bytes.length <= MAX_EMBEDDED_BYTES) return bytes;
   const ref = new Uint8Array(REF_BYTES);
@@ -46,7 +48,7 @@ export function refOf(bytes: Uint8Array): Uint8Array {
   return ref;
 }
 
-/** Puts an encoding together: tag, count, and what follows them. */
+/** Concatenates tag, count (VLQ) and parts to an encoding. */
 export function joinCell(tag: number, count: number, parts: readonly Uint8Array[]): Cell {
   let length = 1 + vlqLength(count);
   for (const part of parts) length += part.length;

@@ -1,7 +1,9 @@
+// Tags and encodings of scalar values.
+
 import type { Keyword } from "./keyword.js";
 
 export const NIL_TAG = 0x00;
-/** Plus the number of bytes, 0 to 8. */
+/** Base tag of a Long; the number of bytes (0 to 8) is added. */
 export const LONG_TAG = 0x10;
 export const MAX_LONG_BYTES = 8;
 export const STRING_TAG = 0x30;
@@ -14,7 +16,7 @@ export const SIGNED_TAG = 0x90;
 export const FALSE_TAG = 0xb0;
 export const TRUE_TAG = 0xb1;
 
-/** Of what a signed value holds before the Ref of the value. */
+/** Sizes of the fields that precede the Ref in a signed value. */
 export const PUBLIC_KEY_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
@@ -26,9 +28,9 @@ export const TRUE: Uint8Array = Uint8Array.of(TRUE_TAG);
 const LONG_BITS = 64;
 
 /**
- * Encodes a Long: the fewest bytes of two's complement.
+ * Encodes a Long in the fewest bytes of two's complement.
  *
- * @throws RangeError for a number that is no safe integer and a bigint of more than 64 bits
+ * @throws RangeError for a number that is not a safe integer, or a bigint of more than 64 bits
  */
 export function longBytes(value: number | bigint): Uint8Array {
   const number = Number(value);
@@ -37,7 +39,7 @@ export function longBytes(value: number | bigint): Uint8Array {
   if (BigInt.asIntN(LONG_BITS, value) !== value) throw new RangeError("An integer has at most 64 bits");
   const bytes = new Uint8Array(1 + MAX_LONG_BYTES);
   new DataView(bytes.buffer).setBigInt64(1, value);
-  // What is no safe integer takes 7 bytes at least.
+  // An integer outside the safe range takes at least 7 bytes.
   const start = isSignOnly(bytes[1], bytes[2]) ? 1 : 0;
   bytes[start] = LONG_TAG + MAX_LONG_BYTES - start;
   return start === 0 ? bytes : bytes.slice(start);
@@ -49,12 +51,12 @@ function safeBytes(value: number): Uint8Array {
   for (let beyond = 0x80; value >= beyond || value < -beyond; beyond *= 256) size += 1;
   const bytes = new Uint8Array(1 + size);
   bytes[0] = LONG_TAG + size;
-  // An array of bytes takes of each number its lowest eight bits.
+  // Storing into a byte array keeps the lowest eight bits of each number.
   for (let place = size, rest = value; place > 0; place -= 1, rest = Math.floor(rest / 256)) bytes[place] = rest;
   return bytes;
 }
 
-/** Whether the top byte of a two's complement says no more than the sign of the next one does. */
+/** Whether the top byte of a two's-complement number merely repeats the sign of the next byte. */
 export function isSignOnly(top = 0, next = 0): boolean {
   return next < 0x80 ? top === 0 : top === 0xff;
 }
@@ -68,7 +70,7 @@ export function keywordBytes({ name }: Keyword): Uint8Array {
   return bytes;
 }
 
-/** @throws RangeError for lone surrogates, which have no UTF-8 */
+/** @throws RangeError for lone surrogates, which UTF-8 cannot encode */
 export function utf8Bytes(text: string): Uint8Array {
   if (!text.isWellFormed()) throw new RangeError("A string holds no lone surrogates");
   return Buffer.from(text, "utf8");

@@ -5,10 +5,10 @@ import type { CadMap } from "./maps/hash-map.js";
 import type { CadIndex } from "./maps/index-map.js";
 
 /**
- * Anything that has an encoding. Values are never changed by this module, and must not be changed by others once they
- * are part of another value: encodings are remembered.
+ * Any value that can be encoded. Values are immutable; callers must not change one once it is part of another value,
+ * since encodings are cached.
  *
- * A number is a safe integer and comes back as `bigint`; a string has no lone surrogates.
+ * A number must be a safe integer and is decoded as `bigint`; a string has no lone surrogates.
  */
 export type Value =
   | null

@@ -1,19 +1,21 @@
+// Encoding of vectors (CAD3).
+
 import { type Cell, type Emit, isBranch, joinCell } from "./ref.js";
 import { VECTOR_TAG } from "./scalar.js";
 
 const FAN_OUT = 16;
 
-/** What follows the count of a vector. */
+/** The parts of a vector's cell, after its count. */
 export interface VectorLayout {
-  /** Elements that stand in the cell itself. */
+  /** Elements held directly in the cell. */
   readonly elements: number;
-  /** Vectors in it, each but the last of `childCount` elements. */
+  /** Child vectors, each except the last with `childCount` elements. */
   readonly children: number;
   readonly childCount: number;
   readonly lastCount: number;
 }
 
-/** The shape of a vector, which depends on its count only: its last few elements and a prefix, or a tree. */
+/** Shape of a vector, determined by its count: the last elements and a prefix vector, or a tree. */
 export function vectorLayout(count: number): VectorLayout {
   if (count <= FAN_OUT) return { elements: count, children: 0, childCount: 0, lastCount: 0 };
   const elements = count % FAN_OUT;
@@ -26,9 +28,9 @@ export function vectorLayout(count: number): VectorLayout {
 }
 
 /**
- * Encodes a vector by the Refs of its elements.
+ * Encodes a vector from the Refs of its elements.
  *
- * @param emit is told of every branch below the top that is a part of this vector, not of its elements
+ * @param emit called for every branch below the top that is part of this vector, but not for those of its elements
  */
 export function vectorCell(refs: readonly Uint8Array[], emit?: Emit): Cell {
   const { elements, children, childCount } = vectorLayout(refs.length);

@@ -1,4 +1,6 @@
-/** How many bytes a count takes. @param count an integer from 0 to 2^53 - 1 */
+// Variable-length quantities: base-128 counts, most significant group first.
+
+/** Number of bytes of an encoded count. @param count an integer from 0 to 2^53 - 1 */
 export function vlqLength(count: number): number {
   let length = 1;
   for (let rest = count; rest >= 128; rest = Math.floor(rest / 128)) length += 1;
@@ -6,9 +8,9 @@ export function vlqLength(count: number): number {
 }
 
 /**
- * Writes a count: base 128, most significant group first, the high bit set on every byte but the last.
+ * Writes a count in base 128, most significant group first; the high bit is set on every byte except the last.
  *
- * @returns where the next byte goes
+ * @returns offset of the next byte
  */
 export function writeVlq(target: Uint8Array, at: number, count: number): number {
   const end = at + vlqLength(count);

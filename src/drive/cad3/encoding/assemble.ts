@@ -1,3 +1,5 @@
+// Assembles a cell and its branches into a value, checking structure and limits.
+
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../../dlfs/limits.js";
 import { driveError } from "../../error.js";
@@ -10,7 +12,7 @@ import { type Checked, checkParts } from "./check-parts.js";
 import { parseCell } from "./parse-cell.js";
 import type { ParsedCell, ParsedRef } from "./parsed.js";
 
-/** Finds the encoding of a branch by its hash; what it returns has that hash and is as long as a branch. */
+/** Returns the encoding of a branch by its hash. The bytes must have that hash and a branch's length. */
 export type Load = (hashHex: string) => Uint8Array | undefined;
 
 export interface Source {
@@ -20,27 +22,27 @@ export interface Source {
 
 export interface Assembled {
   readonly top: Built;
-  /** The first branch that is not at hand, as hex digits of its hash. */
+  /** Hash of the first missing branch, as hex digits. */
   readonly missing: string | undefined;
 }
 
-/** Elements of vectors that are allowed for each entry: a node has four. */
+/** Vector elements allowed per entry; a node has four. */
 const ELEMENTS_PER_ENTRY = 16;
 
-/** A cell some of whose branches are still to be read. */
+/** A cell with branches still to be read. */
 interface Frame {
   readonly cell: ParsedCell;
   readonly ref: Uint8Array;
-  /** Refs of its branches that are still to come, the next one last. */
+  /** Refs of the branches still to be read, next one last. */
   readonly waiting: Uint8Array[];
 }
 
-/** The branches that have been read; `undefined` for those that are not at hand. */
+/** Branches read so far; `undefined` for missing ones. */
 type Done = Map<string, Built | undefined>;
 
 /**
- * Reads a cell with all of its branches that are at hand, each once, and checks that they fit together. Without
- * recursion into branches, which nest more deeply than the stack.
+ * Reads a cell with all its available branches, each once, and checks that they fit together. Iterative, because
+ * branches can nest deeper than the call stack.
  *
  * @param ref how a container holds the cell
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT
@@ -73,7 +75,7 @@ export function assemble(cell: ParsedCell, ref: Uint8Array, { load, limits }: So
   throw new RangeError("No cell to read");
 }
 
-/** The value that has been read. @throws MISSING_CELL when a branch was not at hand */
+/** The assembled value. @throws MISSING_CELL if a branch was missing */
 export function wholeOf({ top, missing }: Assembled): Value {
   if (top.made === undefined) throw missingCell(missing);
   return top.made.value();
@@ -83,27 +85,30 @@ export function wholeOf({ top, missing }: Assembled): Value {
 export const missingCell = (hash?: string): FileAdapterError =>
   driveError("MISSING_CELL", "A cell that belongs to the value is missing", hash === undefined ? {} : { hash });
 
-/** Checks a cell as far as that can be done without its branches. @throws BAD_FORMAT */
+/** Checks a cell as far as possible without its branches. @throws BAD_FORMAT */
 export function checkAlone(cell: ParsedCell, ref: Uint8Array, limits: CellLimits): void {
   build({ cell, ref }, new Map(), limits);
 }
 
-/** As {@link checkAlone} for a cell of which nothing is kept that can grow: makes no values, so that texts are checked when they are read. */
+/** Like {@link checkAlone}, but makes no values, so text is validated only when it is read. */
 export function checkShape(cell: ParsedCell): Checked {
   const parts = cell.refs.map((part) => (part.cell === undefined ? undefined : checkShape(part.cell)));
   const { slot, shared } = checkParts(cell, parts);
   return { cell, parts, slot, shared };
 }
 
-/** The hash of a branch, by its Ref. */
+/** Hash of a branch, from its Ref, as hex digits. */
 export const hashHexOf = (ref: Uint8Array): string => toHex(ref.subarray(1));
 
-/** What is kept of a cell are views of it, except for blobs; the caller's buffer may be used for other things. */
+/**
+ * Retained cells are copied, since their parts are views and the caller may reuse the buffer. Blobs are exempt: their
+ * content is copied when the value is made.
+ */
 const keep = (bytes: Uint8Array): Uint8Array => (bytes[0] === BLOB_TAG ? bytes : new Uint8Array(bytes));
 
 const frameOf = (cell: ParsedCell, ref: Uint8Array): Frame => ({ cell, ref, waiting: branchRefs(cell).reverse() });
 
-/** The Refs of all branches of a cell and of what is embedded in it, in their order. */
+/** Refs of all branches of a cell and of its embedded parts, in order. */
 export function branchRefs(cell: ParsedCell): Uint8Array[] {
   const refs: Uint8Array[] = [];
   const collect = (part: ParsedRef): void => {
@@ -145,9 +150,9 @@ export function checkWeight({ bytes, entries, elements }: Weight, limits: CellLi
   checkLimit(elements, limits.maxImportEntries * ELEMENTS_PER_ENTRY, "elements");
 }
 
-/** @param parts `undefined` for those that are not at hand */
+/** @param parts `undefined` for missing ones */
 export function weightOf(cell: ParsedCell, parts: readonly ({ readonly weight: Weight } | undefined)[]): Weight {
-  // Short texts are names, and no longer than the cells they stand in.
+  // Short texts do not count: they are names and no longer than the cells that contain them.
   let bytes = cell.kind === "blob" && !cell.isText ? (cell.content?.length ?? 0) : 0;
   let entries = cell.kind === "map" ? cell.hashes.length : cell.kind === "index" && cell.hasOwn ? 1 : 0;
   let elements = cell.kind === "vector" ? cell.elements : 0;

@@ -1,3 +1,5 @@
+// Encoding and hashing of values: `encode`, `hashOf`, and emission of branches.
+
 import { blobCell } from "../blob.js";
 import { fold } from "../fold.js";
 import { Keyword } from "../keyword.js";
@@ -8,17 +10,17 @@ import { vectorCell } from "../vector.js";
 import { Composite } from "./composite.js";
 
 /**
- * Encodes a value: its top cell.
+ * Encodes the top cell of a value.
  *
- * @returns at most 16383 bytes, the caller's own
- * @throws TypeError for what is no value, RangeError for one that cannot be encoded, MISSING_CELL
+ * @returns at most 16383 bytes, owned by the caller
+ * @throws TypeError if it is not a value, RangeError if it cannot be encoded, MISSING_CELL
  */
 export const encode = (value: Value): Uint8Array => new Uint8Array(cellOf(value).bytes);
 
-/** The hash of the encoding. @returns 64 hex digits */
+/** SHA3-256 of the encoding. @returns 64 hex digits */
 export const hashOf = (value: Value): string => toHex(hashOfRef(cellOf(value).ref));
 
-/** Whether a container holds the value itself: its encoding has at most 140 bytes. */
+/** Whether containers embed the value: its encoding has at most 140 bytes. */
 export const isEmbedded = (value: Value): boolean => !isBranch(cellOf(value).ref);
 
 /** The top cell of a value. */
@@ -28,10 +30,11 @@ export function cellOf(value: Value): Cell {
 }
 
 /**
- * Tells of every branch a value has, and of its top cell last if that is one; in no order, some more than once.
+ * Emits every branch of a value, then its top cell if that is a branch. The order is otherwise unspecified, and a
+ * branch may be emitted repeatedly.
  *
  * @returns the top cell
- * @throws MISSING_CELL when one is not at hand
+ * @throws MISSING_CELL if a branch is missing
  */
 export const emitCells = (value: Value, emit: Emit): Cell => encodeWith(value, emit);
 

@@ -1,3 +1,5 @@
+// Consistency checks between a cell and those of its parts that are available.
+
 import { blobLayout, encodedBlobBytes } from "../blob.js";
 import { digitAt, hasDigit, sharedDigits } from "../digits.js";
 import { MAX_DIGITS, SLOT_BYTES } from "../maps/index-key.js";
@@ -9,25 +11,25 @@ import { badFormat } from "./reader.js";
 
 type Parts = readonly (Checked | undefined)[];
 
-/** What is known of all keys of a map or an index. */
+/** What is known about all keys of a map or an index. */
 export interface Keys {
-  /** What any of the keys has for its place, if a key is at hand. */
+  /** Slot bytes of any one key, if a key is available. */
   readonly slot: Uint8Array | undefined;
-  /** Leading digits that all keys share. */
+  /** Number of leading digits shared by all keys. */
   readonly shared: number;
 }
 
-/** A cell that has been checked with as many of its branches as are at hand. */
+/** A cell checked together with its available branches. */
 export interface Checked extends Keys {
   readonly cell: ParsedCell;
-  /** In the order of its Refs; `undefined` for one that is not at hand. */
+  /** In the order of its Refs; `undefined` for missing ones. */
   readonly parts: readonly (Checked | undefined)[];
 }
 
 const NO_KEYS: Keys = { slot: undefined, shared: 0 };
 
 /**
- * Checks that the parts of a cell which are at hand fit it and each other.
+ * Checks that the available parts of a cell fit the cell and each other.
  *
  * @param parts in the order of its Refs
  * @throws BAD_FORMAT
@@ -81,7 +83,7 @@ function checkIndex(cell: ParsedIndex, parts: Parts): Keys {
   if (count === 0) return NO_KEYS;
   const key = hasOwn ? parts[0] : undefined;
   const slot = key === undefined ? undefined : keySlot(key);
-  // A key that is not at hand is a branch, so long that all digits count.
+  // A missing key is a branch, hence long enough that all digits are significant.
   if (count === 1) return { slot, shared: key === undefined ? MAX_DIGITS : keyDigits(key.cell) };
   const children = parts.slice(hasOwn ? 2 : 0);
   for (const part of children)
@@ -89,7 +91,7 @@ function checkIndex(cell: ParsedIndex, parts: Parts): Keys {
   return { slot: checkFan({ count: hasOwn ? count - 1 : count, depth, mask, parts: children }, slot), shared: depth };
 }
 
-/** The bytes of a key that count, if they are at hand. */
+/** The significant bytes of a key, if available. */
 function keySlot(key: Checked): Uint8Array | undefined {
   if (key.cell.kind !== "blob") return keywordSlot(key.cell);
   let chunk: Checked | undefined = key;
@@ -98,14 +100,14 @@ function keySlot(key: Checked): Uint8Array | undefined {
 }
 
 interface Fan {
-  /** Entries of all parts. */
+  /** Total entries of all parts. */
   readonly count: number;
   readonly depth: number;
   readonly mask: number;
   readonly parts: Parts;
 }
 
-/** Checks the subtrees of a tree against each other and their digits. @returns a slot of any of the keys, if one is known */
+/** Checks the subtrees of a tree against each other and their digits. @returns the slot of any one key, if known */
 function checkFan({ count, depth, mask, parts }: Fan, ownSlot: Uint8Array | undefined): Uint8Array | undefined {
   let slot = ownSlot;
   let [digit, counted, isWhole] = [-1, 0, true];
@@ -115,7 +117,7 @@ function checkFan({ count, depth, mask, parts }: Fan, ownSlot: Uint8Array | unde
     counted += part === undefined ? 1 : countOf(part.cell);
     isWhole &&= part !== undefined;
     if (part === undefined) continue;
-    // An empty one shares no digits.
+    // An empty subtree shares no digits.
     if (part.shared <= depth) throw badFormat("a subtree does not lie below its place");
     if (part.slot === undefined) continue;
     slot ??= part.slot;

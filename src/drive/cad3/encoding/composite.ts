@@ -1,21 +1,23 @@
+// Base class of values that contain other values.
+
 import type { Cell, Emit } from "../ref.js";
 import type { Value } from "../value.js";
 
-/** Encodes the parts of a value for it. */
+/** Gives a composite the cells of its parts. */
 export interface Encoder {
   cellOf(part: Value): Cell;
-  /** Present when every branch is wanted, remembered or not. */
+  /** Present if every branch must be emitted, including those already encoded. */
   readonly emit?: Emit | undefined;
 }
 
-/** A value of our own making that holds others. What stands here is for the encoder only. */
+/** A value that contains other values. Its members are for the encoder only. */
 export abstract class Composite {
-  /** The encoding, once it is known. @internal */
+  /** The cached encoding, if any. @internal */
   abstract knownCell(): Cell | undefined;
 
-  /** The values held, all of them or only those whose Ref is not known yet. @internal */
+  /** The contained values: all, or only those without a known Ref. @internal */
   abstract parts(all: boolean): Iterable<Value>;
 
-  /** Encodes this value; its parts have been before. @internal */
+  /** Encodes this value; its parts are already encoded. @internal */
   abstract toCell(encoder: Encoder): Cell;
 }

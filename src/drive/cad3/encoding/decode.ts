@@ -1,3 +1,5 @@
+// Strict decoding of a value from its top cell and available branches.
+
 import { type CellLimits, DEFAULT_CELL_LIMITS } from "../../dlfs/limits.js";
 import { lazyCell } from "../../dlfs/open.js";
 import { MAX_EMBEDDED_BYTES, refOf, sha3, toHex } from "../ref.js";
@@ -7,20 +9,20 @@ import { parseCell } from "./parse-cell.js";
 import { badFormat } from "./reader.js";
 
 /**
- * Finds the encoding of a branch by the 64 hex digits of its hash; `undefined` if it is not at hand. What it returns is
- * checked, and has to stay as it is until the reading is over.
+ * Returns the encoding of a branch by the 64 hex digits of its hash; `undefined` if it is missing. The bytes are
+ * verified and must not change until decoding ends.
  */
 export type Resolve = (hashHex: string) => Uint8Array | undefined;
 
-/** No value has a longer encoding. */
+/** Maximum length of an encoding in bytes. */
 export const MAX_CELL_BYTES = 16383;
 
 /**
- * Reads a value from its encoding, strictly. All branches that `resolve` finds are read and checked too.
+ * Decodes a value strictly. All branches that `resolve` finds are read and checked too.
  *
- * @param bytes copied where they are kept
- * @param limits of a value with branches
- * @returns the value, or a {@link LazyValue} when a branch is not at hand
+ * @param bytes copied where they are retained
+ * @param limits for a value with branches
+ * @returns the value, or a {@link LazyValue} if a branch is missing
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT
  */
 export function decode(bytes: Uint8Array, resolve: Resolve = () => undefined, limits: Partial<CellLimits> = {}): Value {

@@ -1,3 +1,5 @@
+// Multi-cell format: a top cell followed by its branches.
+
 import { type CellLimits, checkLimit, DEFAULT_CELL_LIMITS } from "../../dlfs/limits.js";
 import { MAX_EMBEDDED_BYTES, refOf, sha3, toHex } from "../ref.js";
 import type { Value } from "../value.js";
@@ -8,13 +10,13 @@ import { MAX_CELL_BYTES } from "./decode.js";
 import { parseCell, takeCell } from "./parse-cell.js";
 import { badFormat, readerOf, take, takeVlq } from "./reader.js";
 
-/** The encodings of branches, by the hex digits of their hashes. */
+/** Encodings of branches, by hash in hex digits. */
 export type Cells = ReadonlyMap<string, Uint8Array>;
 
 /**
- * Writes a value with all of its branches, each once, in the order in which they are met from the top.
+ * Encodes a value and all its branches, each once, in the order in which they are first met from the top.
  *
- * @throws MISSING_CELL when one is not at hand
+ * @throws MISSING_CELL if a branch is missing
  */
 export function toMultiCell(value: Value): Uint8Array {
   const cells = new Map<string, Uint8Array>();
@@ -32,7 +34,7 @@ export function toMultiCell(value: Value): Uint8Array {
   return written;
 }
 
-/** A branch before its own branches, each when it is met first. @throws MISSING_CELL */
+/** Yields each branch before its own branches, at its first occurrence. @throws MISSING_CELL */
 function* branchesInOrder(top: Uint8Array, cells: Cells): Generator<Uint8Array> {
   const waiting = branchRefs(parseCell(top)).reverse();
   const met = new Set<string>();
@@ -48,9 +50,9 @@ function* branchesInOrder(top: Uint8Array, cells: Cells): Generator<Uint8Array> 
 }
 
 /**
- * Reads a value and its branches, strictly; those that do not belong to it are checked and left out.
+ * Decodes a value and its branches strictly. Cells that do not belong to the value are checked and dropped.
  *
- * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT, and MISSING_CELL when a branch is not there
+ * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT; MISSING_CELL if a branch is missing
  */
 export function fromMultiCell(bytes: Uint8Array, limits: Partial<CellLimits> = {}): Value {
   const all = { ...DEFAULT_CELL_LIMITS, ...limits };
@@ -67,7 +69,7 @@ export function fromMultiCell(bytes: Uint8Array, limits: Partial<CellLimits> = {
 }
 
 /**
- * Tells the cells of a multi-cell apart. Only the top has been read when it returns.
+ * Splits a multi-cell into cells. Only the top cell has been parsed when it returns.
  *
  * @returns views of the bytes
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT

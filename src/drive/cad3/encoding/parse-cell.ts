@@ -1,3 +1,5 @@
+// Strict parser of a single cell.
+
 import { blobLayout, CHUNK_BYTES } from "../blob.js";
 import { countDigits } from "../digits.js";
 import { MAX_DIGITS } from "../maps/index-key.js";
@@ -24,10 +26,10 @@ const ENTRY_MARK = 0x80;
 const MAX_DEPTH = MAX_DIGITS - 1;
 
 /**
- * Reads one cell and what is embedded in it, strictly. Whether parts fit together is left to `checkParts`, since some
+ * Parses one cell and its embedded parts strictly. Whether parts fit together is checked by `checkParts`, since some
  * may be branches.
  *
- * @param bytes viewed by the result, so they must stay
+ * @param bytes the result holds views of them, so they must not change
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT
  */
 export function parseCell(bytes: Uint8Array): ParsedCell {
@@ -37,7 +39,7 @@ export function parseCell(bytes: Uint8Array): ParsedCell {
   return cell;
 }
 
-/** Reads the cell that comes next. */
+/** Parses the next cell. */
 export function takeCell(reader: Reader): ParsedCell {
   const start = reader.at;
   const first = takeByte(reader);
@@ -77,7 +79,7 @@ function takeScalar(reader: Reader, first: number): ParsedScalar["value"] {
   }
 }
 
-/** Reads a part: a reference, or a value in a window so short that values in values cannot nest deeply. */
+/** Parses a part: a reference, or an embedded value, whose limited length bounds the nesting. */
 function takeRef(reader: Reader): ParsedRef {
   if (reader.at < reader.end && reader.bytes[reader.at] === REF_TAG)
     return { bytes: take(reader, REF_BYTES), cell: undefined };
@@ -152,7 +154,7 @@ function takeIndex(reader: Reader, start: number): ParsedIndex {
   const { depth, mask, children } = takeFan(reader, hasOwn ? 1 : 2);
   if (own.length / 2 + children.length > count) throw badFormat("an index counts wrongly");
   const [key] = own;
-  // A key that is a branch has more than 64 digits, so that nothing could lie below it.
+  // A key that is a branch has more than 64 digits, so nothing can lie below it.
   if (key !== undefined && (key.cell === undefined || keyDigits(key.cell) !== depth))
     throw badFormat("a key does not end where it stands");
   return { kind: "index", count, hasOwn, depth, mask, refs: [...own, ...children], bytes: since(reader, start) };

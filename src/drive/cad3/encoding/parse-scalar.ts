@@ -1,3 +1,5 @@
+// Parsers of integers, keywords and text; rejects the CAD3 tags that drives do not use.
+
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { driveError } from "../../error.js";
 import { Keyword, MAX_KEYWORD_BYTES } from "../keyword.js";
@@ -5,13 +7,13 @@ import { toHex } from "../ref.js";
 import { isSignOnly } from "../scalar.js";
 import { badFormat, type Reader, take, takeByte } from "./reader.js";
 
-/** Of an integer that a number holds exactly, with its sign. */
+/** Longest integer encoding that a JavaScript number represents exactly, sign included. */
 const MAX_NUMBER_BYTES = 6;
 
-/** Strict, and keeps a leading U+FEFF, which is content here. */
+/** Rejects malformed UTF-8 and keeps a leading U+FEFF, which is content here. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @throws BAD_FORMAT for what is no UTF-8 */
+/** @throws BAD_FORMAT if the bytes are not UTF-8 */
 export function textOf(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
@@ -20,13 +22,13 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** Two's complement in the fewest bytes. @param size 0 to 8 */
+/** A big-endian two's-complement integer of minimal length. @param size 0 to 8 bytes */
 export function takeLong(reader: Reader, size: number): bigint {
   const bytes = take(reader, size);
   const [top = 0, next] = bytes;
   const isLonger = next === undefined ? size === 1 && top === 0 : isSignOnly(top, next);
   if (isLonger) throw badFormat("an integer is not in its shortest form");
-  // The first byte has the sign; a number holds what follows exactly unless there is too much of it.
+  // Up to six bytes a number is exact; above that BigInt is used. The first byte carries the sign.
   if (size > MAX_NUMBER_BYTES) return BigInt.asIntN(8 * size, BigInt(`0x${toHex(bytes)}`));
   let long = (top << 24) >> 24;
   for (let place = 1; place < size; place += 1) long = long * 256 + (bytes[place] ?? 0);
@@ -39,7 +41,7 @@ export function takeKeyword(reader: Reader): Keyword {
   return new Keyword(textOf(take(reader, length)));
 }
 
-/** Tags of CAD3 that have no place in a drive: numbers, symbols, characters, lists, sets, flags, records, extensions. */
+/** CAD3 tags not used in drives: numbers, symbols, characters, lists, sets, flags, records, extensions. */
 const UNSUPPORTED: readonly (readonly [number, number])[] = [
   [0x19, 0x19],
   [0x1d, 0x1d],
@@ -54,7 +56,7 @@ const UNSUPPORTED: readonly (readonly [number, number])[] = [
   [0xc0, 0xef],
 ];
 
-/** What to say about a tag that begins no value of a drive. */
+/** Error for a tag that starts no value of a drive. */
 export function refusedTag(tag: number): FileAdapterError {
   const text = `0x${tag.toString(16).padStart(2, "0")}`;
   if (!UNSUPPORTED.some(([first, last]) => first <= tag && tag <= last))

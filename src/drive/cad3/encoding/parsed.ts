@@ -1,6 +1,8 @@
+// Types of parsed cells.
+
 import type { Keyword } from "../keyword.js";
 
-/** How a container holds a part: by a view of the Ref, and what stands in it unless it is a branch. */
+/** A part as its container holds it: a view of the Ref, and the embedded cell unless the part is a branch. */
 export interface ParsedRef {
   readonly bytes: Uint8Array;
   readonly cell: ParsedCell | undefined;
@@ -9,7 +11,7 @@ export interface ParsedRef {
 interface Parsed {
   /** The encoding. */
   readonly bytes: Uint8Array;
-  /** The parts, in the order in which they stand there. */
+  /** Refs of the parts, in encoding order. */
   readonly refs: readonly ParsedRef[];
 }
 
@@ -18,7 +20,7 @@ export interface ParsedScalar extends Parsed {
   readonly value: null | boolean | bigint | Keyword;
 }
 
-/** A blob or a string: with content when short, else with parts. */
+/** A blob or string: short ones have content, long ones have parts. */
 export interface ParsedBlob extends Parsed {
   readonly kind: "blob";
   readonly isText: boolean;
@@ -29,21 +31,21 @@ export interface ParsedBlob extends Parsed {
 export interface ParsedVector extends Parsed {
   readonly kind: "vector";
   readonly count: number;
-  /** How many of the parts are elements; they come first, then vectors. */
+  /** Number of parts that are elements; they come first, followed by vectors. */
   readonly elements: number;
 }
 
-/** Parts are keys and values in turn, or, from 16 entries on, maps. */
+/** Parts are alternating keys and values or, from 16 entries on, maps. */
 export interface ParsedMap extends Parsed {
   readonly kind: "map";
   readonly count: number;
-  /** Of the keys of a leaf. */
+  /** Hashes of the keys, in a leaf. */
   readonly hashes: readonly Uint8Array[];
   readonly shift: number;
   readonly mask: number;
 }
 
-/** Parts are the own key and value, if there, then indexes. */
+/** Parts are the node's own key and value, if present, followed by indexes. */
 export interface ParsedIndex extends Parsed {
   readonly kind: "index";
   readonly count: number;
@@ -58,5 +60,5 @@ export interface ParsedSigned extends Parsed {
   readonly signature: Uint8Array;
 }
 
-/** One cell, read as far as it can be without its branches. */
+/** One cell, parsed as far as possible without its branches. */
 export type ParsedCell = ParsedScalar | ParsedBlob | ParsedVector | ParsedMap | ParsedIndex | ParsedSigned;

@@ -1,7 +1,9 @@
+// Sequential reader over bytes, with bounds checks.
+
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { driveError } from "../../error.js";
 
-/** Goes through bytes once; nothing beyond `end` belongs to what is being read. */
+/** Read position in bytes; input ends at `end`. */
 export interface Reader {
   readonly bytes: Uint8Array;
   at: number;
@@ -29,7 +31,7 @@ export function take(reader: Reader, length: number): Uint8Array {
   return reader.bytes.subarray(at, reader.at);
 }
 
-/** @throws LIMIT for a count above 2^53 - 1, BAD_FORMAT for one that is not minimal, not ended or above 63 bits */
+/** @throws LIMIT for a count above 2^53 - 1; BAD_FORMAT if it is not minimal, is unterminated or exceeds 63 bits */
 export function takeVlq(reader: Reader): number {
   let count = 0;
   for (let taken = 1; ; taken += 1) {

@@ -1,3 +1,5 @@
+// The Map type: an immutable map from values to values.
+
 import { cellOf } from "../encoding/cell.js";
 import { Composite, type Encoder } from "../encoding/composite.js";
 import { type Cell, hashOfRef } from "../ref.js";
@@ -14,7 +16,7 @@ import {
   removeEntry,
 } from "./map-node.js";
 
-/** A map from values to values, ordered by the hash of the keys, never changed. Made by {@link map}. */
+/** An immutable map from values to values, ordered by key hash. Created by {@link map}. */
 export class CadMap extends Composite {
   readonly #root: MapNode;
 
@@ -36,13 +38,13 @@ export class CadMap extends Composite {
     return new CadMap(putEntry(this.#root, entryOf(key, value)));
   }
 
-  /** Without the entry of a key; the same value if there was none. */
+  /** A map without the key; the same object if the key was absent. */
   without(key: Value): CadMap {
     const hash = hashOfKey(key);
     return findEntry(this.#root, hash) === undefined ? this : new CadMap(removeEntry(this.#root, hash));
   }
 
-  /** By the hash of the keys. */
+  /** Ordered by key hash. */
   *entries(): Generator<[Value, Value]> {
     for (const { key, value } of entriesOf(this.#root)) yield [key, value];
   }
@@ -67,7 +69,7 @@ export class CadMap extends Composite {
   }
 }
 
-/** Makes a map of entries put in this order. */
+/** Creates a map; a later entry replaces an earlier one with the same key. */
 export function map(entries: Iterable<readonly [Value, Value]>): CadMap {
   return new CadMap(buildMap(Array.from(entries, ([key, value]) => entryOf(key, value))));
 }

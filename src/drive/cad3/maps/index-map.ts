@@ -1,3 +1,5 @@
+// The Index type: an immutable map ordered by key bytes.
+
 import { Composite, type Encoder } from "../encoding/composite.js";
 import { type Cell, joinCell } from "../ref.js";
 import { INDEX_TAG } from "../scalar.js";
@@ -17,8 +19,8 @@ import {
 } from "./index-node.js";
 
 /**
- * An ordered map from strings, blobs or keywords to values, never changed. Only the first 32 bytes of a key count: of
- * two keys that agree in them the later one takes the place of the earlier one. Made by {@link index}.
+ * An immutable ordered map from strings, blobs or keywords to values. Only the first 32 bytes of a key are significant:
+ * of two keys that agree in them, the later replaces the earlier. Created by {@link index}.
  */
 export class CadIndex extends Composite {
   readonly #root: IndexNode | undefined;
@@ -29,7 +31,7 @@ export class CadIndex extends Composite {
     this.#root = root;
   }
 
-  /** The tree, for those who walk it by its Refs; `undefined` when empty. @internal */
+  /** The tree, for callers that traverse it by Refs; `undefined` if empty. @internal */
   get root(): IndexNode | undefined {
     return this.#root;
   }
@@ -38,29 +40,29 @@ export class CadIndex extends Composite {
     return this.#root?.count ?? 0;
   }
 
-  /** The value of a key, compared in full. */
+  /** Value of a key, which must match in full. */
   get(key: IndexKey): Value | undefined {
     const found = this.holder(key);
     return found !== undefined && sameKey(found.key, key) ? found.value : undefined;
   }
 
-  /** The entry that holds the slot of a key, maybe under another key. */
+  /** Entry in the slot of a key; its key may differ beyond the first 32 bytes. */
   holder(key: IndexKey): IndexEntry | undefined {
     return findSlot(this.#root, slotOf(key));
   }
 
-  /** With an entry in the slot of its key, in place of the one that was there. */
+  /** Puts an entry into the slot of its key, replacing any entry there. */
   with(key: IndexKey, value: Value): CadIndex {
     return new CadIndex(putEntry(this.#root, entryOf(key, value)));
   }
 
-  /** Without the entry in the slot of a key; the same value if there was none. */
+  /** Removes the entry in the slot of a key; the same object if there was none. */
   without(key: IndexKey): CadIndex {
     const rest = removeSlot(this.#root, slotOf(key));
     return rest === this.#root ? this : new CadIndex(rest);
   }
 
-  /** By the bytes of the keys. */
+  /** Ordered by key bytes. */
   *entries(): Generator<[IndexKey, Value]> {
     if (this.#root === undefined) return;
     for (const { key, value } of entriesOf(this.#root)) yield [key, value];
@@ -87,9 +89,9 @@ export class CadIndex extends Composite {
 }
 
 /**
- * Makes an index of entries put in this order.
+ * Creates an index; a later entry replaces an earlier one in the same slot.
  *
- * @throws TypeError for a key of another kind, RangeError for one with lone surrogates
+ * @throws TypeError for an unsupported key type; RangeError for a key with lone surrogates
  */
 export function index(entries: Iterable<readonly [IndexKey, Value]>): CadIndex {
   return new CadIndex(buildTree(entryList(entries)));

@@ -1,3 +1,5 @@
+// Radix tree behind Index: nodes branch on the hex digits of keys.
+
 import { depthAndMask, digitAt, hasDigit, placeOf, sharedDigits } from "../digits.js";
 import type { Encoder } from "../encoding/composite.js";
 import { type Cell, isBranch, joinCell } from "../ref.js";
@@ -5,13 +7,13 @@ import { INDEX_TAG, NIL } from "../scalar.js";
 import type { Value } from "../value.js";
 import { digitsOf, type IndexKey, slotOf } from "./index-key.js";
 
-/** Stands before an own entry. */
+/** Precedes an entry held by the node itself. */
 const ENTRY_MARK = Uint8Array.of(0x80);
 
-/** A key and its value, with what is known of their Refs, which stays when the nodes around are made anew. */
+/** A key and its value with their Refs, if known; the Refs survive when nodes around the entry are rebuilt. */
 export interface IndexEntry {
   readonly key: IndexKey;
-  /** The bytes of the key that count for its place. */
+  /** The significant bytes of the key. */
   readonly slot: Uint8Array;
   readonly value: Value;
   keyRef?: Uint8Array | undefined;
@@ -19,27 +21,27 @@ export interface IndexEntry {
 }
 
 /**
- * A node of an Index, never changed but for its `cell`. One entry alone is a node without children, as deep as its key
- * is long.
+ * A node of an Index, immutable apart from the cached `cell`. A single entry is a node without children whose depth is
+ * the length of its key.
  */
 export interface IndexNode {
   readonly count: number;
-  /** The entry whose key ends here. */
+  /** The entry whose key ends at this node. */
   readonly own: IndexEntry | undefined;
-  /** Leading digits that all keys share. */
+  /** Number of leading digits shared by all keys. */
   readonly depth: number;
-  /** The digits that the children have at `depth`. */
+  /** Digits of the children at `depth`, as a bit mask. */
   readonly mask: number;
   /** Ascending by digit. */
   readonly children: readonly IndexChild[];
-  /** The encoding, once it is known. */
+  /** The encoding, once computed. */
   cell?: Cell | undefined;
 }
 
-/** A node that is known by its Ref only. */
+/** A node known only by its Ref. */
 export interface IndexStub {
   readonly ref: Uint8Array;
-  /** @throws MISSING_CELL, or BAD_FORMAT when it is not what belongs here */
+  /** @throws MISSING_CELL; BAD_FORMAT if the cell does not belong here */
   load(): IndexNode;
 }
 
@@ -47,7 +49,7 @@ export type IndexChild = IndexNode | IndexStub;
 
 export const nodeOf = (child: IndexChild): IndexNode => ("load" in child ? child.load() : child);
 
-/** How a node holds a child; `undefined` as long as it has not been encoded. */
+/** Ref of a child; `undefined` until it has been encoded. */
 export const knownRef = (child: IndexChild): Uint8Array | undefined => ("load" in child ? child.ref : child.cell?.ref);
 
 export const childAt = ({ mask, children }: IndexNode, digit: number): IndexChild | undefined =>
@@ -59,13 +61,13 @@ export function leafNode(own: IndexEntry): IndexNode {
   return { count: 1, own, depth: digitsOf(own.slot), mask: 0, children: [] };
 }
 
-/** The entry that holds a slot. */
+/** The entry in a slot. */
 export function findSlot(root: IndexNode | undefined, slot: Uint8Array): IndexEntry | undefined {
   const found = root === undefined ? undefined : nearest(root, slot);
   return isSlot(found, slot) ? found : undefined;
 }
 
-/** An entry of the subtree that shares as many digits with a slot as any: it lies where the slot's digits lead to. */
+/** An entry that shares a maximal number of digits with a slot, found by following the slot's digits. */
 function nearest(root: IndexNode, slot: Uint8Array): IndexEntry | undefined {
   let node = root;
   for (;;) {
@@ -78,7 +80,7 @@ function nearest(root: IndexNode, slot: Uint8Array): IndexEntry | undefined {
   }
 }
 
-/** The tree with an entry in its slot, whoever held it before. */
+/** The tree with an entry in its slot, replacing any entry there. */
 export function putEntry(root: IndexNode | undefined, entry: IndexEntry): IndexNode {
   const near = root === undefined ? undefined : nearest(root, entry.slot);
   if (root === undefined || near === undefined) return leafNode(entry);
@@ -86,7 +88,7 @@ export function putEntry(root: IndexNode | undefined, entry: IndexEntry): IndexN
   return putBelow(root, entry, { shared, nearSlot: near.slot });
 }
 
-/** Where an entry goes: as deep as it shares digits with what is there. */
+/** Insertion point of an entry: the depth to which it shares digits with the tree. */
 interface Place {
   readonly shared: number;
   readonly nearSlot: Uint8Array;
@@ -117,7 +119,7 @@ function branchNode(depth: number, own: IndexEntry | undefined, children: [numbe
   return { count, own, depth, mask, children: children.map(([, child]) => child) };
 }
 
-/** The node with another child for a digit; the count of the old one is known, since it has just been worked on. */
+/** Replaces the child of a digit. The old child is loaded already, so its count is known. */
 function withChild(node: IndexNode, digit: number, child: IndexNode): IndexNode {
   const old = childAt(node, digit);
   const place = placeOf(node.mask, digit);
@@ -126,7 +128,7 @@ function withChild(node: IndexNode, digit: number, child: IndexNode): IndexNode 
   return { ...node, count, mask: node.mask | (1 << digit), children, cell: undefined };
 }
 
-/** The tree without the entry of a slot; `undefined` when nothing is left, the same node when nothing was there. */
+/** The tree without the entry in a slot: `undefined` if it is then empty, the same node if the slot was empty. */
 export function removeSlot(root: IndexNode | undefined, slot: Uint8Array): IndexNode | undefined {
   return root === undefined || findSlot(root, slot) === undefined ? root : removeBelow(root, slot);
 }
@@ -141,16 +143,16 @@ function removeBelow(node: IndexNode, slot: Uint8Array): IndexNode | undefined {
   return normal({ ...node, count: node.count - 1, mask: node.mask & ~(1 << digit), children, cell: undefined });
 }
 
-/** A node without an own entry has at least two children. */
+/** Restores the invariant that a node without an own entry has at least two children. */
 function normal(node: IndexNode): IndexNode | undefined {
   const [first, second] = node.children;
   if (node.own !== undefined || second !== undefined) return node;
   return first === undefined ? undefined : nodeOf(first);
 }
 
-/** The tree of all entries; of those for one slot the last stays. */
+/** The tree of all entries; the last entry for a slot wins. */
 export function buildTree(entries: Iterable<IndexEntry>): IndexNode | undefined {
-  // Stable: of those for one slot the last one stays last.
+  // The sort is stable, so the last entry for a slot stays last.
   const all = [...entries].sort((one, other) => Buffer.compare(one.slot, other.slot));
   const sorted = all.filter(({ slot }, place) => !isSlot(all[place + 1], slot));
   return sorted.length === 0 ? undefined : buildRange(sorted, 0, sorted.length);
@@ -182,7 +184,7 @@ function entryAt(sorted: readonly IndexEntry[], place: number): IndexEntry {
   return entry;
 }
 
-/** All entries, by the bytes of their keys. */
+/** All entries, ordered by key bytes. */
 export function* entriesOf(root: IndexNode): Generator<IndexEntry> {
   const waiting: IndexChild[] = [root];
   for (let child = waiting.pop(); child !== undefined; child = waiting.pop()) {
@@ -195,7 +197,7 @@ export function* entriesOf(root: IndexNode): Generator<IndexEntry> {
   }
 }
 
-/** The values of a tree; those whose Ref is known already only on demand. */
+/** Values of a tree; those below a known Ref only if `all`. */
 export function* valuesOf(child: IndexChild, all: boolean): Generator<Value> {
   if (!all && knownRef(child) !== undefined) return;
   const { own, children } = nodeOf(child);
@@ -203,7 +205,7 @@ export function* valuesOf(child: IndexChild, all: boolean): Generator<Value> {
   for (const below of children) yield* valuesOf(below, all);
 }
 
-/** Encodes a node and those below it that have not been. */
+/** Encodes a node and its not yet encoded descendants. */
 export function cellOfNode(node: IndexNode, encoder: Encoder): Cell {
   if (node.cell !== undefined && encoder.emit === undefined) return node.cell;
   const { own, count, depth, mask, children } = node;

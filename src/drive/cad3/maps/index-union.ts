@@ -1,3 +1,5 @@
+// Union of two indexes that skips equal subtrees; the basis of merging.
+
 import { looking, type Steps } from "../../steps.js";
 import { digitAt, sharedDigits } from "../digits.js";
 import { cellOf } from "../encoding/cell.js";
@@ -15,21 +17,21 @@ import {
 
 const DIGITS = 16;
 
-/** Says what stands in a slot that both sides hold, with a key of that slot. */
+/** Resolves a slot that both sides hold. */
 export interface Both {
   both(own: IndexEntry, other: IndexEntry): Steps<IndexEntry>;
-  /** Whether the result is going to be kept, so that its nodes are encoded one by one while they are made. */
+  /** Whether the result will be kept; its nodes are then encoded one at a time as they are made. */
   isKept(): boolean;
 }
 
 /**
- * The entries of two indexes. Goes only where their Refs differ: what is equal on both sides stays as it is, and `both`
- * hears nothing of it. One step joins two nodes.
+ * Unites two indexes. Descends only where Refs differ: equal subtrees are reused and `both` is not called for them. One
+ * step joins two nodes.
  *
- * @returns `own` itself when nothing changes it
+ * @returns `own` itself if nothing changes it
  */
 export function* unite(own: CadIndex, other: CadIndex, task: Both): Steps<CadIndex> {
-  // Encoded first, so that every node below knows its Ref.
+  // Encoded first, so that every node below has a Ref.
   cellOf(own);
   cellOf(other);
   if (other.root === undefined) return own;
@@ -40,7 +42,7 @@ export function* unite(own: CadIndex, other: CadIndex, task: Both): Steps<CadInd
 
 const isSame = (own: IndexChild, other: IndexChild): boolean => areEqual(knownRef(own), knownRef(other));
 
-/** Refs that are not known count as different. */
+/** Unknown Refs count as different. */
 const areEqual = (own: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
   own !== undefined && other !== undefined && sameBytes(own, other);
 
@@ -51,7 +53,7 @@ function* uniteNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexN
   return yield* joinNodes(raise(own, depth, ownSlot), raise(other, depth, otherSlot), task);
 }
 
-/** A slot of any of the keys below a node. */
+/** The slot of any key below a node. */
 function anySlot(root: IndexNode): Uint8Array {
   let node = root;
   while (node.own === undefined) {
@@ -62,7 +64,7 @@ function anySlot(root: IndexNode): Uint8Array {
   return node.own?.slot ?? new Uint8Array();
 }
 
-/** A node as the only child of one at a lesser depth, or the node itself if it is at that depth. */
+/** Wraps a node as the only child of a node at a smaller depth; returns it unchanged if the depth matches. */
 function raise(node: IndexNode, depth: number, slot: Uint8Array): IndexNode {
   if (node.depth === depth) return node;
   return { count: node.count, own: undefined, depth, mask: 1 << digitAt(slot, depth), children: [node] };
@@ -78,7 +80,7 @@ function* uniteEntries(
   return isEqual ? own : yield* task.both(own, other);
 }
 
-/** What two nodes have for one digit, where the other has it, and not the same. */
+/** The children of both nodes for a digit where the other side has a child and it differs. */
 interface ChildPair {
   readonly own: IndexChild | undefined;
   readonly other: IndexChild;
@@ -92,7 +94,7 @@ function changedChildren(own: IndexNode, other: IndexNode): (ChildPair | undefin
   });
 }
 
-/** Branches among nodes that are going to be looked into. */
+/** Branches that are about to be read. */
 function wantedOf(pairs: readonly (ChildPair | undefined)[]): Uint8Array[] {
   const wanted: Uint8Array[] = [];
   for (const pair of pairs) {
@@ -104,7 +106,7 @@ function wantedOf(pairs: readonly (ChildPair | undefined)[]): Uint8Array[] {
   return wanted;
 }
 
-/** Unites two nodes of one depth whose keys share all digits up to it. */
+/** Joins two nodes of equal depth whose keys share all digits up to it. */
 function* joinNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNode> {
   const pairs = changedChildren(own, other);
   yield { wanted: wantedOf(pairs) };
@@ -124,7 +126,7 @@ function* joinNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNo
   }
   if (!changed) return own;
   const node: IndexNode = { count, own: entry, depth: own.depth, mask: own.mask | other.mask, children };
-  // Here, and not all of them together in the end.
+  // Encoded here, node by node, rather than all at the end.
   if (task.isKept()) cellOfNode(node, { cellOf });
   return node;
 }

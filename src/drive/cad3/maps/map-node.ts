@@ -1,34 +1,36 @@
+// Hash tree behind Map: leaves of up to 15 entries, inner nodes that branch on hex digits of key hashes.
+
 import { depthAndMask, digitAt, hasDigit, placeOf, sharedDigits } from "../digits.js";
 import type { Encoder } from "../encoding/composite.js";
 import { type Cell, HASH_BYTES, isBranch, joinCell } from "../ref.js";
 import { MAP_TAG } from "../scalar.js";
 import type { Value } from "../value.js";
 
-/** Most entries that stand in one cell. */
+/** Maximum entries in one cell. */
 export const MAX_LEAF_ENTRIES = 15;
 const MAX_DIGITS = 2 * HASH_BYTES;
 
-/** A key and its value, with what is known of their Refs, which stays when the nodes around are made anew. */
+/** A key and its value with their Refs, if known; the Refs survive when nodes around the entry are rebuilt. */
 export interface MapEntry {
   readonly key: Value;
-  /** The hash of the key's encoding, which orders the entries. */
+  /** Hash of the key's encoding, which orders the entries. */
   readonly hash: Uint8Array;
   readonly keyRef: Uint8Array;
   readonly value: Value;
   valueRef?: Uint8Array | undefined;
 }
 
-/** A node of a Map, never changed but for its `cell`; with entries or with children, not both. */
+/** A node of a Map, immutable apart from the cached `cell`. It has either entries or children. */
 export interface MapNode {
   readonly count: number;
-  /** Ascending by hash, in a leaf. */
+  /** In a leaf; ascending by hash. */
   readonly entries: readonly MapEntry[];
-  /** Leading digits that the hashes share; 0 in a leaf. */
+  /** Number of leading digits shared by the hashes; 0 in a leaf. */
   readonly shift: number;
-  /** The digits that the children have at `shift`. */
+  /** Digits of the children at `shift`, as a bit mask. */
   readonly mask: number;
   readonly children: readonly MapNode[];
-  /** The encoding, once it is known. */
+  /** The encoding, once computed. */
   cell?: Cell | undefined;
 }
 
@@ -45,9 +47,9 @@ export function findEntry(root: MapNode, hash: Uint8Array): MapEntry | undefined
   return node?.entries.find((entry) => isHash(entry, hash));
 }
 
-/** The tree of all entries; of those with one key the last stays. */
+/** The tree of all entries; the last entry for a key wins. */
 export function buildMap(entries: Iterable<MapEntry>): MapNode {
-  // Stable: of those with one key the last one stays last.
+  // The sort is stable, so the last entry for a key stays last.
   const all = [...entries].sort((one, other) => Buffer.compare(one.hash, other.hash));
   return buildSorted(all.filter(({ hash }, place) => !isHash(all[place + 1], hash)));
 }
@@ -81,7 +83,7 @@ function treeOf(shift: number, children: readonly (readonly [number, MapNode])[]
 
 const countOf = (nodes: readonly MapNode[]): number => nodes.reduce((sum, { count }) => sum + count, 0);
 
-/** The tree with an entry in place of one with the same key. */
+/** The tree with an entry, replacing one with the same key. */
 export function putEntry(node: MapNode, entry: MapEntry): MapNode {
   if (node.children.length === 0) return buildMap([...node.entries, entry]);
   const shared = sharedDigits(anyHash(node), entry.hash, node.shift);
@@ -100,7 +102,7 @@ export function putEntry(node: MapNode, entry: MapEntry): MapNode {
   return withChild(node, digit, child === undefined ? leafOf([entry]) : putEntry(child, entry));
 }
 
-/** The hash of any of the keys below a node. */
+/** Hash of any key below a node. */
 function anyHash(root: MapNode): Uint8Array {
   let node = root;
   while (node.children[0] !== undefined) node = node.children[0];
@@ -113,7 +115,7 @@ function withChild(node: MapNode, digit: number, child: MapNode): MapNode {
   return { count: countOf(children), entries: [], shift: node.shift, mask: node.mask | (1 << digit), children };
 }
 
-/** The tree without the entry of a key that is there. */
+/** The tree without the entry of a key that is present. */
 export function removeEntry(node: MapNode, hash: Uint8Array): MapNode {
   if (node.count - 1 <= MAX_LEAF_ENTRIES) return leafOf([...entriesOf(node)].filter((entry) => !isHash(entry, hash)));
   const digit = digitAt(hash, node.shift);
@@ -126,13 +128,13 @@ export function removeEntry(node: MapNode, hash: Uint8Array): MapNode {
   return { ...node, count: node.count - 1, mask: node.mask & ~(1 << digit), children, cell: undefined };
 }
 
-/** All entries, by the hash of their keys. */
+/** All entries, ordered by key hash. */
 export function* entriesOf(node: MapNode): Generator<MapEntry> {
   yield* node.entries;
   for (const child of node.children) yield* entriesOf(child);
 }
 
-/** The keys and values of a tree; those whose Ref is known already only on demand. */
+/** Keys and values of a tree; those below a known Ref only if `all`. */
 export function* partsOf(node: MapNode, all: boolean): Generator<Value> {
   if (!all && node.cell !== undefined) return;
   for (const { key, value, valueRef } of node.entries) {
@@ -142,7 +144,7 @@ export function* partsOf(node: MapNode, all: boolean): Generator<Value> {
   for (const child of node.children) yield* partsOf(child, all);
 }
 
-/** Encodes a node and those below it that have not been. */
+/** Encodes a node and its not yet encoded descendants. */
 export function cellOfNode(node: MapNode, encoder: Encoder): Cell {
   const { emit } = encoder;
   if (node.cell !== undefined && emit === undefined) return node.cell;
