@@ -1,3 +1,5 @@
+// Applies one local change to a drive's tree (DLFS).
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
@@ -17,37 +19,37 @@ import {
 import { DEFAULT_TREE_LIMITS, type TreeLimits } from "./tree-limits.js";
 import { type Holder, holderOf, notFound, replaceAt, stampFor, type TreePath, walk } from "./tree-path.js";
 
-/** One change of a tree. */
+/** One change to a tree. */
 export interface TreeChange {
   readonly op: "mkdir" | "create" | "write" | "append" | "delete";
-  /** Names joined by `/`. */
+  /** Names separated by `/`. */
   readonly path: string;
-  /** For `create`, `write` and `append`; left out it is empty. Not copied, so not to be changed later. */
+  /** Content for `create`, `write` and `append`; default empty. Not copied: callers must not change it afterwards. */
   readonly data?: Uint8Array | undefined;
-  /** What the clock says. */
+  /** Current time of the clock. */
   readonly at: Utime;
   readonly limits?: Partial<TreeLimits> | undefined;
 }
 
-/** The slot that a change is about. */
+/** The slot that a change addresses. */
 interface Slot {
   readonly path: TreePath;
   readonly name: string;
   readonly holder: Holder | undefined;
-  /** What is there to be changed; a tombstone counts as nothing. */
+  /** The existing node; `undefined` if there is none or only a tombstone. */
   readonly live: Exclude<NodeView, { kind: "tombstone" }> | undefined;
 }
 
 const NO_BYTES = new Uint8Array();
 
 /**
- * The tree after one change: a new node in the slot of the path, and the time of the change on it and on every directory
- * above. What fails changes nothing.
+ * The tree after one change: a new node in the slot of the path, with the time of the change on it and on every
+ * directory above. A failed change has no effect.
  *
- * @param root of the drive, a directory; stays as it is
+ * @param root of the drive, a directory; not modified
  * @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY, NAME_CLASH, EXISTS, IS_A_DIRECTORY, NOT_EMPTY
- * @throws TOO_LARGE for the file, LIMIT for the directory, FUTURE_TIME when the times of the tree leave no later one
- * @throws BAD_FORMAT, MISSING_CELL when this is no tree; RangeError when `at` is no integer
+ * @throws TOO_LARGE for the file, LIMIT for the directory, FUTURE_TIME if the tree's times leave no later one
+ * @throws BAD_FORMAT, MISSING_CELL if this is not a tree; RangeError if `at` is not an integer
  */
 export function applyOp(root: Value, change: TreeChange): Node {
   const limits = { ...DEFAULT_TREE_LIMITS, ...change.limits };
@@ -66,7 +68,7 @@ function rootFault({ op, path }: TreeChange): Error {
   return op === "mkdir" || op === "create" ? exists(path) : isDirectory(path);
 }
 
-/** Names that agree in their first 32 bytes have one slot; only a tombstone gives it to another name. */
+/** Names that agree in their first 32 bytes share a slot; only a tombstone gives it up to another name. */
 function slotFor({ op, path: text }: TreeChange, path: TreePath, name: string): Slot {
   const holder = holderOf(path.parent, name);
   const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
@@ -85,7 +87,7 @@ function deletion({ path }: TreeChange, { live }: Slot): (stamp: bigint) => Node
   return tombstone;
 }
 
-/** Tombstones do not keep a directory from being deleted; they go with it. */
+/** Tombstones do not keep a directory from being deleted; they are dropped with it. */
 function hasLiveEntry({ entries }: Directory): boolean {
   for (const [, node] of entries) if (viewOf(node).kind !== "tombstone") return true;
   return false;

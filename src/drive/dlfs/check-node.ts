@@ -1,3 +1,5 @@
+// Validation of drive trees received from elsewhere.
+
 import { encode } from "../cad3/encoding/cell.js";
 import { readerOf, takeByte, takeVlq } from "../cad3/encoding/reader.js";
 import { fold } from "../cad3/fold.js";
@@ -10,13 +12,13 @@ import { DELETED_MARK, invalidPath, nameFault } from "./name.js";
 import { type Directory, directoryOf, type FileNode, type NodeView, notANode, type Utime, viewOf } from "./node.js";
 import { DEFAULT_TREE_LIMITS, LAST_TIME, type TreeLimits } from "./tree-limits.js";
 
-/** What a tree from elsewhere may be. */
+/** Limits on a tree received from elsewhere. */
 export interface NodeLimits extends TreeLimits {
-  /** Most entries of all directories; those of a directory that is there twice count twice. */
+  /** Maximum entries of all directories; a shared directory counts each time. */
   readonly maxImportEntries: number;
-  /** Most bytes of all files, as claimed, counted in the same way. */
+  /** Maximum bytes of all files, by their encoded lengths; a shared file counts each time. */
   readonly maxImportLogicalBytes: number;
-  /** No time of a node is later. A stamp from the future would win for ever. */
+  /** Latest time that a node may have. A time in the future would win every merge. */
   readonly latestUtime: Utime;
 }
 
@@ -27,19 +29,19 @@ const DEFAULT_NODE_LIMITS: NodeLimits = {
   latestUtime: LAST_TIME,
 };
 
-/** What a node comes to with everything below it. */
+/** Totals of a node and everything below it. */
 export interface Extent {
   readonly entries: number;
   readonly bytes: number;
-  /** Names in the longest path from here. */
+  /** Number of names in the longest path from here. */
   readonly height: number;
 }
 
 export const NOTHING: Extent = { entries: 0, bytes: 0, height: 0 };
 
 /**
- * Checks the tree of a drive from elsewhere, deeply; a directory that is there many times is gone through once. What can
- * be asked of cells alone has been asked by decoding.
+ * Validates a tree received from elsewhere, deeply; a shared directory is traversed once. Checks on single cells have
+ * already been done by decoding.
  *
  * @param root must be a directory
  * @throws BAD_FORMAT, MISSING_CELL, INVALID_PATH for a name, FUTURE_TIME, TOO_LARGE for one file, LIMIT
@@ -60,7 +62,7 @@ export function checkNode(root: Value, limits: Partial<NodeLimits> = {}): void {
       const view = viewOf(node);
       checkTime(view, all);
       if (view.kind !== "directory") return view.kind === "file" ? { ...NOTHING, bytes: sizeOf(view, all) } : NOTHING;
-      // Before they are counted as often as they are there, which may be very often.
+      // Checked before shared directories are multiplied out, which can give very large counts.
       visited += view.entries.size;
       checkLimit(visited, all.maxImportEntries, "entries");
       checkNames(view, node === root);
@@ -77,7 +79,7 @@ function checkNames({ entries }: Directory, isRoot: boolean): void {
   for (const [key, node] of entries) if (!(isRoot && isMark(key, node))) checkName(key);
 }
 
-/** The one name that is no name: how the root of a drive says that the drive was deleted. */
+/** The one entry with an invalid name: it marks the root of a deleted drive. */
 const isMark = (key: IndexKey, node: Value): boolean => key === DELETED_MARK && viewOf(node).kind === "tombstone";
 
 /** @throws BAD_FORMAT, INVALID_PATH */
@@ -104,7 +106,7 @@ export function checkFileSize(size: number, { maxFileBytes }: Pick<NodeLimits, "
   if (size > maxFileBytes) throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${maxFileBytes}`);
 }
 
-/** The size of a blob by its top cell, which may be all that is at hand. */
+/** Size of a blob according to its top cell, which may be the only cell available. */
 function claimedSize(cell: Uint8Array): number {
   const reader = readerOf(cell);
   if (takeByte(reader) !== BLOB_TAG) throw notANode("the data of a file is a blob");

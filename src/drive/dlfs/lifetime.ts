@@ -1,3 +1,5 @@
+// Deletion and creation of drives, in a form that merges like any other change.
+
 import type { IndexKey } from "../cad3/maps/index-key.js";
 import { type CadIndex, index } from "../cad3/maps/index-map.js";
 import type { Value } from "../cad3/value.js";
@@ -16,18 +18,18 @@ import {
 } from "./node.js";
 import { checkStamp } from "./tree-path.js";
 
-/** When something happens to a drive. */
+/** The time of a deletion or creation. */
 export interface DriveMoment {
-  /** What the clock says. */
+  /** Current time of the clock. */
   readonly at: Utime;
 }
 
 /**
- * Marks a drive as deleted, in a way that merges like every other change: a later change elsewhere brings the drive back
- * with that change alone, an earlier one stays unseen.
+ * Marks a drive as deleted. The mark merges like every other change: a later change elsewhere restores the drive with
+ * that change alone, an earlier one stays hidden.
  *
  * @param root of the drive
- * @throws NOT_FOUND when it is deleted already; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
+ * @throws NOT_FOUND if it is already deleted; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
  */
 export function deleteDrive(root: Value, { at }: DriveMoment): Node {
   const directory = directoryOf(root);
@@ -37,10 +39,10 @@ export function deleteDrive(root: Value, { at }: DriveMoment): Node {
 }
 
 /**
- * The root of a new drive, or of one that is made again under the name of a deleted one.
+ * The root of a new drive, or of one recreated under the name of a deleted drive.
  *
- * @param previous the root that has the name, if any
- * @throws EXISTS when that is not deleted; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
+ * @param previous root under that name; null if none
+ * @throws EXISTS if the previous drive is not deleted; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
  */
 export function createDrive(previous: Value, { at }: DriveMoment): Node {
   if (previous === null) return dir([], at);
@@ -50,7 +52,7 @@ export function createDrive(previous: Value, { at }: DriveMoment): Node {
   return directoryNode(buried(directory, stamp), stamp);
 }
 
-/** Whether a root is that of a deleted drive: nothing in it has changed since. @throws BAD_FORMAT, MISSING_CELL */
+/** Whether a root is that of a deleted drive, with no later changes in it. @throws BAD_FORMAT, MISSING_CELL */
 export const isDeletedDrive = (root: Value): boolean => isMarked(directoryOf(root));
 
 function isMarked({ entries, utime }: Directory): boolean {
@@ -59,14 +61,17 @@ function isMarked({ entries, utime }: Directory): boolean {
   return mark?.kind === "tombstone" && mark.utime >= utime;
 }
 
-/** Later than the root and everything right below it. */
+/** A time later than the root and all its direct entries. */
 function stampOfAll({ entries, utime }: Directory, at: Utime): bigint {
   let latest = utime;
   for (const [, node] of entries) latest = later(latest, viewOf(node).utime);
   return checkStamp(later(BigInt(at), latest + 1n));
 }
 
-/** The entries with a tombstone for every live one. Those that came by a merge from before the deletion are gone with it. */
+/**
+ * The entries with every live one replaced by a tombstone, so that entries merged in from before the deletion are
+ * deleted too.
+ */
 function buried({ entries }: Directory, stamp: bigint): CadIndex {
   const grave = tombstone(stamp);
   return index(

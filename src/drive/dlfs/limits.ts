@@ -1,14 +1,16 @@
+// Limits on what is read from untrusted encodings.
+
 import { driveError } from "../error.js";
 
-/** How much is read before it is refused with LIMIT. */
+/** Limits of reading; beyond them it fails with LIMIT. */
 export interface CellLimits {
-  /** Bytes of a multi-cell. */
+  /** Maximum bytes of a multi-cell. */
   readonly maxImportBytes: number;
-  /** Cells of a multi-cell; branches that a value has. */
+  /** Maximum cells of a multi-cell, or branches of a value. */
   readonly maxImportCells: number;
-  /** Bytes of all blobs of a value, and of strings beyond 4096 bytes; one that is shared counts every time. */
+  /** Maximum bytes of all blobs of a value, and of strings longer than 4096 bytes; shared ones count each time. */
   readonly maxImportLogicalBytes: number;
-  /** Entries of all maps and indexes of a value, counted like this too. */
+  /** Maximum entries of all maps and indexes of a value; shared ones count each time. */
   readonly maxImportEntries: number;
 }
 
@@ -19,10 +21,10 @@ export const DEFAULT_CELL_LIMITS: CellLimits = {
   maxImportEntries: 1_000_000,
 };
 
-/** Branches in branches. Deeper than any drive needs. */
+/** Maximum nesting of branches; deeper than any drive needs. */
 export const MAX_BRANCH_DEPTH = 512;
 
-/** @throws LIMIT when a number is greater than allowed. @param what is too much, in words */
+/** @param what what is counted, in words @throws LIMIT if `count` exceeds `max` */
 export function checkLimit(count: number, max: number, what: string): void {
   if (count > max) throw driveError("LIMIT", `Too much to read: more than ${max} ${what}`);
 }

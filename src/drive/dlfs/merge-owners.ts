@@ -1,3 +1,5 @@
+// Merges of whole drive maps and of owner maps, with signatures.
+
 import { cellOf, encode } from "../cad3/encoding/cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { CadMap, map } from "../cad3/maps/hash-map.js";
@@ -10,7 +12,7 @@ import { type MergeOptions, mergeSteps } from "./merge.js";
 import { notANode, opened } from "./node.js";
 import { Signed, sign, verify } from "./signed.js";
 
-/** The seeds at hand, 32 bytes each, by the hex digits of their public keys. */
+/** Available Ed25519 seeds (32 bytes each), by the hex digits of their public keys. */
 export type Seeds = ReadonlyMap<string, Uint8Array> | Readonly<Record<string, Uint8Array>>;
 
 export interface MergeOwnersOptions extends MergeOptions {
@@ -18,16 +20,16 @@ export interface MergeOwnersOptions extends MergeOptions {
 }
 
 /**
- * Merges two maps of drives by name. A drive that is nil gives way to one that is not.
+ * Merges two maps of drives by name. A nil drive gives way to one that is not nil.
  *
- * @param a our own map, the one with the newest local changes; null counts as empty
+ * @param a our own map, with the newest local changes; null counts as empty
  * @param b the other map; null counts as empty
  * @throws BAD_FORMAT, MISSING_CELL, LIMIT
  */
 export const mergeDrives = (a: Value, b: Value, options: MergeOptions = {}): CadMap =>
   runSteps(mergeDrivesSteps(a, b, options));
 
-/** As {@link mergeDrives}, for those who let others run between its steps and fetch what it looks into. */
+/** Like {@link mergeDrives}, as steps: callers can yield to other work between them and fetch the cells they need. */
 export function* mergeDrivesSteps(a: Value, b: Value, options: MergeOptions = {}): Steps<CadMap> {
   let drives = yield* looking(() => mapOf(a));
   const others = yield* looking(() => mapOf(b));
@@ -42,13 +44,13 @@ export function* mergeDrivesSteps(a: Value, b: Value, options: MergeOptions = {}
 }
 
 /**
- * Merges two maps from account keys to signed maps of drives. An entry that is not signed by the key it stands under is
- * left out, on either side and without a word; count them before, where somebody wants to know.
+ * Merges two maps from account keys to signed maps of drives. Entries not signed by the key they are stored under are
+ * silently dropped on both sides; callers that need to know count them beforehand.
  *
  * @param own our own map; null counts as empty
  * @param other the other map; null counts as empty
- * @returns signatures that were there stay as they are; only what differs from both sides is signed anew
- * @throws KEY_REQUIRED when the seed for that is not at hand
+ * @returns existing signatures are kept; only maps that differ from both sides are signed anew
+ * @throws KEY_REQUIRED if the seed for that is not available
  * @throws BAD_FORMAT, MISSING_CELL, LIMIT
  */
 export function mergeOwners(own: Value, other: Value, { seeds = {}, ...options }: MergeOwnersOptions = {}): CadMap {
@@ -68,7 +70,7 @@ function* verifiedEntries(owners: Value): Generator<[Uint8Array, Value]> {
 
 function isSignedBy(value: Value, key: Uint8Array): boolean {
   if (!(value instanceof Signed || value instanceof LazyValue) || !verify(value)) return false;
-  // By its cell: of a value that is not at hand there is nothing else.
+  // Compared by its cell: a value that is not loaded has nothing else.
   return sameBytes(encode(value).subarray(1, 1 + PUBLIC_KEY_BYTES), key);
 }
 
@@ -86,7 +88,7 @@ function mergeSigned(ours: Value, theirs: Value, { key, seeds, options }: Signin
   if (sameValue(drives, other)) return theirs;
   const seed = seedOf(seeds, toHex(key));
   const signed = seed === undefined ? undefined : sign(drives, seed);
-  // The seed of another key would make an entry that nobody accepts.
+  // Signing with another key's seed would produce an entry that everyone rejects.
   if (signed !== undefined && sameBytes(signed.publicKey, key)) return signed;
   throw driveError("KEY_REQUIRED", "Cannot merge the drives of an owner: the key to sign them is not at hand");
 }

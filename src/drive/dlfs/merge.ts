@@ -1,3 +1,5 @@
+// Merge of two copies of a drive's tree: the later change wins for each entry, with the same result on both sides.
+
 import { cellOf } from "../cad3/encoding/cell.js";
 import { sameKey } from "../cad3/maps/index-key.js";
 import type { CadIndex } from "../cad3/maps/index-map.js";
@@ -18,21 +20,21 @@ import {
   viewOf,
 } from "./node.js";
 
-/** How a merge decides. */
+/** Options of a merge. */
 export interface MergeOptions {
   /**
-   * Which of two nodes of one time wins. `hash` (default): the live one, then the one of the greater hash, so that both
-   * sides find the same. `own`: ours, as in the reference.
+   * Which of two nodes with equal times wins. `hash` (default): the live one, then the one with the greater hash, so
+   * that both sides agree. `own`: ours, as in the reference implementation.
    */
   readonly ties?: "hash" | "own" | undefined;
   /**
-   * `parent-time`: of two files of one time with different data that in the later directory wins. For data of the
-   * reference, where an overwrite moves the times of the directories and not that of the file.
+   * `parent-time`: of two files with equal times and different data, the one in the later directory wins. For data of
+   * the reference implementation, where an overwrite updates the times of the directories but not of the file.
    */
   readonly importRule?: "parent-time" | undefined;
 }
 
-/** A node of one side, and how it is held. */
+/** A node of one side, and its Ref. */
 interface Side {
   readonly node: Value;
   readonly ref: Uint8Array;
@@ -42,13 +44,13 @@ interface ViewedSide extends Side {
   readonly view: NodeView;
 }
 
-/** One merge. */
+/** State of one merge. */
 interface Task {
   readonly ties: "hash" | "own";
   readonly parentTime: boolean;
-  /** Merged directories by their Refs: where a tree holds one directory many times, it is merged once. */
+  /** Merged directories by their Refs: a directory that occurs repeatedly is merged once. */
   readonly done: Map<string, Side>;
-  /** Directories that have to be merged before the one at hand. */
+  /** Directories that must be merged before the current one. */
   readonly waiting: SidePair[];
 }
 
@@ -57,12 +59,12 @@ interface SidePair {
   readonly other: Side;
 }
 
-/** Two directories that are being merged. */
+/** Two directories being merged. */
 interface DirectoryPair {
   readonly own: Directory;
   readonly other: Directory;
   readonly task: Task;
-  /** Entries that have lost their slot to another name. */
+  /** Entries that lost their slot to another name. */
   readonly moved: Moved[];
 }
 
@@ -71,17 +73,17 @@ interface Moved extends Side {
 }
 
 /**
- * Merges two copies of a tree: of two directories the entries of both, of anything else the later one. Looks only at
- * what is not equal on both sides.
+ * Merges two copies of a tree: directories by their entries, everything else by the later time. Reads only what differs
+ * between the two.
  *
- * @param a our own copy, the one with the newest local changes
+ * @param a our own copy, with the newest local changes
  * @param b the other copy
- * @returns `a` itself where nothing of `b` is new
+ * @returns `a` itself if `b` has nothing new
  * @throws BAD_FORMAT, MISSING_CELL
  */
 export const merge = (a: Value, b: Value, options: MergeOptions = {}): Value => runSteps(mergeSteps(a, b, options));
 
-/** As {@link merge}, for those who let others run between its steps and fetch what it looks into. */
+/** Like {@link merge}, as steps: callers can yield to other work between them and fetch the cells they need. */
 export function* mergeSteps(a: Value, b: Value, { ties = "hash", importRule }: MergeOptions = {}): Steps<Value> {
   const task: Task = { ties, parentTime: importRule === "parent-time", done: new Map(), waiting: [] };
   const [own, other] = [
@@ -94,8 +96,8 @@ export function* mergeSteps(a: Value, b: Value, { ties = "hash", importRule }: M
 }
 
 /**
- * Merges the directories that wait, those first that others wait for. Without recursion: directories nest more deeply
- * than the stack. One that finds others to wait for is begun again after them, and finds them done.
+ * Merges the waiting directories, dependencies first. Iterative, because directories can nest deeper than the call
+ * stack. A directory that finds unmerged dependencies is restarted after them.
  */
 function* mergeWaiting({ waiting: stack, ...task }: Task): Steps<void> {
   for (let pair = stack.at(-1); pair !== undefined; pair = stack.at(-1)) {
@@ -111,7 +113,7 @@ function* mergeWaiting({ waiting: stack, ...task }: Task): Steps<void> {
   }
 }
 
-/** What the two nodes come to; our own one for the time being where that has to wait. */
+/** The merge of two nodes; our own node for now if it depends on directories still waiting. */
 function mergeSides(own: Side, other: Side, task: Task): Side {
   if (sameBytes(own.ref, other.ref)) return own;
   const [ownView, otherView] = [viewOf(own.node), viewOf(other.node)];
@@ -123,7 +125,7 @@ function mergeSides(own: Side, other: Side, task: Task): Side {
   return merged ?? own;
 }
 
-/** Refs say where they end, so two in a row are told apart. */
+/** Refs are self-delimiting, so their concatenation is unambiguous. */
 const keyOf = (own: Side, other: Side): string => Buffer.concat([own.ref, other.ref]).toString("latin1");
 
 const sameEntries = (one: Directory, other: Directory): boolean =>
@@ -137,11 +139,11 @@ function winner(own: ViewedSide, other: ViewedSide, { ties }: Task): Side {
 const compareTimes = (one: NodeView, other: NodeView): number =>
   one.utime === other.utime ? 0 : one.utime > other.utime ? 1 : -1;
 
-/** Which side's node is to be preferred, the same for both sides; 0 only for equal ones. */
+/** Order of preference between two nodes, the same on both sides; 0 only for equal nodes. */
 const rankOf = (one: ViewedSide, other: ViewedSide): number =>
   rankOfViews(one.view, other.view) || Buffer.compare(hashOfRef(one.ref), hashOfRef(other.ref));
 
-/** The later one, then the live one. */
+/** Orders by time, then live before deleted. */
 const rankOfViews = (one: NodeView, other: NodeView): number =>
   compareTimes(one, other) || Number(isLive(one)) - Number(isLive(other));
 
@@ -158,7 +160,7 @@ function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task
   const entries = yield* placeMoved(united, pair);
   if (task.waiting.length > 0) return side;
   const dominates = own.utime >= other.utime && sameBytes(cellOf(entries).ref, cellOf(own.entries).ref);
-  // With metadata, if it has any.
+  // Keeps the node itself, and with it any metadata.
   if (task.ties === "own" && dominates) return side;
   const node = directoryNode(entries, later(own.utime, other.utime));
   const { ref } = cellOf(node);
@@ -178,7 +180,7 @@ function mergeEntries(own: IndexEntry, other: IndexEntry, pair: DirectoryPair): 
 
 const sideOf = ({ value, valueRef }: IndexEntry): Side => ({ node: value, ref: valueRef ?? cellOf(value).ref });
 
-/** The node of one entry where times of files say less than those of their directories. */
+/** Chooses an entry by the times of the directories instead of the files'. */
 function byParentTime(own: Side, other: Side, pair: DirectoryPair): Side | undefined {
   if (pair.own.utime === pair.other.utime || sameBytes(own.ref, other.ref)) return undefined;
   const [one, two] = [viewOf(own.node), viewOf(other.node)];
@@ -195,7 +197,7 @@ function sameValue(one: Value, other: Value): boolean {
   return sameBytes(cellOf(one).ref, cellOf(other).ref);
 }
 
-/** Two names for one slot: one entry keeps it, the other is kept under another name unless it is a tombstone. */
+/** Two names in one slot: one entry keeps it; the other is moved to another name, unless it is a tombstone. */
 function settleClash(own: IndexEntry, other: IndexEntry, { moved }: DirectoryPair): IndexEntry {
   const rank = rankOfViews(viewOf(own.value), viewOf(other.value)) || compareNames(nameOf(own), nameOf(other));
   const [kept, lost] = rank > 0 ? [own, other] : [other, own];
@@ -211,13 +213,13 @@ function nameOf({ key }: Pick<IndexEntry, "key">): string {
   return key;
 }
 
-/** Puts what has lost its slot to its new name; in the order of the slots, which is the same for both sides. */
+/** Inserts displaced entries under their new names, in slot order, which is the same on both sides. */
 function* placeMoved(united: CadIndex, { moved, task }: DirectoryPair): Steps<CadIndex> {
   let entries = united;
   for (const entry of moved) {
     const before = entries;
     entries = yield* looking(() => placeOne(before, entry, task));
-    // What has been put is encoded here, and not all of it together in the end.
+    // Encoded here, entry by entry, rather than all at the end.
     if (task.waiting.length === 0) cellOf(entries);
     yield STEP;
   }

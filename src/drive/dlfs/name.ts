@@ -1,21 +1,23 @@
+// Names of drives and of directory entries: validation, order, and renaming after a slot conflict.
+
 import { escapeText } from "../../core/errors/texts.js";
 import { driveError } from "../error.js";
 
-/** Most UTF-8 bytes of a name in a directory. */
+/** Maximum length of an entry's name, in UTF-8 bytes. */
 export const MAX_NAME_BYTES = 255;
-/** Most UTF-8 bytes of the name of a drive. */
+/** Maximum length of a drive's name, in UTF-8 bytes. */
 export const MAX_DRIVE_NAME_BYTES = 64;
-/** Most names in a path, unless a caller says otherwise. */
+/** Default maximum number of names in a path. */
 export const MAX_PATH_DEPTH = 64;
-/** Entry of a drive's root that says when the drive was deleted. No path reaches it, as it is no valid name. */
+/** Entry in the root that records when the drive was deleted. As it is not a valid name, no path reaches it. */
 export const DELETED_MARK = "\u0000drive-deleted";
 
-/** Digits of a node's hash in the name that it gets when another takes its slot. */
+/** Hash digits used in the new name of a displaced node. */
 const HASH_DIGITS = 8;
 
 const encoder = new TextEncoder();
 
-/** Why a text is not a name of a directory entry; `undefined` if it is one. Names are exact: nothing is normalised or folded. */
+/** Why a text is not a valid entry name; `undefined` if it is. Names are exact: no normalisation, no case folding. */
 export function nameFault(name: string): string | undefined {
   if (name === "" || name === "." || name === "..") return "not a name";
   if (!name.isWellFormed()) return "not valid Unicode";
@@ -24,15 +26,18 @@ export function nameFault(name: string): string | undefined {
   return isLonger(name, MAX_NAME_BYTES) ? "too long" : undefined;
 }
 
-/** Whether a drive may have this name: as the name of an entry, but shorter and without `\` and control characters. */
+/**
+ * Whether a drive may have this name: a valid entry name, but at most 64 bytes and without `\` and control characters.
+ */
 export function isDriveName(name: string): boolean {
   return nameFault(name) === undefined && !isLonger(name, MAX_DRIVE_NAME_BYTES) && !/[\\\p{Cc}]/u.test(name);
 }
 
 /**
- * The names of a path. Empty ones are ignored, so a leading `/` means nothing; `.` and `..` are refused, never resolved.
+ * The names of a path. Empty names are ignored, so a leading `/` has no effect; `.` and `..` are rejected, not
+ * resolved.
  *
- * @param maxDepth most names
+ * @param maxDepth maximum number of names
  * @throws INVALID_PATH
  */
 export function parseNames(path: string, maxDepth = MAX_PATH_DEPTH): string[] {
@@ -52,8 +57,8 @@ export const invalidPath = (path: string, fault: string): Error =>
 export const compareNames = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /**
- * The name under which a node is kept when another one takes its slot in a merge: `~`, digits of its hash, `~`, its old
- * name, cut between characters to the length that a name may have.
+ * The new name of a node that lost its slot in a merge: `~`, digits of its hash, `~`, its old name, truncated at a
+ * character boundary to the maximum name length.
  *
  * @param hash hex digits of the node's hash
  */
@@ -63,6 +68,6 @@ export function movedName(name: string, hash: string): string {
   return prefix + name.slice(0, read);
 }
 
-/** A UTF-16 code unit takes 1 to 3 bytes of UTF-8, so most texts need no counting. */
+/** A UTF-16 code unit takes 1 to 3 bytes in UTF-8, so most texts need no byte count. */
 const isLonger = (text: string, maxBytes: number): boolean =>
   text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes);

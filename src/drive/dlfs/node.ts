@@ -1,11 +1,13 @@
+// Nodes of a drive's tree (DLFS): directories, files and tombstones.
+
 import { LazyValue } from "../cad3/lazy.js";
 import { CadIndex, index } from "../cad3/maps/index-map.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 
 /**
- * A directory, a file or a tombstone (something was deleted here): entries, data, metadata, time of the last change.
- * A directory has entries, a file has data, a tombstone neither. Or one of which not all cells are at hand.
+ * A directory, a file or a tombstone (of a deleted entry): entries, data, metadata, time of the last change. A
+ * directory has entries, a file has data, a tombstone has neither. Possibly lazy, if some of its cells are not loaded.
  */
 export type Node = readonly [entries: Value, data: Value, metadata: Value, utime: Value] | LazyValue;
 
@@ -17,48 +19,48 @@ interface Stamped {
   readonly utime: bigint;
 }
 
-/** A directory looked into. */
+/** Directory view of a node. */
 export interface Directory extends Stamped {
   readonly kind: "directory";
   readonly entries: CadIndex;
 }
 
-/** A file looked into. */
+/** File view of a node. */
 export interface FileNode extends Stamped {
   readonly kind: "file";
   readonly data: Uint8Array | LazyValue;
 }
 
-/** What a node is. */
+/** View of a node by its kind. */
 export type NodeView = Directory | FileNode | (Stamped & { readonly kind: "tombstone" });
 
 /**
- * A directory of entries put in this order; names are taken as they are.
+ * A directory of entries; a later entry replaces an earlier one in the same slot. Names are not validated.
  *
- * @throws RangeError for a time that is no integer and a name with lone surrogates
+ * @throws RangeError for a time that is not an integer, or a name with lone surrogates
  */
 export function dir(entries: Iterable<readonly [string, Value]>, utime: Utime, metadata: Value = null): Node {
   return [index(entries), null, metadata, BigInt(utime)];
 }
 
-/** A file. @param data not copied, so not to be changed later @throws RangeError for a time that is no integer */
+/** A file. @param data not copied: must not change afterwards @throws RangeError for a time that is not an integer */
 export function file(data: Uint8Array, utime: Utime, metadata: Value = null): Node {
   return [null, data, metadata, BigInt(utime)];
 }
 
-/** What stays of a deleted file or directory, so that a merge knows of it. @throws RangeError for a time that is no integer */
+/** Remains of a deleted file or directory, for merging. @throws RangeError for a time that is not an integer */
 export function tombstone(utime: Utime): Node {
   return [null, null, null, BigInt(utime)];
 }
 
-/** A directory as we write it: without metadata. */
+/** A directory written locally has no metadata. */
 export const directoryNode = (entries: CadIndex, utime: bigint): Node => [entries, null, null, utime];
 
-/** A file as we write it: without metadata. */
+/** A file written locally has no metadata. */
 export const fileNode = (data: Uint8Array | LazyValue, utime: bigint): Node => [null, data, null, utime];
 
 /**
- * Looks into a node, not into what it holds.
+ * The view of a node; its entries or data are not read.
  *
  * @throws BAD_FORMAT, MISSING_CELL
  */
@@ -73,14 +75,14 @@ export function viewOf(node: Value): NodeView {
   return { kind: "directory", entries: indexOf(entries), metadata, utime };
 }
 
-/** The directory that a node must be. @throws BAD_FORMAT, MISSING_CELL */
+/** View of a node that must be a directory. @throws BAD_FORMAT, MISSING_CELL */
 export function directoryOf(node: Value): Directory {
   const view = viewOf(node);
   if (view.kind !== "directory") throw notANode("the root of a drive is a directory");
   return view;
 }
 
-/** The bytes of a file. @throws BAD_FORMAT, MISSING_CELL */
+/** Bytes of a file. @throws BAD_FORMAT, MISSING_CELL */
 export function contentOf({ data }: FileNode): Uint8Array {
   const content = data instanceof LazyValue ? data.whole() : data;
   if (!(content instanceof Uint8Array)) throw notANode("the data of a file is a blob");
@@ -91,7 +93,7 @@ export const notANode = (what: string): Error => driveError("BAD_FORMAT", `Not a
 
 export const later = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
-/** A value that is not at hand is asked for, its parts only when they are looked into. @throws MISSING_CELL */
+/** Loads a lazy value; its parts stay lazy. @throws MISSING_CELL */
 export const opened = (value: Value): Value => (value instanceof LazyValue ? value.open() : value);
 
 const isVector = (value: Value): value is readonly Value[] => Array.isArray(value);
@@ -101,7 +103,7 @@ function longOf(value: Value): bigint {
   return BigInt(value);
 }
 
-/** Content is looked at only by those who want it. */
+/** Content is loaded only on demand. */
 function blobOf(value: Value): Uint8Array | LazyValue {
   if (value instanceof Uint8Array || value instanceof LazyValue) return value;
   throw notANode("the data of a file is a blob");

@@ -1,3 +1,5 @@
+// Opens values lazily from cells: branches are read only on access.
+
 import { assemble, checkShape, hashHexOf, missingCell, type Source, wholeOf } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { textOf } from "../cad3/encoding/parse-scalar.js";
@@ -13,12 +15,12 @@ import type { MapEntry, MapNode } from "../cad3/maps/map-node.js";
 import type { Value } from "../cad3/value.js";
 import { Signed } from "./signed.js";
 
-/** Opens cells of one source; shared by everything that is opened of a value. */
+/** Opens cells of one source; shared by everything opened from a value. */
 interface Opener extends LazySource {
   readonly source: Source;
 }
 
-/** A value of which one cell is at hand. @param ref how a container holds it */
+/** A value of which one cell is loaded. @param ref how a container holds it */
 export const lazyCell = (cell: ParsedCell, ref: Uint8Array, source: Source): LazyValue =>
   new LazyValue(ref, cell, openerOf(source));
 
@@ -41,7 +43,7 @@ function loadCell(ref: Uint8Array, { load }: Source): ParsedCell {
   return cell;
 }
 
-/** The value of a cell, its branches lazy; `undefined` for a blob that is a tree of them. */
+/** The value of a cell, with lazy branches; `undefined` for a blob that is a tree of branches. */
 function openCell(cell: ParsedCell, ref: Uint8Array, opener: Opener): Value | undefined {
   switch (cell.kind) {
     case "scalar":
@@ -72,14 +74,14 @@ function openPart({ bytes, cell }: ParsedRef, opener: Opener): Value {
 
 const cellAt = ({ bytes, cell }: ParsedRef, opener: Opener): ParsedCell => cell ?? opener.load(bytes);
 
-/** A key and a value of a map or an index, as they stand there. */
+/** Refs of a key and its value in a map or an index. */
 function refsOf(refs: readonly ParsedRef[], place: number): { key: ParsedRef; value: ParsedRef } {
   const [key, value] = [refs[place], refs[place + 1]];
   if (key === undefined || value === undefined) throw badFormat("an entry is missing");
   return { key, value };
 }
 
-/** Keys are needed wherever one is looked for. */
+/** Keys are loaded at once, since every lookup compares them. */
 function openKey(key: ParsedRef, opener: Opener): Value {
   const cell = cellAt(key, opener);
   return cell.kind === "blob" && cell.isText && cell.content !== undefined
@@ -125,7 +127,7 @@ function openIndexEntry(refs: readonly ParsedRef[], opener: Opener): IndexEntry 
 const slotIn = (cell: ParsedCell | undefined, key: IndexKey): Uint8Array =>
   cell?.kind === "blob" && cell.content !== undefined ? cell.content.subarray(0, SLOT_BYTES) : slotOf(key);
 
-/** A node of an index that is opened when it is passed: of a large directory only those on the way are. */
+/** A node of an index, loaded when it is traversed: a lookup in a large directory reads only the nodes on its path. */
 class PartOfIndex implements IndexStub {
   readonly ref: Uint8Array;
   readonly #part: ParsedRef;
@@ -133,7 +135,7 @@ class PartOfIndex implements IndexStub {
   readonly #opener: Opener;
   #node: IndexNode | undefined;
 
-  /** @param depth of the parent; that the digits of the keys are right shows when they are looked at */
+  /** @param depth of the parent; the digits of the keys are checked only when they are read */
   constructor(part: ParsedRef, depth: number, opener: Opener) {
     this.ref = part.bytes;
     this.#part = part;

@@ -1,3 +1,5 @@
+// Ed25519-signed values.
+
 import {
   createPrivateKey,
   createPublicKey,
@@ -14,11 +16,11 @@ import type { Value } from "../cad3/value.js";
 
 const SEED_BYTES = 32;
 
-/** What stands before the 32 bytes of a seed and of a public key in DER (RFC 8410). */
+/** DER prefixes of a 32-byte Ed25519 seed and public key (RFC 8410). */
 const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
 const SPKI_HEADER = Buffer.from("302a300506032b6570032100", "hex");
 
-/** A value and who signed it. Says nothing about whether the signature is good: {@link verify} does. */
+/** A value with a signature. The signature has not been checked; see {@link verify}. */
 export class Signed extends Composite {
   /** 32 bytes. */
   readonly publicKey: Uint8Array;
@@ -55,18 +57,22 @@ export class Signed extends Composite {
   }
 }
 
-/** What a signature of a value covers: how a container holds it. */
+/** The message that a signature covers: the value's Ref. */
 export const signedMessage = (value: Value): Uint8Array => new Uint8Array(cellOf(value).ref);
 
 /**
- * Signs a value with pure Ed25519 (RFC 8032). Nothing in the message says what it is for, so the key is for nothing else.
+ * Signs a value with pure Ed25519 (RFC 8032). The message has no domain separation, so the key must not be used for
+ * anything else.
  *
  * @param seed 32 bytes
- * @throws RangeError when the seed has another length. Never shows it
+ * @throws RangeError for another length; the message never contains the seed
  */
 export const sign = (value: Value, seed: Uint8Array): Signed => createSigner(seed)(value);
 
-/** As {@link sign}, for many values: to make a key of a seed takes longer than to sign. The seed is not kept, the key is. */
+/**
+ * Like {@link sign}, for many values: deriving a key from a seed is slower than signing. The key is kept, the seed is
+ * not.
+ */
 export function createSigner(seed: Uint8Array): (value: Value) => Signed {
   if (seed.length !== SEED_BYTES) throw new RangeError(`A seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   const der = Buffer.concat([PKCS8_HEADER, seed]);
@@ -81,7 +87,7 @@ function publicKeyOf(privateKey: KeyObject): Uint8Array {
   return new Uint8Array(spki.subarray(-PUBLIC_KEY_BYTES));
 }
 
-/** Whether the signature of a value is by the key it names. Never throws. */
+/** Whether the signature is valid for the key it names. Never throws. */
 export function verify(signed: Signed | LazyValue): boolean {
   try {
     const { publicKey, message, signature } = claimOf(signed);
@@ -89,7 +95,7 @@ export function verify(signed: Signed | LazyValue): boolean {
     const key = createPublicKey({ key: Buffer.concat([SPKI_HEADER, publicKey]), format: "der", type: "spki" });
     return verifyBytes(null, message, key, signature);
   } catch {
-    // No value with a signature at all, or a key that is no point of the curve.
+    // Not a signed value, or the key is not a point of the curve.
     return false;
   }
 }

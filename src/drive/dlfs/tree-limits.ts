@@ -1,15 +1,17 @@
+// Limits of a drive's tree.
+
 import { MAX_PATH_DEPTH } from "./name.js";
 
-/** No time is later: the greatest Long. */
+/** Latest possible time: the greatest Long. */
 export const LAST_TIME = 2n ** 63n - 1n;
 
-/** What a tree may grow to. */
+/** Limits on the size of a tree. */
 export interface TreeLimits {
-  /** Most names in a path. */
+  /** Maximum names in a path. */
   readonly maxPathDepth: number;
-  /** Most bytes of one file. */
+  /** Maximum bytes of one file. */
   readonly maxFileBytes: number;
-  /** Most entries of one directory, tombstones included: they take as much room. */
+  /** Maximum entries of one directory, including tombstones, which take as much space. */
   readonly maxEntries: number;
 }
 

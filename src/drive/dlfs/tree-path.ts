@@ -1,3 +1,5 @@
+// Paths in a drive's tree: lookup, timestamps of changes, and replacement of a node.
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { IndexEntry } from "../cad3/maps/index-node.js";
 import type { Value } from "../cad3/value.js";
@@ -14,19 +16,19 @@ import {
 } from "./node.js";
 import { LAST_TIME } from "./tree-limits.js";
 
-/** The directories from the root down to the one in which something is done, and the names that lead from each to the next. */
+/** Directories from the root to the parent of a change, and the names between them. */
 export interface TreePath {
   /** At least the root. */
   readonly directories: readonly Directory[];
-  /** One fewer. */
+  /** One fewer than `directories`. */
   readonly names: readonly string[];
   readonly parent: Directory;
 }
 
 /**
- * Goes down from a root.
+ * Descends from a root.
  *
- * @param names of directories, one in the other
+ * @param names of nested directories
  * @throws NOT_FOUND, NOT_A_DIRECTORY, BAD_FORMAT, MISSING_CELL
  */
 export function walk(root: Value, names: readonly string[]): TreePath {
@@ -44,9 +46,9 @@ export function walk(root: Value, names: readonly string[]): TreePath {
   return { directories, names, parent };
 }
 
-/** Who has the slot of a name in a directory: maybe a tombstone, maybe under another name. */
+/** The entry in a slot: possibly a tombstone, possibly under another name. */
 export interface Holder {
-  /** The name in full. */
+  /** The full name. */
   readonly name: IndexEntry["key"];
   readonly node: NodeView;
 }
@@ -57,11 +59,12 @@ export function holderOf({ entries }: Directory, name: string): Holder | undefin
 }
 
 /**
- * The time of a change: later than what it changes, and no earlier than the directories above, whatever the clock says.
+ * The time of a change: later than the node it replaces and not earlier than the directories above, whatever the clock
+ * says.
  *
- * @param at what the clock says
- * @param changed what holds the slot, a tombstone too
- * @throws FUTURE_TIME when a stamp of the drive is the greatest there is; RangeError when `at` is no integer
+ * @param at current time of the clock
+ * @param changed the node in the slot, tombstones included
+ * @throws FUTURE_TIME if a time in the drive is the greatest possible; RangeError if `at` is not an integer
  */
 export function stampFor({ directories }: TreePath, at: Utime, changed: NodeView | undefined): bigint {
   let stamp = BigInt(at);
@@ -70,16 +73,17 @@ export function stampFor({ directories }: TreePath, at: Utime, changed: NodeView
   return checkStamp(stamp);
 }
 
-/** @throws FUTURE_TIME when it is later than a time can be */
+/** @throws FUTURE_TIME if the time is out of range */
 export function checkStamp(stamp: bigint): bigint {
   if (stamp > LAST_TIME) throw driveError("FUTURE_TIME", "Cannot change the drive: its time is the last there is");
   return stamp;
 }
 
 /**
- * The root with a node in the slot of a name in the last directory, and the stamp on every directory above it.
+ * The root with a new node in the slot of a name in the last directory, and the time of the change on every directory
+ * above.
  *
- * @param entry the name, and the node with the same stamp
+ * @param entry the name, and the node with the same time
  */
 export function replaceAt(path: TreePath, entry: readonly [string, Node], stamp: bigint): Node {
   let [name, node] = entry;

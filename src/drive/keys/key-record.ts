@@ -1,8 +1,10 @@
+// Stored form of an owner's sealed key.
+
 import { adapterError } from "../../core/errors/errors.js";
 import type { KeyRecord } from "../store/cell-store.js";
 import type { Sealed } from "./seal.js";
 
-/** A key of an owner as it is kept: `{ v: 1, did, publicKey, createdAt, nonce, sealed }` in JSON, bytes in base64. */
+/** A sealed key as stored: JSON `{ v: 1, did, publicKey, createdAt, nonce, sealed }`, with byte fields in base64. */
 export interface SealedKey extends Sealed {
   readonly did: string;
   /** 64 hex digits. */
@@ -20,7 +22,7 @@ export function encodeRecord({ did, publicKey, createdAt, nonce, sealed }: Seale
 
 const toText = (bytes: Buffer): string => bytes.toString("base64");
 
-/** @throws STORE_DAMAGED for one that is no record of this owner and key */
+/** @throws STORE_DAMAGED if it is not a record of this owner and key */
 export function decodeRecord(did: string, { publicKey, bytes }: KeyRecord): SealedKey {
   const fields = parseFields(bytes);
   const { v, createdAt, nonce, sealed } = fields;

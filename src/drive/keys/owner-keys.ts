@@ -1,3 +1,5 @@
+// Signing keys of drive owners, sealed at rest with the venue key.
+
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
@@ -9,7 +11,7 @@ import type { KeyRecords } from "../store/cell-store.js";
 import { decodeRecord, encodeRecord, type SealedKey } from "./key-record.js";
 import { createSealer } from "./seal.js";
 
-/** The key that signs the drives of one owner, and nothing else. */
+/** The key that signs the drives of one owner; used for nothing else. */
 export interface OwnerKey {
   /** 64 hex digits. */
   readonly publicKey: string;
@@ -18,39 +20,42 @@ export interface OwnerKey {
 
 /** The keys of all owners, sealed in the store. */
 export interface OwnerKeys {
-  /** Public keys of an owner, the active one first. @throws STORE_DAMAGED */
+  /** Public keys of an owner, active key first. @throws STORE_DAMAGED */
   accounts(did: string): Promise<readonly string[]>;
-  /** `undefined` when there is none yet. @throws READ_ONLY_ROOT when it cannot be opened: never is another one made */
+  /**
+   * The active key; `undefined` if the owner has none.
+   * @throws READ_ONLY_ROOT if it cannot be opened; a new key is never made in its place
+   */
   active(did: string): Promise<OwnerKey | undefined>;
-  /** The active key, made when there is none. @throws as active */
+  /** The active key, created if the owner has none. Errors as for `active`. */
   create(did: string): Promise<OwnerKey>;
-  /** The seed of the active key, 32 bytes: whoever has it can sign drives for ever. @throws NOT_FOUND, READ_ONLY_ROOT */
+  /** The seed of the active key, 32 bytes: its holder can sign drives for ever. @throws NOT_FOUND, READ_ONLY_ROOT */
   export(did: string): Promise<Buffer>;
   /** Adds a key. @param seed 32 bytes @returns its public key @throws RangeError */
   import(did: string, seed: Uint8Array): Promise<string>;
-  /** Seals all keys with another key of the venue; can be started over. */
+  /** Re-seals all keys with another venue key; can be restarted. */
   reseal(venueKey: KeyObject | Uint8Array): Promise<ResealReport>;
 }
 
 export interface ResealReport {
   readonly resealed: number;
-  /** That had been sealed with the new key before. */
+  /** Keys already sealed with the new venue key. */
   readonly done: number;
-  /** That neither key opens; they are left as they are. */
+  /** Keys that neither venue key opens; they are left unchanged. */
   readonly failed: number;
 }
 
 export interface OwnerKeysOptions {
   readonly records: KeyRecords;
-  /** The secret of the venue: Ed25519 private key, secret key, or its bytes. */
+  /** The venue's secret: an Ed25519 private key, a secret key, or its bytes. */
   readonly venueKey: KeyObject | Uint8Array;
   readonly clock: Clock;
 }
 
 const SEED_BYTES = 32;
-/** Of one owner. */
+/** Maximum keys of one owner. */
 const MAX_KEYS = 64;
-/** Owners whose key is kept open. */
+/** Maximum owners whose key is kept open. */
 const MAX_OPENED = 100;
 const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
 
@@ -70,7 +75,7 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
   const active = async (did: string): Promise<OwnerKey | undefined> => {
     const [key] = await sorted(did);
     if (key === undefined) return undefined;
-    // Fails before anything is done with it.
+    // Fails here, before the key is used for anything.
     const signer = signers.get(key) ?? signers.add(key, openSeed(key));
     return { publicKey: key.publicKey, sign: signer };
   };
@@ -93,12 +98,12 @@ export function createOwnerKeys({ records, venueKey, clock }: OwnerKeysOptions):
       if (present !== undefined) return present;
       const seed = randomBytes(SEED_BYTES);
       try {
-        // With two, the first changes of two processes would stand beside each other and be merged, in place of one being made again.
+        // `onlyFirst`: with two keys, the first changes of two processes would be merged instead of one being retried.
         await add(did, seed, { onlyFirst: true });
       } finally {
         seed.fill(0);
       }
-      // Maybe another process has made one at the same time.
+      // Another process may have created a key at the same time.
       const made = await active(did);
       if (made === undefined) throw adapterError("STORE_UNAVAILABLE", "Drive store does not keep the key of the owner");
       return made;
@@ -144,7 +149,10 @@ interface Signers {
   add(key: SealedKey, seed: Buffer): Sign;
 }
 
-/** Keys that have been opened, by owner: to open one takes longer than all the rest of a small change. Good for the very record they come from. */
+/**
+ * Cache of opened keys by owner: opening one is slower than the rest of a small change. An entry is valid only for the
+ * record it was opened from.
+ */
 function createSigners(): Signers {
   const known = new Map<string, { readonly sealed: Buffer; readonly publicKey: string; readonly sign: Sign }>();
   return {
@@ -167,11 +175,11 @@ function createSigners(): Signers {
   };
 }
 
-/** The active key is the first by (createdAt, publicKey), so that every process finds the same. */
+/** The active key is the first by (createdAt, publicKey), so that all processes choose the same one. */
 const compareKeys = (one: SealedKey, other: SealedKey): number =>
   one.createdAt - other.createdAt || (one.publicKey < other.publicKey ? -1 : 1);
 
-/** The active key of an owner, both parts in hex. @throws as {@link OwnerKeys.export} */
+/** The active key of an owner, public key and seed in hex. Errors as for {@link OwnerKeys.export}. */
 export async function exportInHex(did: string, keys: OwnerKeys): Promise<{ publicKey: string; seed: string }> {
   const seed = await keys.export(did);
   try {

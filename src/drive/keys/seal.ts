@@ -1,13 +1,15 @@
+// Seals the seeds of owners' keys with the venue key.
+
 import { createCipheriv, createDecipheriv, hkdfSync, KeyObject, randomBytes } from "node:crypto";
 
-/** What seals the seeds of users at rest. Has no text form. */
+/** Seals seeds at rest. Has no string form that could leak the key. */
 export interface Sealer {
   seal(seed: Uint8Array, about: SealedFor): Sealed;
-  /** @returns 32 bytes, to be cleared by the caller; `undefined` when the record is not of this venue key */
+  /** @returns 32 bytes, to be cleared by the caller; `undefined` if the record was not sealed with this venue key */
   open(sealed: Sealed, about: SealedFor): Buffer | undefined;
 }
 
-/** Whose seed it is; the seal holds for these only. */
+/** The owner and key to which the seal is bound. */
 export interface SealedFor {
   readonly did: string;
   /** 64 hex digits. */
@@ -25,7 +27,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** @param venueKey Ed25519 private key, secret key, or the secret bytes themselves */
+/** @param venueKey an Ed25519 private key, a secret key, or the secret bytes themselves */
 export function createSealer(venueKey: KeyObject | Uint8Array): Sealer {
   const withKey = <T>(did: string, use: (key: Buffer) => T): T => {
     const material = materialOf(venueKey);
@@ -65,7 +67,7 @@ export function createSealer(venueKey: KeyObject | Uint8Array): Sealer {
 const aadOf = ({ did, publicKey }: SealedFor): Buffer =>
   Buffer.concat([Buffer.from(did, "utf8"), Buffer.from(publicKey, "hex")]);
 
-/** A copy of the secret bytes of a key. @throws TypeError for a key without any */
+/** A copy of the secret bytes of a key. @throws TypeError for a key without secret bytes */
 function materialOf(key: KeyObject | Uint8Array): Buffer {
   if (!(key instanceof KeyObject)) return Buffer.from(key);
   if (key.type === "secret") return key.export();
