@@ -1,3 +1,5 @@
+// A venue: hosts operations under one identity, runs them as jobs, and serves them over HTTP.
+
 import { randomUUID } from "node:crypto";
 import type { Authenticate, NameCaller } from "../core/call/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
@@ -20,43 +22,43 @@ export interface VenueHttpOptions {
   readonly listen: ListenTarget;
   /** Whether callers without credentials are served. */
   readonly publicAccess: boolean;
-  /** Most bytes of a JSON request body, and of an asset's content. */
+  /** Maximum bytes of a JSON request body, and of an asset's content. */
   readonly maxRequestBytes: number;
   readonly maxContentSize: number;
-  /** Public URL, without a trailing slash. Absent: derived from where it listens. */
+  /** Public URL without a trailing slash. Absent: derived from the listening address. */
   readonly baseUrl?: string;
   readonly corsOrigins?: readonly string[] | "*";
   readonly trustProxy?: boolean;
   readonly rateLimit?: RateLimit;
   readonly timeouts?: Partial<HttpTimeouts>;
-  /** Most bytes of request bodies and answers held in memory at once. */
+  /** Maximum bytes of request bodies and answers held in memory at once. */
   readonly maxInFlightBytes?: number;
-  /** Most connections at once. */
+  /** Maximum number of concurrent connections. */
   readonly maxConnections?: number;
 }
 
 export interface VenueHostOptions {
   readonly name: string;
   readonly did: string;
-  /** Hosted, not owned: whoever made them closes them. */
+  /** Not owned: whoever created them closes them. */
   readonly adapters: readonly Adapter[];
-  /** Hosted, not owned. Operations become assets too. */
+  /** Not owned. Operations are registered as assets too. */
   readonly assets: VenueAssets;
   readonly authenticate: Authenticate;
-  /** Absent: tokens sent with a call name nobody. */
+  /** Absent: UCANs sent with a call do not name its caller. */
   readonly nameCaller?: NameCaller;
-  /** @param baseUrl where the venue can be reached */
+  /** @param baseUrl URL at which the venue can be reached */
   didDocument(baseUrl: string): JsonObject;
   readonly jobs: JobLimits &
     Pick<HttpLimits, "inlineWaitMs" | "maxWaitMs"> & { readonly listsAnonymous: boolean; readonly graceMs: number };
   readonly http: VenueHttpOptions;
-  /** Told of every failure whose details its caller must not see. */
+  /** Logs every failure whose details its caller must not see. */
   readonly logInternal: (error: unknown, requestId: string) => void;
   readonly log?: Log;
   readonly metrics?: HttpMetrics;
-  /** Absent: files are not served whole. */
+  /** Absent: there is no endpoint for whole files. */
   readonly files?: HttpFiles;
-  /** Makes the MCP endpoint, at its first request. Absent: there is none. */
+  /** Creates the MCP endpoint, at its first request. Absent: there is none. */
   readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
   readonly clock?: Clock;
 }
@@ -74,24 +76,24 @@ export interface VenueHost {
   readonly did: string;
   readonly catalogue: Catalogue;
   readonly jobs: CallerJobs & Pick<Jobs, "size" | "running" | "bytes">;
-  /** Base URL without a trailing slash. Before it listens at port 0, the port is not known. */
+  /** Base URL without a trailing slash. With port 0, the port is known only while listening. */
   readonly url: string;
   /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded */
   submit(submission: Submission): RecordedJob;
   /** Runs an operation as a job without a record. @throws UNKNOWN_OPERATION */
   run(submission: Submission): StartedJob;
-  /** Whether it serves HTTP. */
+  /** Whether it is serving HTTP. */
   readonly listens: boolean;
-  /** Serves HTTP. @throws the error of the system, for example with `code` `EADDRINUSE` */
+  /** Serves HTTP. @throws the system's error, for example with `code` `EADDRINUSE` */
   listen(): Promise<VenueAddress>;
-  /** Lets jobs end for a while, cancels the rest, stops serving and forgets all jobs. The adapters stay open. */
+  /** Gives jobs time to end, cancels the rest, stops serving and forgets all jobs. The adapters stay open. */
   close(): Promise<void>;
 }
 
-/** Who calls without credentials. */
+/** DID shared by callers without credentials. */
 export const publicDid = (venueDid: string): string => `${venueDid}:public`;
 
-/** Creates a venue. Until {@link VenueHost.listen} it opens nothing and loads no HTTP code. */
+/** Creates a venue. It opens nothing and loads no HTTP code before {@link VenueHost.listen}. */
 export function createVenueHost(options: VenueHostOptions): VenueHost {
   const { name, did, assets, logInternal, clock = systemClock } = options;
   const catalogue = createCatalogue({
@@ -156,7 +158,7 @@ function findAsset(assets: VenueAssets, reference: string, did: string) {
   }
 }
 
-/** What the HTTP surface sees of a venue. */
+/** The host that the HTTP surface of a venue uses. */
 function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; options: VenueHostOptions }): HttpHost {
   const { venue, jobs, clock, options } = parts;
   const { http, assets, metrics } = options;
@@ -208,7 +210,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
   };
 }
 
-/** The handler itself is made at the first request; a failure to make it is not remembered. */
+/** Creates the handler at the first request; a failure is not cached, so the next request tries again. */
 function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHost): McpHandler {
   let made: Promise<McpHandler> | undefined;
   return async (request, context) => {
@@ -225,7 +227,7 @@ function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHos
 }
 
 function urlOf(listen: ListenTarget, bound: HttpAddress | undefined): string {
-  // A socket has no host name; clients that use one ignore it, but a URL needs it.
+  // A socket has no host name, but a URL needs one; clients of the socket ignore it.
   if ("socket" in listen) return "http://localhost";
   const name = listen.hostname.includes(":") ? `[${listen.hostname}]` : listen.hostname;
   return `http://${name}:${bound !== undefined && "port" in bound ? bound.port : listen.port}`;

@@ -15,8 +15,7 @@ const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/g
 
 /**
  * A successful tool result. Many clients pass a model only one of `content` and `structuredContent`, so nothing is
- * split
- * between them: rendered bodies appear only in `content`, once; small answers appear whole in both.
+ * split between them: rendered bodies appear only in `content`, once; small answers appear whole in both.
  */
 export function answer(
   tool: OperationMetadata,

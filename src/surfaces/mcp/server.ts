@@ -78,8 +78,8 @@ function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknow
 
 /**
  * The entry of `tools/list`. `additionalProperties` is left out: the operation itself refuses unknown properties, and
- * can
- * suggest the right name. Tools with rendered bodies have no output schema, since they return no structured content.
+ * can suggest the right name. Tools with rendered bodies have no output schema, since they return no structured
+ * content.
  */
 function advertise(tool: OperationMetadata): Tool {
   const { additionalProperties: _, ...inputSchema } = tool.input;

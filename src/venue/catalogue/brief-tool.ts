@@ -18,8 +18,7 @@ const BOUNDS: ReadonlySet<string> = new Set([
 
 /**
  * An operation as models see it in a tool list. The input keeps all fields with types and descriptions, but no bounds;
- * the
- * output schema is dropped, since the model will see the output. The catalogue has the full schemas, and calls are
+ * the output schema is dropped, since the model will see the output. The catalogue has the full schemas, and calls are
  * checked against them.
  */
 export function briefTool(metadata: OperationMetadata): OperationMetadata {

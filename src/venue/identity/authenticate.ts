@@ -62,8 +62,7 @@ interface KnownToken {
 
 /**
  * Authenticates a request by its `Authorization` header, trying local and static tokens first, then UCANs; and names
- * the
- * caller of a call without that header by the UCANs in it.
+ * the caller of a call without that header by the UCANs in it.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { identity, log = silentLog } = options;

@@ -9,8 +9,7 @@ export const servesPublic = (config: VenueConfig): boolean => config.auth.public
 
 /**
  * Capabilities of callers without credentials; none when they are not served. Default: on a loopback listener
- * everything
- * in temp roots and reading elsewhere; on any other listener, reading.
+ * everything in temp roots and reading elsewhere; on any other listener, reading.
  */
 export function publicCapsOf(config: VenueConfig): readonly Capability[] {
   if (!servesPublic(config)) return [];

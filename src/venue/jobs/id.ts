@@ -6,8 +6,7 @@ const BATCH = 512;
 
 /**
  * Creates a generator of job ids: 6 bytes of time, 2 of a counter, 8 cryptographically random, as 32 hex digits. Ids
- * sort
- * in order of creation (up to 65,536 per millisecond) and cannot be guessed from one another.
+ * sort in order of creation (up to 65,536 per millisecond) and cannot be guessed from one another.
  *
  * @returns a function from the time (milliseconds since the epoch) to the next id
  */

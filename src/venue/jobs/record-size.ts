@@ -6,8 +6,7 @@ const MOST_VALUES = 5_000_000;
 
 /**
  * Estimates the bytes a value keeps alive; a character counts as one byte. Nothing is encoded, so long texts cost no
- * more
- * time than short ones. Iterative, so deep values cannot overflow the stack.
+ * more time than short ones. Iterative, so deep values cannot overflow the stack.
  *
  * @returns bytes; `Infinity` for more than five million values
  */

@@ -10,10 +10,8 @@ import { callerOf, isOperator } from "./standing.js";
 
 /**
  * Names on whose authority the venue signs a token: the caller, the tokens that carry its grants or authenticate it,
- * the
- * issuers of these, and the names recorded in these tokens. Revoking any of them must revoke the new token, however
- * many
- * venue-signed tokens lie between them.
+ * the issuers of these, and the names recorded in these tokens. Revoking any of them must revoke the new token, however
+ * many venue-signed tokens lie between them.
  *
  * @param via the tokens that carry the grants
  * @returns DIDs and token ids, the caller first; empty for the operator acting without tokens

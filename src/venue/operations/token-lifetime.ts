@@ -23,8 +23,7 @@ const DEFAULT_SECONDS = 3600;
 
 /**
  * The expiry of a token, in seconds since the epoch. A requested lifetime is granted in full or refused; only the
- * default
- * is shortened.
+ * default is shortened.
  *
  * @returns `undefined` when the token would outlive the authority behind it
  * @throws INVALID_INPUT

@@ -16,8 +16,7 @@ export interface TokenSigners {
 
 /**
  * Collects the verified issuers of a token and its proofs, regardless of expiry and revocation. Proofs whose audience
- * is
- * not the issuer above them are skipped.
+ * is not the issuer above them are skipped.
  *
  * @returns `undefined` when the token's own signature is invalid
  */

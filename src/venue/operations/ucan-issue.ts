@@ -28,9 +28,8 @@ const MOST_GRANTS = 32;
 
 /**
  * Delegates grants that the caller holds in roots of the venue to another DID, signed with the venue's key. The token
- * needs
- * no proofs, since the owner signs it. It expires with the authority it rests on, and its facts name that authority, so
- * that revoking the authority revokes the token.
+ * needs no proofs, since the owner signs it. It expires with the authority it rests on, and its facts name that
+ * authority, so that revoking the authority revokes the token.
  */
 export const ucanIssue: VenueOperation<IssueInput> = {
   name: NAME,

@@ -9,8 +9,7 @@ import type { OperationParts, VenueOperation } from "./operation.js";
 
 /**
  * Reports what a token is worth here, to any caller: its holder knows its content and issuer already. For a root in
- * which
- * the token grants nothing, the answer is the same as for a root that does not exist.
+ * which the token grants nothing, the answer is the same as for a root that does not exist.
  */
 export const ucanVerify: VenueOperation<TokenQuestion> = {
   name: "ucan:verify",

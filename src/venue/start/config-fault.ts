@@ -1,7 +1,7 @@
 import { ConfigError } from "../../config/errors.js";
 import { RootsError } from "../../roots/open.js";
 
-/** Roots that cannot be opened are a mistake in the configuration of a venue. */
+/** Turns the error of roots that cannot be opened into a ConfigError (exit status 78). */
 export const asConfigError = (error: unknown): unknown =>
   error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
 

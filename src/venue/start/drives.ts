@@ -1,3 +1,5 @@
+// Opens the drives of a venue, and maintains their store: integrity check at start, garbage collection.
+
 import { type KeyObject, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { DriveSource } from "../../backend/drive/drive.js";
@@ -13,20 +15,20 @@ import type { CellStore } from "../../drive/store/cell-store.js";
 import type { Access } from "../identity/access.js";
 import { NO_CREDENTIALS, s3Access } from "./s3-access.js";
 
-/** The drives of a venue, opened when they are first asked for. */
+/** The drives of a venue, opened on first use. */
 export interface VenueDrives extends DriveSource {
-  /** Opens them now, so that what is wrong is known at the start. @throws ConfigError */
+  /** Opens the drives now, so that a mistake is reported at start. @throws ConfigError */
   open(): Promise<void>;
-  /** Lets changes end that have begun. */
+  /** Waits for changes in progress and closes the store. */
   close(): Promise<void>;
 }
 
 export interface VenueDrivesOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
-  /** The venue's key, by which those of the owners are sealed. */
+  /** The venue's key, which encrypts those of the owners. */
   readonly key: Access["key"];
-  /** Whether it goes on for long, so that the store has to be looked after. */
+  /** Whether the venue runs for long, so that the store needs maintenance. */
   readonly listens: boolean;
   readonly clock?: Clock;
 }
@@ -35,15 +37,15 @@ interface Opened {
   readonly engine: DriveEngine;
   readonly store: CellStore;
   readonly keys: OwnerKeys;
-  /** Ends what is done behind the calls; to be waited for before the store is closed. */
+  /** Stops maintenance; to be awaited before the store is closed. */
   stop?(): Promise<void>;
 }
 
-/** What nothing needs any more is kept this long: longer than any upload or reader takes. */
+/** Age in milliseconds from which unreferenced cells are garbage-collected: longer than any upload or read takes. */
 const GRACE_MS = 86_400_000;
 const COLLECT_EVERY_MS = 21_600_000;
 
-/** @param config checked: a store that lasts has a key that lasts. Nothing is opened or loaded yet */
+/** @param config checked: with a persistent store the key is persistent too. Nothing is opened or loaded yet */
 export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
   const { log } = options;
   return lazily(log, async () => {
@@ -52,7 +54,7 @@ export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptio
     if (!forgetsDrives(config)) {
       const key = await keyOf(config, options);
       const opened = await openEngine(await openLasting(config, options), engine, key);
-      // A single call has no time for it.
+      // A process that makes a single call does not live long enough for maintenance.
       return options.listens ? tended(opened, log) : opened;
     }
     if (config.drives.store === undefined) log.warn({}, "Drives are kept in memory and will not survive");
@@ -60,12 +62,12 @@ export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptio
   });
 }
 
-/** Everybody's drives and keys, for the operator of the store. */
+/** All drives and keys of a store, for its operator. */
 export interface DriveStore extends Pick<Opened, "engine" | "store" | "keys"> {
   close(): Promise<void>;
 }
 
-/** Opens the drives of a configuration without a venue; others may have them open too. @throws ConfigError */
+/** Opens the drives of a configuration without a venue; a running venue may have them open too. @throws ConfigError */
 export async function openDriveStore(
   config: VenueConfig,
   options: Omit<VenueDrivesOptions, "listens">,
@@ -94,13 +96,13 @@ export async function openDriveStore(
   }
 }
 
-/** Drives that end with the process, for whoever has no venue. */
+/** Drives in memory, for use without a venue. */
 export function createMemoryDrives(): VenueDrives {
   const engine = { log: silentLog, clock: systemClock };
   return lazily(silentLog, async () => openEngine(await openMemory(), engine, randomBytes(32)));
 }
 
-/** A failure to open is told to who asked, and not remembered. */
+/** Opens drives on first use. A failure is reported to that caller and not cached, so the next use tries again. */
 function lazily(log: Log, open: () => Promise<Opened>): VenueDrives {
   let opening: Promise<Opened> | undefined;
   let isClosed = false;
@@ -144,7 +146,7 @@ function lazily(log: Log, open: () => Promise<Opened>): VenueDrives {
 
 const unreachable = (): FileAdapterError => adapterError("STORE_UNAVAILABLE", "Drive store is not reachable");
 
-/** Texts of our own say what is wrong; of the system's only the code. */
+/** The reason for a log or message: the whole text of this package's own errors, only the code of the system's. */
 function reasonOf(error: unknown): string {
   if (error instanceof FileAdapterError || error instanceof ConfigError) return error.message;
   const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
@@ -164,7 +166,7 @@ async function openEngine(
   return { engine: createDriveEngine({ ...options, store, keys }), store, keys };
 }
 
-/** Looks at every owner's root behind the start, and takes out now and then what nothing needs any more. */
+/** Starts maintenance: checks every owner's root in the background, and collects unreferenced cells every six hours. */
 function tended({ engine, store, keys }: Opened, log: Log): Opened {
   const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
   const checking = engine.check().catch(failed);
@@ -212,7 +214,7 @@ async function openShared(
   return openObjectStore({ ...place, credentials, cachePath, log });
 }
 
-/** Where nobody has asked for the key before, its file is made now, as any start of the venue would. */
+/** The venue's key. Where it has not been needed before, its seed file is created now, as a listening venue would. */
 async function keyOf(
   { seed, seedFile, did }: VenueConfig,
   { key, log }: Omit<VenueDrivesOptions, "listens">,

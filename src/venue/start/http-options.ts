@@ -6,7 +6,7 @@ import type { VenueHttpOptions } from "../venue.js";
 
 const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 
-/** How a configuration wants its venue served. */
+/** The HTTP options of a venue, from its configuration. */
 export async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions> {
   const { listen, hostname, port, baseUrl, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
   const { maxInFlightBytes } = config;

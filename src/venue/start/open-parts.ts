@@ -1,3 +1,5 @@
+// Opens the parts of a venue that have files of their own: audit, assets, log, tickets.
+
 import type { AuditFile } from "../../audit/rotating-file.js";
 import { ConfigError } from "../../config/errors.js";
 import { isLoopbackListener } from "../../config/loopback.js";
@@ -10,7 +12,7 @@ import type { Access } from "../identity/access.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import { type LogStreams, type OpenLog, openLog } from "../telemetry/log.js";
 
-/** What the errno of something that cannot be opened means. */
+/** Reasons by errno, for files that cannot be opened. */
 export const OPEN_FAILURES: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
   ENOTDIR: "its folder does not exist",
@@ -20,7 +22,7 @@ export const OPEN_FAILURES: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** Opens the audit file, if there is to be one. @throws ConfigError */
+/** Opens the audit file, if configured. @throws ConfigError */
 export async function openAudit({ audit }: VenueConfig, log: Log): Promise<AuditFile | undefined> {
   const { file, maxBytes, keep } = audit;
   if (file === undefined) return undefined;
@@ -69,7 +71,7 @@ async function opening<T>(key: string, path: string, open: () => Promise<T>): Pr
   }
 }
 
-/** Like a root's, the path is for the operator, who wrote it. */
+/** The message shows the path: it is for the operator, who configured it. */
 function asConfigError(error: unknown, key: string, path: string): unknown {
   const cannotOpen = (reason: string) => new ConfigError([`'${key}' cannot be opened: ${reason}: ${path}`], 78);
   if (error instanceof AssetStorageError) return cannotOpen(error.message);
@@ -77,7 +79,7 @@ function asConfigError(error: unknown, key: string, path: string): unknown {
   return typeof code === "string" ? cannotOpen(OPEN_FAILURES[code] ?? code) : error;
 }
 
-/** Tickets of a venue that listens. @param url where it can be reached; `undefined`: it does not listen yet */
+/** Opens the tickets of a venue that listens. @param url base URL; `undefined` while it does not listen yet */
 export async function openTickets(
   { key, judgeAgain }: Access,
   { listens }: { readonly listens: boolean },

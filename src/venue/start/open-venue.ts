@@ -1,3 +1,5 @@
+// Opens a venue from its configuration: everything it names, or nothing.
+
 import { assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditSink } from "../../audit/record.js";
 import { teeSink } from "../../audit/tee.js";
@@ -24,49 +26,46 @@ import { httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openTickets } from "./open-parts.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 
-/** A venue with its file adapter, as a configuration describes it. */
+/** An open venue with its file adapter. */
 export interface OpenVenue {
   readonly config: VenueConfig;
   readonly host: VenueHost;
   readonly adapter: HostedFileAdapter;
   readonly access: Access;
   readonly log: Log;
-  /** Hosts somebody else's adapter beside our own; it is closed with the venue. @throws Error when its names are taken */
+  /** Hosts a third-party adapter, which is closed with the venue. @throws Error when one of its names is taken */
   register(adapter: PlugIn): void;
-  /**
-   * MCP for whoever started the venue, whom `caps` may narrow. @throws Error when MCP is switched off
-   * @param profile adapter whose tools alone are offered, under their own names
-   */
+  /** MCP for the process itself, restricted by `caps` or to the adapter `profile`. @throws Error if MCP is off */
   mcpHost(caps?: unknown, profile?: string): McpHost;
-  /** What the calls of whoever started the venue have in common. */
+  /** The context shared by all calls of the process that started the venue. */
   ownContext(): SurfaceContext;
-  /** Makes changed roots, public rights and static tokens ready. @throws ConfigError, and then nothing has changed */
+  /** Prepares changed roots, public capabilities and static tokens. @throws ConfigError; nothing has changed then */
   prepareReload(config: VenueConfig): PreparedReload;
   close(): Promise<void>;
 }
 
-/** A reload that cannot fail any more. One of the two is to be called, once. */
+/** A prepared reload, which cannot fail any more. Call exactly one of the two, once. */
 export interface PreparedReload {
-  /** @returns keys whose changes need a new start */
+  /** @returns config keys whose changes need a restart */
   commit(): Promise<readonly string[]>;
   discard(): Promise<void>;
 }
 
 export interface OpenVenueOptions {
-  /** Whether it will listen; on stdio and in `call` nobody but the operator is there. */
+  /** Whether it will listen; otherwise (stdio, `call`) the operator is the only caller. */
   readonly listens: boolean;
-  /** Environment variables, for tokens and the state directory. */
+  /** Environment variables for tokens and the state directory. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
-  /** Without listening: who calls in place of the operator. */
+  /** Only without listening: the caller to act as instead of the operator. */
   readonly caller?: OwnCaller;
-  /** Without listening, for the operator: only file operations will be called, which takes neither key nor proofs. */
+  /** Only without listening, for the operator: only file operations will be called, so no key or tokens are loaded. */
   readonly filesOnly?: boolean;
-  /** The one profile that is opened; absent: all, but none with `filesOnly`. */
+  /** The only profile to open. Absent: all profiles, or none with `filesOnly`. */
   readonly profile?: string | undefined;
 }
 
-/** How long running jobs get to end when the venue closes. */
+/** Time running jobs get to end when the venue closes, in milliseconds. */
 const CLOSE_GRACE_MS = 5000;
 
 /** Opens everything a configuration names, or nothing. @throws ConfigError for what cannot be opened */
@@ -127,7 +126,7 @@ class VenueOpener {
   readonly #logInternal = (err: unknown, requestId: string): void =>
     this.#options.log.error({ err, requestId }, "internal error");
 
-  /** What makes keys and judges tokens is loaded only where it is needed. */
+  /** Loads the code for keys and tokens only where it is needed. */
   async #openAccess(): Promise<Access> {
     const { listens, caller, filesOnly } = this.#options;
     if (listens) return (await import("../identity/open-access.js")).openAccess(this.#config, this.#options);
@@ -141,7 +140,7 @@ class VenueOpener {
     return createMetrics();
   }
 
-  /** What was asked for is opened at once, so that a mistake shows; else whoever first uses a drive opens them. */
+  /** Opens configured drives at start, so that mistakes are reported; otherwise they open on first use. */
   async #openDrives(access: Access): Promise<VenueDrives> {
     const { env, log, listens } = this.#options;
     const drives = this.#keep(createVenueDrives(this.#config, { env, log, key: access.key, listens }));
@@ -161,7 +160,7 @@ class VenueOpener {
       capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
       onInternalError: this.#logInternal,
-      // Closed by the venue, last: other adapters write to it too.
+      // The venue closes the sink itself, last: other adapters write to it too.
       ...(sink === undefined ? {} : { audit: { write: (record) => sink.write(record), close: async () => {} } }),
     });
   }
@@ -208,7 +207,7 @@ class VenueOpener {
     return { config, host, files: adapter, resolveAsset: assets.resolve, nameCaller, logInternal: this.#logInternal };
   }
 
-  /** Those about tokens and callers; where only files are asked for, they are not even loaded. */
+  /** Hosts the operations on tokens and callers; with `filesOnly` their code is not even loaded. */
   async #hostOwnOperations(venue: OpenVenue, audit: AuditSink | undefined): Promise<void> {
     if (this.#options.filesOnly === true) return;
     const { createVenueAdapters } = await import("../operations/venue-adapters.js");

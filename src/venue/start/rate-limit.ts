@@ -1,37 +1,39 @@
+// Rate limiting per sender, in bounded memory.
+
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { isIP } from "node:net";
 import type { RateLimitConfig } from "../../config/types.js";
 
-/** Most senders that are remembered. */
+/** Maximum number of senders remembered. */
 const MOST_SENDERS = 65_536;
 
-/** Longer names of senders are kept as their hash: a DID may be as long as a header. */
+/** Longer sender names are stored as their hash: a DID can be as long as a header. */
 const MOST_SENDER_CHARS = 64;
 
-/** The longest a timer of the system runs. */
+/** setTimeout's maximum delay, in seconds. */
 const LONGEST_WINDOW_SECONDS = 2_147_483;
 
 const NO_WAIT = { msBeforeNext: 0 };
 
-/** Counts a request against its sender. @returns milliseconds to wait when there are too many, else 0 */
+/** Counts a request against its sender. @returns milliseconds to wait if over the limit, else 0 */
 export type SenderLimit = (sender: string) => Promise<number>;
 
 /**
- * Creates a limit on the requests of each sender: `burst` of them in every `burst / perSecond` seconds, counted from the
- * first. So the mean rate is `perSecond`, and up to `burst` may come at once.
+ * Creates a rate limit per sender: `burst` requests in each window of `burst / perSecond` seconds, which starts with
+ * the first request. So the mean rate is `perSecond`, and up to `burst` requests may come at once.
  *
- * Memory is bounded: when too many senders have come, those that were silent longest are forgotten and may begin anew, so
- * that a flood of senders never keeps others out.
+ * Memory is bounded: beyond the maximum, the senders idle longest are forgotten and start anew, so that a flood of
+ * senders never locks others out.
  *
- * @param mostSenders that are remembered at once
- * @returns for each request the milliseconds to wait; those that must wait count too
+ * @param mostSenders maximum number of senders remembered
+ * @returns for each request the milliseconds to wait; refused requests count too
  */
 export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MOST_SENDERS): SenderLimit {
   const library: typeof import("rate-limiter-flexible") = createRequire(import.meta.url)("rate-limiter-flexible");
   const duration = Math.min(burst / perSecond, LONGEST_WINDOW_SECONDS);
   const limiter = new library.RateLimiterMemory({ points: burst, duration, keyPrefix: "" });
-  // Two generations in place of an exact order, which would cost more than the limit itself.
+  // Two generations approximate LRU order; an exact one would cost more than the limit itself.
   let recent = new Set<string>();
   let older = new Set<string>();
   const remember = (key: string): void => {
@@ -53,7 +55,7 @@ export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSende
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
-/** The library refuses with an object that is no error. */
+/** The library rejects with a plain object instead of an error when the limit is exceeded. */
 function parseRefusal(reason: unknown): { msBeforeNext: number } {
   if (typeof reason !== "object" || reason === null || !("msBeforeNext" in reason)) throw reason;
   return { msBeforeNext: Math.max(1, Math.ceil(Number(reason.msBeforeNext))) };
@@ -62,8 +64,9 @@ function parseRefusal(reason: unknown): { msBeforeNext: number } {
 const MAPPED_PREFIX = [0, 0, 0, 0, 0, 0xffff];
 
 /**
- * Whom an IP address is counted as: an IPv6 network of 64 bits, since whoever has one address in it has them all. An
- * IPv4 address in IPv6 form is that IPv4 address. What is no address stays as it is.
+ * The sender an IP address is counted as. IPv6 addresses count as their /64 network, since a host usually has all of
+ * it;
+ * IPv4-mapped ones as the IPv4 address. Anything else is returned unchanged.
  */
 export function senderOfAddress(address: string): string {
   const plain = address.split("%", 1)[0] ?? "";
@@ -81,7 +84,7 @@ export function senderOfAddress(address: string): string {
 
 /** The eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
-  // The URL parser writes a mapped IPv4 address in hexadecimal groups, too.
+  // URL normalizes the address, including a dotted IPv4 part, to hexadecimal groups.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const parse = (part: string): number[] =>
     part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));

@@ -1,7 +1,9 @@
+// Decides which changes of the configuration apply at run time.
+
 import { isDeepStrictEqual } from "node:util";
 import type { VenueConfig } from "../../config/types.js";
 
-/** The configuration that is in force once what can be changed at run time has been taken over from `next`. */
+/** The configuration in force after a reload: `current`, with what can change at run time taken from `next`. */
 export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfig {
   const { enabled } = current.auth.public;
   const { caps } = next.auth.public;
@@ -18,7 +20,7 @@ export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfi
   };
 }
 
-/** Keys, two levels deep, that differ between what is in force and what was asked for. */
+/** Keys, up to two levels deep, in which the configuration in force differs from the wanted one. */
 export function unappliedKeys(inForce: VenueConfig, wanted: VenueConfig): readonly string[] {
   return differing(inForce, wanted).flatMap((key) => {
     const [one, other] = [memberOf(inForce, key), memberOf(wanted, key)];

@@ -1,6 +1,6 @@
 import type { S3Config } from "../../config/types.js";
 
-/** Where a bucket is, and who asks for it. */
+/** Location of a bucket, and the credentials for it. */
 export interface S3Access {
   readonly bucket: string;
   readonly prefix: string | undefined;
@@ -20,7 +20,7 @@ const DEFAULT_REGION = "us-east-1";
 export const NO_CREDENTIALS =
   "object storage needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment";
 
-/** What the configuration says, and else the environment by the names that tools of AWS know. */
+/** Resolves the access to a bucket: from the configuration, else from the environment variables of the AWS tools. */
 export function s3Access(s3: S3Config, env: Readonly<Record<string, string | undefined>>): S3Access {
   const given = (...names: readonly string[]): string | undefined =>
     names.map((name) => env[name]).find((value) => value !== undefined && value !== "");

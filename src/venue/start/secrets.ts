@@ -1,3 +1,5 @@
+// Keeps the venue's own secrets out of the roots it serves.
+
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
@@ -7,32 +9,32 @@ import { hasLocalToken, stateDirOf } from "./state-place.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A path of the venue's own that no caller may come near. */
+/** A path of the venue's own that no root may contain. */
 interface Secret {
   readonly key: string;
   readonly path: string;
-  /** What a caller who does could do. */
+  /** What a caller with access to it could do. */
   readonly danger: string;
 }
 
 const BECOME = "whose readers could act as this venue or its operator";
-/** Whoever writes there changes assets behind their hashes. */
+/** Write access there changes content without changing the hash it is stored under. */
 const REPLACE = "whose writers could change what assets hold";
 const READ_ALL = "whose callers could read or change everybody's drives";
 const UNREVOKE = "whose writers could take revocations back";
 
 /**
- * Refuses roots in which a caller could find the venue's own secrets: with the local token anybody is the operator, with
- * the seed anybody is the venue, and with a key somebody else.
+ * Refuses roots that contain secrets of the venue. With the local token anyone can act as the operator, with the seed
+ * as the venue, with a key as its owner.
  *
- * @throws ConfigError naming each
+ * @throws ConfigError naming each secret
  */
 export function checkSecretsOutside(config: VenueConfig, env: Environment): void {
   const roots = Object.entries(config.file.roots).flatMap(([name, root]) =>
     root.kind === "host" ? [{ name, path: realPath(root.path) }] : [],
   );
   const problems = secretsOf(config, env).flatMap(({ key, path, danger }) => {
-    // Where it is and where its name is: of a link, either may be changed.
+    // Both the target and the location of the name: either end of a symbolic link could be replaced.
     const places = [realPath(path), join(realPath(dirname(path)), basename(path))];
     return roots
       .filter((root) => places.some((place) => lies(place, root.path)))
@@ -50,7 +52,7 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
   );
   return [
     ...(seedFile === undefined ? [] : [{ key: "seedFile", path: seedFile, danger: BECOME }]),
-    // Whether or not there is a local token: keys are kept there, and the revocation list that nobody placed elsewhere.
+    // Even without a local token: it also holds keys, and the revocation list unless that is configured elsewhere.
     ...(stateDir === undefined ? [] : [{ key: "stateDir", path: stateDir, danger: BECOME }]),
     ...(storage.content === "file" ? [{ key: "storage.path", path: storage.path, danger: REPLACE }] : []),
     ...(typeof drives.store === "object" && "path" in drives.store
@@ -61,7 +63,9 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
   ];
 }
 
-/** The state directory; `undefined`: there is none. @throws ConfigError when there must be one and nobody knows where */
+/**
+ * The state directory; `undefined` if there is none. @throws ConfigError when one is required and cannot be determined
+ */
 export function knownStateDir(config: VenueConfig, env: Environment): string | undefined {
   try {
     return stateDirOf(config, env);
@@ -71,7 +75,7 @@ export function knownStateDir(config: VenueConfig, env: Environment): string | u
   }
 }
 
-/** Where a path really leads; of one that does not exist yet, where it will be. */
+/** The real path; of a path that does not exist yet, where it would be created. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -4,10 +4,10 @@ import { isAnswered } from "../assets/lock.js";
 const PRIVATE = 0o600;
 
 /**
- * Listens on a Unix socket that only its owner may use. A socket that a process left behind is removed first; one that
- * somebody answers on is not.
+ * Listens on a Unix socket that only its owner may use. A stale socket file is removed first; a socket that a process
+ * answers on is not.
  *
- * @throws the error of the system, for example with `code` `EADDRINUSE`
+ * @throws the system's error, for example with `code` `EADDRINUSE`
  */
 export async function listenOnSocket<T>(path: string, listen: () => Promise<T>): Promise<T> {
   if (isSocket(path) && !(await isAnswered(path))) rmSync(path, { force: true });

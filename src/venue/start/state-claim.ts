@@ -6,17 +6,18 @@ import { knownStateDir, realPath } from "./secrets.js";
 import { isSameFolder } from "./state-dir.js";
 import { hasLocalToken } from "./state-place.js";
 
-/** State directories of the venues that this process serves, as real paths. */
+/** State directories claimed by venues of this process, as real paths. */
 const claimed = new Set<string>();
 
 const NOTHING: Closable = { close: async () => {} };
 
 /**
- * Keeps a state directory for one venue of this process: two would have the same operator's token and the same revocation
- * list. Neither is taken from there where `auth.localToken` is off and `auth.ucan.revocations` names a list.
+ * Claims a state directory for one venue of this process: two venues would share the operator's token and the
+ * revocation list. No claim is needed when `auth.localToken` is off and `auth.ucan.revocations` is set, since neither
+ * is there then.
  *
- * @returns what gives it back
- * @throws ConfigError 78 when another venue has it
+ * @returns releases the claim when closed
+ * @throws ConfigError 78 when another venue has claimed it
  */
 export function claimState(config: VenueConfig, env: Readonly<Record<string, string | undefined>>): Closable {
   if (!hasLocalToken(config) && config.auth.ucan.revocations !== undefined) return NOTHING;

@@ -1,3 +1,5 @@
+// The state directory and its secret files: creates them privately, and refuses ones that other users could change.
+
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -21,41 +23,41 @@ import { placeOnce } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 
 const LOCAL_TOKEN = "local-token";
-/** 256 bits as base64url. */
+/** 256 bits in base64url. */
 const LOCAL_TOKEN_FORM = /^([A-Za-z0-9_-]{43})\r?\n?$/;
 const READABLE_BY_OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** A small file that holds a secret. */
+/** A small secret file that was read. */
 export interface SecretFile {
   readonly text: string;
   readonly stat: Stats;
 }
 
-/** What is wrong with a file, in words, and the status a command should exit with. Never holds what the file holds. */
+/** Why a file cannot be used, and the exit status for it. Never holds content of the file. */
 export interface FileFault {
   readonly fault: string;
   readonly exitStatus: ConfigExitStatus;
   readonly missing?: true;
-  /** What to do about it, where that is known. */
+  /** How to fix it, where that is known. */
   readonly advice?: string;
 }
 
 export interface SecretFileOptions {
-  /** Most bytes the file may have. */
+  /** Maximum file size in bytes. */
   readonly maxBytes: number;
-  /** Whether a link may stand in its place. */
+  /** Whether a symbolic link is followed. */
   readonly follow: boolean;
 }
 
-/** There is no state directory: none is wanted, or nobody knows where one could be. */
+/** There is no state directory: disabled by the configuration, or no location could be determined. */
 export class NoStateDir extends ConfigError {
   constructor(problem: string) {
     super([problem], 78);
   }
 }
 
-/** Reads a regular file; anything else is refused before it could make the reader wait. */
+/** Reads a small regular file; anything else is refused, without blocking on a FIFO. */
 export function readSecretFile(path: string, options: SecretFileOptions): SecretFile | FileFault {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (options.follow ? 0 : constants.O_NOFOLLOW);
   let fd: number | undefined;
@@ -73,9 +75,9 @@ export function readSecretFile(path: string, options: SecretFileOptions): Secret
 }
 
 /**
- * Reads a secret file, or makes it when there is none. Two processes that do so at once end with the same content.
+ * Reads a secret file, or creates it if missing. Two processes that do so at once end up with the same content.
  *
- * @param make the content of a new file
+ * @param make returns the content of a new file
  */
 export function openSecretFile(
   path: string,
@@ -96,17 +98,16 @@ const unmakeable = ({ fault, missing, ...more }: FileFault): FileFault => ({
   fault: `it cannot be made: ${missing ? REASONS["ENOTDIR"] : fault}`,
 });
 
-/** Whether others than the owner may read a file or write it. Always `false` where modes say nothing. */
+/** Whether other users may read or write a file. Always `false` on Windows, where modes carry no meaning. */
 export const isOpenToOthers = (stat: Stats, to: "read" | "write"): boolean =>
   process.platform !== "win32" && (stat.mode & (to === "read" ? READABLE_BY_OTHERS : WRITABLE_BY_OTHERS)) !== 0;
 
 /**
- * The state directory where the configuration names none: `VENUE_FILES_STATE_DIR`, else the first path of systemd's
- * `STATE_DIRECTORY`, else `venue-files` below `XDG_STATE_HOME`, which counts only as an absolute path, or below the home
- * directory.
+ * The default state directory: `VENUE_FILES_STATE_DIR`, else the first path of systemd's `STATE_DIRECTORY`, else
+ * `venue-files` below `XDG_STATE_HOME` (ignored unless absolute) or below `.local/state` in the home directory.
  *
- * @param systemHome the home directory as the system knows it, asked when `env` has none
- * @throws NoStateDir when nobody knows a home directory; ConfigError when one of the first two is no absolute path
+ * @param systemHome the home directory as the system knows it, used when `env` has none
+ * @throws NoStateDir when no home directory is known; ConfigError when one of the first two is not absolute
  */
 export function defaultStateDir(
   env: Readonly<Record<string, string | undefined>>,
@@ -115,7 +116,7 @@ export function defaultStateDir(
   const { VENUE_FILES_STATE_DIR: own, STATE_DIRECTORY: ofService, XDG_STATE_HOME: stateHome, HOME: home } = env;
   if (own !== undefined && own !== "") return absolute("VENUE_FILES_STATE_DIR", own);
   const [first = ""] = ofService?.split(":", 1) ?? [];
-  // Of a service with a dynamic user it is a link that systemd made.
+  // For services with a dynamic user it is a symbolic link made by systemd.
   if (first !== "") return followed(absolute("STATE_DIRECTORY", first));
   if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, "venue-files");
   return join(home !== undefined && isAbsolute(home) ? home : homeOf(systemHome), ".local", "state", "venue-files");
@@ -135,7 +136,7 @@ function followed(path: string): string {
   }
 }
 
-/** Also where a file system takes two names for one, or a folder is mounted twice. */
+/** Whether two paths name one folder, including case-insensitive file systems and bind mounts. */
 export function isSameFolder(one: string, other: string): boolean {
   if (one === other) return true;
   const identity = identityAt(one);
@@ -146,7 +147,7 @@ function identityAt(path: string): Identity | undefined {
   try {
     return identityOf(statSync(path, { bigint: true }));
   } catch (error) {
-    // Whoever opens it tells why it cannot be used.
+    // An unreadable folder is reported when it is opened.
     if (errnoOf(error) === undefined) throw error;
     return undefined;
   }
@@ -161,25 +162,25 @@ function homeOf(systemHome: () => string): string {
 }
 
 /**
- * Makes the state directory, mode 0700, with what is missing above it, or checks the one that is there: who can change
- * it could become the operator.
+ * Creates the state directory with mode 0700, and missing parents, or checks the existing one: who can write to it
+ * could become the operator.
  *
  * @param path absolute
  * @returns the path
- * @throws ConfigError 66 when it cannot be made, 78 when it is a link, another user's, or writable by others
+ * @throws ConfigError 66 when it cannot be created, 78 when it is a link, another user's, or writable by other users
  */
 export function openStateDir(path: string): string {
-  // Without a trailing slash, behind which a link would not be seen.
+  // Without a trailing slash, which would make lstat follow a link.
   const directory = resolve(path);
   const unmade = makeDirectory(directory);
-  // Something else may have the name, and that is what has to be known.
+  // Creating may have failed because the name is taken; then what is there matters more than that error.
   const found = checkDirectory(directory);
   const fault = found?.missing ? (unmade ?? found) : found;
   if (fault !== undefined) throw unusableDir(path, fault);
   return directory;
 }
 
-/** The same without making anything. @returns whether it is there @throws ConfigError as that does */
+/** Checks like {@link openStateDir}, creating nothing. @returns whether it exists @throws ConfigError likewise */
 export function checkStateDir(path: string): boolean {
   const directory = resolve(path);
   const found = checkDirectory(directory);
@@ -195,17 +196,18 @@ function unusableDir(path: string, { fault, exitStatus, advice }: FileFault): Co
 }
 
 /**
- * The token by which the operator is known on this machine: 256 random bits, made once. Delete the file to change it.
+ * The operator's bearer token on this machine: 256 random bits, created once. Delete the file to rotate it.
  *
- * @param directory the state directory, open
- * @throws ConfigError 66 when the file cannot be read or made, 78 when it holds no token or is open to others
+ * @param directory the state directory, already opened
+ * @throws ConfigError 66 when the file cannot be read or created, 78 when it has no valid token or is open to other
+ * users
  */
 export function openLocalToken(directory: string): string {
   const make = () => `${randomBytes(32).toString("base64url")}\n`;
   return localTokenIn(openSecretFile(join(directory, LOCAL_TOKEN), { ...TOKEN_FILE, make }), directory);
 }
 
-/** The same without making anything; there may be none yet. @throws ConfigError as that does */
+/** Checks like {@link openLocalToken}, creating nothing; the file may be missing. @throws ConfigError likewise */
 export function checkLocalToken(directory: string): void {
   const path = join(directory, LOCAL_TOKEN);
   const file = readSecretFile(path, TOKEN_FILE);
@@ -230,7 +232,7 @@ function localTokenIn(file: SecretFile | FileFault, directory: string): string {
   return token;
 }
 
-/** The content of an open file, `undefined` if there are more than `maxBytes`. */
+/** Reads an open file; `undefined` if it has more than `maxBytes`. */
 function readUpTo(fd: number, maxBytes: number): string | undefined {
   const bytes = Buffer.alloc(maxBytes + 1);
   let length = 0;
@@ -275,7 +277,7 @@ function makeDirectory(path: string): FileFault | undefined {
 }
 
 function unmade({ missing, ...fault }: FileFault): FileFault {
-  // Its parent is there, or was made: it is the system that makes none here, as in /proc.
+  // The parent exists or was created, so the system itself refuses folders here, as in /proc.
   if (missing) return { ...fault, fault: "no folder can be made there (ENOENT)", advice: ELSEWHERE };
   return fault.fault === REASONS["EACCES"] ? { ...fault, advice: ELSEWHERE } : fault;
 }

@@ -1,3 +1,5 @@
+// Locates the state directory of a venue, and checks its format version.
+
 import { join } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { isLoopbackListener } from "../../config/loopback.js";
@@ -17,29 +19,28 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type StateConfig = Pick<VenueConfig, "stateDir" | "stateBase">;
 
 const FORMAT = "format";
-/** Of everything in a state directory together. */
+/** Version of the layout of the whole state directory. */
 const CURRENT_FORMAT = 1;
 const FORMAT_FILE = { maxBytes: 16, follow: false };
-/** What is in a state directory that is not a venue's own folder. */
+/** Names in a state directory that a venue's own folder must not have. */
 const TAKEN = ["drive-cache", "drives", "format", "journal", "keys", "local-token", "revocations"];
 
-/** @throws NoStateDir where there is none */
+/** @throws NoStateDir when there is none */
 export function stateDirOf({ stateDir }: StateConfig, env: Environment): string {
   if (stateDir === false) throw new NoStateDir("'stateDir' is false, so there is no state directory");
   return stateDir ?? defaultStateDir(env);
 }
 
-/** Whether a token acts as the operator. Without a state directory it could not stay the same. */
+/** Whether the operator has a bearer token. Without a state directory it would change with every start. */
 export const hasLocalToken = (config: VenueConfig): boolean =>
   config.auth.localToken ?? (config.stateDir !== false && isLoopbackListener(config));
 
 /**
- * Opens the state directory, to be called only by what needs it: makes it where it is missing, and states its format.
+ * Opens the state directory, creating it if missing and recording its format. Call only when something needs it.
  *
- * @param need the key that it is needed for
+ * @param need the config key that needs it
  * @returns its path
- * @throws ConfigError 66 when it cannot be made, 78 when there is to be none, when it cannot be trusted, or is of a newer
- * version
+ * @throws ConfigError 66 when it cannot be created, 78 when it is disabled, not trustworthy, or of a newer format
  */
 export function openState(config: StateConfig, env: Environment, need: string): string {
   const { stateBase } = config;
@@ -48,7 +49,7 @@ export function openState(config: StateConfig, env: Environment, need: string): 
   return stateFormat(openStateDir(stateDirOf(config, env)));
 }
 
-/** Whether {@link openState} would do, and the local token in it, without making anything. @throws ConfigError */
+/** Checks whether {@link openState} and the local token would work, without creating anything. @throws ConfigError */
 export function checkState(config: VenueConfig, env: Environment): void {
   const directory = stateDirOf(config, env);
   let isThere = false;
@@ -59,22 +60,24 @@ export function checkState(config: VenueConfig, env: Environment): void {
   if (hasLocalToken(config) && isThere) checkLocalToken(directory);
 }
 
-/** @returns the directory */
+/** Checks the format and records it. @returns the directory */
 function stateFormat(directory: string): string {
   checkFormat(directory);
-  // Where it cannot be written, as in a folder that is only read, what else has to be written will tell.
+  // Failure is ignored: a directory that is not writable is reported by whatever has to write to it.
   openSecretFile(join(directory, FORMAT), { ...FORMAT_FILE, make: () => `${CURRENT_FORMAT}\n` });
   return directory;
 }
 
-/** Before anything in it is believed. A directory that states no format is of the first. @throws ConfigError 78 */
+/**
+ * To be called before anything else is read. A directory without a format file is of format 1. @throws ConfigError 78
+ */
 export function checkFormat(directory: string): void {
   const file = readSecretFile(join(directory, FORMAT), FORMAT_FILE);
   if ("missing" in file) return;
   const refuse = (fault: string, exitStatus: 66 | 78) =>
     new ConfigError([`'stateDir' cannot be used: ${fault}: ${escapeText(directory)}`], exitStatus);
   if ("fault" in file) {
-    // There is no directory yet.
+    // The directory does not exist yet.
     if (file.fault === NOT_MADE) return;
     throw refuse(`its file '${FORMAT}' cannot be read: ${file.fault}`, file.exitStatus);
   }
@@ -87,10 +90,10 @@ export function checkFormat(directory: string): void {
 const NOT_MADE = "its folder does not exist";
 
 /**
- * Gives each of several venues of a process a state directory of its own, named like the venue, below the one that it
- * would have alone: so that they never share an operator's token or a revocation list.
+ * With several venues in one process, gives each a state directory of its own, named after the venue, below the one it
+ * would otherwise have. So they never share an operator's token or a revocation list.
  *
- * @throws ConfigError 78 when two would have the same
+ * @throws ConfigError 78 when two would have the same directory
  */
 export function withOwnStateDirs(configs: readonly VenueConfig[], env: Environment): readonly VenueConfig[] {
   if (configs.length < 2) return configs;
@@ -101,7 +104,7 @@ export function withOwnStateDirs(configs: readonly VenueConfig[], env: Environme
     if (base === undefined) return config;
     const folder = folderOf(config.name);
     const stateDir = join(base, folder);
-    // Also where a file system takes them for one.
+    // Compared in lower case, for case-insensitive file systems.
     const first = firstOf.get(stateDir.toLowerCase());
     firstOf.set(stateDir.toLowerCase(), first ?? index);
     if (TAKEN.includes(folder.toLowerCase())) {
@@ -117,7 +120,7 @@ export function withOwnStateDirs(configs: readonly VenueConfig[], env: Environme
   return own;
 }
 
-/** `undefined`: nobody knows one, which matters only to what needs it. */
+/** The default directory; `undefined` if none can be determined, which is an error only once something needs it. */
 function baseOf(config: VenueConfig, env: Environment): string | undefined {
   try {
     return stateDirOf(config, env);
@@ -127,11 +130,13 @@ function baseOf(config: VenueConfig, env: Environment): string | undefined {
   }
 }
 
-/** A name that is a folder on every system and never one elsewhere: other characters stand as `%` and their bytes. */
+/**
+ * Encodes a name as a folder name valid on every system: other characters become `%` and the hex of their UTF-8 bytes.
+ */
 function folderOf(name: string): string {
   const encoded = name.replace(/[^\p{L}\p{N}._ -]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
   );
-  // Nothing that is hidden, leads up, or that some system drops.
+  // Windows drops trailing dots and spaces, and leading dots hide or lead up.
   return encoded.replace(/^[. ]|[. ]$/g, (end) => (end === "." ? "%2E" : "%20"));
 }

@@ -1,3 +1,5 @@
+// The structured log: JSON lines to a file or standard error, without secrets.
+
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Logger } from "pino";
@@ -8,29 +10,29 @@ import type { Log, LogFields } from "../../core/ports/log.js";
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** Absolute path. Absent: standard error. */
+  /** Absolute path. Default: standard error. */
   readonly file?: string;
 }
 
 export interface LogStreams {
-  /** Must have taken a line when it returns, or the last ones are lost at the end of the process. */
+  /** Must write synchronously, or the last lines are lost when the process ends. */
   readonly stderr: { write(line: string): unknown };
   readonly clock?: Clock;
 }
 
-/** The log of a venue, with what holds it open. */
+/** The log of a venue, with control over its file. */
 export interface OpenLog extends Log {
-  /** Opens the file by its name again, after something renamed it. When that fails the old one is written on. */
+  /** Reopens the file by name, for log rotation by rename. On failure the old file stays in use. */
   reopen(): void;
-  /** Lines that come later go to standard error. */
+  /** Closes the file; later lines go to standard error. */
   close(): void;
 }
 
 const RANKS: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
 
 /**
- * Nobody should log these, and describeError lets none through. If somebody does, they still do not get into a line:
- * not at the top, and not in an object or in an object in that.
+ * Field names removed from log lines, in case a secret is logged by mistake: at the top level, in objects there, and in
+ * objects in those. Errors are covered by describeError.
  */
 const SECRET = [
   "authorization",
@@ -55,14 +57,13 @@ const SECRET = [
   "content",
 ];
 
-/** Longest text of a field; those of callers may be as long as a request. */
+/** Maximum characters of a text field; text from callers can be as long as a request. */
 const MOST_TEXT_CHARS = 2000;
 
 /**
- * Opens a structured log: a line of JSON for each event, with `level`, `time` in milliseconds since the epoch, the fields
- * and `msg`. A failure belongs into the field `err`. A file is made with mode 0600, and appended to.
- *
- * A line that its file does not take goes to standard error.
+ * Opens a structured log: one JSON line per event, with `level`, `time` (milliseconds since the epoch), the fields, and
+ * `msg`. Log failures as the field `err`. A file is created with mode 0600 and appended to; a line that cannot be
+ * written to it goes to standard error.
  *
  * @throws the system's error when the file cannot be opened
  */
@@ -75,7 +76,7 @@ export function openLog(options: LogOptions, streams: LogStreams): OpenLog {
     (level: Exclude<LogLevel, "silent">) =>
     (fields: LogFields, text: string): void => {
       if (RANKS[level] < least) return;
-      // Loaded at the first line: a start that has nothing to say should not wait for it.
+      // Loaded with the first line, so that a silent start does not wait for the library.
       logger ??= createLogger(options.level, file ?? stderr, clock);
       logger[level]({ ...fields }, text);
     };
@@ -99,7 +100,7 @@ function createLogger(level: LogLevel, destination: { write(line: string): unkno
   return pino.pino(
     {
       level,
-      // Neither process nor host: the line is this venue's, and whoever collects it knows where.
+      // No pid and hostname: the collector of the log adds them.
       base: null,
       timestamp: () => `,"time":${clock.nowMs()}`,
       formatters: { level: (label) => ({ level: label }), log: shortened },
@@ -122,7 +123,7 @@ class LogFile {
   readonly #path: string;
   readonly #stderr: LogStreams["stderr"];
   #fd: number | undefined;
-  /** The last line may have been written in part. */
+  /** Whether the last line may be incomplete. */
   #torn = false;
 
   constructor(path: string, stderr: LogStreams["stderr"]) {
@@ -131,7 +132,7 @@ class LogFile {
     this.#fd = open(path);
   }
 
-  /** Writes at once: what was logged before a crash is what explains it. */
+  /** Writes synchronously: the lines before a crash are the ones that explain it. */
   write(line: string): void {
     if (this.#fd !== undefined) {
       try {

@@ -1,16 +1,18 @@
+// Renders the metrics of a venue for Prometheus.
+
 import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Gauge, Histogram, Registry } from "prom-client";
 import type { Root } from "../../core/ports/operation.js";
 import type { MetricsSources, OperationTally, RootTally } from "./metrics.js";
 
-/** How full the file system below a root is. */
+/** Disk usage of the file system of a root. */
 interface RootUsage {
   readonly sizeBytes: number;
   readonly freeBytes: number;
 }
 
-/** The counts of a venue as text for a monitoring system. */
+/** The metrics of a venue in the text format of a monitoring system. */
 export interface MetricsReport {
   /** @param durations milliseconds */
   observe(operation: string, durations: readonly number[]): void;
@@ -23,18 +25,18 @@ export interface MetricsReportOptions {
   readonly operations: ReadonlyMap<string, OperationTally>;
   readonly roots: ReadonlyMap<string, RootTally>;
   /** Whether the lag of the event loop is watched from now on. */
-  readonly watchesLoop: boolean;
+  /** Whether to measure event loop lag from now on. */
 }
 
 type Prometheus = typeof import("prom-client");
 
-/** Where metrics are added. */
+/** The registry of one venue, and the library. */
 interface Register {
   readonly prometheus: Prometheus;
   readonly registry: Registry;
 }
 
-/** A metric that is asked for its values when somebody looks. */
+/** A metric whose values are collected at each scrape. */
 interface Shown {
   readonly name: string;
   readonly help: string;
@@ -42,16 +44,16 @@ interface Shown {
   values(): readonly { readonly labels: string[]; readonly value: number }[];
 }
 
-/** Seconds: from a read on a warm disk to the time limit of an operation. */
+/** Histogram buckets in seconds: from a read on a warm disk to the time limit of an operation. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** A network file system that is away may take for ever to say how full it is. */
+/** Time limit for disk usage in milliseconds: a network file system that is down may never answer. */
 const USAGE_PATIENCE_MS = 2000;
 
-/** Every so often the event loop is woken to see how late it is. */
+/** Sampling interval of event loop lag, in milliseconds. */
 const LOOP_RESOLUTION_MS = 20;
 
-/** Loads the library and registers everything that is shown; each venue has a registry of its own. */
+/** Loads the library and registers all metrics. Each venue has a registry of its own. */
 export function openMetricsReport(options: MetricsReportOptions): MetricsReport {
   const prometheus: Prometheus = createRequire(import.meta.url)("prom-client");
   const registry = new prometheus.Registry();
@@ -132,7 +134,7 @@ function addStores(register: Register, sources: () => MetricsSources): void {
   addCounter(register, { name: "venue_files_audit_lost_total", help, labels: [], values });
 }
 
-/** @returns what asks every root anew */
+/** @returns a function that queries every root */
 function addUsage(register: Register, sources: () => MetricsSources): () => Promise<void> {
   const asking = new WeakMap<Pick<Root, "usage">, () => Promise<RootUsage | undefined>>();
   const ask = (root: Pick<Root, "usage">): Promise<RootUsage | undefined> => {
@@ -163,7 +165,7 @@ function addUsage(register: Register, sources: () => MetricsSources): () => Prom
   };
 }
 
-/** Asks, but does not wait for ever, and does not ask again while the last question is open. */
+/** Queries usage with a time limit; no second query starts while one is pending. */
 function patiently(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
   let current: Promise<RootUsage | undefined> | undefined;
   return () => {
@@ -182,7 +184,7 @@ function patiently(root: Pick<Root, "usage">, patienceMs: number): () => Promise
   };
 }
 
-/** `undefined`: it cannot say. */
+/** Disk usage of a root; `undefined` if unavailable. */
 async function usageOf(root: Pick<Root, "usage">): Promise<RootUsage | undefined> {
   try {
     return await root.usage?.();
@@ -191,7 +193,7 @@ async function usageOf(root: Pick<Root, "usage">): Promise<RootUsage | undefined
   }
 }
 
-/** Under the names by which dashboards know them. */
+/** Process metrics, under the names that dashboards expect. */
 function addProcess(register: Register): void {
   const startedSeconds = Date.now() / 1000 - process.uptime();
   const gauges: [name: string, help: string, value: () => number][] = [
@@ -210,7 +212,7 @@ function addProcess(register: Register): void {
 
 function addLoopLag(register: Register): IntervalHistogram {
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
-  // What it measures is the time between two wakings; on time, that is the resolution.
+  // The histogram records the interval between two wake-ups; without lag it equals the resolution.
   const lagSeconds = (ns: number): number => Math.max(0, ns / 1e9 - LOOP_RESOLUTION_MS / 1000);
   const since = "of the event loop since the last scrape";
   const gauges: [name: string, help: string, ns: () => number][] = [
@@ -225,7 +227,7 @@ function addLoopLag(register: Register): IntervalHistogram {
   return delay;
 }
 
-/** The value of a metric without labels, if it has one. */
+/** The values of a metric without labels; none if it has no value. */
 const just = (value: () => number | undefined) => () => {
   const found = value();
   return found === undefined ? [] : [{ labels: [], value: found }];
@@ -253,7 +255,7 @@ function addCounter({ prometheus, registry }: Register, metric: Shown): void {
     labelNames: labels,
     registers: [registry],
     collect() {
-      // The count is kept elsewhere; this is only its picture.
+      // The count is kept elsewhere; the metric is only set from it.
       forget(this, labels);
       for (const one of values()) this.labels(...one.labels).inc(one.value);
     },
@@ -262,6 +264,6 @@ function addCounter({ prometheus, registry }: Register, metric: Shown): void {
 
 function forget(metric: Pick<Gauge, "reset" | "remove">, labels: readonly string[]): void {
   metric.reset();
-  // Without labels there would still be a 0, which is not the same as nothing.
+  // Without labels, reset() would leave a 0, which differs from no value.
   if (labels.length === 0) metric.remove();
 }

@@ -1,3 +1,5 @@
+// Counts calls from audit records, and reports the counts together with gauges of the venue.
+
 import type { AuditRecord, AuditSink } from "../../audit/record.js";
 import { ERROR_CODES } from "../../core/errors/errors.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
@@ -5,59 +7,59 @@ import type { Root } from "../../core/ports/operation.js";
 import type { HttpMetrics } from "../../surfaces/http/host.js";
 import { type MetricsReport, openMetricsReport } from "./metrics-report.js";
 
-/** Where the numbers come from that nobody counts; they are looked at once a scrape. */
+/** Where values come from that are not counted here; read once per scrape. */
 export interface MetricsSources {
   readonly jobs: {
-    /** Jobs that have not ended. */
+    /** Number of running jobs. */
     readonly running: number;
-    /** Records. */
+    /** Number of records. */
     readonly size: number;
     readonly bytes?: number;
   };
   readonly assets?: { readonly size: number; readonly totalBytes: number };
-  /** The configured roots; they may change. */
+  /** The configured roots; may change at run time. */
   roots(): readonly Pick<Root, "name" | "usage">[];
-  /** The registered operations; there may come more. */
+  /** The registered operations; more may be added. */
   operations(): readonly { readonly metadata: Pick<OperationMetadata, "name" | "changes"> }[];
-  /** Number of audit records that were lost. Absent: there is no audit. */
+  /** Number of lost audit records. Absent: there is no audit log. */
   auditLost?(): number;
-  /** How long a scrape waits to hear how full the roots are, in milliseconds. Default 2000. */
+  /** Time a scrape waits for the disk usage of the roots, in milliseconds. Default 2000. */
   readonly usagePatienceMs?: number;
 }
 
-/** Counts the calls of a venue, and shows the counts to a monitoring system. */
+/** Counts the calls of a venue as an audit sink, and renders the counts for a monitoring system. */
 export interface VenueMetrics extends AuditSink, Pick<HttpMetrics, "text"> {
-  /** Until then every name is unknown. */
+  /** Sets the sources. Before that, every root and operation counts as unknown. */
   observe(sources: MetricsSources): void;
 }
 
-/** What is counted of one operation. */
+/** Counts of one operation. */
 export interface OperationTally {
   readonly operation: string;
-  /** Whether its bytes went into files or came out of them. */
+  /** Whether its bytes are written to files or read from them. */
   readonly direction: "in" | "out";
-  /** Calls by `OK` or error code. */
+  /** Number of calls by `OK` or error code. */
   readonly outcomes: Map<string, number>;
   bytes: number;
-  /** Milliseconds; those that the report does not have yet. */
+  /** Durations in milliseconds not yet passed to the report. */
   readonly durations: number[];
 }
 
-/** What is counted of one root. */
+/** Counts of one root. */
 export interface RootTally {
   readonly root: string;
   operations: number;
   bytes: number;
 }
 
-/** Durations wait until somebody asks for them, or until there are so many. */
+/** Durations are buffered until a scrape, or until this many. */
 const MOST_WAITING = 1000;
 
-/** Operations that are none. */
+/** Label of operations that do not exist. */
 const UNKNOWN = "unknown";
-/** Outcomes that are no code of the table. */
+/** Label of outcomes that are not known error codes. */
 const OTHER = "other";
-/** Calls without a root, and those that name one which is not configured: callers must not make up labels. */
+/** Label of calls without a root or with an unknown one: callers must not be able to create labels. */
 const NO_ROOT = "";
 
 const SCHEME = "file://";
@@ -65,8 +67,8 @@ const SCHEME = "file://";
 const NOTHING: MetricsSources = { jobs: { running: 0, size: 0 }, roots: () => [], operations: () => [] };
 
 /**
- * Creates the metrics of a venue. To count a call takes about a microsecond; the library that writes the text is loaded at
- * the first scrape, or at the thousandth call.
+ * Creates the metrics of a venue. Counting a call takes about a microsecond; the library that renders them is loaded at
+ * the first scrape or the thousandth call.
  */
 export function createMetrics(): VenueMetrics {
   return new CountedMetrics();
@@ -107,7 +109,7 @@ class CountedMetrics implements VenueMetrics {
     this.#report?.close();
   }
 
-  /** Hands the durations over. */
+  /** Passes the buffered durations to the report. */
   #hand(): MetricsReport {
     this.#report ??= openMetricsReport({
       sources: () => this.#sources,
@@ -139,7 +141,7 @@ class CountedMetrics implements VenueMetrics {
   }
 }
 
-/** The name of the root in a resource, as far as there is one. */
+/** The root named in a resource; empty if there is none. */
 function rootOf(resource: string): string {
   if (!resource.startsWith(SCHEME)) return NO_ROOT;
   const end = resource.indexOf("/", SCHEME.length);
