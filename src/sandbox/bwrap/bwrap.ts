@@ -30,8 +30,8 @@ const ANNOUNCE = `unset PWD OLDPWD SHLVL; printf ${READY.text} >&${READY.descrip
 /** Waits in the namespaces of the outer one until their network is connected. */
 const GATE = `echo $$ >&${NETWORK.waiting} && read -r _ <&${NETWORK.go} && exec "$@" ${NETWORK.waiting}>&- ${NETWORK.go}<&-`;
 
-/** Waits until it is in its control group. */
-const ADMISSION = 'read -r _ && exec "$@" </dev/null';
+/** Waits until it is in its control group. What the shell adds to the environment would be seen around the command. */
+const ADMISSION = 'unset PWD OLDPWD SHLVL; read -r _ && exec "$@" </dev/null';
 
 export interface BwrapHost extends ChildHost {
   /** Whether this process may be moved, so that each run has a control group of its own. */
