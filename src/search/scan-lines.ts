@@ -116,7 +116,7 @@ class LineScan {
     this.#last = { hit, before: this.#linesBefore(hit, Math.min(before, hit.line - 1 - this.#shown)) };
   }
 
-  /** Adds the last match with its context to the result. @param until start of the next match: the context ends there */
+  /** Adds the last match and its context to the result. @param until start of the next match; the context ends there */
   #finishLast(until: number): void {
     if (this.#last === undefined) return;
     const { hit, before } = this.#last;
