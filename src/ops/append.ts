@@ -3,7 +3,7 @@ import type { Operation } from "../core/ports/operation.js";
 import type { AppendInput, AppendOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
 
-/** Adds to the end of a file. */
+/** `append`: adds content to the end of a file. */
 export const append: Operation<AppendInput, AppendOutput> = {
   name: "append",
   on: "path",
@@ -21,7 +21,7 @@ export const append: Operation<AppendInput, AppendOutput> = {
     const written = await call.root.backend.append(call.path, bodyOf(input, call), options, call.access);
     const { bytes, created, sha256, isRepeated } = written;
     const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;
-    // Of what it has added to, whoever may not read is to learn nothing.
+    // The etag is a hash of the whole file: a caller that may not read it must learn nothing about its content.
     const isTold = sha256 !== undefined && call.access.holds("crud/read");
     return {
       ...{ appended: bytes, created, size },

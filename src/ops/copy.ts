@@ -5,7 +5,7 @@ import type { CopyInput, CopyOutput } from "../schema/types.js";
 import { copyTree } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./copying/two-places.js";
 
-/** Makes a second file, or directory with all in it. */
+/** `copy`: copies a file, or a directory with its content. */
 export const copy: Operation<CopyInput, CopyOutput> = {
   name: "copy",
   on: "places",

@@ -2,7 +2,7 @@ import { expectedOf } from "../core/etag.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { DeleteInput, DeleteOutput } from "../schema/types.js";
 
-/** Removes a file, a link or a directory. */
+/** `delete`: removes a file, a link or a directory. */
 export const deleteEntry: Operation<DeleteInput, DeleteOutput> = {
   name: "delete",
   on: "path",

@@ -9,10 +9,10 @@ import type { ByteSpan, DownloadInput, TakeDownload } from "../core/ports/transf
 import { mimeByName } from "./content/mime.js";
 
 const CHUNK_BYTES = 262_144;
-/** Up to this size a file is read once for its hash alone before the first byte goes out. */
+/** Up to this size a file is hashed in an extra pass before the first byte is sent. */
 const MOST_HASHED_BYTES = 8_388_608;
 
-/** Hands a whole file out, chunk by chunk, as fast as it is taken. */
+/** `download`: streams a whole file in chunks, at the speed of the reader. */
 export const download: Operation<DownloadInput, { sent: number }> = {
   name: "download",
   on: "path",
@@ -45,7 +45,7 @@ function takeOf({ transfer }: PathCall): TakeDownload {
   return transfer.take;
 }
 
-/** `undefined`: not known, and the file is too large to find out first. */
+/** @returns `undefined`: not cached, and the file is too large to be hashed first */
 async function hashOf(file: OpenFile, call: PathCall): Promise<Sha256 | undefined> {
   const { root, versions } = call;
   const known = versions.get(root.name, file.stamp);
@@ -60,7 +60,7 @@ async function hashOf(file: OpenFile, call: PathCall): Promise<Sha256 | undefine
 async function* chunksOf(file: OpenFile, { start, end }: ByteSpan, call: PathCall): AsyncGenerator<Buffer> {
   const { place, scope } = call.access;
   for (let at = start; at < end; ) {
-    // Whatever time its reader took with the last one.
+    // The time that the reader took for the last chunk does not count against the deadline.
     scope.renew();
     await runIo(scope.breathe(), scope);
     const chunk = await file.read(at, Math.min(CHUNK_BYTES, end - at));

@@ -12,7 +12,7 @@ import { EXHAUSTED, hintOf, patienceMs } from "./searching/search.js";
 const PATIENCE_MS = 10_000;
 const USUAL_LIMIT = 100;
 
-/** What is below a path takes. */
+/** `du`: the bytes and number of files below a path. A file with several hard links counts once. */
 export const du: Operation<DuInput, DuOutput> = {
   name: "du",
   on: "path",
@@ -33,7 +33,7 @@ export const du: Operation<DuInput, DuOutput> = {
   render,
 };
 
-/** A named entry and all below it. */
+/** A reported entry with the sums of everything below it. */
 interface Sum {
   readonly path: readonly string[];
   readonly isDirectory: boolean;
@@ -49,7 +49,7 @@ class SizeSum {
   readonly #hidden = new HiddenCount();
   readonly #seen = new Set<string>();
   readonly #names: string[] = [];
-  /** Sums of the directories that the walk is in, as deep as they are named. */
+  /** Sums of the current directory and its ancestors, down to the reported depth. */
   readonly #open: Sum[] = [];
   readonly #children: Sum[] = [];
   #bytes = 0;
@@ -68,7 +68,7 @@ class SizeSum {
   }
 
   readonly visit: Visit = (entry) => this.#take(entry, true);
-  /** What is denied is counted, and not named. */
+  /** Denied entries count in the sums, but are not named. */
   readonly visitDenied: Visit = (entry) => {
     const step = this.#take(entry, false);
     if (step !== "stop" && !this.#isBelowDenied(entry)) this.#hidden.add("policy");
@@ -108,7 +108,7 @@ class SizeSum {
 
   #deniedDepth = Number.POSITIVE_INFINITY;
 
-  /** Of a denied directory, only itself is counted as hidden. */
+  /** Entries below a denied directory are not counted as hidden again. */
   #isBelowDenied({ depth, type }: WalkEntry): boolean {
     if (depth > this.#deniedDepth) return true;
     this.#deniedDepth = type === "directory" ? depth : Number.POSITIVE_INFINITY;

@@ -20,16 +20,16 @@ import { nearestLines } from "./editing/nearest-lines.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
 
 const BOM = "\ufeff";
-/** How long to look for lines like those that an edit does not match. What is begun then ends soon. */
+/** Time limit for finding lines similar to an edit that does not match; a step under way may exceed it a little. */
 const NEAREST_MS = 30;
 const LINES_TOLD = 10;
-/** Characters of a diff, for a model and for others. */
+/** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4_000;
 const DIFF_CHARS = 16_000;
-/** In place of an etag, for a caller that may not read. */
+/** Stands for the expected etag in errors, for callers that may not read. */
 const WHAT_IT_FOUND = "unchanged";
 
-/** Replaces exact pieces of a file, all or none. */
+/** `edit`: replaces exact parts of a text file; all edits or none. */
 export const edit: Operation<EditInput, EditOutput> = {
   name: "edit",
   on: "places",
@@ -50,7 +50,7 @@ export const edit: Operation<EditInput, EditOutput> = {
   render,
 };
 
-/** A file's text as the edits see it: with its byte order mark, so that a copy of the first line matches. */
+/** A file's text as the edits match it: with its byte order mark, so that a copy of the first line matches. */
 interface Original {
   readonly text: string;
   readonly form: TextForm;
@@ -119,7 +119,7 @@ async function asConflictIfMissing<T>(read: () => Promise<T>, input: EditInput, 
   }
 }
 
-/** What was read is not what the caller counted on. @param current etag of it; `null`: nothing is there */
+/** CONFLICT: the content does not meet the precondition. @param current its etag; `null`: the file does not exist */
 const stale = ({ ifMatch = WHAT_IT_FOUND }: EditInput, { access }: PathCall, current: string | null) =>
   conflict(access.place, {
     verb: access.verb,
@@ -127,7 +127,7 @@ const stale = ({ ifMatch = WHAT_IT_FOUND }: EditInput, { access }: PathCall, cur
     ...(access.holds("crud/read") ? { current } : {}),
   });
 
-/** All replacements in order. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
+/** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
 async function planOf(
   edits: readonly Edit[],
   { text, form }: Original,
@@ -141,7 +141,7 @@ async function planOf(
     if (match.found !== one.expect) {
       throw mismatch(one, match, { call, text: mayRead ? text : undefined, edit: index, of: edits.length });
     }
-    // The mark stays, also where an edit has copied it.
+    // The byte order mark stays, even if an edit's old text begins with it.
     const kept = form.bom ? match.replacements.map(behindMark) : match.replacements;
     for (const replacement of kept) planned.push({ ...replacement, edit: index });
     await breath(scope);
@@ -153,7 +153,7 @@ async function planOf(
   throw overlappingEdits(place, [first ?? 0, second ?? 0]);
 }
 
-/** The same as a profile means it. A file that cannot be written is refused before anything is said of what is in it. */
+/** The replacements as a profile plans them. Refuses a read-only file before it reveals anything about its content. */
 async function planBy(
   terms: EditTerms,
   { text, sha256 }: Original,
@@ -176,7 +176,7 @@ async function breath(scope: CallScope): Promise<void> {
 
 interface Mismatch {
   readonly call: PathCall;
-  /** `undefined`: the caller may not read it. */
+  /** `undefined`: the caller may not read the file. */
   readonly text: string | undefined;
   readonly edit: number;
   readonly of: number;
@@ -194,11 +194,11 @@ function mismatch({ oldText, expect }: Edit, { found, starts }: Match, { call, t
   return noMatch(place, { ...which, nearest: nearestLines(oldText, text, () => scope.remainingMs() <= until) });
 }
 
-/** @throws TOO_LARGE before so much is made */
+/** @throws TOO_LARGE before a text of that size is built */
 function textAfter({ text, size }: Original, plan: readonly Replacement[], call: PathCall): string {
   const limit = Math.max(call.limits.maxWriteBytes, size);
   const length = lengthAfter(text, plan);
-  // No encoding needs less than a byte for a character.
+  // Every encoding takes at least one byte for each character.
   if (length > limit) throw contentTooLarge(call.access.place, length, limit);
   return replaced(text, plan);
 }
@@ -214,7 +214,7 @@ function bytesOf(text: string, { form, size }: Original, call: PathCall): Buffer
   return bytes;
 }
 
-/** Puts new content in place of what was read, or of nothing else. @throws CONFLICT */
+/** Writes the new content if the file is still as it was read. @throws CONFLICT */
 async function commit(
   bytes: Buffer,
   { input, original, call, mayRead }: { input: EditInput; original: Original; call: PathCall; mayRead: boolean },

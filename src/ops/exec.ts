@@ -4,10 +4,10 @@ import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js
 import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
 import type { CommandTransfer } from "../core/ports/transfer.js";
 
-/** What the system takes as one argument, and roughly as all together. */
+/** Linux limits in bytes: one argument (MAX_ARG_STRLEN - 1), and roughly all of them (ARG_MAX). */
 const MOST_ARGUMENT_BYTES = 131_071;
 const MOST_ARGUMENTS_BYTES = 1_048_576;
-/** Whom a temp root is given to, where commands run as somebody else than this process. */
+/** "nobody": owner of a mounted temp root if this process is root and the sandbox names no uid. */
 const NOBODY = 65_534;
 
 export interface ExecInput {
@@ -16,11 +16,11 @@ export interface ExecInput {
 
 export interface ExecOutput {
   readonly exit: SandboxExit;
-  /** Bytes of output that were kept. */
+  /** Bytes of the command's output that were kept. */
   readonly sent: number;
 }
 
-/** Runs a command in a sandbox that shows whole roots, or directories of them. It lasts as long as the command. */
+/** `exec`: runs a command in a sandbox that mounts whole roots or directories in them. Lasts until it exits. */
 export const exec: Operation<ExecInput, ExecOutput> = {
   name: "exec",
   on: "places",
@@ -31,7 +31,7 @@ export const exec: Operation<ExecInput, ExecOutput> = {
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   async run(_input, call) {
     const { request, started } = commandOf(call);
-    // All rights first: who may not run anything learns nothing of sandboxes.
+    // Rights first: a caller that may not run commands must not learn whether there is a sandbox.
     const places = request.mounts.map((mount) => placeOf(mount, call));
     checkArguments(request);
     if (!(await request.sandbox.probe()).available) throw noSandbox();
@@ -41,7 +41,7 @@ export const exec: Operation<ExecInput, ExecOutput> = {
       for (const place of places) shown.push(await show(place, call));
       mayHaveRun = true;
       const process = await start(shown, call);
-      // From here on the outcome is that of the command.
+      // Point of no return: from here on the outcome is that of the command.
       for (const { at } of places) at.access.scope.commit();
       started(process);
       const exit = await process.exited;
@@ -59,7 +59,7 @@ export const exec: Operation<ExecInput, ExecOutput> = {
 
 const noSandbox = () => notSupportedHere("no sandbox available");
 
-/** A root or a directory of it, authorised. */
+/** An authorised mount: `top` is its root, `at` the mounted directory. */
 interface ExecPlace {
   readonly mount: ExecMount;
   readonly top: PathCall;
@@ -67,7 +67,7 @@ interface ExecPlace {
   readonly writable: boolean;
 }
 
-/** The same, open. */
+/** A mount that is open. */
 interface Shown {
   readonly mount: SandboxMount;
   readonly directory?: MountedDirectory;
@@ -78,7 +78,7 @@ function commandOf({ transfer }: PlacesCall): CommandTransfer {
   return transfer.command;
 }
 
-/** The right to run commands is one on the whole root, whichever part of it they are shown. */
+/** `exec/run` is required on the whole root, even if only a directory in it is mounted. */
 function placeOf(mount: ExecMount, call: PlacesCall): ExecPlace {
   const { root, prefix = "" } = mount;
   const request = { root, abilities: ["exec/run"], changes: false } as const;
@@ -100,7 +100,7 @@ function checkArguments({ argv, env }: ExecRequest): void {
     throw invalidInput("the command holds a Nul character", "/command", "text");
 }
 
-/** @throws as the backend does, and QUOTA_EXCEEDED */
+/** Opens a mount; creates its directory if it is missing. @throws as the backend does; QUOTA_EXCEEDED */
 async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
   const { mount, top, at, writable } = place;
   const { request, filesOf } = commandOf(call);
@@ -128,7 +128,7 @@ async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
   return { mount: { ...shown, host: directory }, directory };
 }
 
-/** Commands cannot be kept from filling a disk, but they are not run where one has. @throws QUOTA_EXCEEDED */
+/** A quota cannot limit a running command, so none starts once it is exceeded. @throws QUOTA_EXCEEDED */
 function requireRoom({ root, access }: PathCall): void {
   const { bytes, files, usedBytes = 0, usedFiles = 0 } = root.quota?.() ?? {};
   for (const [unit, limit, used] of [

@@ -16,7 +16,7 @@ import { baseIsGit, baseOf, EXHAUSTED, hintOf, ignoreRules, namesGit, patienceMs
 const PATIENCE_MS = 5000;
 const USUAL_LIMIT = 200;
 
-/** Paths by their names. */
+/** `glob`: finds paths by name patterns. */
 export const glob: Operation<GlobInput, GlobOutput> = {
   name: "glob",
   on: "places",
@@ -84,7 +84,7 @@ class GlobSearch {
     this.#total = parts.resume?.counted ?? 0;
   }
 
-  /** Whether an entry matches, or may hold what does. */
+  /** Whether an entry matches, or may contain a match. */
   *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
     const below = path.slice(this.#depth);
     if (yield* this.#isExcluded(below, isDirectory)) return false;
@@ -117,7 +117,7 @@ class GlobSearch {
     if (!isWanted && entry.type !== "symlink") return;
     const below = path.slice(this.#depth).join("/");
     if (!(yield* this.#parts.patterns.test(below, isDirectory, sieve.pace))) return;
-    // What a link leads to is not told: it may be what was looked for.
+    // The link's target type is unknown: it might have been a match.
     if (!isWanted) {
       sieve.hidden.add("symlinks");
       return;
@@ -147,8 +147,8 @@ class GlobSearch {
     const isCut = this.#total - before > shown.length;
     const reason: Incomplete | undefined = sieve.isExhausted ? "error" : isCut ? "limit" : sieve.stopped;
     const last = isCut ? (shown.at(-1)?.path ?? []) : sieve.reached;
-    // Files that change in between would be missed or come twice, so what is sorted by time has one page.
-    // A next page would not come back to what was passed by.
+    // Results sorted by time have one page: files that change between pages would be missed or appear twice.
+    // After "error" there is no cursor, since a next page would not revisit the skipped entries.
     const goesOn = reason !== undefined && reason !== "error" && !isSorted && last.length > 0;
     const counted = before + shown.length;
     const completeness = {

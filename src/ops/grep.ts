@@ -19,11 +19,11 @@ import { baseIsGit, baseOf, ignoreRules, namesGit, patienceMs } from "./searchin
 
 const PATIENCE_MS = 10_000;
 const MOST_CHARS = 1000;
-/** A thread that has to be started first takes some time. */
+/** Least time to wait for a scanner, since a thread may have to be started. */
 const LEAST_START_MS = 1000;
 const USUAL_FILE_BYTES = 8_388_608;
 
-/** Lines by their text. */
+/** `grep`: finds lines by an expression or a literal. */
 export const grep: Operation<GrepInput, GrepOutput> = {
   name: "grep",
   on: "places",
@@ -73,12 +73,12 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   render: (output, input) => renderGrep(output, input),
 };
 
-/** @returns `undefined` where it takes too long */
+/** @returns `undefined` if no scanner is ready in time */
 async function opened(opening: Promise<LineScanner>, scope: CallScope): Promise<LineScanner | undefined> {
   try {
     return await scope.race(opening.catch(unlessLate));
   } catch (error) {
-    // Nobody waits for it any more when it comes, and others do.
+    // A scanner that opens after this call has given up must be released for others.
     opening.then(
       (late) => late.close(),
       () => {},
@@ -87,7 +87,7 @@ async function opened(opening: Promise<LineScanner>, scope: CallScope): Promise<
   }
 }
 
-/** No thread was free, or the pattern is too much to get ready for. */
+/** TIMEOUT: no thread was free in time, or the pattern took too long to compile. */
 function unlessLate(error: unknown): undefined {
   if (error instanceof FileAdapterError && error.code === "TIMEOUT") return undefined;
   throw error;
@@ -134,7 +134,7 @@ async function search(search: Search): Promise<void> {
     }
     if (step !== "read") return step;
     const afterLine = isLast ? (resume?.line ?? 0) : 0;
-    // What has been answered is not read again, but for the file in the middle of which the last answer ended.
+    // Answered files are not read again, except one in the middle of which the last page ended.
     if (sifted.kind === "done" || (isLast && afterLine === 0)) return "skip";
     current = { path: sifted.path, afterLine };
     return "read";
@@ -152,7 +152,7 @@ async function searchFile({ input, base, files, resume, scans }: Search): Promis
   if (!files.takes(path.segments)) return;
   const plan = (size: number): ReadRange => ({ offset: 0, length: size > maxBytes ? 0 : maxBytes + 1 });
   const { bytes, size } = await root.backend.read(path, plan, access);
-  // Nothing else can have been answered, but a cursor wants to find its place.
+  // The base is the only file, but the cursor's position must be found for the resume to be valid.
   const isLast = resume?.standing(path.segments) === "last";
   const file = { path: path.segments, afterLine: isLast ? resume.line : 0 };
   await scans.take(file, Math.max(size, bytes.length) > maxBytes ? "too large" : bytes);
@@ -166,7 +166,7 @@ interface Wishes {
   readonly pace: () => Pace;
 }
 
-/** Which files are looked into. */
+/** Decides which files are searched. */
 class WantedFiles {
   readonly #wishes: Wishes;
   readonly #depth: number;
@@ -176,7 +176,7 @@ class WantedFiles {
     this.#depth = base.path.segments.length;
   }
 
-  /** Whether an entry is looked into, or what is in it may be. */
+  /** Whether a file is searched, or a directory may contain such files. */
   *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
     const { glob, exclude, pace } = this.#wishes;
     const below = path.slice(this.#depth);
@@ -185,7 +185,7 @@ class WantedFiles {
     return isDirectory ? glob.reaches(below) : yield* glob.test(below.join("/"), false, pace());
   }
 
-  /** Whether a profile wants a file. @param path below the root */
+  /** Whether the call's profile includes a file. @param path below the root */
   takes(path: readonly string[]): boolean {
     return this.#wishes.wants?.(path) !== false;
   }

@@ -5,7 +5,7 @@ import { LOOKS } from "../core/ports/operation.js";
 import type { HashInput, HashOutput } from "../schema/types.js";
 import { hashOf } from "./content/file-etag.js";
 
-/** The version of a file of any size. */
+/** `hash`: SHA-256 and etag of a file of any size. */
 export const hash: Operation<HashInput, HashOutput> = {
   name: "hash",
   on: "path",

@@ -4,7 +4,7 @@ import type { ListInput, ListOutput } from "../schema/types.js";
 import { clamp } from "./content/clamp.js";
 import { hintOf } from "./searching/search.js";
 
-/** The entries of one directory, a page at a time. */
+/** `list`: the entries of one directory, in pages. */
 export const list: Operation<ListInput, ListOutput> = {
   name: "list",
   on: "path",
@@ -25,7 +25,7 @@ export const list: Operation<ListInput, ListOutput> = {
   },
   render(output, input) {
     if (!output.truncated) return { kind: "json", value: output, rest: {} };
-    // The note says it.
+    // The note says what the hint says.
     const { hint: _, ...value } = output;
     return { kind: "json", value, rest: {}, ...cutNote(output, pageOf(input)) };
   },

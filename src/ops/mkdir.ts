@@ -2,7 +2,7 @@ import { expectedOf } from "../core/etag.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { MkdirInput, MkdirOutput } from "../schema/types.js";
 
-/** Makes a directory. */
+/** `mkdir`: creates a directory. */
 export const mkdir: Operation<MkdirInput, MkdirOutput> = {
   name: "mkdir",
   on: "path",

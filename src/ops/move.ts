@@ -6,7 +6,7 @@ import type { MoveInput, MoveOutput } from "../schema/types.js";
 import { copyTree } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf, type TwoPlaces } from "./copying/two-places.js";
 
-/** Gives a file, link or directory another place. */
+/** `move`: moves a file, link or directory; across trees by copying. */
 export const move: Operation<MoveInput, MoveOutput> = {
   name: "move",
   on: "places",
@@ -32,7 +32,7 @@ export const move: Operation<MoveInput, MoveOutput> = {
   },
 };
 
-/** Copies, compares, then removes what was copied if it has not changed since. Of what fails no copy stays. */
+/** Copies, verifies, then removes the source if it has not changed since. On failure it removes the copy. */
 async function moveByCopy(
   places: TwoPlaces,
   options: PlaceOptions & { readonly expectedFrom: Expected | undefined },

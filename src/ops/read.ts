@@ -9,7 +9,7 @@ import { checkRequest } from "./content/reading.js";
 
 const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** The content of a file, or a range of it. */
+/** `read`: the content of a file, or a range of it. */
 export const read: Operation<ReadInput, ReadOutput> = {
   name: "read",
   on: "path",
@@ -32,7 +32,7 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
   return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...told };
 }
 
-/** An image is known by its content, whatever its name; a piece of one is no image that anybody could show. */
+/** Images are recognised by content, whatever their name. A part of one cannot be displayed, so it is not an image. */
 function blobMime({ content = "", mime, offset = 0, eof = true }: ReadOutput): string {
   if (offset > 0 || !eof) return IMAGES.has(mime) ? "application/octet-stream" : mime;
   const signature = bySignature(Buffer.from(content.slice(0, 32), "base64"));
@@ -44,7 +44,7 @@ function uriOf(input: ReadInput): string {
   return `file://${[input.root, ...segments].map(encodeURIComponent).join("/")}`;
 }
 
-/** What a model is told beside the body: what is missing of what it asked for, and which version it has. */
+/** The note for models beside the body: what is missing of the requested range, and the etag. */
 function noteOf(output: ReadOutput, input: ReadInput): string | undefined {
   const parts = [cutNote(output, input), output.etag === undefined ? undefined : `etag ${output.etag}`];
   return parts.filter((part) => part !== undefined).join(". ") || undefined;
@@ -59,7 +59,7 @@ function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
   return `Cut: ${got}. Go on with ${next}, ${howMuch(output, input)}`;
 }
 
-/** The rest of what was asked for; or as much again, for a call that asks for no end would get all that is allowed. */
+/** The size for the next call: the rest of the range, or as much again; without one it would get the maximum. */
 function howMuch({ length = 0, startLine = 0, nextLine }: ReadOutput, input: ReadInput): string {
   const lines = input.limit ?? input.head;
   if (lines !== undefined && nextLine !== undefined) return `limit: ${lines - (nextLine - startLine)}`;

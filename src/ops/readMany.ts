@@ -9,11 +9,11 @@ import { readFile } from "./content/read-file.js";
 type OneInput = ReadManyInput["files"][number];
 type OneOutput = ReadManyOutput["files"][number];
 
-/** Most bytes of all bodies together, unless more is asked for. */
+/** Default for the total bytes of all bodies. */
 const DEFAULT_BYTES = 65_536;
-/** What is left of the room when a cut file would be of no use. */
+/** With less room left, a cut file would be of no use. */
 const LEAST_BYTES = 256;
-/** What ends the call, not one file of it. */
+/** Errors that fail the whole call, not one file. */
 const OF_THE_CALL: ReadonlySet<string> = new Set([
   "UNKNOWN_ROOT",
   "DRIVE_REQUIRES_AUTH",
@@ -22,7 +22,7 @@ const OF_THE_CALL: ReadonlySet<string> = new Set([
   "TIMEOUT",
 ]);
 
-/** The content of several files of one root, within one budget. */
+/** `readMany`: the content of several files of one root, within one byte budget. */
 export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   name: "readMany",
   on: "places",
@@ -65,7 +65,7 @@ function roomOf(input: ReadManyInput, { budget, limits }: PlacesCall): number {
   return Math.min(input.maxBytes ?? DEFAULT_BYTES, ceiling);
 }
 
-/** @returns what this one fails with, where the others may go on */
+/** @returns the error, if only this file fails */
 function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall): PathCall | FileAdapterError {
   try {
     return call.at({ root, path, abilities: ["crud/read"], changes: false });
@@ -74,7 +74,7 @@ function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall):
   }
 }
 
-/** @returns `full`: it would have to wait for another call */
+/** @returns `full`: no room left; another call must read it */
 async function readOne(
   { path: _, ...request }: OneInput,
   place: PathCall,
@@ -94,7 +94,7 @@ async function readOne(
   }
 }
 
-/** What one file fails with. @throws what the whole call fails with */
+/** @returns an error of one file @throws an error of the whole call */
 function ofOne(error: unknown): FileAdapterError {
   if (error instanceof FileAdapterError && !OF_THE_CALL.has(error.code)) return error;
   throw error;
@@ -107,7 +107,7 @@ const failed = ({ path }: OneInput, { code, message }: FileAdapterError): OneOut
   message,
 });
 
-/** What a body takes of the room. */
+/** Bytes of the budget that a body takes. */
 const shownBytes = ({ content = "", encoding, length, size }: ReadOutput): number =>
   encoding === "base64" ? (length ?? size) : Buffer.byteLength(content);
 
@@ -127,7 +127,7 @@ function hintOf(isCut: boolean, isNotRead: boolean): string {
   return `${next.slice(0, 1).toUpperCase()}${next.slice(1)}`;
 }
 
-/** One line of JSON, and the body, ended by a line feed if it has none; `length`, else `size`, says where it really ends. */
+/** One line of JSON, then the body, with a line feed added if missing; `length`, else `size`, gives its real end. */
 function bodyOf({ content, ...rest }: OneOutput): string {
   const head = `${JSON.stringify(rest)}\n`;
   if (content === undefined || content === "") return head;

@@ -1,3 +1,5 @@
+// All operations, grouped by the adapter or surface that offers them.
+
 import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
 import { copy } from "./copy.js";
@@ -28,7 +30,7 @@ import { tree } from "./tree.js";
 import { upload } from "./upload.js";
 import { write } from "./write.js";
 
-/** Every operation of the adapter, in the order in which they are listed. */
+/** The operations of the file adapter, in the order in which they are listed. */
 export const OPERATIONS: readonly AnyOperation[] = [
   ...[
     roots,
@@ -52,17 +54,17 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ],
 ];
 
-/** Those that move whole files in and out, or run commands, for surfaces that can. */
+/** Operations that stream whole files or run commands; for surfaces that support it. */
 export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exec];
 
-/** Those of the drives' own adapter: three about whole drives, and what files have too. */
+/** The operations of the adapter `dlfs`: three on whole drives, and those on files. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
   ...[listDrives, createDrive, deleteDrive],
   ...[list, tree, read, write, append, mkdir, deleteEntry, stat],
 ];
 
-/** Those that move whole drives, or check them. */
+/** The operations that export, import and verify whole drives. */
 export const TRANSFER_OPERATIONS: readonly AnyOperation[] = [exportDrive, importDrive, verifyDrive];
 
-/** Those that hand out keys, where the operator allows it. */
+/** The operations that export keys, if the operator allows it. */
 export const KEY_OPERATIONS: readonly AnyOperation[] = [exportDriveKey];

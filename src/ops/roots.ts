@@ -2,7 +2,7 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS, type QuotaFacts, type RootFacts } from "../core/ports/operation.js";
 import type { RootsInput, RootsOutput } from "../schema/types.js";
 
-/** The roots the caller may use. */
+/** `roots`: the roots in which the caller holds a grant. */
 export const roots: Operation<RootsInput, RootsOutput> = {
   name: "roots",
   on: "roots",

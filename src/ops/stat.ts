@@ -7,7 +7,7 @@ import type { StatInput, StatOutput } from "../schema/types.js";
 import { etagFor, hashOf } from "./content/file-etag.js";
 import { mimeByName } from "./content/mime.js";
 
-/** What stands at a path. */
+/** `stat`: the metadata of the entry at a path, or that there is none. */
 export const stat: Operation<StatInput, StatOutput> = {
   name: "stat",
   on: "path",
@@ -38,7 +38,7 @@ function versionOf(found: FileStat, call: PathCall, hashed: boolean) {
   return hashed ? runIo(hashNow(call)) : etagFor(call, found.stamp);
 }
 
-/** Size and time are then those of the file that was hashed, should it be another by now. */
+/** Size and time are those of the hashed file, since it may have been replaced after the stat. */
 function* hashNow(call: PathCall): Io<Pick<StatOutput, "size" | "modified" | "etag" | "hash">> {
   const file = yield* wait(call.root.backend.open(call.path, call.access));
   try {

@@ -7,12 +7,12 @@ import type { TransferInput, TransferOutput } from "../schema/types.js";
 const ABILITIES: Readonly<Record<Direction, Ability>> = { download: "crud/read", upload: "crud/write" };
 const DEFAULT_TTL_SECONDS = 300;
 
-/** A ticket for one file in one direction, which whoever holds it uses over HTTP with the caller's rights. */
+/** `transfer`: a ticket to download or upload one file over HTTP; its bearer acts with the caller's rights. */
 export const transfer: Operation<TransferInput, TransferOutput> = {
   name: "transfer",
   on: "places",
   ability: "crud/read",
-  // Nothing changes before the ticket is used, and then it is judged as any change.
+  // Nothing changes before the ticket is used, and that call is authorised like any change.
   changes: false,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   async run(input, call) {

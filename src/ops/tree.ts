@@ -8,7 +8,7 @@ import { clamp } from "./content/clamp.js";
 import { humanSize } from "./content/human-size.js";
 import { EXHAUSTED, hintOf } from "./searching/search.js";
 
-/** A directory and what is below it as indented text, the form that costs a model least. */
+/** `tree`: a directory and its content as indented text, the form that costs models the fewest tokens. */
 export const tree: Operation<TreeInput, TreeOutput> = {
   name: "tree",
   on: "path",

@@ -3,10 +3,10 @@ import { expectedOf } from "../core/etag.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { UploadBody, Uploaded, UploadInput } from "../core/ports/transfer.js";
 
-/** A sender that brings less than this within the time of an operation is taken for gone. */
+/** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;
 
-/** Takes a whole file in, and puts it in place at its end. */
+/** `upload`: streams a whole file in, and puts it in place when it is complete. */
 export const upload: Operation<UploadInput, Uploaded> = {
   name: "upload",
   on: "path",
@@ -30,7 +30,7 @@ function bodyOf({ transfer }: PathCall): UploadBody {
   return transfer.body;
 }
 
-/** What was announced too large is not even begun. @throws TOO_LARGE */
+/** The body's chunks, within `maxUploadBytes`; an announced length above it fails at once. @throws TOO_LARGE */
 function bounded(body: UploadBody, { access, limits }: PathCall): AsyncIterable<Uint8Array> {
   const { length = 0, chunks } = body;
   const limit = limits.maxUploadBytes;
@@ -47,7 +47,7 @@ function bounded(body: UploadBody, { access, limits }: PathCall): AsyncIterable<
       }
       yield chunk;
     }
-    // What comes now, flush and rename, takes as long as for any write.
+    // Flush and rename get the full time of a write.
     access.scope.renew();
   })();
 }

@@ -4,7 +4,7 @@ import type { WriteInput, WriteOutput } from "../schema/types.js";
 import { bodyOf, CONTENT_FIELDS, checkOneSource } from "./content/content.js";
 import { versionOf } from "./content/file-etag.js";
 
-/** Creates a file or replaces its content, atomically. */
+/** `write`: creates a file or replaces its content, atomically. */
 export const write: Operation<WriteInput, WriteOutput> = {
   name: "write",
   on: "path",

@@ -1,3 +1,5 @@
+// The content of a write, from text, a JSON value, base64 or an asset, within the size limits.
+
 import { createHash } from "node:crypto";
 import {
   assetNoContent,
@@ -21,7 +23,7 @@ export interface ContentSource {
   asset?: string;
 }
 
-/** Names of the fields that hold content. */
+/** Input fields that hold content; they stay out of logs. */
 export const CONTENT_FIELDS = ["content", "value", "bytes"] as const;
 const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
 const BASE64 = /^[A-Za-z0-9+/]*$/;
@@ -40,19 +42,19 @@ export function checkOneSource(input: ContentSource): void {
   );
 }
 
-/** What content is loaded for. */
+/** The parts of a call that loading content needs. */
 export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "cancellation"> {
-  /** For errors. */
+  /** Named in errors. */
   readonly place: Place;
 }
 
-/** The content of a write, produced when the backend asks for it. */
+/** The content of a write, loaded when the backend asks for it. */
 export function bodyOf(input: ContentSource, { limits, resolveAsset, cancellation, access }: PathCall): Body {
   const { place } = access;
   return { load: () => loadContent(input, { limits, resolveAsset, cancellation, place }) };
 }
 
-/** The same for what is no file. @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT */
+/** Loads content for a file or a drive. @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT */
 export function loadContent(input: ContentSource, call: ContentCall): Awaitable<Buffer | AsyncIterable<Uint8Array>> {
   if (input.asset !== undefined) return loadAsset(input.asset, call);
   const bytes = decode(input);
@@ -71,7 +73,7 @@ function decode(input: ContentSource): Buffer {
   return Buffer.from(stringify(input.value), "utf8");
 }
 
-/** An embedder may hand in what JSON cannot say: functions, circles, or a depth at which it gives up. */
+/** An embedding program may pass what JSON cannot express: functions, cycles, or too deep a nesting. */
 function stringify(value: unknown): string {
   try {
     const json: string | undefined = stringifyExact(value);
@@ -80,7 +82,7 @@ function stringify(value: unknown): string {
   throw invalidInput("'value' must be a JSON value", "/value", "a JSON value");
 }
 
-/** Strict: standard alphabet, padding optional but right, no white space, no stray bits. */
+/** Strict base64 (RFC 4648, section 4): padding optional but correct, no white space, no non-zero trailing bits. */
 function decodeBase64(text: string): Buffer {
   const fault = () => invalidInput("'bytes' is not valid base64", "/bytes", "base64");
   const bare = text.replace(/={1,2}$/, "");
@@ -98,7 +100,7 @@ async function loadAsset(reference: string, call: ContentCall): Promise<Buffer |
   return verified(found, found.content, call);
 }
 
-/** Passes chunks on within the limit; a wrong hash is an error at the end, before anything has been committed. */
+/** Passes chunks on within the limit. A wrong hash is an error at the end, before the write is committed. */
 async function* verified(
   asset: AssetContent,
   content: NonNullable<AssetContent["content"]>,

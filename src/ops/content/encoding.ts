@@ -1,21 +1,23 @@
+// Text encodings: strict decoding and encoding that always round-trips to the same bytes.
+
 import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
 
-/** One way to write text as bytes, taken strictly: what does not come back as the same bytes is not text. */
+/** A strict text encoding: bytes that do not round-trip are not text. */
 export interface TextCodec {
-  /** `utf-8`, `utf-16le`, or a name as it was given, in lower case. */
+  /** `utf-8`, `utf-16le`, `utf-16be`, or the given name in lower case. */
   readonly name: string;
-  /** Bytes of a line feed, which is the byte 0x0a and otherwise zeros; it stands at a multiple of them. */
+  /** Bytes per code unit. A line feed is one unit: the byte 0x0a and otherwise zeros, aligned to the unit. */
   readonly unit: 1 | 2;
-  /** The byte 0x0a at the end of a line feed's bytes, and not at their start. */
+  /** The byte 0x0a is the last of a line feed's bytes, not the first. */
   readonly bigEndian: boolean;
-  /** A byte order mark is kept, as U+FEFF. `undefined`: not text in this encoding, wherever the fault is. */
+  /** Keeps a byte order mark as U+FEFF. `undefined`: some of the bytes are not text in this encoding. */
   decode(bytes: Buffer): string | undefined;
-  /** `undefined`: a character has no bytes in this encoding. */
+  /** `undefined`: this encoding cannot represent some character. */
   encode(text: string): Buffer | undefined;
 }
 
-/** How the text of a file is written. */
+/** The encoding of a file's text. */
 export interface TextForm {
   /** As {@link TextCodec.name}. */
   readonly encoding: string;
@@ -30,7 +32,7 @@ export interface DecodedText extends TextForm {
 
 const BOM = "\ufeff";
 const LONGEST_NAME = 40;
-/** What iconv-lite knows beside ways to write text, or what writes a line feed in a way of its own. */
+/** iconv-lite names that are no text encodings, or that do not encode a line feed as the byte 0x0a. */
 const NO_TEXT_ENCODING = /^(base64|hex|.*utf7.*|utf32.*|ucs4.*|.*utf8.*|cesu8)$/;
 
 export const UTF8: TextCodec = {
@@ -61,10 +63,10 @@ const UTF16BE: TextCodec = {
 };
 
 /**
- * How to read a file's text. Nothing is guessed: it is UTF-8, or UTF-16 where a byte order mark says so, unless a name
- * is given, which is then taken at its word.
+ * The encoding to read a file with. Nothing is guessed: a given name is used as it is; otherwise UTF-16 if a byte order
+ * mark says so, else UTF-8.
  * @param head the first bytes of the file, at least two where there are
- * @returns `undefined`: the head contradicts the name; or the name is not known
+ * @returns `undefined`: the head contradicts the name, or the name is unknown
  */
 export function codecOf(head: Buffer, encoding?: string): TextCodec | undefined {
   const marked = byMark(head);
@@ -87,7 +89,7 @@ export const isEncodingName = (name: string): boolean =>
   name.length <= LONGEST_NAME && (/^(utf16(le|be)?|ucs2)$/.test(bareName(name)) || byName(name) !== undefined);
 
 /**
- * The text of a whole file, byte for byte: terminators stay as they are, and {@link encodeText} gives the same bytes.
+ * Decodes a whole file losslessly: terminators stay as they are, and {@link encodeText} gives the same bytes.
  * @param encoding as for {@link codecOf}
  * @returns `undefined`: the bytes are not text in that encoding
  */
@@ -100,8 +102,8 @@ export function decodeText(bytes: Buffer, encoding?: string): DecodedText | unde
 }
 
 /**
- * Bytes of a text, written as another was.
- * @returns `undefined`: some of it cannot be written so, or would not come back
+ * Encodes a text in the form of another.
+ * @returns `undefined`: the encoding cannot represent some of it, or it would not round-trip
  */
 export function encodeText(text: string, { encoding, bom }: TextForm): Buffer | undefined {
   return codecOf(Buffer.alloc(0), encoding)?.encode(bom ? BOM + text : text);
@@ -133,7 +135,7 @@ const latin1 = (name: string): TextCodec => ({
   },
 });
 
-/** One of the tables of iconv-lite, loaded when the first is named: that takes a tenth of a second. */
+/** An iconv-lite encoding. The package is loaded on first use, since that takes about 0.1 s. */
 function byTable(name: string): TextCodec | undefined {
   const iconv: typeof import("iconv-lite") = createRequire(import.meta.url)("iconv-lite");
   if (!iconv.encodingExists(name)) return undefined;
@@ -145,7 +147,7 @@ function byTable(name: string): TextCodec | undefined {
     bigEndian: false,
     decode(bytes) {
       const text = toText(bytes);
-      // The tables give U+FFFD for a byte without meaning, and take it back for one of them.
+      // iconv-lite decodes an invalid byte to U+FFFD, and encodes U+FFFD to one of those bytes.
       return !text.includes("\ufffd") && toBytes(text).equals(bytes) ? text : undefined;
     },
     encode(text) {

@@ -1,23 +1,25 @@
+// Etags and hashes of files for answers, from the version cache or computed.
+
 import { createHash, hash } from "node:crypto";
 import { etagOf, hashText, type Sha256 } from "../../core/etag.js";
 import { type Io, wait } from "../../core/io.js";
 import type { OpenFile, Stamp } from "../../core/ports/backend.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
 
-/** `hash`: only where the call asks for details. */
+/** `hash` is present only if the call's profile asks for details. */
 interface Version {
   readonly etag?: string;
   readonly hash?: string;
 }
 
-/** Bytes that are hashed in one go. */
+/** Bytes hashed between two yields. */
 const CHUNK = 262_144;
 
-/** The hash of content that is at hand, whole. */
+/** The SHA-256 of a whole content in memory, in hex. */
 export const sha256Of = (whole: Buffer): Sha256 => hash("sha256", whole, "hex");
 
 /**
- * The version of a file for an answer: of the content that was seen, or as it is known from another time.
+ * The etag of a file for an answer: from the cache, or computed if the whole content is given; else nothing.
  * @param whole the content, if all of it was read
  */
 export function etagFor(call: PathCall, stamp: Stamp | undefined, whole?: Buffer): Version {
@@ -29,11 +31,11 @@ export function etagFor(call: PathCall, stamp: Stamp | undefined, whole?: Buffer
   return versionOf(sha256, call);
 }
 
-/** The version of content as a part of an answer. */
+/** The etag (and with details the hash) fields of an answer. */
 export const versionOf = (sha256: Sha256, { terms }: Pick<Call, "terms">): Version =>
   terms?.details === true ? { etag: etagOf(sha256), hash: hashText(sha256) } : { etag: etagOf(sha256) };
 
-/** The hash of a file that is open; it is read through, unless its content is known. */
+/** The hash of an open file, from the cache or by reading all of it. */
 export function* hashOf(file: OpenFile, call: PathCall): Io<{ sha256: Sha256; size: number }> {
   const known = call.versions.get(call.root.name, file.stamp);
   if (known !== undefined) return { sha256: known, size: file.size };

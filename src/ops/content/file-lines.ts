@@ -1,34 +1,36 @@
+// Finds lines in files of any size, holding one chunk in memory at a time.
+
 import type { CallScope } from "../../core/call/scope.js";
 import { type Io, wait } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/backend.js";
 import type { TextCodec } from "./encoding.js";
 import { lastLineEnd, lineEnd } from "./text.js";
 
-/** Bytes looked at in one go; even, so that no unit of UTF-16 is torn. */
+/** Bytes read at a time; even, so that no UTF-16 code unit is split. */
 const CHUNK = 65_536;
 
-/** A file in which lines are looked for. However long it is, one chunk of it is held at a time. */
+/** A file to find lines in. */
 export interface LineSource {
   readonly file: OpenFile;
   readonly codec: TextCodec;
   readonly scope: CallScope;
 }
 
-/** Some bytes of a file. */
+/** A range of bytes of a file. */
 export interface Window {
   readonly bytes: Buffer;
-  /** The file had no more. */
+  /** The file ends here. */
   readonly isLast: boolean;
 }
 
 /** Where a line starts. */
 export interface LineStart {
   readonly offset: number;
-  /** The file ends before that line: how many it has. */
+  /** Number of lines of the file, if it ends before the requested line. */
   readonly totalLines?: number;
 }
 
-/** Looks for the start of a line. @param line counted from 1 */
+/** Finds the start of a line. @param line 1-based */
 export function* seekLine({ file, codec, scope }: LineSource, line: number): Io<LineStart> {
   let offset = 0;
   let passed = 0;
@@ -49,7 +51,7 @@ export function* seekLine({ file, codec, scope }: LineSource, line: number): Io<
   return { offset };
 }
 
-/** Line feeds before a place. */
+/** Counts the line feeds before an offset. */
 export function* countLines({ file, codec, scope }: LineSource, before: number): Io<number> {
   let lines = 0;
   for (let offset = 0; offset < before; ) {
@@ -62,7 +64,7 @@ export function* countLines({ file, codec, scope }: LineSource, before: number):
   return lines;
 }
 
-/** Where the last `count` lines start, found from the end. */
+/** Finds the start of the last `count` lines, searching backwards. */
 export function* seekTail({ file, codec, scope }: LineSource, count: number): Io<number> {
   const { size } = file;
   if (count === 0) return size;
@@ -73,7 +75,7 @@ export function* seekTail({ file, codec, scope }: LineSource, count: number): Io
     for (let before = bytes.length; before > 0; ) {
       const found = lastLineEnd(bytes, before, codec);
       if (found === 0) break;
-      // The terminator of the last line begins no other.
+      // No line starts after the terminator of the last line.
       if (start + found < size && --missing === 0) return start + found;
       before = found - codec.unit;
     }
@@ -83,7 +85,7 @@ export function* seekTail({ file, codec, scope }: LineSource, count: number): Io
   return 0;
 }
 
-/** Reads on from a place until there are so many lines or bytes, or the file ends. */
+/** Reads from an offset until there are at least so many lines or bytes, or the file ends. */
 export function* readWindow(
   { file, codec, scope }: LineSource,
   from: number,

@@ -1,6 +1,6 @@
 const UNITS = ["KB", "MB", "GB", "TB", "PB"];
 
-/** A size for people: `12 B`, `1.2 KB`; steps of 1024, one decimal, rounded down, always with a point. */
+/** A size for display: `12 B`, `1.2 KB`; powers of 1024, one decimal, rounded down, always with a decimal point. */
 export function humanSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   let value = bytes;

@@ -1,4 +1,6 @@
-/** What a text may go on with: a value, the name of a member, … or nothing but the end. */
+// Locates the first syntax error in a text that is not JSON (RFC 8259).
+
+/** What the grammar expects next: a value, a member name, …, or only the end. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end";
 
 interface Token {
@@ -7,8 +9,8 @@ interface Token {
 }
 
 /**
- * What keeps a text from being JSON and where, without quoting it. The engine's own message depends on its version, and
- * often gives no position.
+ * Describes a JSON syntax error and its position, without quoting the text. V8's own message depends on its version
+ * and often gives no position.
  * @param text known not to be JSON
  */
 export function jsonFault(text: string): string {
@@ -23,7 +25,7 @@ export function jsonFault(text: string): string {
   return `unexpected character at line ${line}, column ${at - start + 1}`;
 }
 
-/** Where the first token stands that is broken or out of place; the length of the text if it only ends too soon. */
+/** Position of the first token that is malformed or misplaced; the length of the text if it only ends too soon. */
 function faultAt(text: string): number {
   const open: ("}" | "]")[] = [];
   let expected: Expected = "value";
@@ -38,7 +40,7 @@ function faultAt(text: string): number {
   return text.length;
 }
 
-/** What may follow a token; `undefined` when it is out of place itself. */
+/** What the grammar expects after a token; `undefined` if the token itself is misplaced. */
 function follow(kind: Token["kind"], expected: Expected, open: ("}" | "]")[]): Expected | undefined {
   if (expected === ":") return kind === ":" ? "value" : undefined;
   if (kind === "}" || kind === "]") {
@@ -79,7 +81,7 @@ function tokenAt(text: string, at: number): Token | "endless" | undefined {
   }
 }
 
-/** Behind the closing quote, the first one that has an even number of backslashes before it. */
+/** Position after the closing quote: the first with an even number of backslashes before it. */
 function stringEnd(text: string, at: number): number | undefined {
   for (let quote = text.indexOf('"', at + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let backslash = quote;

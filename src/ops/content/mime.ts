@@ -1,3 +1,5 @@
+// Media types of files: by name, by signature, or as text.
+
 import { createRequire } from "node:module";
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {
@@ -17,7 +19,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
 
 const PLAIN_TEXT = "text/plain";
 
-/** Leading bytes of types that are known by them. */
+/** Magic numbers. */
 const SIGNATURES: readonly { readonly mime: string; readonly at: number; readonly bytes: Buffer }[] = [
   { mime: "image/png", at: 0, bytes: Buffer.from("89504e470d0a1a0a", "hex") },
   { mime: "image/jpeg", at: 0, bytes: Buffer.from("ffd8ff", "hex") },
@@ -29,25 +31,25 @@ const SIGNATURES: readonly { readonly mime: string; readonly at: number; readonl
   })),
 ];
 
-/** Sizes of the second header of a BMP, which come right behind the first: "BM" alone may begin any text. */
+/** Valid sizes of a BMP's DIB header, checked because any text may begin with "BM". */
 const BMP_HEADERS: ReadonlySet<number> = new Set([12, 16, 40, 52, 56, 64, 108, 124]);
-/** Brands of ISO base media files that are HEIF, by the kind of coding in them (ISO/IEC 23008-12). */
+/** HEIF brands of ISO base media files that name a coding (ISO/IEC 23008-12). */
 const HEIF_BRANDS: ReadonlyMap<string, string> = new Map([
   ...["heic", "heix", "heim", "heis"].map((brand) => [brand, "image/heic"] as const),
   ...["hevc", "hevx", "hevm", "hevs"].map((brand) => [brand, "image/heic-sequence"] as const),
 ]);
-/** Brands that say only that it is HEIF: the compatible ones say more. */
+/** Generic HEIF brands: the compatible brands tell the coding. */
 const ANY_HEIF: ReadonlyMap<string, string> = new Map([
   ["mif1", "image/heif"],
   ["msf1", "image/heif-sequence"],
 ]);
 const MOST_BRANDS = 32;
-/** So far into a text the first tag is looked for. */
+/** Leading bytes of a text that are searched for the first tag. */
 const MOST_PROLOG_BYTES = 65_536;
 
 let byExtension: ReadonlyMap<string, string> | undefined;
 
-/** Loaded when the first file is read: most of the start of a process would go into it otherwise. */
+/** Loaded on first use: otherwise it would take most of the process's start-up time. */
 function tableByExtension(): ReadonlyMap<string, string> {
   if (byExtension === undefined) {
     const { types }: typeof import("mime-types") = createRequire(import.meta.url)("mime-types");
@@ -56,18 +58,18 @@ function tableByExtension(): ReadonlyMap<string, string> {
   return byExtension;
 }
 
-/** The type that a file's name tells, without parameters. */
+/** The media type by file name, without parameters. */
 export function mimeByName(name: string): string | undefined {
   if (Object.hasOwn(BY_NAME, name)) return BY_NAME[name];
   const dot = name.lastIndexOf(".");
-  // A leading dot hides a file, it does not start an extension.
+  // A leading dot marks a hidden file, not an extension.
   if (dot < 1) return undefined;
   const extension = name.slice(dot + 1).toLowerCase();
   if (Object.hasOwn(BY_EXTENSION, extension)) return BY_EXTENSION[extension];
   return tableByExtension().get(extension);
 }
 
-/** The type of content that was read: by name, else by its leading bytes, else by whether it is text. */
+/** The media type of content: by name, else by signature, else by whether it is text. */
 export function mimeOf(name: string, content: { head: Buffer; isText: () => boolean }): string {
   const known = mimeByName(name) ?? bySignature(content.head);
   if (known !== undefined) return known;
@@ -75,7 +77,7 @@ export function mimeOf(name: string, content: { head: Buffer; isText: () => bool
   return isSvg(content.head) ? "image/svg+xml" : PLAIN_TEXT;
 }
 
-/** The type that leading bytes tell. */
+/** The media type by signature. */
 export function bySignature(head: Buffer): string | undefined {
   const isRiff = head.subarray(0, 4).toString("latin1") === "RIFF";
   const found = SIGNATURES.find(
@@ -103,7 +105,7 @@ function heifType(head: Buffer): string | undefined {
   return any;
 }
 
-/** Whether the first tag of a text is that of an SVG, behind what XML allows before it. */
+/** Whether the first tag of a text is `<svg>`, after an optional XML prolog. */
 function isSvg(head: Buffer): boolean {
   const text = head.toString("utf8", 0, MOST_PROLOG_BYTES).replace(/^\ufeff/, "");
   for (let at = 0; ; ) {
@@ -115,7 +117,7 @@ function isSvg(head: Buffer): boolean {
   }
 }
 
-/** @returns where a declaration, a comment or a document type ends, -1 where it does not; `undefined` for anything else */
+/** @returns end of a declaration, comment or document type; -1: it does not end; `undefined`: anything else */
 function prologEnd(text: string, at: number): number | undefined {
   const behind = (end: string): number => {
     const found = text.indexOf(end, at);

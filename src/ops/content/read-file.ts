@@ -1,3 +1,5 @@
+// Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
+
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
@@ -15,17 +17,17 @@ import { type Reading, type ReadRequest, rangeOf, readingOf } from "./reading.js
 import { characterEnd, isText, NUL_WINDOW, textIn } from "./text.js";
 import { cutLines } from "./text-budget.js";
 
-/** Bytes fetched behind a budget, so that what is cut ends in whole characters. */
+/** Bytes fetched beyond the budget, so that a cut can end at a whole character. */
 const MARGIN = 4;
-/** Most bytes by which the end of a window can cut a character short. */
+/** Most bytes of an incomplete character at the end of a window. */
 const TORN = 3;
 
 const OF_BYTES = "Use offset and length";
-/** With a search and without: a drive's own adapter has none. */
+/** Advice with search and without: the drive adapter has none. */
 const OF_TEXT = ["Use line/limit, tail, or file_grep", "Use line/limit or tail"] as const;
 const OF_JSON = ["Use mode: text with line/limit, or file_grep", "Use mode: text with line/limit"] as const;
 
-/** Reads a file, or a part of it, as an answer. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
+/** Reads a file, or a range of it. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
 export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOutput> {
   const reading = readingOf(request, call);
   const { mode } = reading;
@@ -40,7 +42,7 @@ export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOu
   }
 }
 
-/** The same on every surface: some look at the bytes before they refuse them, others do not. */
+/** Advice for TOO_LARGE: by mode, not by content, since not every surface reads the content before refusing. */
 function adviceFor({ mode, call }: Reading): string {
   if (mode === "bytes") return OF_BYTES;
   const [searching, plain] = mode === "json" ? OF_JSON : OF_TEXT;
@@ -48,11 +50,11 @@ function adviceFor({ mode, call }: Reading): string {
   return mode === "auto" ? `${advice}; for other bytes offset and length` : advice;
 }
 
-/** Whether the file is wanted as it is, or not at all. */
+/** Whether the file must be returned whole or not at all. */
 const isPlain = ({ request, call }: Reading): boolean =>
   call.budget === undefined && request.maxBytes === undefined && request.lineNumbers !== true;
 
-/** The whole file, up to the limit; the size that the system reports is not believed. */
+/** Reads the whole file, up to the limit; does not trust the size that the system reports. */
 function fetchWhole({ call, mostWhole, mode }: Reading, advice: string): Awaitable<ReadBytes> {
   const plan = (size: number): ReadRange => {
     if (size > mostWhole) throw tooLargeToRead(call.access.place, size, mostWhole, advice);
@@ -65,7 +67,7 @@ function fetchWhole({ call, mostWhole, mode }: Reading, advice: string): Awaitab
   });
 }
 
-/** What is made of the bytes that were read. It must hold no part of them: they are given back. */
+/** Builds a result from the bytes read, then releases them: the result must not reference them. */
 const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T): Awaitable<T> =>
   after(found, (bytes) => {
     try {
@@ -105,7 +107,7 @@ function unkept({ reason }: UnkeptNumber, text: string, place: Place): FileAdapt
   return tooLargeToRead(place, text.length, MOST_EXACT_CHARS, advice);
 }
 
-/** Text is cut at the budget; images and other bytes come whole or not at all. */
+/** Reads from the start: text is cut at the budget, images and other bytes are returned whole or not at all. */
 function readHead(reading: Reading): Awaitable<ReadOutput> {
   const { call, request, mostCut } = reading;
   const { place } = call.access;
@@ -113,7 +115,7 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
   const plan = (size: number): ReadRange => {
     if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, adviceFor(reading));
     holdAnswer(call, Math.min(size, mostCut));
-    // Enough to see a NUL wherever it counts, so that a small budget does not change what is text.
+    // At least the NUL window, so that a small budget does not change what counts as text.
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) =>
@@ -145,7 +147,7 @@ function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Await
   });
 }
 
-/** Whether a file is text, as far as its first bytes can tell. */
+/** Whether a file is text, judged by its first bytes. */
 function isTextSoFar(
   head: Buffer,
   { codec, isLast, shown, allowNul }: { codec: TextCodec; isLast: boolean; shown: number; allowNul: boolean },

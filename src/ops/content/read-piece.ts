@@ -1,3 +1,5 @@
+// Builds the answer of a read from the bytes that were found.
+
 import { notText } from "../../core/errors/texts.js";
 import type { Stamp } from "../../core/ports/backend.js";
 import type { ReadOutput } from "../../schema/types.js";
@@ -10,34 +12,34 @@ import { numbered } from "./text-budget.js";
 
 const NOTHING = Buffer.alloc(0);
 
-/** Some bytes of a file, found for an answer. */
+/** The bytes of a file that an answer returns. */
 export interface Piece {
   readonly bytes: Buffer;
-  /** Where they start. */
+  /** Their offset in the file. */
   readonly offset: number;
-  /** Bytes that were read from the start of the file, where they were: they tell its type. */
+  /** Bytes read from the start of the file, if any were: they determine its media type. */
   readonly head?: Buffer | undefined;
-  /** Bytes of the whole file. */
+  /** Size of the whole file in bytes. */
   readonly size: number;
   readonly stamp: Stamp | undefined;
-  /** Absent: it is no text. */
+  /** Absent: it is not text. */
   readonly codec: TextCodec | undefined;
-  /** Why it is less than what was asked for. */
+  /** Why it is less than requested. */
   readonly reason?: "limit" | "bytes" | undefined;
-  /** Number of its first line, where that is known. */
+  /** Number of its first line, if known. */
   readonly startLine?: number | undefined;
-  /** Lines of it, the last one also where it is not whole. Absent: it was asked for in bytes. */
+  /** Number of its lines, including an incomplete last one. Absent: a range of bytes was requested. */
   readonly lines?: number;
   /** It ends inside its only line. */
   readonly isTorn?: boolean;
   readonly totalLines?: number | undefined;
 }
 
-/** The media type. @param head the first bytes of the file, where they were read; no others tell it */
+/** The media type. @param head the first bytes of the file, if they were read, else empty: no others determine it */
 export const mimeAt = ({ call }: Reading, head: Buffer, text: () => boolean): string =>
   mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
 
-/** The whole file as an answer. */
+/** The answer for a whole file. */
 export function wholeOutput(reading: Reading, piece: Pick<Piece, "bytes" | "size" | "stamp" | "codec">): ReadOutput {
   const { bytes, size } = piece;
   const { content, encoding } = contentOf(reading, piece);
@@ -50,7 +52,7 @@ export function wholeOutput(reading: Reading, piece: Pick<Piece, "bytes" | "size
   };
 }
 
-/** A part of the file as an answer. */
+/** The answer for a range of a file. */
 export function pieceOutput(reading: Reading, piece: Piece): ReadOutput {
   const { bytes, offset, size, stamp, reason } = piece;
   const { content, encoding } = contentOf(reading, piece);
@@ -78,7 +80,7 @@ function contentOf(
   { mode, call, request }: Reading,
   { bytes, codec, startLine = 1 }: Pick<Piece, "bytes" | "codec" | "startLine">,
 ): { content: string; encoding: string } {
-  // `text` promises valid text and nothing more: a NUL is valid there.
+  // Mode `text` only promises valid text, and a NUL is valid.
   const rule = { allowNul: mode === "text" };
   const text = mode === "bytes" || codec === undefined ? undefined : textIn(bytes, codec, rule);
   if (text === undefined || codec === undefined) {

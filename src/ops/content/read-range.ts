@@ -1,3 +1,5 @@
+// Reads ranges of lines, and ranges of bytes as whole characters, from files of any size.
+
 import { type Io, wait } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/backend.js";
 import type { ReadOutput } from "../../schema/types.js";
@@ -9,14 +11,14 @@ import type { Reading } from "./reading.js";
 import { characterEnd, characterLength, characterStart, endsCodePoint } from "./text.js";
 import { type Cut, cutLines } from "./text-budget.js";
 
-/** Bytes fetched behind a range of text, so that its end can be moved to whole characters. */
+/** Bytes fetched beyond a range of text, so that its end can move to a character boundary. */
 const MARGIN = 4;
-/** Bytes fetched before a range in an encoding in which the start of a character does not show by itself. */
+/** Bytes fetched before a range in encodings that are not self-synchronising, to find character boundaries. */
 const WIDE_MARGIN = 256;
 const MARK_BYTES = 2;
 const EVERY_LINE = Number.POSITIVE_INFINITY;
 
-/** A range of lines. */
+/** Reads a range of lines. */
 export const readLines = (reading: Reading): Io<ReadOutput> =>
   withFile(reading, function* (source, codec) {
     const { request } = reading;
@@ -37,7 +39,7 @@ export const readLines = (reading: Reading): Io<ReadOutput> =>
     };
   });
 
-/** A range of bytes that may be text. */
+/** Reads a range of bytes that may be text. */
 export const readTextRange = (reading: Reading): Io<ReadOutput> =>
   withFile(reading, function* (source, codec) {
     const { offset = 0, length = Number.POSITIVE_INFINITY, lineNumbers } = reading.request;
@@ -64,7 +66,7 @@ export const readTextRange = (reading: Reading): Io<ReadOutput> =>
     return { ...piece, reason: cut.by === undefined ? reason : "bytes" };
   });
 
-/** Finds a piece in a file that is open as long as that takes. */
+/** Opens the file, finds the piece, and closes the file. */
 function* withFile(
   reading: Reading,
   find: (source: LineSource, codec: TextCodec | undefined) => Io<Omit<Piece, "stamp">>,
@@ -108,7 +110,7 @@ function marginBefore(offset: number, codec: TextCodec): number {
   return margin + ((offset - margin) % codec.unit);
 }
 
-/** Shrinks a range to whole characters; a range that holds none becomes the next one, so that reading on gets ahead. */
+/** Shrinks a range to whole characters. One without any becomes the next character, so that reading on advances. */
 function wholeCharacters(
   { bytes }: Window,
   { before, wanted, codec }: { before: number; wanted: number; codec: TextCodec },

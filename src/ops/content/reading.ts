@@ -1,15 +1,17 @@
+// The request of a read: its mode, its range and its effective limits.
+
 import { invalidInput } from "../../core/errors/texts.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import type { ReadInput } from "../../schema/types.js";
 import { isEncodingName } from "./encoding.js";
 
-/** What a read asks for, wherever the file is. */
+/** The input of a read, without the path. */
 export type ReadRequest = Omit<ReadInput, "root" | "path">;
 
 export type Mode = "auto" | "text" | "bytes" | "json";
 type RangeKind = "lines" | "head" | "tail" | "bytes";
 
-/** Fields that ask for a part of a file; those of one kind only may be given. */
+/** Input fields of each kind of range; only one kind may be given. */
 const RANGES: Readonly<Record<RangeKind, readonly (keyof ReadRequest)[]>> = {
   lines: ["line", "limit"],
   head: ["head"],
@@ -18,18 +20,18 @@ const RANGES: Readonly<Record<RangeKind, readonly (keyof ReadRequest)[]>> = {
 };
 const KINDS = ["lines", "head", "tail", "bytes"] as const satisfies readonly RangeKind[];
 
-/** One read of one file, with the limits that it has. Sizes are bytes. */
+/** One read of one file, with its limits. Sizes are in bytes. */
 export interface Reading {
   readonly request: ReadRequest;
   readonly call: PathCall;
   readonly mode: Mode;
-  /** How the text of the file is written, where that was said. */
+  /** The encoding of the file, if given by the call or the root. */
   readonly encoding: string | undefined;
-  /** Most of anything that comes whole or not at all. */
+  /** Maximum size of content that is returned whole or not at all. */
   readonly mostWhole: number;
-  /** Most of what is cut. */
+  /** Maximum size of content that may be cut. */
   readonly mostCut: number;
-  /** Most lines of it. */
+  /** Maximum number of lines of content that may be cut. */
   readonly mostLines: number;
 }
 
@@ -50,7 +52,7 @@ export function readingOf(request: ReadRequest, call: PathCall): Reading {
   };
 }
 
-/** Which kind of range is asked for; `undefined`: none, the whole file. Asked of every read, so it makes nothing. */
+/** The kind of range; `undefined`: the whole file. Runs at every read, so it allocates nothing. */
 export function rangeOf({ line, limit, head, tail, offset, length }: ReadRequest): RangeKind | undefined {
   if (line !== undefined || limit !== undefined) return "lines";
   if (head !== undefined) return "head";
@@ -58,7 +60,7 @@ export function rangeOf({ line, limit, head, tail, offset, length }: ReadRequest
   return offset !== undefined || length !== undefined ? "bytes" : undefined;
 }
 
-/** What the schema cannot say. @throws INVALID_INPUT */
+/** Checks what the schema cannot express. @throws INVALID_INPUT */
 export function checkRequest(request: ReadRequest): void {
   const { mode, encoding } = request;
   const range = rangeOf(request);

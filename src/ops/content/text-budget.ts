@@ -1,31 +1,33 @@
+// Cuts text to a budget of bytes and lines, at line boundaries if possible.
+
 import { type TextCodec, UTF8 } from "./encoding.js";
 import { characterEnd, characterLength, lineEnd } from "./text.js";
 
-/** How much of a window an answer may have. */
+/** The budget of an answer. */
 export interface Room {
   readonly codec: TextCodec;
-  /** Most bytes, those of line numbers included, both as the file has them and as the answer has them. */
+  /** Most bytes including line numbers, both in the file's encoding and in the answer's UTF-8. */
   readonly maxBytes: number;
   readonly maxLines: number;
-  /** What was asked for ends where the window does; else the window is longer than the room. */
+  /** The requested range ends with the window; otherwise the window is longer than the budget. */
   readonly isLast: boolean;
-  /** Number of the first line, where lines are numbered. */
+  /** Number of the first line, if lines are numbered. */
   readonly numberedFrom?: number | undefined;
 }
 
-/** The start of a window that fits. */
+/** The prefix of a window that fits. */
 export interface Cut {
-  /** Bytes of it. */
+  /** Its length in bytes. */
   readonly end: number;
-  /** Lines of it, the last one also where it has no terminator. */
+  /** Number of its lines, including a last one without terminator. */
   readonly lines: number;
-  /** What stopped it; absent: nothing was left of the window. */
+  /** Which limit cut it; absent: the whole window fits. */
   readonly by?: "bytes" | "limit";
   /** It ends inside its only line. */
   readonly isTorn: boolean;
 }
 
-/** Takes whole lines while they fit; of a first line that does not, whole characters, at least one. */
+/** Takes whole lines while they fit. If the first line does not fit, takes whole characters of it, at least one. */
 export function cutLines(window: Buffer, room: Room): Cut {
   const { codec, maxBytes, maxLines, isLast } = room;
   let end = 0;
@@ -48,7 +50,7 @@ export function cutLines(window: Buffer, room: Room): Cut {
   return end >= window.length && isLast ? { end, lines, isTorn: false } : { end, lines, by: "limit", isTorn: false };
 }
 
-/** The same text with `N<tab>` before each line. */
+/** The text with `N<tab>` before each line. */
 export function numbered(text: string, from: number): string {
   if (text === "") return "";
   const parts: string[] = [];
@@ -63,13 +65,13 @@ export function numbered(text: string, from: number): string {
 const gutterLength = ({ numberedFrom }: Room, lines: number): number =>
   numberedFrom === undefined ? 0 : String(numberedFrom + lines).length + 1;
 
-/** What bytes take of the room. */
+/** Bytes of the budget that a range takes. */
 function bytesShown(bytes: Buffer, codec: TextCodec): number {
   if (codec === UTF8) return bytes.length;
   return Math.max(bytes.length, Buffer.byteLength(codec.decode(bytes) ?? ""));
 }
 
-/** Where to cut a line that is too long for its room. */
+/** Where to cut a line that is longer than its budget. */
 function cutInside(window: Buffer, { codec }: Room, room: number): number {
   const first = characterLength(window, 0, codec);
   const whole = characterEnd(window, 0, { at: Math.min(window.length, Math.max(0, room)), codec });

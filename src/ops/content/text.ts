@@ -1,16 +1,18 @@
+// What counts as text, and the boundaries of lines and characters in encoded bytes.
+
 import { isUtf8 } from "node:buffer";
 import { type TextCodec, UTF8 } from "./encoding.js";
 
-/** Leading bytes in which a NUL means that a file is not text. */
+/** A NUL within so many leading bytes marks a file as binary. */
 export const NUL_WINDOW = 8192;
 /** Most bytes of a character, in any encoding. */
 const LONGEST = 4;
-/** Below it a byte is a character of its own in every encoding whose line feed is one byte. */
+/** A lower byte is a whole character in every encoding whose line feed is one byte. */
 const LEAST_TRAIL = 0x30;
 const LINE_FEED = 0x0a;
 
 export interface TextRule {
-  /** A NUL among the first 8,192 bytes does not make it something else. */
+  /** A NUL in the first 8,192 bytes does not mark the file as binary. */
   readonly allowNul: boolean;
 }
 
@@ -19,7 +21,7 @@ export function isText(bytes: Buffer, options: TextRule = { allowNul: false }): 
   return isUtf8(bytes) && (options.allowNul || !bytes.subarray(0, NUL_WINDOW).includes(0));
 }
 
-/** The text that bytes are, by the same rule in any encoding; `undefined`: they are none. */
+/** Decodes bytes, with the same NUL rule in any encoding; `undefined`: they are not text. */
 export function textIn(bytes: Buffer, codec: TextCodec, options: TextRule): string | undefined {
   if (codec === UTF8) return isText(bytes, options) ? bytes.toString("utf8") : undefined;
   const text = codec.decode(bytes);
@@ -27,7 +29,7 @@ export function textIn(bytes: Buffer, codec: TextCodec, options: TextRule): stri
   return text.slice(0, NUL_WINDOW / codec.unit).includes("\0") ? undefined : text;
 }
 
-/** Where the line ends that stands at `from`, its terminator included; -1: the bytes end before it. */
+/** End of the line that starts at `from`, including its terminator; -1: the line does not end within the bytes. */
 export function lineEnd(bytes: Buffer, from: number, { unit, bigEndian }: TextCodec): number {
   if (unit === 1) return bytes.indexOf(LINE_FEED, from) + 1 || -1;
   const low = bigEndian ? 1 : 0;
@@ -37,7 +39,7 @@ export function lineEnd(bytes: Buffer, from: number, { unit, bigEndian }: TextCo
   return -1;
 }
 
-/** Where the last line feed before `before` ends; 0: there is none. */
+/** End of the last line feed before `before`; 0: there is none. */
 export function lastLineEnd(bytes: Buffer, before: number, { unit, bigEndian }: TextCodec): number {
   const low = unit === 2 && bigEndian ? 1 : 0;
   for (let at = before; at > 0; ) {
@@ -49,7 +51,7 @@ export function lastLineEnd(bytes: Buffer, before: number, { unit, bigEndian }: 
   return 0;
 }
 
-/** The first start of a character at or behind `at`. The bytes start with one, or are some of what stands before `at`. */
+/** First character boundary at or after `at`. The bytes start with a character, or with enough context before `at`. */
 export function characterStart(bytes: Buffer, at: number, codec: TextCodec): number {
   if (codec === UTF8) return behindContinuation(bytes, at);
   if (codec.unit === 2) {
@@ -58,13 +60,13 @@ export function characterStart(bytes: Buffer, at: number, codec: TextCodec): num
   }
   let start = at;
   while (start > 0 && Number(bytes[start - 1]) >= LEAST_TRAIL) start--;
-  // Where nothing tells, the place is taken for what it should be.
+  // Without a known boundary, assume that `at` is one.
   if (start === 0 && at > LONGEST) return at;
   while (start < at) start += characterLength(bytes, start, codec);
   return start;
 }
 
-/** The last end of a character at or before `at`; bytes from `from`, where one starts. */
+/** Last character boundary at or before `at`. @param from where a character starts */
 export function characterEnd(bytes: Buffer, from: number, { at, codec }: { at: number; codec: TextCodec }): number {
   if (codec === UTF8) return Math.max(from, codePointStart(bytes, at));
   if (codec.unit === 2) {
@@ -78,7 +80,7 @@ export function characterEnd(bytes: Buffer, from: number, { at, codec }: { at: n
   return at - line < LONGEST ? line : at;
 }
 
-/** Bytes of the character that starts at `at`; at least 1. */
+/** Length in bytes of the character that starts at `at`; at least 1. */
 export function characterLength(bytes: Buffer, at: number, codec: TextCodec): number {
   if (codec === UTF8) return codePointLength(bytes[at]);
   if (codec.unit === 2) return isSecondHalf(bytes, at + 2, codec) ? 4 : 2;
@@ -88,7 +90,7 @@ export function characterLength(bytes: Buffer, at: number, codec: TextCodec): nu
   return 1;
 }
 
-/** Whether the bytes before `at` end a whole code point of UTF-8. */
+/** Whether a complete multi-byte UTF-8 code point ends at `at`. */
 export function endsCodePoint(bytes: Buffer, at: number): boolean {
   for (let length = 2; length <= LONGEST && at - length >= 0; length++) {
     if (!isContinuation(bytes[at - length])) return isUtf8(bytes.subarray(at - length, at));
@@ -96,11 +98,11 @@ export function endsCodePoint(bytes: Buffer, at: number): boolean {
   return false;
 }
 
-/** The last start of a code point of UTF-8 at or before `at`, or `at` itself where the bytes end. */
+/** Last start of a UTF-8 code point at or before `at`; `at` itself at the end of the bytes. */
 export function codePointStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start--;
-  // Whole before `at`: then what stands at `at` continues nothing.
+  // The code point is complete before `at`, so the byte at `at` does not continue it.
   return start < at && start + codePointLength(bytes[start]) <= at ? at : start;
 }
 
@@ -110,7 +112,7 @@ function behindContinuation(bytes: Buffer, at: number): number {
   return start;
 }
 
-/** Whether a surrogate pair of UTF-16 goes on at `at`. */
+/** Whether `at` is between the two halves of a UTF-16 surrogate pair. */
 function isSecondHalf(bytes: Buffer, at: number, { bigEndian }: TextCodec): boolean {
   const high = (index: number): number => Number(bytes[index + (bigEndian ? 0 : 1)]) & 0xfc;
   return at >= 2 && high(at) === 0xdc && high(at - 2) === 0xd8;

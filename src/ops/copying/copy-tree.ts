@@ -5,13 +5,13 @@ import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { TwoPlaces } from "./two-places.js";
 
 export interface TreeCopyOptions extends PlaceOptions {
-  /** Of the file that is copied. */
+  /** Precondition on the source file. */
   readonly expectedFrom: Expected | undefined;
-  /** Nothing may be left out, and what has been written is compared. */
+  /** Fails if any entry would be left out, and verifies what has been written. */
   readonly isWhole: boolean;
 }
 
-/** Copies what has been opened from one place to the other. @throws CONFLICT, NOT_SUPPORTED, DENIED_BY_POLICY, and as a backend does */
+/** Copies an open source to its target. @throws CONFLICT, NOT_SUPPORTED, DENIED_BY_POLICY, and as a backend does */
 export async function copyTree(
   { from, to }: TwoPlaces,
   source: TreeSource,

@@ -1,10 +1,12 @@
+// Input checks, preconditions and authorisation that `copy` and `move` share.
+
 import type { Ability } from "../../core/call/capability.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256 } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 
-/** What move and copy have in common. */
+/** The input fields that `move` and `copy` share. */
 export interface TwoPlacesInput {
   readonly root: string;
   readonly path: string;
@@ -26,7 +28,7 @@ export function checkTwoPlaces(input: TwoPlacesInput): void {
   }
 }
 
-/** Of what is moved or copied. */
+/** The precondition on the source. */
 export const expectedFrom = ({ ifMatch }: TwoPlacesInput): Expected | undefined =>
   ifMatch === undefined ? undefined : expectedOf({ ifMatch });
 
@@ -47,13 +49,14 @@ function expectedTo({ ifMatchTo, ifNoneMatchTo }: TwoPlacesInput): Expected | un
 export interface TwoPlaces {
   readonly from: PathCall;
   readonly to: PathCall;
-  /** They are in one tree, under whatever names. */
+  /** Both are in the same tree, even if the roots have different names. */
   readonly isOneTree: boolean;
 }
 
 /**
- * Both places, each authorised on its own, before any disk is touched.
- * @param needs abilities on the source; the target is written @throws INVALID_INPUT for a directory into itself, or the root
+ * Authorises both paths, each on its own, before any disk access.
+ * @param needs abilities on the source; the target needs `crud/write`
+ * @throws INVALID_INPUT for a directory into itself, or the root
  */
 export function placesOf(
   input: TwoPlacesInput,
@@ -74,7 +77,7 @@ export function placesOf(
 const isBelow = (segments: readonly string[], directory: readonly string[]): boolean =>
   segments.length > directory.length && directory.every((name, index) => name === segments[index]);
 
-/** The etag of a reply, where it is known. */
+/** The etag for an answer, if known. */
 export function etagIn(call: PathCall, seen: { readonly sha256?: Sha256; readonly stamp?: string }): { etag?: string } {
   const sha256 = seen.sha256 ?? call.versions.get(call.root.name, seen.stamp);
   return sha256 === undefined ? {} : { etag: etagOf(sha256) };

@@ -1,7 +1,7 @@
 import type { DriveOperation } from "../../core/ports/operation.js";
 import { checkNamedDrive, type NamedDrive, namedDrive } from "./named-drive.js";
 
-/** Makes a drive. */
+/** `create-drive`: creates a drive. */
 export const createDrive: DriveOperation<NamedDrive, { name: string; drive: string; created: boolean }> = {
   name: "create-drive",
   on: "drives",

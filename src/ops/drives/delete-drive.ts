@@ -8,7 +8,7 @@ interface Deleted {
   readonly existed: boolean;
 }
 
-/** Removes a drive with all that is in it. */
+/** `delete-drive`: deletes a drive with its content. */
 export const deleteDrive: DriveOperation<NamedDrive, Deleted> = {
   name: "delete-drive",
   on: "drives",

@@ -1,11 +1,11 @@
 import { type DriveKey, type DriveOperation, LOOKS } from "../../core/ports/operation.js";
 
-/** The key that signs the drives of the caller, for one who leaves with them; offered only where the operator allows it. */
+/** `export-key`: the key that signs the caller's drives, for moving them elsewhere. The operator must allow it. */
 export const exportDriveKey: DriveOperation<Readonly<Record<string, never>>, DriveKey> = {
   name: "export-key",
   on: "drives",
   ability: "crud/read",
-  // Whoever has the key can sign whatever the drives may ever hold.
+  // The holder of the key can sign any content of the drives.
   also: ["crud/write", "crud/delete"],
   changes: false,
   annotations: LOOKS,

@@ -14,7 +14,7 @@ const MIME = "application/octet-stream";
 
 const topOf = ({ top = "signed" }: DriveExport): ExportOutput["top"] => top;
 
-/** The drives of the caller, or one, as bytes that can be taken elsewhere. */
+/** `export`: all drives of the caller, or one, as bytes that `import` can read. */
 export const exportDrive: DriveOperation<DriveExport, ExportOutput> = {
   name: "export",
   on: "drives",
@@ -29,7 +29,7 @@ export const exportDrive: DriveOperation<DriveExport, ExportOutput> = {
     if (topOf(input) !== "region" && input.region !== undefined)
       throw invalidInput("'region' needs top: 'region'", "/region", "no region");
   },
-  // A signature holds for all drives of its owner, so that no less than all can be signed.
+  // A signature covers all drives of its owner, so a signed export must contain all of them.
   isOnAll: (input) => topOf(input) !== "drive",
   async run(input, { shelf, scope, limits, budget }) {
     const limit = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);

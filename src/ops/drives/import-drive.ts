@@ -5,7 +5,7 @@ import { loadContent } from "../content/content.js";
 
 type ImportInput = DriveImport & { readonly bytes?: string; readonly asset?: string };
 
-/** Merges an export into the drives of the caller: what it holds is only ever the other side, and never replaces. */
+/** `import`: merges an export into the caller's drives, as the other side of the merge; it never replaces. */
 export const importDrive: DriveOperation<ImportInput, DriveImported> = {
   name: "import",
   on: "drives",
@@ -26,7 +26,7 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
     async function* file(): AsyncGenerator<Uint8Array> {
       if (Buffer.isBuffer(content)) yield content;
       else yield* ending(content, scope);
-      // Nothing has been changed so far; from here on the answer waits for what happens.
+      // Nothing has changed so far; from here on the answer waits for the outcome.
       scope.commit();
     }
     const { drives, cells, refused, bytes: size } = await shelf.importDrive([file()], options);

@@ -1,6 +1,6 @@
 import { type DriveOperation, LOOKS } from "../../core/ports/operation.js";
 
-/** The drives of the caller. */
+/** `list-drives`: the names of the caller's drives. */
 export const listDrives: DriveOperation<object, { drives: string[] }> = {
   name: "list-drives",
   on: "drives",

@@ -1,6 +1,6 @@
 import { invalidInput } from "../../core/errors/texts.js";
 
-/** A drive under `drive`, or under `name`, as the reference's schema has it. Given twice, it must be the same. */
+/** Names a drive by `drive`, or by `name` (as in the reference's schema). If both are given, they must be equal. */
 export interface NamedDrive {
   readonly drive?: string;
   readonly name?: string;

@@ -2,7 +2,7 @@ import { type DriveCheck, type DriveOperation, LOOKS } from "../../core/ports/op
 
 type VerifyOutput = Omit<DriveCheck, "damaged"> & { readonly damaged: readonly string[] };
 
-/** Reads everything in a drive and says what is damaged. */
+/** `verify`: reads everything in a drive and reports what is damaged. */
 export const verifyDrive: DriveOperation<{ drive: string }, VerifyOutput> = {
   name: "verify",
   on: "drives",

@@ -1,3 +1,5 @@
+// Orders, checks and applies replacements in a text.
+
 import type { Replacement } from "./match.js";
 
 /** A replacement with the 0-based edit that it belongs to. */
@@ -5,11 +7,11 @@ export interface Planned extends Replacement {
   readonly edit: number;
 }
 
-/** In the order of the text. Two in one place stand in the order of their ends. */
+/** Sorts by position; replacements with the same start are in the order of their ends. */
 export const inOrder = (planned: readonly Planned[]): readonly Planned[] =>
   planned.toSorted((left, right) => left.start - right.start || left.end - right.end);
 
-/** The first two that overlap; touching ones do not. @param ordered as {@link inOrder} gives them */
+/** The first two that overlap; adjacent ones do not. @param ordered sorted by {@link inOrder} */
 export function overlapIn(ordered: readonly Planned[]): readonly [Planned, Planned] | undefined {
   for (const [index, next] of ordered.entries()) {
     const previous = ordered[index - 1];
@@ -18,11 +20,11 @@ export function overlapIn(ordered: readonly Planned[]): readonly [Planned, Plann
   return undefined;
 }
 
-/** Characters that the text has afterwards. */
+/** Length of the text after the replacements, in characters. */
 export const lengthAfter = (text: string, ordered: readonly Replacement[]): number =>
   ordered.reduce((length, { start, end, text: added }) => length + added.length - (end - start), text.length);
 
-/** @param ordered by place, not overlapping */
+/** @param ordered by position, not overlapping */
 export function replaced(text: string, ordered: readonly Replacement[]): string {
   const parts: string[] = [];
   let at = 0;
@@ -34,7 +36,7 @@ export function replaced(text: string, ordered: readonly Replacement[]): string 
   return parts.join("");
 }
 
-/** Where two texts first differ, from a place up to which they are equal. `undefined`: nowhere. */
+/** First position at which two texts differ; `undefined`: they are equal. @param from they are equal up to here */
 export function firstDifference(before: string, after: string, from: number): number | undefined {
   if (before === after) return undefined;
   const most = Math.min(before.length, after.length);

@@ -3,7 +3,7 @@ import type { EditInput } from "../../schema/types.js";
 import { isEncodingName } from "../content/encoding.js";
 import type { Edit } from "./match.js";
 
-/** The edits that an input asks for. @throws INVALID_INPUT */
+/** The edits of an input, given as a list or in short form. @throws INVALID_INPUT */
 export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput): readonly Edit[] {
   if (encoding !== undefined && !isEncodingName(encoding)) {
     throw invalidInput("'encoding' must be the name of a text encoding", "/encoding", "utf-8, utf-16le, latin1, …");
@@ -29,7 +29,7 @@ function shorthand({ oldText, newText, expect }: Shorthand): Edit {
   return checked({ oldText, newText, ...(expect === undefined ? {} : { expect }) }, "");
 }
 
-/** Half a character would match half of one, and could not be written. */
+/** Refuses lone surrogates: they would match half of a character, and cannot be encoded. */
 function checked(edit: { oldText: string; newText: string; expect?: number }, pointer: string): Edit {
   for (const field of ["oldText", "newText"] as const) {
     if (edit[field].isWellFormed()) continue;

@@ -1,34 +1,36 @@
+// Finds the lines that replacements change, as the basis of a diff.
+
 import { replaced } from "./apply.js";
 import type { Replacement } from "./match.js";
 
-/** Pairs of lines that are compared to find what lines two versions of a stretch share. */
+/** Most pairs of lines compared to find the common lines of two versions; beyond it, all lines count as changed. */
 const MOST_PAIRS = 40_000;
 
-/** Neighbouring lines that give way to others; either may be none. */
+/** Consecutive lines that are replaced by others; either side may be empty. */
 export interface LineChange {
-  /** Where they are in the original, as characters. */
+  /** Position in the original, in characters. */
   readonly start: number;
   readonly end: number;
-  /** 0-based line of `start`, in the original… */
+  /** 0-based line of `start` in the original. */
   readonly oldLine: number;
-  /** …and in what comes of it. */
+  /** 0-based line of `start` in the new text. */
   readonly newLine: number;
-  /** Lines with what ends them. */
+  /** Lines with their terminators. */
   readonly removed: readonly string[];
   readonly added: readonly string[];
 }
 
-/** Whole lines with something to replace in them. */
+/** Whole lines with replacements in them. */
 interface Block {
   readonly start: number;
   readonly end: number;
   readonly replacements: Replacement[];
 }
 
-/** Lines with what ends them; a line ends with `\n`. */
+/** Splits a text into lines with their terminators; only `\n` ends a line. */
 export const splitLines = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
-/** The lines that replacements change, in order. @param replacements by place, not overlapping */
+/** The lines that replacements change, in order. @param replacements by position, not overlapping */
 export function* changedLines(text: string, replacements: readonly Replacement[]): Generator<LineChange> {
   let counted = 0;
   let oldLine = 0;
@@ -68,13 +70,13 @@ function* blocksOf(text: string, replacements: readonly Replacement[]): Generato
 
 const lineStart = (text: string, at: number): number => (at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1);
 
-/** Past the line that begins or goes on at a place. */
+/** End of the line that contains a position. */
 function lineEnd(text: string, at: number): number {
   const newline = text.indexOf("\n", at);
   return newline < 0 ? text.length : newline + 1;
 }
 
-/** Looks no further than `end`: a line may be as long as the file. */
+/** Slices first, to search no further than `end`: a line may be as long as the file. */
 const newlinesBetween = (text: string, start: number, end: number): number => newlinesIn(text.slice(start, end));
 
 function newlinesIn(text: string): number {
@@ -83,7 +85,7 @@ function newlinesIn(text: string): number {
   return count;
 }
 
-/** What differs between two versions of some lines, places counted from their beginning. */
+/** The differences of two versions of some lines; positions are relative to their start. */
 function* changesOf(before: readonly string[], after: readonly string[]): Generator<LineChange> {
   let head = 0;
   const most = Math.min(before.length, after.length);
@@ -110,7 +112,7 @@ function* changesOf(before: readonly string[], after: readonly string[]): Genera
 
 const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length, 0);
 
-/** Lines of two versions between those that they share: where, and how many of each. */
+/** A run of lines between two common ones: its position and length in each version. */
 interface Gap {
   readonly oldLine: number;
   readonly newLine: number;
@@ -135,7 +137,7 @@ function* gapsBetween(olds: readonly string[], news: readonly string[]): Generat
   }
 }
 
-/** The longest series of lines in both, as pairs of places. */
+/** The longest common subsequence of lines, as pairs of indices. */
 function longestShared(olds: readonly string[], news: readonly string[]): (readonly [number, number])[] {
   const width = news.length + 1;
   const lengths = new Uint16Array((olds.length + 1) * width);

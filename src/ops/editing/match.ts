@@ -1,3 +1,5 @@
+// Matches edits against a text and derives the replacements.
+
 import type { TextChange } from "../../core/call/terms.js";
 import { type PlainText, plainText, type Terminator, terminatorsIn, withTerminator } from "../content/terminators.js";
 import { type Spans, spansOf } from "./span-search.js";
@@ -9,23 +11,23 @@ export const MAX_OCCURRENCES = 1000;
 export interface Edit {
   readonly oldText: string;
   readonly newText: string;
-  /** How often the old text occurs, at most {@link MAX_OCCURRENCES}. */
+  /** Expected number of occurrences of the old text, at most {@link MAX_OCCURRENCES}. */
   readonly expect: number;
 }
 
 export type Replacement = TextChange;
 
-/** How one edit stands to a text. */
+/** The result of matching one edit. */
 export interface Match {
-  /** Occurrences of the old text, overlapping ones too. */
+  /** Number of occurrences of the old text, including overlapping ones. */
   readonly found: number;
-  /** Where they begin, the first of them. */
+  /** Start positions of the first occurrences. */
   readonly starts: readonly number[];
-  /** All of them, if there are as many as expected. */
+  /** The replacement of each occurrence, if there are as many as expected; else empty. */
   readonly replacements: readonly Replacement[];
 }
 
-/** Finds what edits mean in one text. Matching is exact; only line endings are tolerated. */
+/** Matches edits against one text. Matching is exact, except that line terminators may differ. */
 export class EditMatcher {
   readonly #text: string;
   readonly #terminators: readonly Terminator[];
@@ -49,7 +51,7 @@ export class EditMatcher {
     return matchOf(found, expect, (start) => ({ start, end: start + oldText.length, text: newText }));
   }
 
-  /** Line endings count as equal, and what is inserted takes those that the file mostly has. */
+  /** Treats all terminators as equal; inserted text gets the most frequent terminator of the file. */
   #plainly(edit: Edit, dominant: Terminator): Match {
     const oldText = withTerminator("\n", edit.oldText);
     const newText = withTerminator(dominant, edit.newText);
@@ -63,12 +65,12 @@ export class EditMatcher {
     }));
   }
 
-  /** In a copy of the text, which is made once: for what would be found too often otherwise. */
+  /** Searches a newline-normalised copy of the text, made once: for texts whose probe occurs too often. */
   #inView(oldText: string): Spans {
     this.#plain ??= plainText(this.#text);
     const { text, original } = this.#plain;
     const { count, starts } = occurrencesOf(oldText, text, MAX_OCCURRENCES);
-    // By the old length in the view: in the original it differs from place to place.
+    // The end is computed in the view: in the original, the length varies with the terminators.
     return { count, spans: starts.map((start) => ({ start: original(start), end: original(start + oldText.length) })) };
   }
 }

@@ -1,15 +1,17 @@
+// Finds the lines of a file that are most similar to a text that does not occur in it, for NO_MATCH errors.
+
 import { splitLines } from "./line-changes.js";
 import { occurrencesOf } from "./text-search.js";
 
-/** How a place in a file differs from what was looked for. */
+/** How lines of a file differ from the wanted text. */
 export type Difference = "whitespace" | "case" | "content";
 
-/** Lines like those that were looked for. */
+/** Lines similar to the wanted text. */
 export interface NearLines {
   /** 1-based. */
   readonly startLine: number;
   readonly endLine: number;
-  /** Cut where they are long. */
+  /** Cut if it is long. */
   readonly text: string;
   readonly differs: Difference;
 }
@@ -17,23 +19,23 @@ export interface NearLines {
 const MOST_CANDIDATES = 3;
 /** Characters of all candidates together. */
 const MOST_CHARS = 600;
-/** Lines between two looks at the clock. */
+/** Lines between two checks of the clock. */
 const STRIDE = 256;
-/** Characters of one line that are compared; of more, only the first. */
+/** Leading characters of a line that are compared. */
 const LINE_CHARS = 1_000;
-/** Lines of the text looked for that are compared. */
+/** Lines of the wanted text that are compared. */
 const MOST_LINES = 300;
-/** How often a line may stand in the text looked for and still say where it would be. */
+/** A line that occurs more often in the wanted text does not indicate a position. */
 const MOST_REPEATS = 4;
-/** Share of the pairs of characters two lines must have in common to be called alike. */
+/** Minimum share of common character pairs (bigrams) for two lines to count as similar. */
 const ALIKE = 0.5;
 
-/** Characters up to which two texts are compared to say how they differ. */
+/** Longer texts are not compared for how they differ. */
 const COMPARED_CHARS = 100_000;
-/** Characters that a line must have to say where it would be: brackets alone stand everywhere. */
+/** Minimum characters of a line to indicate a position: lone brackets occur everywhere. */
 const TELLING = 3;
 
-/** A line, and how it is compared: without white space and case. */
+/** A line, and its key for comparison: without white space, in lower case. */
 interface Line {
   readonly text: string;
   readonly key: string;
@@ -47,8 +49,8 @@ interface Stretch {
 }
 
 /**
- * The lines of a file that are most like a text that it does not hold, the best first. Of a long file it does what it
- * can until `isOver` says that the time is up.
+ * The lines of a file that are most similar to a text that does not occur in it, the best first. A long file is
+ * searched only until `isOver` returns true.
  */
 export function nearestLines(wanted: string, text: string, isOver: () => boolean): readonly NearLines[] {
   const wantedLines = splitLines(wanted);
@@ -61,11 +63,11 @@ export function nearestLines(wanted: string, text: string, isOver: () => boolean
   return described(stretches, wanted, lines);
 }
 
-/** What is looked for, and where. */
+/** The wanted lines (`needle`), and the lines to search. */
 interface Search {
   readonly needle: readonly Line[];
   readonly lines: readonly Line[];
-  /** Lines of what is looked for, compared or not. */
+  /** Number of wanted lines, including those not compared. */
   readonly count: number;
 }
 
@@ -87,7 +89,7 @@ function linesUntil(text: string, isOver: () => boolean): readonly Line[] {
   return lines;
 }
 
-/** Where the same characters stand apart from white space and case, wherever the lines are broken. */
+/** Places with the same characters apart from white space, case and line breaks. */
 function squeezedMatches(needle: readonly Line[], lines: readonly Line[]): readonly Stretch[] {
   const wanted = needle.map(({ key }) => key).join("");
   if (wanted === "") return [];
@@ -105,7 +107,7 @@ function squeezedMatches(needle: readonly Line[], lines: readonly Line[]): reado
   }));
 }
 
-/** Where lines of both would stand under each other. */
+/** Places where lines of both coincide: each common line votes for an alignment. */
 function* sharing({ needle, lines, count }: Search, isOver: () => boolean): Generator<Stretch> {
   const places = new Map<string, number[]>();
   for (const [index, { key }] of needle.entries()) places.set(key, [...(places.get(key) ?? []), index]);
@@ -120,7 +122,7 @@ function* sharing({ needle, lines, count }: Search, isOver: () => boolean): Gene
   for (const [from, score] of votes) yield stretch(from, score, { count, most: lines.length });
 }
 
-/** Where the longest line of what is looked for has a line like it. */
+/** Places with a line similar to the longest wanted line. */
 function* alike({ needle, lines, count }: Search, isOver: () => boolean): Generator<Stretch> {
   const lengths = needle.map(({ key }) => key.length);
   const longest = lengths.indexOf(Math.max(...lengths));
@@ -139,8 +141,8 @@ const stretch = (from: number, score: number, { count, most }: { count: number; 
 });
 
 /**
- * How much of the pairs of characters of one text others have, 0 to 1; less where they are much longer. Pairs are told
- * apart well enough by 16 bits.
+ * Similarity of other texts to one: the share of its character pairs (bigrams) that they contain, 0 to 1; lower if they
+ * are much longer. Pairs are hashed to 16 bits, which is precise enough.
  */
 function likenessTo(wanted: string): (text: string) => number {
   const pairAt = (text: string, at: number): number =>
@@ -167,7 +169,7 @@ function likenessTo(wanted: string): (text: string) => number {
   };
 }
 
-/** The best few that do not overlap. */
+/** The best few stretches that do not overlap. */
 function best(stretches: Iterable<Stretch>): readonly Stretch[] {
   let kept: Stretch[] = [];
   for (const one of stretches) {
@@ -195,7 +197,7 @@ function described(stretches: readonly Stretch[], wanted: string, lines: readonl
   });
 }
 
-/** At most some characters, none of them half of a pair. */
+/** Cuts a text to `most` characters without splitting a surrogate pair. */
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 
@@ -207,7 +209,7 @@ function differenceOf(wanted: string, text: string): Difference {
   return isIn(bareWanted.toLowerCase(), bare.toLowerCase()) ? "case" : "content";
 }
 
-/** How many of some ascending numbers are at most another. */
+/** Number of values that are at most `limit`. */
 function countUpTo(limit: number, ascending: readonly number[]): number {
   let low = 0;
   let high = ascending.length;

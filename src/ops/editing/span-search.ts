@@ -1,19 +1,21 @@
+// Finds a text of several lines in another when all terminators count as equal.
+
 import { terminatorAfter, terminatorBefore } from "../content/terminators.js";
 import { LOOK, PATIENCE, PROBE } from "./text-search.js";
 
-/** Places of a text, which may be of different lengths. */
+/** Occurrences of a text; their lengths vary with the terminators. */
 export interface Spans {
-  /** Of all, overlapping ones too. */
+  /** Number of all occurrences, including overlapping ones. */
   readonly count: number;
-  /** The first of them, in order. */
+  /** The first occurrences, in order. */
   readonly spans: readonly { readonly start: number; readonly end: number }[];
 }
 
 /**
- * Where a text occurs in another when all terminators are equal. Its longest line is looked for, and then those around
- * it, so nothing is copied.
+ * Finds a text in another when all terminators count as equal. Searches for its longest line, then compares the lines
+ * around it, so that nothing is copied.
  * @param needle its lines end in `\n`
- * @returns `undefined` where its longest line is found so often that a copy of the text in which all terminators are equal is cheaper
+ * @returns `undefined`: its longest line occurs so often that searching a newline-normalised copy is cheaper
  */
 export function spansOf(needle: string, text: string, keep: number): Spans | undefined {
   const lines = needle.split("\n");
@@ -37,7 +39,7 @@ export function spansOf(needle: string, text: string, keep: number): Spans | und
   return { count, spans };
 }
 
-/** Where lines begin that end right before a place. -1: they do not */
+/** Start of the lines that end right before `before`; -1: they do not match. */
 function startOf(lines: readonly string[], text: string, before: number): number {
   let at = before;
   for (const line of lines.toReversed()) {
@@ -47,7 +49,7 @@ function startOf(lines: readonly string[], text: string, before: number): number
   return at;
 }
 
-/** Where lines end that begin right behind a place. -1: they do not */
+/** End of the lines that begin right after `behind`; -1: they do not match. */
 function endOf(lines: readonly string[], text: string, behind: number): number {
   let at = behind;
   for (const line of lines) {

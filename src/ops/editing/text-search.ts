@@ -1,21 +1,23 @@
-/** Characters by which places are found that may hold the whole text. */
+// Substring search in linear time.
+
+/** Length of the prefix by which candidates are found. */
 export const PROBE = 16;
-/** What a look at one of them costs beside comparing, in characters. */
+/** Fixed cost of checking a candidate, in characters compared. */
 export const LOOK = 64;
-/** Characters that such looks may cost for each character there is, before another way is cheaper. */
+/** Most cost of candidates per character of the texts, before another algorithm is cheaper. */
 export const PATIENCE = 2;
 
 export interface Occurrences {
-  /** Of all, overlapping ones too. */
+  /** Number of all occurrences, including overlapping ones. */
   readonly count: number;
-  /** Where the first of them begin. */
+  /** Start positions of the first occurrences. */
   readonly starts: readonly number[];
 }
 
 /**
- * Where one text occurs in another. Linear in both, whatever they hold: the engine's own search of a long text is not.
+ * Finds one text in another, in time linear in both in the worst case, which V8's `indexOf` of a long text is not.
  * @param needle not empty
- * @param keep how many starts are told
+ * @param keep most start positions returned
  */
 export function occurrencesOf(needle: string, text: string, keep: number): Occurrences {
   const probe = needle.slice(0, PROBE);
@@ -32,7 +34,7 @@ export function occurrencesOf(needle: string, text: string, keep: number): Occur
   return { count, starts };
 }
 
-/** Knuth, Morris and Pratt: no character of `text` is looked at again. */
+/** Knuth-Morris-Pratt search. */
 function byPrefixes(needle: string, text: string, keep: number): Occurrences {
   const borders = bordersOf(needle);
   const starts: number[] = [];
@@ -51,7 +53,7 @@ function byPrefixes(needle: string, text: string, keep: number): Occurrences {
   return { count, starts };
 }
 
-/** For each beginning of `needle`, how much of its end is a beginning of `needle` too. */
+/** The prefix function: for each prefix of `needle`, the length of its longest proper border. */
 function bordersOf(needle: string): Int32Array {
   const borders = new Int32Array(needle.length);
   let length = 0;

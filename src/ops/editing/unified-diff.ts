@@ -1,28 +1,29 @@
+// Unified diffs of a text and its replacements.
+
 import { escapeText } from "../../core/errors/texts.js";
 import { changedLines, type LineChange, splitLines } from "./line-changes.js";
 import type { Replacement } from "./match.js";
 
-/** Lines shown around a change. */
+/** Context lines around a change. */
 const CONTEXT = 2;
 const NO_NEWLINE = "\\ No newline at end of file\n";
 
 export interface UnifiedDiff {
   readonly diff: string;
-  /** It was cut, at a line. */
+  /** The diff was cut after a whole line. */
   readonly diffTruncated: boolean;
 }
 
-/** What a change of one text looks like. */
 export interface DiffOptions {
   readonly path: string;
-  /** By place, not overlapping. */
+  /** By position, not overlapping. */
   readonly replacements: readonly Replacement[];
   readonly maxChars: number;
 }
 
 /**
- * A unified diff, made from what is known to change: its cost is that of going through the text once, and it stops where
- * nothing more would be shown. Empty when nothing changes.
+ * A unified diff, built from the known replacements: it takes one pass over the text, and stops once `maxChars` is
+ * reached. Empty if nothing changes.
  */
 export function unifiedDiff(text: string, { path, replacements, maxChars }: DiffOptions): UnifiedDiff {
   const name = escapeText(path);
@@ -35,7 +36,7 @@ export function unifiedDiff(text: string, { path, replacements, maxChars }: Diff
   return { diff: diff.length === emptyLength ? "" : diff, diffTruncated: false };
 }
 
-/** The lines of a diff behind its header, each with its line feed. */
+/** The lines of a diff after its header, each with its line feed. */
 export function* diffLines(text: string, replacements: readonly Replacement[]): Generator<string> {
   let hunk: LineChange[] = [];
   for (const change of changedLines(text, replacements)) {
@@ -74,10 +75,10 @@ function* hunkLines(text: string, changes: readonly LineChange[]): Generator<str
   for (const line of lines) yield line.endsWith("\n") ? line : `${line}\n${NO_NEWLINE}`;
 }
 
-/** @param first 0-based; of an empty range the line before it is named */
+/** A range in a hunk header; an empty one names the line before it. @param first 0-based */
 const range = (first: number, count: number): string => `${count === 0 ? first : first + 1},${count}`;
 
-/** At most `most` lines that end at `end`, the start of a line. */
+/** The last lines before `end`, at most `most`. @param end start of a line */
 function linesBefore(text: string, end: number, most: number): string[] {
   const lines: string[] = [];
   for (let to = end; to > 0 && lines.length < most; ) {

@@ -1,3 +1,5 @@
+// Collects the answer of a `grep` within its limits, and the position of the next page.
+
 import type { HiddenKind, Incomplete } from "../../core/call/completeness.js";
 import type { Scan, ScanJob } from "../../core/call/scan.js";
 import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
@@ -16,14 +18,14 @@ interface GrepAnswerParts {
   readonly sieve: Sieve;
   readonly resume: Resume | undefined;
   readonly binding: Binding;
-  /** As a profile wants it: everything that is found, whole. */
+  /** The terms of a profile, if any: all matches are returned, with whole lines. */
   readonly terms: { readonly maxTotalBytes: number } | undefined;
   readonly place: Place;
 }
 
 type Match = NonNullable<GrepOutput["matches"]>[number];
 
-/** What is wanted of every file. */
+/** The job settings that are the same for every file. */
 interface Wish extends Pick<ScanJob, "before" | "after" | "mostOfLine"> {
   readonly output: NonNullable<GrepInput["output"]>;
   readonly isLines: boolean;
@@ -37,7 +39,7 @@ function wishOf(
   return { output, isLines, before, after, mostOfLine: isWhole ? Number.POSITIVE_INFINITY : undefined };
 }
 
-/** What has been found so far, in order; what no longer fits is counted. */
+/** The matches found so far, in order; those that no longer fit are only counted. */
 export class GrepAnswer {
   readonly #input: GrepInput;
   readonly #parts: GrepAnswerParts;
@@ -47,14 +49,14 @@ export class GrepAnswer {
   readonly #counts: { path: string; count: number }[] = [];
   readonly #budget: number;
   #bytes = 0;
-  /** Bytes of text that have been looked into. */
+  /** Bytes of text that have been searched. */
   #searched = 0;
   #total: number;
   #scanned = 0;
-  /** Why something that was found is left out. */
+  /** Which limit left matches out. */
   #cut: "limit" | "bytes" | undefined;
   #stopped: Incomplete | undefined;
-  /** What is done with: the last item that is told, or the last file. */
+  /** Where the next page goes on: after the last returned item, or after the last finished file. */
   #done: Omit<Position, "counted"> | undefined;
   #isFull = false;
 
@@ -68,12 +70,12 @@ export class GrepAnswer {
     this.#total = parts.resume?.counted ?? 0;
   }
 
-  /** What is wanted of the next file: as much as would fit into the answer. */
+  /** The scan job for the next file: at most as many lines as still fit into the answer. */
   jobFor(bytes: Uint8Array, afterLine: number): ScanJob {
     const { isLines, before, after, mostOfLine } = this.#wish;
     const most = isLines && !this.#isFull ? this.#limit - this.#matches.length : 0;
     const firstOnly = this.#wish.output === "files";
-    // Asked for each file: spreading an object would take longer than to read a small one.
+    // Runs for each file: spreading an object would take longer than reading a small file.
     return { bytes, afterLine, most, mostChars: this.#budget, mostOfLine, before, after, firstOnly };
   }
 
@@ -87,7 +89,7 @@ export class GrepAnswer {
     this.#finish(path);
   }
 
-  /** @throws TOO_LARGE where a profile says how much may be searched */
+  /** @throws TOO_LARGE beyond the profile's `maxTotalBytes` */
   add(file: ScannedFile, scan: Scan): void {
     if (scan === "binary") {
       this.leaveOut(file, "binary");
@@ -124,7 +126,7 @@ export class GrepAnswer {
     this.#done = { path, line: 0 };
   }
 
-  /** Whether there is room for one more. @param given items so far: one is told always */
+  /** Whether one more item fits; the first always does. @param given items so far */
   #takes(given: number, bytes: number): boolean {
     if (given >= this.#limit) this.#fill("limit");
     else if (given > 0 && this.#bytes + bytes > this.#budget) this.#fill("bytes");
@@ -148,7 +150,7 @@ export class GrepAnswer {
     const { isExhausted } = sieve;
     const reason = isExhausted ? "error" : (this.#cut ?? stopped);
     const given = output === "lines" ? this.#matches.length : this.#counts.length;
-    // A file that could not be scanned in time is not done with, though the walk has passed it.
+    // A file that could not be scanned in time is not finished, although the walk has passed it.
     const isAllScanned = this.#cut === undefined && this.#stopped === undefined;
     const done = isAllScanned && sieve.reached.length > 0 ? { path: sieve.reached, line: 0 } : this.#done;
     const counted = (resume?.counted ?? 0) + given;
@@ -183,11 +185,11 @@ const ADVICE = {
   error: "Pass a deeper path or a simpler pattern",
 };
 
-/** What a model sees is longer than JSON by some digits for each line around, and where characters are shown by their numbers. */
+/** Per context line, the text for models may be longer than JSON by its line number. */
 const NUMBER_BYTES = 8;
 const SHOWN_BY_NUMBER = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
-/** The larger of the two forms in which a match is sent. */
+/** Size of a match in the larger of its two forms: JSON, and text with some characters escaped by their code points. */
 function bytesOf(match: Match): number {
   const json = JSON.stringify(match);
   const { before = [], after = [] } = match;

@@ -1,3 +1,5 @@
+// Passes files to a line scanner in batches, and adds the results to the answer in the order of the walk.
+
 import type { LineScanner, Scan, ScanJob } from "../../core/call/scan.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
@@ -5,16 +7,16 @@ import type { WalkContent } from "../../core/ports/backend.js";
 import type { Patience } from "../../search/sieve.js";
 import type { GrepAnswer } from "./grep-answer.js";
 
-/** So much is handed over at once: a message for each small file would take longer than to scan it. */
+/** Size of a batch: a message to the worker for each small file would take longer than scanning it. */
 const BATCH_BYTES = 1_048_576;
 const BATCH_FILES = 128;
-/** For the files that have been read when the time is over. */
+/** Time to scan files that have already been read when the time is up. */
 const LAST_MS = 200;
 
 export interface ScannedFile {
   readonly path: readonly string[];
   readonly afterLine: number;
-  /** Set when it has been read. */
+  /** Size, once the file has been read. */
   readonly bytes?: number;
 }
 
@@ -23,7 +25,7 @@ interface Batch {
   readonly scans: Promise<readonly Scan[]>;
 }
 
-/** Hands files over to be scanned, and puts what comes back into the answer in the same order. */
+/** Batches files for the scanner, and collects the results in the same order. */
 export class FileScans {
   readonly #scanner: LineScanner;
   readonly #answer: GrepAnswer;
@@ -31,7 +33,7 @@ export class FileScans {
   #files: ScannedFile[] = [];
   #jobs: ScanJob[] = [];
   #bytes = 0;
-  /** While it is scanned, the next files are read. */
+  /** The batch being scanned; meanwhile the next files are read. */
   #away: Batch | undefined;
 
   constructor(scanner: LineScanner, { answer, patience }: { answer: GrepAnswer; patience: Patience }) {
@@ -58,7 +60,7 @@ export class FileScans {
     return "on";
   }
 
-  /** @returns at once where nothing has to be waited for */
+  /** @returns a promise only if a scan has to be awaited */
   take(found: ScannedFile, content: WalkContent): "on" | "stop" | Promise<"on" | "stop"> {
     if (typeof content === "string") {
       this.#answer.leaveOut(found, content === "too large" ? "tooLarge" : "unreadable");
@@ -95,7 +97,7 @@ export class FileScans {
     if ((await this.#collect()) === "stop") return "stop";
     if (this.#files.length === 0) return "on";
     const scans = Promise.resolve(this.#scanner.scan(this.#jobs, this.#withinMs));
-    // Whoever waits for it hears of its failure; until then nobody does.
+    // `#collect` handles a rejection later; until then this avoids an unhandled rejection.
     scans.catch(() => {});
     this.#away = { files: this.#files, scans };
     this.#files = [];

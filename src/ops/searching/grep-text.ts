@@ -1,8 +1,10 @@
+// The answer of `grep` as text for models.
+
 import { escapeText } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
 
-/** Each file once, then its lines: `12:text`, lines around them `13-text`, `--` between stretches. */
+/** Each path once, then its lines: matches as `12:text`, context as `13-text`, `--` between separate groups. */
 export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
   const { matches, paths, counts, ...rest } = output;
   const lines = [
@@ -38,10 +40,10 @@ function* linesAround({ line, text, before = [], after = [], cut }: Match): Gene
   for (const [at, one] of after.entries()) yield `${line + 1 + at}-${shown(one)}`;
 }
 
-/** A match as if its file had no other. */
+/** The text of a single match, with its path. */
 export const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n");
 
-/** Tabs are what source is indented by. */
+/** Escapes control characters except tabs, which indent source code. */
 const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");
 
 function noteOf(output: GrepOutput, given: number): string | undefined {

@@ -1,3 +1,5 @@
+// Shared by `glob`, `grep`, `du` and other enumerations: time limits, base paths, ignore rules, hints.
+
 import type { Completeness, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
 import { runIo } from "../../core/io.js";
@@ -7,22 +9,23 @@ import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rul
 import { isWithin } from "../../search/order.js";
 import { Pace } from "../../search/pace.js";
 
-/** Longest time a caller may ask for. */
+/** The longest time limit that a caller may request. */
 const MOST_PATIENCE_MS = 60_000;
 
-/** How long a search goes on: what was asked for, within what the operator allows where that is less than usual. */
+/** Time limit of a search in ms: as requested, at most 60 s, or the operator's `timeoutMs` if below the default. */
 export function patienceMs(asked: number | undefined, otherwise: number, limits: Limits): number {
   const most = limits.timeoutMs < DEFAULT_LIMITS.timeoutMs ? limits.timeoutMs : MOST_PATIENCE_MS;
   return Math.min(asked ?? otherwise, most);
 }
 
-/** The place that a search starts at. */
+/** The path that a search starts at. */
 export const baseOf = (input: { root: string; path?: string }, call: PlacesCall): PathCall =>
   call.at({ root: input.root, path: input.path ?? "", abilities: ["crud/read"], changes: false });
 
 /**
- * The rules of the directories above a search, as far as the caller may read them: what nobody may read must not be
- * told by what it hides. @returns `undefined` when nothing is to be ignored; `unread`: files that are not read to their end
+ * The ignore rules of the ancestors of a search's base, as far as the caller may read them: the effect of a rule file
+ * must not reveal its content to a caller that may not read it.
+ * @returns `undefined`: nothing is ignored; `unread`: number of rule files not read, or not completely
  */
 export async function ignoreRules(
   input: { root: string; ignore?: "gitignore" | "none" },
@@ -43,13 +46,13 @@ export async function ignoreRules(
   return { rules, unread };
 }
 
-/** `undefined`: there are none that count. */
+/** @returns `undefined`: no such rule file, or the caller may not read it */
 async function readRules(path: string, root: string, call: PlacesCall): Promise<WalkContent | undefined> {
   try {
     const place = call.at({ root, path, abilities: ["crud/read"], changes: false });
     const { backend } = place.root;
     const found = await backend.stat(place.path, place.access);
-    // As in the walk below: a link is no rule file.
+    // As in the walk, a link does not count as a rule file.
     if (found?.type !== "file" || found.symlink) return undefined;
     if (found.size > MAX_RULE_BYTES) return "too large";
     const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: MAX_RULE_BYTES }), place.access);
@@ -59,16 +62,16 @@ async function readRules(path: string, root: string, call: PlacesCall): Promise<
   }
 }
 
-/** Whether a path below the base is meant by some text that names `.git` first. */
+/** Whether a glob names `.git` as its first segment: only then, or from inside `.git`, is it searched. */
 export const namesGit = (pattern: string | readonly string[] | undefined): boolean =>
   [pattern ?? []].flat().some((one) => /^(?:\.\/)*\.git(?:\/|$)/.test(one));
 
 export const baseIsGit = (base: readonly string[]): boolean => !isWithin([], base) || base.includes(".git");
 
-/** Advice where parts could not be opened: nothing in the call can be better. */
+/** Advice if parts could not be opened: no other limit or pattern would help. */
 export const EXHAUSTED = "Some parts could not be opened. Call again later, or on a deeper path";
 
-/** What is said of an answer that ends early or leaves something out. */
+/** The hint of an answer that ends early or leaves something out. */
 export function hintOf(
   { reason, nextCursor, hidden }: Omit<Completeness, "complete" | "hint">,
   advice: Partial<Record<Incomplete, string>>,
