@@ -4,7 +4,7 @@ import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js
 import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
 import type { CommandTransfer } from "../core/ports/transfer.js";
 
-/** Linux limits in bytes: one argument (MAX_ARG_STRLEN - 1), and roughly all of them (ARG_MAX). */
+/** Limits of the system (execve) in bytes: for one argument, and roughly for all arguments and variables together. */
 const MOST_ARGUMENT_BYTES = 131_071;
 const MOST_ARGUMENTS_BYTES = 1_048_576;
 /** "nobody": owner of a mounted temp root if this process is root and the sandbox names no uid. */
@@ -100,7 +100,7 @@ function checkArguments({ argv, env }: ExecRequest): void {
     throw invalidInput("the command holds a Nul character", "/command", "text");
 }
 
-/** Opens a mount; creates its directory if it is missing. @throws as the backend does; QUOTA_EXCEEDED */
+/** Opens a mount; creates the directory of a writable one if missing. @throws as the backend does; QUOTA_EXCEEDED */
 async function show(place: ExecPlace, call: PlacesCall): Promise<Shown> {
   const { mount, top, at, writable } = place;
   const { request, filesOf } = commandOf(call);

@@ -23,7 +23,7 @@ export interface ContentSource {
   asset?: string;
 }
 
-/** Input fields that hold content; they stay out of logs. */
+/** Input fields whose values are file content. */
 export const CONTENT_FIELDS = ["content", "value", "bytes"] as const;
 const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
 const BASE64 = /^[A-Za-z0-9+/]*$/;
