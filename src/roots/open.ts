@@ -55,7 +55,7 @@ export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
   return new RootSet(config, drives);
 }
 
-/** A root of kind `dlfs`: each caller's own drive of that name. */
+/** A root of kind `dlfs`: each caller's own drive named `drive`. */
 export function driveRoot(
   name: string,
   { drive, readOnly, description, maxReadBytes, deny, encoding }: Omit<DriveRootConfig, "kind">,
