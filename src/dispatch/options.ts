@@ -32,7 +32,7 @@ export interface DispatchOptions {
   readonly streamGate?: Gate;
   /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
-  /** Cache of known hashes, shared likewise. */
+  /** Cache of known hashes; may be shared by adapters too. */
   readonly versions?: VersionCache;
   /** Scanners for operations that search in files. Absent: there are none. */
   readonly scanners?: Scanners;
