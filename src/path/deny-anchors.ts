@@ -9,7 +9,7 @@ const ANY_DEPTH = "**";
 
 /**
  * The ancestors whose names a path pattern depends on. Directories matched by `**` may have any name and are left
- * out. For a pattern with groups or several `**` it is unclear which those are, so every ancestor counts.
+ * out. With groups, several `**` or one at the end it is unclear which those are, so every ancestor counts.
  */
 export function anchorsOf(pattern: string): Anchors {
   const names = pattern.split("/");
