@@ -1,13 +1,15 @@
+// References found in stored cells.
+
 import { branchRefs } from "../cad3/encoding/assemble.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { isBranch } from "../cad3/ref.js";
 import { BLOB_TAG } from "../cad3/scalar.js";
 
-/** Of a blob's encoding with a count of two bytes, up to 4096; a longer blob is a tree. */
+/** Header length of a blob with a two-byte count (up to 4096 bytes); longer blobs are trees. */
 const LEAF_HEAD_BYTES = 3;
 const CHUNK_BYTES = 4096;
 
-/** The hashes of the branches of a cell, in their order. @throws BAD_FORMAT for what is no cell */
+/** Hashes of a cell's branches, in order. @throws BAD_FORMAT if it is not a cell */
 export function branchHashes(bytes: Uint8Array): Uint8Array[] {
   return isLeafBlob(bytes)
     ? []
@@ -16,7 +18,7 @@ export function branchHashes(bytes: Uint8Array): Uint8Array[] {
         .map((ref) => ref.subarray(1));
 }
 
-/** Whether this encodes a blob that has no parts. @param bytes an encoding of more than 140 bytes */
+/** Whether this encodes a blob without parts. @param bytes an encoding of more than 140 bytes */
 export function isLeafBlob(bytes: Uint8Array): boolean {
   const [tag, high = 0, low = 0x80] = bytes;
   if (tag !== BLOB_TAG || high < 0x80 || low >= 0x80) return false;

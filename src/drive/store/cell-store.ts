@@ -1,31 +1,31 @@
 /**
- * Where cells and signed roots are kept. Stores never interpret cells, apart from finding their references when they
- * collect. Everything that is handed over is copied or written out before the promise resolves, so callers may reuse
- * their buffers afterwards; what is returned is not to be changed.
+ * Stores cells and signed roots. Stores do not interpret cells, except that they find references during garbage
+ * collection. Arguments are copied or written before the promise resolves, so callers may reuse their buffers
+ * afterwards; results must not be modified.
  *
- * Failures: STORE_UNAVAILABLE when the store cannot be used, STORE_DAMAGED when a cell or a root is not what was
- * stored. No message names a place, a key or a hash.
+ * Failures: STORE_UNAVAILABLE if the store cannot be used, STORE_DAMAGED if a cell or a root is not what was stored. No
+ * message contains a path, a key or a hash.
  */
 export interface CellStore {
   /**
-   * The id under which this process writes, where each has roots of its own. It may change between swaps: the first swap
-   * under another id expects `null`.
+   * This process's writer id, in stores where each process has its own roots. It may change between swaps; the first
+   * swap under a new id expects `null`.
    */
   readonly writer?: string;
   /**
-   * The encoding with this hash, checked; `undefined` when the store has none. Sees what has been flushed here, and what
-   * belongs to roots that `roots` or `pin` have told of.
+   * The encoding with this hash, verified; `undefined` if the store has none. Sees everything flushed through this
+   * store, and everything below roots returned by `roots` or `pin`.
    */
   get(hash: Uint8Array): Promise<Uint8Array | undefined>;
-  /** As `get`, in the order asked for; neighbours are read together. */
+  /** Like `get`, in the given order; neighbouring cells are read together. */
   getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): CellBatch;
-  /** One for each writer, in the order of their ids. @param owner the account key, 64 hex digits */
+  /** One root per writer, ordered by writer id. @param owner the account key, 64 hex digits */
   roots(owner: string): Promise<readonly RootRecord[]>;
   /**
-   * Makes `bytes` this writer's root; durable when resolved. Every cell it names must have been flushed.
+   * Makes `bytes` this writer's root; durable when resolved. All cells it references must already be flushed.
    *
-   * @param expected what `roots` told of this writer, `null` for nothing
+   * @param expected this writer's root as returned by `roots`; `null` for none
    * @param bytes encoding of Signed(drives)
    */
   swapRoot(
@@ -34,32 +34,38 @@ export interface CellStore {
     bytes: Uint8Array,
     hint?: SwapHint,
   ): Promise<RootRecord | "conflict">;
-  /** Says that our own root of an owner has everything that these have, so that they can go with their writers. */
+  /**
+   * Reports that this writer's root for an owner includes these roots, so that they can be removed once their writers
+   * are gone.
+   */
   retire?(owner: string, records: readonly RootRecord[]): void;
-  /** Whether `writer` stands for all processes: what single ones have put is to become part of its root. */
+  /** Whether all processes share the root of `writer`; roots put by single processes are then to be merged into it. */
   readonly sharesRoots?: boolean;
   /**
-   * When processes that know nothing of a shared root have put one beside it, in ms since 1970: what they and others changed at
-   * the same time was merged, or will be.
+   * Times (ms since 1970) at which processes unaware of a shared root put a root beside it; their concurrent changes
+   * have been merged or will be.
    */
   lateRoots?(owner: string): Promise<readonly number[]>;
   owners(): AsyncIterable<string>;
-  /** Keeps the trees of an owner's roots from collection. A reader or writer pins first and then works on `roots`. */
+  /**
+   * Protects the trees of an owner's roots from garbage collection. Readers and writers pin first, then work on
+   * `roots`.
+   */
   pin(owner: string): Promise<Pin>;
-  /** Removes what no root needs. Two at once are harmless; one that was stopped can be started over. */
+  /** Removes cells that no root needs. Concurrent collections are harmless; an interrupted one can be restarted. */
   collect(options: CollectOptions): Promise<CollectReport>;
   readonly keys: KeyRecords;
-  /** Batches that were not flushed are dropped. */
+  /** Drops batches that were not flushed. */
   close(): Promise<void>;
 }
 
-/** Cells of one change, in the order in which they are read later. It ends with `commit` or is just dropped. */
+/** The cells of one change, in the order in which they will be read. Ended by `commit`, or simply abandoned. */
 export interface CellBatch {
-  /** A promise is back-pressure: wait for it before the next one. A cell that is there already costs nothing. */
+  /** A returned promise is back-pressure: await it before the next put. Cells already stored cost nothing. */
   put(hash: Uint8Array, bytes: Uint8Array): void | Promise<void>;
-  /** Durable when resolved. More can be put afterwards. */
+  /** Durable when resolved. More cells can be put afterwards. */
   flush(): Promise<void>;
-  /** `flush` and `swapRoot` in one, cheaper than both. After a conflict the cells are kept. */
+  /** `flush` and `swapRoot` combined, at lower cost. After a conflict the cells are kept. */
   commit(
     owner: string,
     expected: RootRecord | null,
@@ -68,64 +74,67 @@ export interface CellBatch {
   ): Promise<RootRecord | "conflict">;
 }
 
-/** What whoever wrote a root knew of it; stores keep it if they can. */
+/** What the writer of a root knew about it; stores keep it if they can. */
 export interface RootHint {
-  /** Of all files of the owner, in all drives. */
+  /** Total size of the owner's files in all drives, in bytes. */
   readonly usedBytes?: number | undefined;
 }
 
 export interface SwapHint extends RootHint {
-  /** Roots of other writers whose content is in it. */
+  /** Roots of other writers that this root includes. */
   readonly includes?: readonly RootRecord[] | undefined;
 }
 
 export interface RootRecord extends RootHint {
-  /** Who wrote it. A store for one machine has one root for all its processes. */
+  /** The writer of the root. A store for one machine has a single root shared by all processes. */
   readonly writer: string;
-  /** Another one after each swap. */
+  /** Changes with every swap. */
   readonly version: string;
   readonly bytes: Uint8Array;
 }
 
 export interface Pin {
-  /** The roots that are kept. */
+  /** The pinned roots. */
   readonly roots: readonly RootRecord[];
-  /** More than once is harmless. */
+  /** Idempotent. */
   release(): void;
 }
 
 export interface CollectOptions {
-  /** What was written or was part of a root less than this many ms ago stays. Longer than any upload and any pin. */
+  /**
+   * Grace period in ms: what was written, or part of a root, more recently is kept. Must exceed the duration of any
+   * upload and any pin.
+   */
   readonly graceMs: number;
-  /** Only counts. */
+  /** Counts only; removes nothing. */
   readonly dryRun?: boolean;
 }
 
 export interface CollectReport {
   /** Cells that roots and pins need. */
   readonly live: number;
-  /** Cells that were removed, or would be. */
+  /** Cells removed, or that would be. */
   readonly removed: number;
-  /** Their bytes. */
+  /** Size of those cells in bytes. */
   readonly removedBytes: number;
-  /** Of packs that were deleted, or copied because most of them was garbage. */
+  /** Packs deleted, or copied because most of their content was garbage. */
   readonly packs: number;
-  /** Cells that are missing or damaged; what hangs on them only is not known, so that nothing is removed. */
+  /** Missing or damaged cells. What they reference is unknown, so nothing is removed if there are any. */
   readonly missing: number;
 }
 
 /** Sealed keys of users, opaque to the store. */
 export interface KeyRecords {
-  /** By public key. */
+  /** Ordered by public key. */
   list(did: string): Promise<readonly KeyRecord[]>;
   /**
-   * Durable when resolved. Replaces the record of the same public key.
+   * Durable when resolved. Replaces the record with the same public key.
    *
-   * @param options `onlyFirst`: does nothing where the user has a key, decided in one step where processes share the store in
-   * transactions or conditional puts. Otherwise two may find none at the same time, and both put theirs.
+   * @param options `onlyFirst`: does nothing if the user already has a key. The decision is atomic if processes share
+   * the store in transactions or conditional puts; otherwise two processes may both find none and both put theirs.
    */
   put(did: string, record: KeyRecord, options?: { readonly onlyFirst: boolean }): Promise<void>;
-  /** Each once, in no order. */
+  /** Each DID once, in no particular order. */
   dids(): AsyncIterable<string>;
 }
 

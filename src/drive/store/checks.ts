@@ -1,15 +1,17 @@
+// Argument checks shared by all stores.
+
 import { storeUnavailable } from "./store-error.js";
 
-/** No encoding is longer. */
+/** Maximum length of an encoding in bytes. */
 export const MAX_CELL_BYTES = 16383;
 export const HASH_BYTES = 32;
-/** Of a key record, and of the DID it belongs to. */
+/** Maximum size of a key record, and of its DID, in bytes. */
 const MAX_RECORD_BYTES = 65_536;
 const MAX_DID_BYTES = 8192;
 
 const HEX_KEY = /^[0-9a-f]{64}$/;
 
-/** @throws RangeError for what no caller may hand over */
+/** @throws RangeError for invalid arguments */
 export function checkCell(hash: Uint8Array, bytes: Uint8Array): void {
   checkHash(hash);
   if (bytes.length === 0 || bytes.length > MAX_CELL_BYTES) throw new RangeError("Not the length of a cell");
@@ -33,7 +35,7 @@ export function checkKeyRecord(did: string, publicKey: string, bytes: Uint8Array
     throw new RangeError("A key record is too long");
 }
 
-/** @throws STORE_UNAVAILABLE when closed */
+/** @throws STORE_UNAVAILABLE if the store is closed */
 export function checkOpen(isOpen: boolean): void {
   if (!isOpen) throw storeUnavailable("it is closed");
 }

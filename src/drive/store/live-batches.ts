@@ -1,17 +1,19 @@
-/** A batch that nobody put anything into for this long was dropped. */
+// Tracks this process's open batches, so that garbage collection spares their cells.
+
+/** A batch unused for this long counts as abandoned. */
 const DROPPED_AFTER_MS = 3_600_000;
 
-/** The batches of this process that have written cells no root names yet. */
+/** Batches of this process with cells that no root references yet. */
 export interface LiveBatches {
   begin(): LiveBatch;
-  /** Cells written since then may belong to a batch; never later than now. */
+  /** Cells written since this time may belong to an open batch; at most the current time. */
   oldestStart(): number;
 }
 
 export interface LiveBatch {
-  /** Cells older than this are not of this batch. */
+  /** Cells older than this do not belong to this batch. */
   readonly startedAt: number;
-  /** Says that it is still in use. */
+  /** Marks the batch as still in use. */
   touch(): void;
   end(): void;
 }

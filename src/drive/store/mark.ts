@@ -1,7 +1,9 @@
+// The mark phase of garbage collection.
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { branchHashes } from "./cell-refs.js";
 
-/** The bytes of a hash as a string of 32 characters, for maps and sets. */
+/** The bytes of a hash as a string of 32 characters, for use as a map key. */
 export type HashText = string;
 
 export const textOfHash = (hash: Uint8Array): HashText => viewOf(hash).toString("latin1");
@@ -9,7 +11,7 @@ export const hashOfText = (text: HashText): Buffer => Buffer.from(text, "latin1"
 
 const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** A cell that has no branches is told of by `leaf`, so that nobody needs to read it. */
+/** Loads a cell; `leaf` for a cell without branches, which need not be read. */
 export type LoadForMark = (hash: HashText) => Uint8Array | "leaf" | "damaged" | undefined;
 
 export interface Marks {
@@ -19,15 +21,15 @@ export interface Marks {
 
 export interface MarkCount {
   readonly live: number;
-  /** Cells that are not there or damaged. */
+  /** Missing or damaged cells. */
   readonly missing: number;
 }
 
-/** How many cells are looked at before others get their turn. */
+/** Cells processed before yielding to other work. */
 const CELLS_PER_TURN = 256;
 
 /**
- * Marks every cell that roots need. Depth first, so that what waits is bounded by the depth of the trees.
+ * Marks every cell that the roots need. Depth-first, so that the stack is bounded by the depth of the trees.
  *
  * @param roots encodings of root cells, which are not marked themselves
  */
@@ -51,7 +53,7 @@ export async function markTrees(roots: Iterable<Uint8Array>, marks: Marks, load:
   return { live, missing };
 }
 
-/** @returns `undefined` for what is no cell */
+/** @returns `undefined` if it is not a cell */
 function unmarked(cell: Uint8Array, marks: Marks): HashText[] | undefined {
   try {
     return branchHashes(cell)

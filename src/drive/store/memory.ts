@@ -1,3 +1,5 @@
+// The in-memory store.
+
 import { sameBytes } from "../cad3/ref.js";
 import { isLeafBlob } from "./cell-refs.js";
 import type {
@@ -16,15 +18,15 @@ import { createPins, type Pins } from "./pins.js";
 import { storeUnavailable } from "./store-error.js";
 
 export interface MemoryOptions {
-  /** Bytes of cells; more is refused. */
+  /** Maximum bytes of cells; further puts are refused. */
   readonly maxBytes?: number;
   readonly now?: () => number;
 }
 
-/** What several stores in memory share. */
+/** State shared by several in-memory stores. */
 export interface Memory {
   readonly cells: Map<HashText, MemoryCell>;
-  /** Of each owner by writer. */
+  /** Roots by owner, then by writer. */
   readonly roots: Map<string, Map<string, RootRecord>>;
   readonly keys: Map<string, Map<string, Uint8Array>>;
   readonly batches: LiveBatches;
@@ -37,7 +39,7 @@ export interface Memory {
 
 interface MemoryCell {
   readonly bytes: Uint8Array;
-  /** When it was last put. */
+  /** Time of the last put. */
   at: number;
 }
 
@@ -49,9 +51,9 @@ export function createMemory({ maxBytes = DEFAULT_MAX_BYTES, now = Date.now }: M
 }
 
 /**
- * A store that ends with the process.
+ * A store that lasts as long as the process.
  *
- * @param options.memory shared by several stores, each with a root of its own: as machines share object storage
+ * @param options.memory shared by several stores, each with its own root, as machines share object storage
  */
 export function createMemoryStore(options: MemoryOptions & { memory?: Memory; writer?: string } = {}): CellStore {
   const { memory = createMemory(options), writer = "memory" } = options;
@@ -163,7 +165,7 @@ class MemoryStore implements CellStore {
   }
 }
 
-/** Signed by one owner each, so the number of writers is that of the stores that share the memory. */
+/** Each writer has one root per owner; writers are the stores that share the memory. */
 function rootsOf(memory: Memory, owner: string): RootRecord[] {
   const roots = [...(memory.roots.get(owner)?.values() ?? [])];
   return roots.sort((one, other) => (one.writer < other.writer ? -1 : 1));
@@ -180,7 +182,7 @@ async function collectMemory(memory: Memory, { graceMs, dryRun = false }: Collec
   };
   const { live, missing } = await markTrees(needed, marks, load);
   let [removed, removedBytes] = [0, 0];
-  // Nothing can be pinned or put from here to the end.
+  // Runs synchronously to the end, so nothing can be pinned or put meanwhile.
   for (const [hash, { bytes, at }] of memory.cells) {
     if (missing > 0 || marks.has(hash) || at >= before) continue;
     removed += 1;

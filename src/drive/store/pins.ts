@@ -1,9 +1,10 @@
+// Roots pinned by this process's readers and writers.
+
 import type { Pin, RootRecord } from "./cell-store.js";
 
-/** Trees of this process's readers and writers. */
 export interface Pins {
   add(roots: readonly RootRecord[]): Pin;
-  /** All that are pinned. */
+  /** All pinned roots. */
   roots(): RootRecord[];
 }
 

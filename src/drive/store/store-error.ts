@@ -1,9 +1,9 @@
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 
-/** @param why in words, for the operator; without places, keys and hashes */
+/** @param why reason for the operator; contains no paths, keys or hashes */
 export const storeUnavailable = (why: string): FileAdapterError =>
   adapterError("STORE_UNAVAILABLE", `Drive store cannot be used: ${why}`);
 
-/** @param what is not as it was stored, in words */
+/** @param what description of the damaged item */
 export const storeDamaged = (what: string): FileAdapterError =>
   adapterError("STORE_DAMAGED", `Drive store is damaged: ${what}`);

@@ -1,3 +1,5 @@
+// Tables (LMDB) of the embedded store, with the encodings of their rows.
+
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
@@ -6,7 +8,7 @@ import { storeUnavailable } from "./store-error.js";
 
 export type Table = Database<Buffer, Buffer>;
 
-/** The tables of an embedded store. Numbers are big-endian, so that rows are in the order of time and number. */
+/** The tables of an embedded store. Numbers are big-endian, so that rows sort by time and number. */
 export interface Tables {
   readonly env: RootDatabase<Buffer, Buffer>;
   /** hash → time ‖ encoding */
@@ -15,7 +17,7 @@ export interface Tables {
   readonly chunks: Table;
   /** account key → version ‖ encoding */
   readonly roots: Table;
-  /** time ‖ version → encoding of a root that was replaced then */
+  /** time ‖ version → encoding of a root that was replaced at that time */
   readonly retired: Table;
   /** SHA-256 of DID ‖ public key → DID and record */
   readonly keys: Table;
@@ -29,9 +31,9 @@ export const FORMAT_VERSION = 1;
 const FORMAT = Buffer.from("format");
 const TIME_BYTES = 6;
 
-/** @throws STORE_UNAVAILABLE for a store of a newer version */
+/** @throws STORE_UNAVAILABLE if the store has a newer format version */
 export function openTables(folder: string, flush: boolean): Tables {
-  // Its asynchronous transactions are not used: a commit is on the disk when the call returns.
+  // LMDB's asynchronous transactions are not used: a commit is on disk when the call returns.
   const env = open<Buffer, Buffer>({
     ...BINARY,
     path: join(folder, "index"),
@@ -56,7 +58,7 @@ export function openTables(folder: string, flush: boolean): Tables {
   return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
 }
 
-/** The next number of a kind; only within a transaction. */
+/** The next number of a kind; only inside a transaction. */
 export function nextNumber(meta: Table, kind: "packs" | "versions"): number {
   const key = Buffer.from(kind);
   const next = uint(meta.get(key) ?? Buffer.alloc(TIME_BYTES)) + 1;
@@ -71,11 +73,11 @@ export const uintBytes = (number: number): Buffer => {
 };
 export const uint = (bytes: Buffer): number => bytes.readUIntBE(0, TIME_BYTES);
 
-/** A time or version, and what it belongs to. */
+/** A time or version followed by its data. */
 export const stamped = (at: number, bytes: Uint8Array): Buffer => Buffer.concat([uintBytes(at), bytes]);
 export const unstamped = (row: Buffer): Buffer => row.subarray(TIME_BYTES);
 
-/** Where a chunk is. */
+/** Location of a chunk. */
 export interface Place {
   readonly pack: number;
   readonly offset: number;
@@ -99,9 +101,9 @@ export const placeOf = (row: Buffer): Place => ({
 
 export interface PackState {
   readonly isSealed: boolean;
-  /** Of header and cells that are committed, in bytes. */
+  /** Committed bytes, header and cells. */
   readonly length: number;
-  /** The token of the process that appends; empty when none does. */
+  /** Token of the process that appends; empty if there is none. */
   readonly writer: string;
 }
 
@@ -114,7 +116,7 @@ export const packState = (row: Buffer): PackState => ({
   writer: row.toString("utf8", 1 + TIME_BYTES),
 });
 
-/** Of the one root that all processes share. */
+/** Writer id of the single root that all processes share. */
 export const EMBEDDED_WRITER = "embedded";
 
 export const rootRecord = (row: Buffer): RootRecord => ({
@@ -123,12 +125,12 @@ export const rootRecord = (row: Buffer): RootRecord => ({
   bytes: unstamped(row),
 });
 
-/** Where it stands how much the files of a root have. */
+/** Key of the row that holds the size of the files of a root. */
 export const usedKey = (owner: Buffer): Buffer => Buffer.concat([Buffer.from("used"), owner]);
 export const usedRow = (version: number, usedBytes: number): Buffer =>
   Buffer.concat([uintBytes(version), uintBytes(usedBytes)]);
 
-/** Nothing if it was told of another root. @param root its row */
+/** Empty if the size was recorded for another root. @param root its row */
 export function usedOf(row: Buffer | undefined, root: Buffer): RootHint {
   if (row === undefined || uint(row) !== uint(root)) return {};
   return { usedBytes: uint(row.subarray(TIME_BYTES)) };
@@ -144,7 +146,7 @@ export function page(table: Table, after: Buffer | undefined, limit: number): { 
 
 const PAGE_ROWS = 512;
 
-/** All rows, without holding a snapshot between pages. */
+/** All rows; no read snapshot is held between pages. */
 export function* rows(table: Table): Generator<{ key: Buffer; value: Buffer }> {
   for (let after: Buffer | undefined; ; ) {
     const found = page(table, after, PAGE_ROWS);

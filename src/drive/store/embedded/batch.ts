@@ -1,3 +1,5 @@
+// A batch of the embedded store.
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isLeafBlob } from "../cell-refs.js";
 import { checkCell } from "../checks.js";
@@ -9,17 +11,17 @@ import { ChunkBuffer } from "./chunk-buffer.js";
 import type { Committer } from "./committer.js";
 import type { PackWriter } from "./pack-writer.js";
 
-/** Leaf blobs that are as long as this go to packs: in the table they would take twice the space. */
+/** Leaf blobs of at least this size go to packs; in the table they would take twice the space. */
 const CHUNK_CONTENT_BYTES = 2048;
 const LEAF_HEAD_BYTES = 3;
 const isChunk = (bytes: Uint8Array): boolean =>
   bytes.length >= CHUNK_CONTENT_BYTES + LEAF_HEAD_BYTES && isLeafBlob(bytes);
 
-/** What waits in memory at most, before it is written. */
+/** Maximum bytes buffered before they are written. */
 const MAX_CHUNK_BYTES = 1 << 20;
 const MAX_CELL_BYTES = 4 << 20;
 const MAX_PLACES = 16_384;
-/** Of one transaction. */
+/** Maximum rows per transaction. */
 const MAX_ROWS = 1024;
 
 export interface BatchParts {
@@ -33,17 +35,17 @@ export interface BatchParts {
 /** Collects cells, writes them in pieces, and makes them durable together with a root. */
 export class EmbeddedBatch {
   readonly #parts: BatchParts;
-  /** Cells that wait for the next transaction. */
+  /** Cells for the next transaction. */
   #cells = new Map<HashText, Buffer>();
   #cellBytes = 0;
-  /** Chunks that wait for being appended. */
+  /** Chunks to be appended. */
   #chunks = new ChunkBuffer();
-  /** Used again, since a buffer for each piece would wait long for the next garbage collection. */
+  /** Reused: a new buffer for each piece would stay allocated until the next garbage collection. */
   #spare: ChunkBuffer | undefined;
   #reusedBytes = 0;
-  /** Chunks that are there since before this batch; they must not be collected under it. */
+  /** Chunks stored before this batch, which must not be collected while it is open. */
   #reused = new Map<HashText, Buffer>();
-  /** Chunks that are in a pack, and wait for the next transaction. */
+  /** Chunks already in a pack, to be recorded in the next transaction. */
   #places = new Map<HashText, Place>();
   #tail: Promise<void> = Promise.resolve();
 
@@ -75,11 +77,11 @@ export class EmbeddedBatch {
     }
   }
 
-  /** Appends what waits to the pack. */
+  /** Appends the buffered chunks to the pack. */
   #spill(): Promise<void> {
     const spilled = this.#tail.then(() => this.#append());
     this.#tail = spilled;
-    // Whoever waits for the batch next is told.
+    // The failure is reported to whoever awaits the batch next.
     this.#tail.catch(() => undefined);
     return spilled;
   }
@@ -103,7 +105,9 @@ export class EmbeddedBatch {
     this.#spare = chunks;
   }
 
-  /** Stamps chunks that are there anew, so that they stay; those that were collected meanwhile are written again. */
+  /**
+   * Refreshes the times of existing chunks so that they are kept; those collected in the meantime are written again.
+   */
   async #keep(reused: ReadonlyMap<HashText, Buffer>, chunks: ChunkBuffer): Promise<void> {
     const { tables, committer, now } = this.#parts;
     const gone = await committer.run(() => {
@@ -121,7 +125,7 @@ export class EmbeddedBatch {
     }
   }
 
-  /** Makes everything durable, and runs `last` in the transaction that comes last: what it names is there by then. */
+  /** Makes everything durable and runs `last` in the final transaction, when everything it references is in place. */
   async write<T>(last: () => T): Promise<T> {
     await this.#spill();
     const [cells, places] = [this.#cells, this.#places];
@@ -129,12 +133,12 @@ export class EmbeddedBatch {
     this.#places = new Map();
     this.#cellBytes = 0;
     const done = this.#writeRows(rowsOf(cells, places), last);
-    // What a failure has lost must not be missing silently later.
+    // Cells lost to a failure must not be silently missing later.
     this.#tail = this.#tail.then(async () => void (await done));
     this.#tail.catch(() => undefined);
     return done;
   }
-  /** In transactions that do not keep others waiting for long, since nobody else runs beside one. */
+  /** Splits the rows into short transactions, since only one write transaction runs at a time. */
   async #writeRows<T>(rows: readonly Row[], last: () => T): Promise<T> {
     const { committer } = this.#parts;
     let from = 0;
@@ -149,7 +153,7 @@ export class EmbeddedBatch {
     });
   }
 
-  /** Within a transaction, before which packs were flushed. */
+  /** Only inside a transaction, after the packs were flushed. */
   #putRows(rows: readonly Row[]): void {
     const { tables, packs, now } = this.#parts;
     const at = now();
@@ -162,7 +166,7 @@ export class EmbeddedBatch {
   }
 }
 
-/** A cell for its table, or where a chunk is. */
+/** A cell for its table, or the location of a chunk. */
 type Row =
   | { readonly text: HashText; readonly bytes: Buffer; readonly place?: undefined }
   | { readonly text: HashText; readonly bytes?: undefined; readonly place: Place };

@@ -1,11 +1,13 @@
+// Buffer of chunks that will be appended to a pack.
+
 import { type HashText, hashOfText } from "../mark.js";
 import type { PackPiece } from "./pack-writer.js";
 
 const FIRST_BYTES = 65_536;
 
-/** Chunks end to end, copied once. */
+/** Contiguous chunks, each copied once. */
 export class ChunkBuffer {
-  /** Length of each, in order. */
+  /** Length of each chunk, in order. */
   readonly #lengths = new Map<HashText, number>();
   #buffer = Buffer.alloc(0);
   #used = 0;
@@ -35,7 +37,7 @@ export class ChunkBuffer {
     this.#used = end;
   }
 
-  /** A view; it is good until the next change. */
+  /** A view, valid until the next change. */
   piece(): PackPiece {
     const chunks = Array.from(this.#lengths, ([hash, length]) => ({ hash: hashOfText(hash), length }));
     return { bytes: this.#buffer.subarray(0, this.#used), chunks };

@@ -1,3 +1,5 @@
+// Garbage collection (mark and sweep) of the embedded store.
+
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
@@ -27,25 +29,25 @@ export interface CollectParts {
   readonly batches: LiveBatches;
   readonly pins: Pins;
   readonly now: () => number;
-  /** Throws when the store is being closed. */
+  /** Throws if the store is being closed. */
   readonly checkGoesOn: () => void;
 }
 
 interface Swept {
   removed: number;
   removedBytes: number;
-  /** Bytes that are left, by pack. */
+  /** Remaining bytes per pack. */
   readonly liveBytes: Map<number, number>;
 }
 
-/** Mark and sweep. Marks are kept on disk, so that memory does not grow with the store. */
+/** Mark and sweep. Marks are kept on disk, so memory use does not grow with the store. */
 export async function collectEmbedded(parts: CollectParts, options: CollectOptions): Promise<CollectReport> {
   const { tables, now, batches, folder } = parts;
   await removeLeftovers(folder);
   const scratch = openScratch(folder);
   try {
     tables.env.resetReadTxn();
-    // Roots that are replaced from here on only name what is marked now, or what is newer than this.
+    // Roots swapped from here on reference only cells that are marked below or newer than this time.
     const before = Math.min(now() - options.graceMs, batches.oldestStart());
     const roots = [...parts.pins.roots()].map(({ bytes }) => bytes);
     const { live, missing } = await markTrees(allRoots(roots, tables, before), scratch.marks, loaderOf(parts));
@@ -65,7 +67,7 @@ export async function collectEmbedded(parts: CollectParts, options: CollectOptio
 function* allRoots(pinned: readonly Uint8Array[], { roots, retired }: Tables, before: number): Generator<Uint8Array> {
   yield* pinned;
   for (const { value } of rows(roots)) yield unstamped(value);
-  // Somebody, also in another process, may still read one that was replaced a short time ago.
+  // A reader, possibly in another process, may still use a recently replaced root.
   for (const { key, value } of rows(retired)) if (uint(key) >= before) yield value;
 }
 
@@ -99,7 +101,7 @@ async function sweepTable(
     env.resetReadTxn();
     const found = page(table, after, ROWS_PER_TURN);
     const garbage = found.filter(({ key, value }) => uint(value) < before && !marks.has(textOfHash(key)));
-    // Written again meanwhile: it stays.
+    // Written again in the meantime: kept.
     const isOld = (key: Buffer): boolean => uint(table.get(key) ?? Buffer.alloc(6, 0xff)) < before;
     const remove = () => garbage.filter(({ key }) => isOld(key) && (isDry || table.removeSync(key)));
     const gone = garbage.length === 0 ? [] : isDry ? remove() : env.transactionSync(remove);
@@ -120,7 +122,7 @@ async function sweepTable(
   }
 }
 
-/** Time and place; no branch in the other table is as short. */
+/** Time and place; no row of a branch in the other table is this short. */
 const CHUNK_ROW_BYTES = 16;
 
 /** Removes rows of roots that were replaced before a time. */
@@ -165,7 +167,7 @@ export function openScratch(folder: string): Scratch {
   };
 }
 
-/** Of collections that were stopped. */
+/** Removes the marks of interrupted collections. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(SCRATCH)) continue;

@@ -1,7 +1,9 @@
+// Group commit of the embedded store.
+
 import type { Tables } from "../tables.js";
 import type { PackWriter } from "./pack-writer.js";
 
-/** Jobs of one transaction. */
+/** Maximum jobs per transaction. */
 const MAX_JOBS = 64;
 
 interface Waiting {
@@ -10,7 +12,9 @@ interface Waiting {
   readonly fail: (error: unknown) => void;
 }
 
-/** Runs what waits in one transaction: files are flushed first, so that it names only what is durable. */
+/**
+ * Runs waiting jobs in one transaction. Files are flushed first, so that the transaction references only durable data.
+ */
 export class Committer {
   readonly #tables: Tables;
   readonly #packs: PackWriter;
@@ -22,7 +26,7 @@ export class Committer {
     this.#packs = packs;
   }
 
-  /** @param job is run inside a transaction and must not wait; when it throws, all of the transaction fail */
+  /** @param job runs inside a transaction, synchronously; if it throws, all jobs of the transaction fail */
   run<T>(job: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const results: T[] = [];
@@ -32,13 +36,13 @@ export class Committer {
     });
   }
 
-  /** Waits for what has been started. */
+  /** Waits for all started transactions. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
   async #drain(): Promise<void> {
-    // Those of the same turn go together.
+    // Jobs of the same tick share a transaction.
     await Promise.resolve();
     for (let jobs = this.#waiting.splice(0, MAX_JOBS); jobs.length > 0; jobs = this.#waiting.splice(0, MAX_JOBS)) {
       await this.#commit(jobs);

@@ -1,3 +1,5 @@
+// The store for one machine: LMDB tables plus append-only pack files, shared by any number of local processes.
+
 import { join } from "node:path";
 import { describeError } from "../../../core/errors/describe-error.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
@@ -43,18 +45,18 @@ import { PackWriter } from "./pack-writer.js";
 import { mayRun } from "./process-token.js";
 
 export interface EmbeddedOptions {
-  /** A folder of its own on a local disk, made when it is not there. */
+  /** A dedicated folder on a local disk, created if missing. */
   readonly path: string;
   readonly log?: Log;
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   readonly now?: () => number;
-  /** Whether what is acknowledged survives a loss of power. Without, it survives the end of the process only. */
+  /** Whether acknowledged writes survive a power loss. If false, they survive only the end of the process. */
   readonly flush?: boolean;
-  /** Packs are sealed at this size. */
+  /** Packs are sealed at this size in bytes. */
   readonly packBytes?: number;
 }
 
-/** No reader works on a root that was replaced longer ago. */
+/** Maximum time (ms) that a reader works on a replaced root. */
 const RETIRED_MS = 7 * 86_400_000;
 
 interface Parts {
@@ -67,9 +69,9 @@ interface Parts {
 }
 
 /**
- * Opens the store for one machine, which several processes may do at once.
+ * Opens the store for one machine; several processes may open it at once.
  *
- * @throws STORE_UNAVAILABLE when it cannot be opened, is of a newer version or on a network file system
+ * @throws STORE_UNAVAILABLE if it cannot be opened, has a newer format version or is on a network file system
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellStore> {
   const { path: folder, log = silentLog, now = Date.now, flush = true, packBytes } = options;
@@ -84,13 +86,13 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellS
       ...(packBytes === undefined ? {} : { rollBytes: packBytes }),
     });
     await adoptPacks(tables, packs, log);
-    // Where nobody ever collects.
+    // For stores that are never collected.
     await forgetRetired(tables, now() - RETIRED_MS);
     return new EmbeddedStore({ folder, tables, packs, reader: new PackReader(folder), log, now });
   });
 }
 
-/** Takes up what processes have left that are no more. One damaged pack does not keep the others from being read. */
+/** Takes over the packs of dead processes. A damaged pack does not prevent reading the others. */
 async function adoptPacks(tables: Tables, packs: PackWriter, log: Log): Promise<void> {
   for (const { key, value } of rows(tables.packs)) {
     const { isSealed, writer } = packState(value);
@@ -103,7 +105,7 @@ async function adoptPacks(tables: Tables, packs: PackWriter, log: Log): Promise<
   }
 }
 
-/** @throws STORE_UNAVAILABLE in place of what the system or the library says, which the log is told */
+/** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
 async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -144,7 +146,7 @@ class EmbeddedStore implements CellStore {
       } catch (error) {
         if (errnoOf(error) !== "ENOENT") throw error;
       }
-      // The pack was copied by a collection after its place was looked up.
+      // A collection copied the pack after its place was looked up.
       this.#parts.tables.env.resetReadTxn();
       return this.#find(hashes).catch((error: unknown) => {
         throw errnoOf(error) === "ENOENT" ? storeDamaged("a pack is missing") : error;
@@ -220,7 +222,7 @@ class EmbeddedStore implements CellStore {
     });
   }
 
-  /** Within a transaction. */
+  /** Only inside a transaction. */
   #swap(
     owner: string,
     expected: RootRecord | null,
@@ -255,7 +257,7 @@ class EmbeddedStore implements CellStore {
     return this.#pins.add(await this.roots(owner));
   }
 
-  /** One after another. */
+  /** Collections run one at a time. */
   collect(options: CollectOptions): Promise<CollectReport> {
     const { tables, packs, reader, folder, now } = this.#parts;
     const checkGoesOn = (): void => checkOpen(this.#isOpen);

@@ -1,3 +1,5 @@
+// Key records of the embedded store.
+
 import type { KeyRecord, KeyRecords } from "../cell-store.js";
 import { checkKeyRecord } from "../checks.js";
 import { didHash, rows, type Tables } from "../tables.js";
@@ -5,10 +7,10 @@ import { didHash, rows, type Tables } from "../tables.js";
 const LENGTH_BYTES = 2;
 const HASH_BYTES = 32;
 const AFTER_ALL_KEYS = Buffer.alloc(HASH_BYTES + 1, 0xff);
-/** Keys of one user; each venue that it came from may have brought one. */
+/** Maximum keys per user; each venue the user came from may have added one. */
 const MAX_RECORDS = 256;
 
-/** Runs something in a transaction; durable when resolved. */
+/** Runs a job in a transaction; durable when resolved. */
 export type Commit = <T>(job: () => T) => Promise<T>;
 
 export function createEmbeddedKeys({ env, keys }: Tables, commit: Commit): KeyRecords {
@@ -37,7 +39,7 @@ export function createEmbeddedKeys({ env, keys }: Tables, commit: Commit): KeyRe
       let before: string | undefined;
       for (const { value } of rows(keys)) {
         const did = value.toString("utf8", LENGTH_BYTES, LENGTH_BYTES + value.readUInt16BE());
-        // Those of one user stand together.
+        // Records of one user are adjacent.
         if (did !== before) yield did;
         before = did;
       }

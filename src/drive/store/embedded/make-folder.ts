@@ -1,11 +1,14 @@
+// Creation of private folders.
+
 import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 const PRIVATE = 0o700;
 
 /**
- * Makes a folder for its owner alone, and what is missing above it, one level at a time. Node's recursive mkdir never
- * returns where a file system answers ENOENT for a folder that cannot be made although its parent is there, such as /proc.
+ * Creates a folder accessible to its owner only, with missing parents, one level at a time. Node's recursive mkdir
+ * never returns where a file system answers ENOENT for a folder that cannot be created although its parent exists, such
+ * as /proc.
  *
  * @param path absolute
  * @throws the system's error
@@ -14,7 +17,7 @@ export function makeFolder(path: string): void {
   const missing: string[] = [];
   for (let at = path; isMissing(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
   for (const folder of missing) makeOne(folder);
-  // The system says best what is in its place.
+  // Fails with the system's error for whatever is in its place.
   if (!isDirectory(path)) mkdirSync(path, { mode: PRIVATE });
 }
 
@@ -26,7 +29,7 @@ function isMissing(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined;
   } catch {
-    // Whatever it is, to make something in it will tell.
+    // Any other error shows when something is created in it.
     return true;
   }
 }
@@ -35,7 +38,7 @@ function makeOne(path: string): void {
   try {
     mkdirSync(path, { mode: PRIVATE });
   } catch (error) {
-    // Another process was faster.
+    // Another process created it first.
     if (!isExisting(error)) throw error;
   }
 }

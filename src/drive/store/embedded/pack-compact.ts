@@ -1,3 +1,5 @@
+// Compaction of packs after garbage collection.
+
 import { open, stat } from "node:fs/promises";
 import { storeDamaged, storeUnavailable } from "../store-error.js";
 import { type Place, packState, placeOf, placeRow, rows, type Tables, uint } from "../tables.js";
@@ -5,7 +7,7 @@ import { PACK_HEADER, type PackEntry, parseFooter, parseTrailer, TRAILER_BYTES }
 import { type PackReader, packFile } from "./pack-reader.js";
 import { type PackWriter, packKey, removePack } from "./pack-writer.js";
 
-/** Cells that are copied at once. */
+/** Cells copied at a time. */
 const CELLS_PER_COPY = 256;
 
 export interface CompactParts {
@@ -17,10 +19,10 @@ export interface CompactParts {
 }
 
 /**
- * Removes sealed packs that are less than half full or very short, after what is left of them was copied.
+ * Removes sealed packs that are less than half full or very short, after copying their live cells.
  *
- * @param liveBytes of each pack
- * @returns how many were removed
+ * @param liveBytes live bytes of each pack
+ * @returns number of packs removed
  */
 export async function compactPacks(parts: CompactParts, liveBytes: ReadonlyMap<number, number>): Promise<number> {
   const { tables, folder, reader, packs } = parts;
@@ -29,7 +31,7 @@ export async function compactPacks(parts: CompactParts, liveBytes: ReadonlyMap<n
     parts.checkGoesOn();
     const number = key.readUInt32BE();
     const { isSealed, length } = packState(value);
-    // One that is not sealed is still written to, or taken up by the process that opens the store next.
+    // An unsealed pack is still being written, or will be taken over by the next process that opens the store.
     if (!isSealed) continue;
     const live = liveBytes.get(number) ?? 0;
     if (live * 2 >= length - PACK_HEADER.length && length >= packs.smallBytes) continue;
@@ -42,7 +44,7 @@ export async function compactPacks(parts: CompactParts, liveBytes: ReadonlyMap<n
   return removed;
 }
 
-/** @returns whether nothing is left in it */
+/** @returns whether the pack is now empty */
 async function copyLive(parts: CompactParts, number: number): Promise<boolean> {
   const { tables, reader, packs } = parts;
   const entries = (await readFooter(parts.folder, number)) ?? [];
@@ -74,7 +76,7 @@ async function copyLive(parts: CompactParts, number: number): Promise<boolean> {
   return placesOf(entries).length === 0;
 }
 
-/** @throws STORE_DAMAGED for a pack whose end is wrong */
+/** @throws STORE_DAMAGED if the end of the pack is invalid */
 async function readFooter(folder: string, number: number): Promise<PackEntry[] | undefined> {
   const path = packFile(folder, number);
   const { size } = await stat(path).catch(() => ({ size: undefined }));

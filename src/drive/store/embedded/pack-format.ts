@@ -1,3 +1,5 @@
+// Format of pack files: header, cells, footer (entries by hash), trailer.
+
 import { createHash } from "node:crypto";
 import { sha3 } from "../../cad3/ref.js";
 import { isLeafBlob } from "../cell-refs.js";
@@ -8,7 +10,7 @@ const MAGIC = PACK_HEADER.subarray(0, 4);
 export const ENTRY_BYTES = 32 + 6 + 3;
 export const TRAILER_BYTES = 4 + 8 + 32 + 4;
 
-/** Where a cell stands in a pack. */
+/** Position of a cell in a pack. */
 export interface PackEntry {
   readonly hash: Uint8Array;
   readonly offset: number;
@@ -21,7 +23,7 @@ export interface PackTrailer {
   readonly digest: Buffer;
 }
 
-/** What follows the cells. @param digest of header and cells, is used up */
+/** Footer and trailer. @param digest running hash of header and cells; consumed */
 export function packEnd(
   entries: readonly PackEntry[],
   footerOffset: number,
@@ -43,7 +45,7 @@ export function packEnd(
   return end;
 }
 
-/** @param bytes the last 48 of a pack of `size` bytes @throws STORE_DAMAGED */
+/** @param bytes the last 48 bytes of a pack of `size` bytes @throws STORE_DAMAGED */
 export function parseTrailer(bytes: Buffer, size: number): PackTrailer {
   if (bytes.length !== TRAILER_BYTES || !bytes.subarray(44).equals(MAGIC)) throw storeDamaged("a pack has no end");
   const count = bytes.readUInt32BE(0);
@@ -53,7 +55,7 @@ export function parseTrailer(bytes: Buffer, size: number): PackTrailer {
   return { count, footerOffset, digest: bytes.subarray(12, 44) };
 }
 
-/** @throws STORE_DAMAGED when entries are out of order or outside the cells */
+/** @throws STORE_DAMAGED if entries are out of order or outside the cells */
 export function parseFooter(bytes: Buffer, { count, footerOffset }: PackTrailer): PackEntry[] {
   let before: Buffer | undefined;
   return Array.from({ length: count }, (_, place) => {
@@ -68,7 +70,7 @@ export function parseFooter(bytes: Buffer, { count, footerOffset }: PackTrailer)
   });
 }
 
-/** Finds the cells of a pack that has no footer. @param bytes whole cells, leaf blobs only @throws STORE_DAMAGED */
+/** Entries of a pack without a footer. @param bytes whole cells, leaf blobs only @throws STORE_DAMAGED */
 export function* walkCells(bytes: Buffer, start: number): Generator<PackEntry> {
   for (let at = 0; at < bytes.length; ) {
     const length = 3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);

@@ -1,3 +1,5 @@
+// Reads chunks from pack files.
+
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { storeDamaged } from "../store-error.js";
@@ -6,9 +8,9 @@ import type { Place } from "../tables.js";
 export const packFile = (folder: string, pack: number): string =>
   join(folder, "packs", `${pack.toString(16).padStart(8, "0")}.pack`);
 
-/** Packs that are kept open. */
+/** Maximum packs kept open. */
 const MAX_OPEN = 32;
-/** Of one read; places in one pack with less than the gap between them are read together. */
+/** Maximum bytes of one read; places in one pack that are closer together than the gap are read at once. */
 const MAX_READ_BYTES = 1 << 20;
 const MAX_GAP_BYTES = 16_384;
 
@@ -18,17 +20,17 @@ interface OpenPack {
   isDropped: boolean;
 }
 
-/** Reads places in packs, which stay open for a while. */
+/** Reads places in packs and keeps recently used packs open. */
 export class PackReader {
   readonly #folder: string;
-  /** The one that was used last is at the end. */
+  /** Least recently used first. */
   readonly #open = new Map<number, OpenPack>();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** In the order asked for. @throws ENOENT when a pack is gone, STORE_DAMAGED when it is too short */
+  /** In the given order. @throws ENOENT if a pack is gone, STORE_DAMAGED if it is too short */
   async readMany(places: readonly Place[]): Promise<Buffer[]> {
     const found = new Map<Place, Buffer>();
     for (const run of runsOf(places)) {
@@ -72,7 +74,7 @@ export class PackReader {
     return entry;
   }
 
-  /** Closes a pack as soon as nobody reads it. */
+  /** Closes a pack as soon as no read uses it. */
   drop(pack: number): void {
     const entry = this.#open.get(pack);
     this.#open.delete(pack);
@@ -91,7 +93,7 @@ function closeUnused(entry: OpenPack): void {
   entry.handle.then((handle) => handle.close()).catch(() => undefined);
 }
 
-/** Places that are read together, each in the order of their offsets. */
+/** Groups of places that are read together, each ordered by offset. */
 function runsOf(places: readonly Place[]): Place[][] {
   const sorted = [...places].sort((one, other) => one.pack - other.pack || one.offset - other.offset);
   const runs: Place[][] = [];

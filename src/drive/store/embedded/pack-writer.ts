@@ -1,3 +1,5 @@
+// Appends chunks to pack files; chunks are durable after `sync`.
+
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { storeDamaged, storeUnavailable } from "../store-error.js";
@@ -6,16 +8,16 @@ import { PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./
 import { packFile } from "./pack-reader.js";
 import { ownToken } from "./process-token.js";
 
-/** A pack that has reached this is sealed. */
+/** A pack is sealed when it reaches this size in bytes. */
 const ROLL_BYTES = 64 * 2 ** 20;
-/** A sealed pack below this part of a full one is left over from processes that ran at once. */
+/** Sealed packs below this fraction of a full one (1/64) are leftovers of processes that ran concurrently. */
 const SMALL_PART = 64;
 const READ_BYTES = 1 << 20;
 
-/** Chunks that stand end to end. */
+/** Contiguous chunks. */
 export interface PackPiece {
   readonly bytes: Buffer;
-  /** Whole, in their order. */
+  /** Whole chunks, in order. */
   readonly chunks: readonly { readonly hash: Uint8Array; readonly length: number }[];
 }
 
@@ -24,7 +26,7 @@ interface OpenPack {
   readonly handle: FileHandle;
   readonly entries: PackEntry[];
   readonly digest: ReturnType<typeof startDigest>;
-  /** What is there; the next cell is written at this offset. */
+  /** Current length; the next cell is written at this offset. */
   length: number;
   isDirty: boolean;
 }
@@ -35,7 +37,7 @@ export const packKey = (number: number): Buffer => {
   return key;
 };
 
-/** How far the pack at hand has been made durable. */
+/** Durable length of the current pack. */
 export interface DurableLength {
   readonly pack: number;
   readonly length: number;
@@ -44,12 +46,12 @@ export interface DurableLength {
 export interface PackWriterOptions {
   readonly folder: string;
   readonly tables: Tables;
-  /** Whether files are flushed to the disk. */
+  /** Whether files are flushed to disk. */
   readonly flush: boolean;
   readonly rollBytes?: number;
 }
 
-/** Appends to a pack of its own, one piece after another. */
+/** Appends to a pack of its own, one piece at a time. */
 export class PackWriter {
   readonly #options: PackWriterOptions;
   readonly #token = ownToken();
@@ -61,19 +63,19 @@ export class PackWriter {
     this.#options = options;
   }
 
-  /** Packs that are shorter are worth being merged, in bytes. */
+  /** Packs shorter than this (in bytes) are worth merging. */
   get smallBytes(): number {
     return (this.#options.rollBytes ?? ROLL_BYTES) / SMALL_PART;
   }
 
-  /** Writes chunks next to each other, which are not durable yet. */
+  /** Writes chunks contiguously; not yet durable. */
   append({ bytes, chunks }: PackPiece): Promise<Place[]> {
     return this.#queue(async () => {
       if (this.#pack !== undefined && this.#pack.length >= (this.#options.rollBytes ?? ROLL_BYTES)) await this.#seal();
       this.#pack ??= await this.#begin();
       const pack = this.#pack;
       pack.isDirty = true;
-      // After a failure the length stays, so that the next piece replaces what was half written.
+      // After a failure the length is unchanged, so the next piece overwrites what was half written.
       await writeAll(pack.handle, bytes, pack.length);
       pack.digest.update(bytes);
       return chunks.map(({ hash, length }) => {
@@ -85,7 +87,7 @@ export class PackWriter {
     });
   }
 
-  /** Makes durable what has been appended. @returns `undefined` without a pack */
+  /** Makes all appended chunks durable. @returns `undefined` if there is no pack */
   sync(): Promise<DurableLength | undefined> {
     return this.#queue(async () => {
       const pack = this.#pack;
@@ -96,7 +98,7 @@ export class PackWriter {
     });
   }
 
-  /** What was appended to it may never have reached the disk. */
+  /** Whether data appended to the pack may never have reached the disk. */
   isBroken(pack: number): boolean {
     return this.#broken.has(pack);
   }
@@ -106,7 +108,7 @@ export class PackWriter {
     try {
       await pack.handle.datasync();
     } catch (error) {
-      // Trying again could succeed though the pages are lost.
+      // No retry: fsync may succeed the second time although the pages are lost.
       this.#abandon(pack);
       throw error;
     }
@@ -118,12 +120,15 @@ export class PackWriter {
     pack.handle.close().catch(() => undefined);
   }
 
-  /** Notes what is durable; within the transaction that names it. @throws STORE_UNAVAILABLE when it was taken away */
+  /**
+   * Records the durable length, inside the transaction that references it.
+   * @throws STORE_UNAVAILABLE if the pack was taken over
+   */
   record({ pack, length }: DurableLength): void {
     const { packs } = this.#options.tables;
     const present = packs.get(packKey(pack));
     const state = present === undefined ? undefined : packState(present);
-    // Sealed by this process meanwhile: longer than what is noted here.
+    // Sealed by this process in the meantime: longer than the length recorded here.
     if (state?.isSealed === true && this.#pack?.number !== pack) return;
     if (state?.isSealed !== false || state.writer !== this.#token) {
       if (this.#pack?.number === pack) this.#abandon(this.#pack);
@@ -132,7 +137,7 @@ export class PackWriter {
     if (length > state.length) packs.putSync(packKey(pack), packRow({ ...state, length }));
   }
 
-  /** Takes over a pack that a process has left, cut at what was committed; a full one is sealed. */
+  /** Takes over the pack of a dead process, truncated to its committed length; a full one is sealed. */
   adopt(number: number): Promise<void> {
     return this.#queue(async () => {
       if (this.#pack !== undefined) await this.#seal();
@@ -160,7 +165,7 @@ export class PackWriter {
     });
   }
 
-  /** Leaves the pack to whoever opens the store next. */
+  /** Leaves the pack to the next process that opens the store. */
   close(): Promise<void> {
     return this.#queue(async () => {
       const pack = this.#pack;
@@ -208,7 +213,7 @@ export class PackWriter {
     const { env, packs } = this.#options.tables;
     const end = packEnd(pack.entries, pack.length, pack.digest.copy());
     await pack.handle.write(end, 0, end.length, pack.length);
-    // What a failed write has left behind.
+    // Removes what a failed write left behind.
     await pack.handle.truncate(pack.length + end.length);
     await this.#flush(pack);
     env.transactionSync(() => {
@@ -231,7 +236,7 @@ async function openOrDrop({ folder, tables }: PackWriterOptions, number: number,
     return await open(packFile(folder, number), "r+");
   } catch {
     if (state.length > PACK_HEADER.length) throw storeDamaged("a pack is missing");
-    // Noted, but the process ended before the file was made.
+    // Recorded, but the process ended before it created the file.
     tables.env.transactionSync(() => tables.packs.removeSync(packKey(number)));
     return undefined;
   }
@@ -259,7 +264,7 @@ async function reopen(number: number, handle: FileHandle, length: number): Promi
   return pack;
 }
 
-/** How many of the bytes are whole cells. */
+/** Number of bytes that form whole cells. */
 function wholeCells(bytes: Buffer): number {
   let at = 0;
   for (;;) {
@@ -270,7 +275,7 @@ function wholeCells(bytes: Buffer): number {
   }
 }
 
-/** Makes a new name in it durable. */
+/** Makes a new name in the folder durable. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
@@ -280,7 +285,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Gone already is fine. */
+/** Removes a pack file; a missing one is not an error. */
 export async function removePack(folder: string, number: number): Promise<void> {
   await unlink(packFile(folder, number)).catch(() => undefined);
 }

@@ -1,12 +1,14 @@
+// Identifies processes across pid reuse.
+
 import { readFileSync, readlinkSync } from "node:fs";
 
-/** The start time is the 22nd field of a process's status, the 20th after its name, which may hold spaces. */
+/** Start time is field 22 of /proc/<pid>/stat, the 20th after the process name, which may contain spaces. */
 const START_FIELD = 19;
 
-/** Names this process so that others can tell whether it still runs, also when its id is used again. */
+/** Identifies this process, so that others can tell whether it still runs even if its pid is reused. */
 export const ownToken = (): string => `${hostPart()} ${process.pid} ${startOf(process.pid) ?? ""}`;
 
-/** Whether a process may still run: of another container nobody can tell, so it counts as running. */
+/** Whether a process may still be running. One in another container cannot be checked, so it counts as running. */
 export function mayRun(token: string): boolean {
   if (token === "") return false;
   const [boot, space, pid, start] = token.split(" ");

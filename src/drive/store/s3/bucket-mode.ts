@@ -1,9 +1,11 @@
+// How a bucket is used: one root per owner with conditional puts, or one root per process.
+
 import { randomBytes } from "node:crypto";
 import { storeUnavailable } from "../store-error.js";
 import type { PutIfResult, S3Client } from "./client/s3-client.js";
 import { writerKey } from "./roots/writer-id.js";
 
-/** `conditional`: an owner has one root, swapped by conditional puts. `merge`: each process has one of its own. */
+/** `conditional`: an owner has one root, swapped by conditional puts. `merge`: each process has its own root. */
 export type BucketMode = "conditional" | "merge";
 
 const MODE_KEY = "mode";
@@ -12,7 +14,7 @@ const RACERS = 4;
 const MAX_PROBES = 4;
 const SOME_ETAG = `"${"0".repeat(32)}"`;
 
-/** How a bucket is used; `undefined` where no venue has said so. @throws STORE_UNAVAILABLE */
+/** The mode of a bucket; `undefined` if none has been recorded. @throws STORE_UNAVAILABLE */
 export async function readMode(client: S3Client): Promise<BucketMode | "unknown" | undefined> {
   const found = await client.get(MODE_KEY, MAX_MODE_BYTES);
   const text = found?.bytes.toString().trim();
@@ -20,10 +22,10 @@ export async function readMode(client: S3Client): Promise<BucketMode | "unknown"
 }
 
 /**
- * How a bucket is used. The first one that opens it says so, for good: all have to do the same, or each would put roots that
- * the others do not look at.
+ * The mode of a bucket. The first process to open it records the mode permanently: all must use the same one, or each
+ * would put roots that the others do not read.
  *
- * @throws STORE_UNAVAILABLE when it is used in a way that this process cannot
+ * @throws STORE_UNAVAILABLE if this process cannot use the recorded mode
  */
 export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
   const present = await readMode(client);
@@ -33,9 +35,9 @@ export async function agreeOnMode(client: S3Client): Promise<BucketMode> {
   const canDo = await probed(client);
   if (present === undefined) {
     const mode = Buffer.from(canDo ? "conditional\n" : "merge\n");
-    // Where conditions are not looked at, the one who was first may be overwritten by another that found the same.
+    // On servers that ignore conditions, another process that also found no mode may overwrite this one.
     const { isDone } = await client.putIf(MODE_KEY, mode, null);
-    // And some servers refuse what has any.
+    // Some servers reject any conditional put.
     if (!isDone && !canDo && (await readMode(client)) === undefined) await client.put(MODE_KEY, mode);
   }
   const agreed = present ?? (await readMode(client));
@@ -57,8 +59,8 @@ async function probed(client: S3Client): Promise<boolean> {
 }
 
 /**
- * Whether conditional puts are kept: those that must fail do, and of several at once one is done. `undefined` where an answer
- * was lost that would have told.
+ * Whether the server honours conditional puts: those that must fail do fail, and exactly one of several concurrent ones
+ * succeeds. `undefined` if a decisive response was lost.
  */
 async function isConditional(client: S3Client): Promise<boolean | undefined> {
   let isUnsure = false;

@@ -1,3 +1,5 @@
+// Key records in object storage.
+
 import { createHash } from "node:crypto";
 import type { KeyRecord, KeyRecords } from "../cell-store.js";
 import { checkKeyRecord } from "../checks.js";
@@ -8,9 +10,9 @@ import type { S3Client } from "./client/s3-client.js";
 
 const LENGTH_BYTES = 2;
 const MAX_OBJECT_BYTES = 131_072;
-/** Keys of one user; each venue that it came from may have brought one. */
+/** Maximum keys per user; each venue the user came from may have added one. */
 const MAX_RECORDS = 256;
-/** Records in memory, sealed as they are. */
+/** Maximum records cached in memory (sealed). */
 const MAX_KEPT = 4096;
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
 const READS_AT_ONCE = 8;
@@ -21,7 +23,10 @@ interface Kept {
   readonly bytes: Uint8Array;
 }
 
-/** Of the first key of a user, where that can be decided: the public key and, until it is sealed anew, what its object is to hold. */
+/**
+ * Object that names a user's first key, where that can be decided: the public key and, until it is re-sealed, the
+ * record to be written.
+ */
 const FIRST = "first";
 const PUBLIC_KEY_BYTES = 32;
 
@@ -52,7 +57,7 @@ export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords
     }
     return { listed, hasFirst };
   };
-  /** Makes the first key the user's: whoever comes by does, since the one who made it may be gone. */
+  /** Completes the creation of a first key; any process may, since the one that started it may be gone. */
   const keepFirst = async (folder: string): Promise<void> => {
     const found = await client.get(`${folder}${FIRST}`, MAX_OBJECT_BYTES);
     const publicKey = found?.bytes.toString("hex", 0, PUBLIC_KEY_BYTES) ?? "";
@@ -60,7 +65,7 @@ export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords
     const object = found?.bytes.subarray(PUBLIC_KEY_BYTES) ?? Buffer.alloc(0);
     if (object.length > 0) await client.putIf(`${folder}${publicKey}`, object, null);
   };
-  /** Leaves no copy of a key behind that was sealed as nobody wants it sealed any more. */
+  /** Removes the copy of a key sealed with a superseded venue key. */
   const replaceFirst = async (folder: string, publicKey: string): Promise<void> => {
     if (!(await keysIn(folder)).hasFirst) return;
     const found = await client.get(`${folder}${FIRST}`, MAX_OBJECT_BYTES);
@@ -104,7 +109,7 @@ export function createObjectKeys(client: S3Client, mode: BucketMode): KeyRecords
       let before = "";
       for await (const { key, etag } of client.objects("keys/")) {
         const [, user = "", publicKey = ""] = key.split("/");
-        // Those of one user stand together.
+        // Keys of one user are adjacent in a listing.
         if (!PUBLIC_KEY.test(publicKey) || user === before) continue;
         before = user;
         const record = await read(key, etag);

@@ -31,7 +31,7 @@ import type { RootChange, RootSwap } from "./roots/root-swap.js";
 import type { Views } from "./roots/views.js";
 import { HEARTBEAT_MS, type WriterId } from "./roots/writer-id.js";
 
-/** What a store is made of. */
+/** The parts of an object store. */
 export interface ObjectStoreParts {
   readonly client: S3Client;
   readonly cache: LocalCache;
@@ -43,14 +43,14 @@ export interface ObjectStoreParts {
   readonly swaps: RootSwap;
   readonly retired: RetiredRoots;
   readonly mode: BucketMode;
-  /** Where owners have one root: when others were put beside it. */
+  /** In stores with shared roots: times at which other roots were put beside an owner's. */
   readonly late: ((owner: string) => Promise<readonly number[]>) | undefined;
   readonly folder: string;
   readonly log: Log;
   readonly now: () => number;
 }
 
-/** @throws STORE_UNAVAILABLE in place of what the system or a library says, which the log is told */
+/** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
 export async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -65,7 +65,7 @@ export async function guarded<T>(log: Log, act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Opened by `openObjectStore`. */
+/** The cell store in object storage, opened by `openObjectStore`. */
 export class ObjectStore implements CellStore {
   readonly keys: KeyRecords;
   readonly #parts: ObjectStoreParts;
@@ -92,7 +92,7 @@ export class ObjectStore implements CellStore {
     this.#timer = setInterval(() => this.#behind(() => this.#tend()), HEARTBEAT_MS).unref();
   }
 
-  /** Two that do not agree on the mode would not see each other's roots: then nothing is written any more. */
+  /** Processes that disagree on the mode would not see each other's roots, so writes are refused. */
   async #tend(): Promise<void> {
     const { client, mode, retired } = this.#parts;
     this.#isAgreed = (await readMode(client)) === mode;
@@ -169,7 +169,7 @@ export class ObjectStore implements CellStore {
     return record;
   }
 
-  /** Makes fewer packs of an owner's short ones. */
+  /** Merges an owner's short packs into fewer. */
   #merge(owner: string): void {
     if (this.#merging.has(owner)) return;
     this.#merging.add(owner);
@@ -251,7 +251,7 @@ export class ObjectStore implements CellStore {
     });
   }
 
-  /** One after another. */
+  /** Collections run one at a time. */
   collect(options: CollectOptions): Promise<CollectReport> {
     const before = this.#collecting?.catch(() => undefined);
     const running = this.#run(async () => {

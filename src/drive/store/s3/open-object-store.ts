@@ -1,3 +1,5 @@
+// Opens a cell store in an S3 bucket.
+
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../core/ports/log.js";
@@ -22,19 +24,19 @@ import { createWriterId, sharedWriter, writerKey } from "./roots/writer-id.js";
 
 export interface ObjectStoreOptions {
   readonly bucket: string;
-  /** Of all objects, without a slash at its ends; empty for none. */
+  /** Prefix of all objects, without leading or trailing slash; empty for none. */
   readonly prefix?: string | undefined;
-  /** `https://host:port` of the server; left out for AWS. */
+  /** `https://host:port` of the server; omit for AWS. */
   readonly endpoint?: string | undefined;
   readonly region: string;
   readonly credentials: S3Credentials;
-  /** A folder of its own on a local disk for what was read; may be emptied at any time while no store is open. */
+  /** A dedicated folder on a local disk for the read cache; may be emptied whenever no store is open. */
   readonly cachePath: string;
-  /** Bytes of what was read. */
+  /** Maximum size of the read cache in bytes. */
   readonly cacheBytes?: number | undefined;
   readonly patience?: Partial<S3Patience> | undefined;
   readonly log?: Log | undefined;
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -43,10 +45,12 @@ const DEFAULT_PATIENCE: S3Patience = { tries: 5, waitMs: 200, timeoutMs: 15_000 
 const UPLOADS_AT_ONCE = 4;
 
 /**
- * Opens a store in a bucket that any number of processes share. What was put must be read and listed from then on. With
- * conditional puts each owner has one root that all swap; without them each process has one of its own, which readers merge.
+ * Opens a store in a bucket shared by any number of processes. The bucket must offer read-after-write and
+ * list-after-write consistency. With conditional puts each owner has one root that all processes swap; without them
+ * each process has its own root, and readers merge them.
  *
- * @throws STORE_UNAVAILABLE with what an operator can do, when the bucket cannot be listed and written, or is used otherwise
+ * @throws STORE_UNAVAILABLE, with advice for the operator, if the bucket cannot be listed and written or is used in
+ * another mode
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
   const { log = silentLog, now = Date.now, cachePath, cacheBytes = DEFAULT_CACHE_BYTES } = options;
@@ -80,21 +84,21 @@ interface RootParts {
 
 type Rooted = Pick<ObjectStoreParts, "roots" | "swaps" | "writer" | "late">;
 
-/** One root for each owner. */
+/** One root per owner. */
 function shared({ client, uploads, reader, memory, now }: RootParts): Rooted {
   const roots = createOwnerHeads({ reader, memory });
   const swaps = createHeadSwap({ client, roots, uploads, now });
   return { roots, swaps, writer: sharedWriter, late: (owner) => roots.late(owner) };
 }
 
-/** For each owner as many roots as processes. */
+/** One root per owner and process. */
 function apart({ client, uploads, reader, memory, now, log }: RootParts): Rooted {
   const writer = createWriterId({ client, now, log });
   const roots = createOwnerRoots({ reader, memory, writer });
   return { roots, swaps: createRootSwap({ client, roots, uploads, writer }), writer, late: undefined };
 }
 
-/** Buckets of AWS have a host of their own; elsewhere, and where TLS forbids it, they are the beginning of the path. */
+/** AWS buckets use virtual-hosted-style URLs; other servers, and names that TLS forbids, use path-style. */
 function placeOf({ bucket, endpoint, region, prefix = "" }: ObjectStoreOptions): { url: string; prefix: string } {
   const host = `s3.${region}.amazonaws.com`;
   const aws = bucket.includes(".") ? `https://${host}/${bucket}` : `https://${bucket}.${host}`;
@@ -109,7 +113,7 @@ const optionsOf = ({ region, credentials, patience }: ObjectStoreOptions) => ({
 });
 
 /**
- * Asks for all that the store needs, so that what is not allowed is known before anything is acknowledged.
+ * Exercises every request the store needs, so that missing permissions show before anything is acknowledged.
  *
  * @returns whether entity tags are digests of contents
  */
@@ -130,7 +134,7 @@ async function probe(client: S3Client, key: string): Promise<boolean> {
   } finally {
     await client.remove(key).catch(() => undefined);
   }
-  // By them it is known which roots have changed.
+  // Entity tags tell which roots have changed.
   if (etags.size < 2 || etags.has(""))
     throw storeUnavailable("the object storage does not give each content an entity tag of its own: use one that does");
   return hasDigests;

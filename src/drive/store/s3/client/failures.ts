@@ -1,10 +1,12 @@
+// Error texts for failed S3 requests.
+
 import type { FileAdapterError } from "../../../../core/errors/errors.js";
 import { storeUnavailable } from "../../store-error.js";
 
-/** An answer of the object storage that is no success. */
+/** An error response of the object storage. */
 export interface RefusedAnswer {
   readonly status: number;
-  /** As S3 calls it, `NoSuchBucket`; empty when the answer has none. */
+  /** S3 error code, for example `NoSuchBucket`; empty if the response has none. */
   readonly code: string;
   readonly writes: boolean;
 }
@@ -18,7 +20,7 @@ const BAD_KEY = new Set([
 ]);
 const BAD_REGION = new Set(["PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"]);
 
-/** What an operator can do about an answer; without places, keys and hashes. */
+/** Tells what an operator can do about an error response; contains no paths, keys or hashes. */
 export function refused({ status, code, writes }: RefusedAnswer): FileAdapterError {
   return storeUnavailable(`the object storage ${adviceFor(status, code, writes)}`);
 }
@@ -39,6 +41,6 @@ function adviceFor(status: number, code: string, writes: boolean): string {
   return `refuses a request (${status}): check the endpoint and the bucket`;
 }
 
-/** For an endpoint that cannot be reached. @param why code of the system, `ECONNREFUSED` */
+/** The endpoint is unreachable. @param why the system's error code, for example `ECONNREFUSED` */
 export const silent = (why: string): FileAdapterError =>
   storeUnavailable(`the object storage does not answer (${why}): check the endpoint and the network`);

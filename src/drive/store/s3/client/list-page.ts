@@ -1,25 +1,27 @@
-/** An object as a listing tells of it. */
+// Parser of ListObjectsV2 responses.
+
+/** An object in a listing. */
 export interface ListedObject {
-  /** Without the prefix of the store. */
+  /** Without the store's prefix. */
   readonly key: string;
-  /** Another one for each content. */
+  /** Changes with the content. */
   readonly etag: string;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
-  /** When it was put, in milliseconds since 1970; whole seconds on many servers. */
+  /** Time of the last put, in milliseconds since 1970; many servers report whole seconds. */
   readonly modifiedAt: number;
 }
 
 export interface ListPage {
   readonly objects: readonly ListedObject[];
-  /** What is below the next slash, with it. */
+  /** Common prefixes, up to and including the next slash. */
   readonly folders: readonly string[];
   readonly next: string | undefined;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Reads an answer to ListObjectsV2. Keys that do not begin with `prefix` are left out. */
+/** Parses a ListObjectsV2 response. Keys that do not start with `prefix` are dropped. */
 export function parseListPage(xml: string, prefix: string): ListPage {
   const own = (key: string | undefined): string[] =>
     key?.startsWith(prefix) === true ? [key.slice(prefix.length)] : [];
@@ -36,7 +38,7 @@ export function parseListPage(xml: string, prefix: string): ListPage {
   return { objects, folders, next: isCut ? textIn(xml, "NextContinuationToken") : undefined };
 }
 
-/** The code of an error of S3. */
+/** The code in an S3 error response. */
 export const errorCode = (xml: string): string => textIn(xml, "Code") ?? "";
 
 function blocks(xml: string, tag: string): string[] {

@@ -1,6 +1,8 @@
-/** Lets only so many run at once, in the order in which they came. */
+// Concurrency limits and per-name serialisation.
+
+/** Semaphore with first-come, first-served order. */
 export interface Slots {
-  /** Resolves with what ends the use of a slot. */
+  /** Resolves to a function that frees the slot. */
   take(): Promise<() => void>;
 }
 
@@ -25,7 +27,9 @@ export function createSlots(count: number): Slots {
   };
 }
 
-/** Works on all, some at once, in their order. The first failure ends it, after what has begun. */
+/**
+ * Works on all items in order, some concurrently. The first failure stops it, after the work already begun has ended.
+ */
 export async function inParallel<T, R>(
   items: readonly T[],
   atOnce: number,
@@ -51,7 +55,7 @@ export async function inParallel<T, R>(
   return results;
 }
 
-/** Runs what is done for one name one after the other. */
+/** Serialises the work on each name. */
 export function createTurns(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const tails = new Map<string, Promise<unknown>>();
   return (name, work) => {

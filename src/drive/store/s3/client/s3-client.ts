@@ -1,3 +1,5 @@
+// S3 requests: signing, retries, timeouts and conditional puts.
+
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { AwsClient } from "aws4fetch";
@@ -13,19 +15,19 @@ export interface S3Credentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** How often and how long requests are tried. */
+/** Retry policy. */
 export interface S3Patience {
   readonly tries: number;
-  /** Before the second try, in ms; twice as long before each other. Shortened at random, so that many do not meet. */
+  /** Delay before the second try in ms, doubled before each further try and randomly shortened (jitter). */
   readonly waitMs: number;
-  /** Of one try; more for long bodies. */
+  /** Timeout of one try in ms; extended for long bodies. */
   readonly timeoutMs: number;
 }
 
 export interface S3Options {
-  /** Of the bucket: `https://host/bucket` or `https://bucket.host`. */
+  /** URL of the bucket: `https://host/bucket` or `https://bucket.host`. */
   readonly url: string;
-  /** Of the objects: empty, or it ends with a slash. */
+  /** Prefix of all object keys: empty or ending with a slash. */
   readonly prefix: string;
   readonly region: string;
   readonly credentials: S3Credentials;
@@ -38,35 +40,37 @@ export interface Fetched {
   readonly etag: string;
 }
 
-/** What became of a put: `unknown` when no answer came, so that it may yet happen. */
+/** Result of a put; `unknown` if no response arrived, so that it may still take effect. */
 export type PutResult = { readonly etag: string } | "unknown";
 
-/** What became of a conditional put. `isSure`: no try of it had been without an answer, so that none of them was done. */
+/** Result of a conditional put. `isSure`: every try got a response, so none of them took effect. */
 export type PutIfResult =
   | { readonly isDone: true; readonly etag: string }
   | { readonly isDone: false; readonly isSure: boolean };
 
-/** The objects of a store, by keys without its prefix. All throw STORE_UNAVAILABLE with what an operator can do. */
+/**
+ * The objects of a store, by keys without its prefix. All methods throw STORE_UNAVAILABLE with advice for the operator.
+ */
 export interface S3Client {
-  /** `undefined` when there is none. @throws STORE_DAMAGED when it is longer than `maxBytes` */
+  /** `undefined` if there is no such object. @throws STORE_DAMAGED if it is longer than `maxBytes` */
   get(key: string, maxBytes: number): Promise<Fetched | undefined>;
-  /** As `get`, unless it still has this entity tag. */
+  /** Like `get`, but returns `same` if the entity tag has not changed. */
   getChanged(key: string, etag: string, maxBytes: number): Promise<Fetched | "same" | undefined>;
-  /** Exactly these bytes; `undefined` when there is no such object. @throws STORE_DAMAGED when it is shorter */
+  /** Exactly these bytes; `undefined` if there is no such object. @throws STORE_DAMAGED if it is shorter */
   getRange(key: string, offset: number, length: number): Promise<Buffer | undefined>;
-  /** Tried again until it is known to have happened: for objects that are always put with the same content. */
+  /** Retried until it is known to have succeeded; for objects whose content never changes. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** Tried again only while it is known that nothing has happened. */
+  /** Retried only while it is certain that no try took effect. */
   putOnce(key: string, bytes: Uint8Array): Promise<PutResult>;
   /**
-   * Puts only where the object has this entity tag or, for `null`, is not there. Tried again until there is an answer: with
-   * content that no put had before, it is done once at most. When it throws, it may yet be done.
+   * Puts only if the object has this entity tag or, for `null`, does not exist. Retried until there is a response. With
+   * content that no earlier put had, it takes effect at most once. After an error it may still take effect.
    */
   putIf(key: string, bytes: Uint8Array, etag: string | null): Promise<PutIfResult>;
-  /** No matter whether it is there. */
+  /** Succeeds whether or not the object exists. */
   remove(key: string): Promise<void>;
   objects(folder: string): AsyncIterable<ListedObject>;
-  /** Names right below a folder, without slashes. */
+  /** Names directly below a folder, without slashes. */
   folders(folder: string): AsyncIterable<string>;
 }
 
@@ -77,9 +81,9 @@ interface Ask {
   readonly body?: Uint8Array;
   readonly range?: string;
   readonly condition?: Readonly<Record<string, string>>;
-  /** Answers that are no success, and what was asked for. */
+  /** Error statuses that count as an answer to this request. */
   readonly accepts?: readonly number[];
-  /** Of the body of a good answer; what is longer is an error. */
+  /** Maximum length of a successful response's body; a longer one is an error. */
   readonly maxBytes: number;
 }
 
@@ -91,7 +95,7 @@ interface Answer {
 
 const MAX_ANSWER_BYTES = 4 << 20;
 const MAX_WAIT_MS = 5000;
-/** Bytes a slow line moves in a millisecond. */
+/** Throughput of a slow line, in bytes per millisecond. */
 const SLOWEST_BYTES_PER_MS = 128;
 
 export function createS3Client(options: S3Options): S3Client {
@@ -120,7 +124,7 @@ export function createS3Client(options: S3Options): S3Client {
     return { status: response.status, etag: response.headers.get("etag") ?? "", body: answered };
   };
 
-  /** @returns the first good answer, 404 included @throws STORE_UNAVAILABLE */
+  /** @returns the first conclusive response, including 404 @throws STORE_UNAVAILABLE */
   const tried = async (ask: Ask, isSure: (answer: Answer | undefined) => boolean): Promise<Answer | "unknown"> => {
     for (let tries = 1; ; tries += 1) {
       const result = await once(ask).catch((error: unknown) => {
@@ -220,22 +224,22 @@ export function createS3Client(options: S3Options): S3Client {
   };
 }
 
-/** To a conditional put: absent, in conflict with another, another one, not known here. */
+/** Statuses of a refused conditional put: not found, conflict, precondition failed, not implemented. */
 const REFUSED = [404, 409, 412, 501];
 const EMPTY = new Uint8Array(0);
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Never one over shared memory, which is no body of a request. */
+/** A view that is never over a SharedArrayBuffer, which `fetch` does not accept as a body. */
 const asView = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
     : new Uint8Array(bytes);
 
-/** Whether asking again would not change the answer. */
+/** Whether a retry cannot change the response. */
 const isFinal = (status: number, code: string): boolean =>
   status !== 429 && status < 500 && code !== "RequestTimeout" && code !== "OperationAborted";
 
-/** @throws STORE_UNAVAILABLE for what is no success and not the lack of an object */
+/** @throws STORE_UNAVAILABLE for any error other than a missing object */
 function good(answer: Answer, code: string, writes: boolean): Answer {
   const isAbsent = answer.status === 404 && code !== "NoSuchBucket";
   if (isAbsent || (answer.status >= 200 && answer.status < 300)) return answer;
@@ -248,7 +252,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   if (response.body === null) return Buffer.alloc(0);
   for await (const part of response.body) {
     length += part.length;
-    // Leaving the loop ends the request.
+    // Leaving the loop cancels the request.
     if (length > maxBytes) throw storeDamaged("an object is longer than it may be");
     parts.push(part);
   }
@@ -258,7 +262,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
 const isOurs = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "STORE_DAMAGED";
 
-/** The code of the system below what `fetch` throws. */
+/** The system error code beneath an error of `fetch`. */
 function reasonOf(error: unknown): string {
   for (let at = error, depth = 0; typeof at === "object" && at !== null && depth < 4; depth += 1) {
     if ("code" in at && typeof at.code === "string" && /^[A-Z_]{3,40}$/.test(at.code)) return at.code;

@@ -1,3 +1,5 @@
+// A batch of the object store.
+
 import { isLeafBlob } from "../../cell-refs.js";
 import type { CellBatch, RootRecord } from "../../cell-store.js";
 import { checkCell, checkOwner, checkRoot } from "../../checks.js";
@@ -9,17 +11,19 @@ import type { PackInfo, PackKind } from "./manifest.js";
 import { SMALL_PACK_BYTES } from "./source.js";
 import type { UploadGroup } from "./uploads.js";
 
-/** Leaf blobs that are as long as this go to packs of their own, so that looking up names reads few bytes. */
+/** Leaf blobs of at least this size go to separate packs, so that looking up names reads little. */
 const CHUNK_BYTES = 2048 + 3;
 
 export interface BatchParts {
   readonly uploads: UploadGroup;
   swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict">;
-  /** @throws STORE_UNAVAILABLE when the store is closed */
+  /** @throws STORE_UNAVAILABLE if the store is closed */
   checkOpen(): void;
 }
 
-/** Collects cells in one pack for parts of files and one for everything else, which are put as soon as they are full. */
+/**
+ * Collects cells in two packs, one for parts of files and one for everything else; each is put as soon as it is full.
+ */
 export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): CellBatch {
   let chunks = new PackBuilder();
   let trees = new PackBuilder();
@@ -81,7 +85,7 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
           return record;
         }
       }
-      // After a conflict, too: the cells are there for whoever tries again.
+      // Also after a conflict: the cells are then in place for the retry.
       const own = await flush();
       const packs = [...own, ...needed, ...uploads.neededBy([bytes])];
       const record = await swap(owner, expected, { bytes, packs, cells: new Map(), includes: hint?.includes });

@@ -1,9 +1,11 @@
+// Bloom filters over cell hashes.
+
 const BITS_PER_CELL = 10;
 const PROBES = 7;
 
 export const bloomBytes = (count: number): number => Math.ceil((Math.max(1, count) * BITS_PER_CELL) / 8);
 
-/** A filter that tells which hashes may be among some: never wrong with no, once in a hundred times with yes. */
+/** A Bloom filter of some hashes: no false negatives, about 1 % false positives. */
 export function bloomOf(hashes: Iterable<Uint8Array>, count: number): Buffer {
   const filter = Buffer.alloc(bloomBytes(count));
   const bits = filter.length * 8;
@@ -27,6 +29,6 @@ export function mayHold(filter: Uint8Array, hash: Uint8Array): boolean {
   return true;
 }
 
-/** Hashes are random already, so that their own bytes say where to look. */
+/** Hashes are uniformly random, so their own bytes serve as hash functions. */
 const wordOf = (hash: Uint8Array, at: number): number =>
   (((hash[at] ?? 0) << 24) | ((hash[at + 1] ?? 0) << 16) | ((hash[at + 2] ?? 0) << 8) | (hash[at + 3] ?? 0)) >>> 0;

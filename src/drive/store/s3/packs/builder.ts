@@ -1,29 +1,31 @@
+// Builds packs for upload.
+
 import { randomBytes } from "node:crypto";
 import { PACK_HEADER, type PackEntry, packEnd, startDigest, TRAILER_BYTES } from "../../embedded/pack-format.js";
 import { type HashText, hashOfText } from "../../mark.js";
 import { bloomOf } from "./bloom.js";
 import type { PackInfo, PackKind } from "./manifest.js";
 
-/** A pack that can be uploaded. */
+/** A pack ready for upload. */
 export interface BuiltPack {
   readonly info: PackInfo;
   readonly bytes: Buffer;
-  /** Its entries as they stand in it. */
+  /** Its footer entries, as encoded in the pack. */
   readonly footer: Buffer;
 }
 
 const SALT_BYTES = 16;
 const FIRST_BYTES = 65_536;
-/** A pack is cut when its cells have reached this. */
+/** A pack is closed when its cells reach this size in bytes. */
 export const PACK_CELL_BYTES = 16 << 20;
 
-/** Cells end to end, each once, in the order in which they come. */
+/** Contiguous cells, each once, in the order of arrival. */
 export class PackBuilder {
   readonly #entries = new Map<HashText, PackEntry>();
   #buffer = Buffer.alloc(0);
   #used = PACK_HEADER.length;
 
-  /** Of the cells. */
+  /** Size of the cells. */
   get bytes(): number {
     return this.#used - PACK_HEADER.length;
   }
@@ -54,7 +56,7 @@ export class PackBuilder {
       yield [text, this.#buffer.subarray(offset, offset + length)];
   }
 
-  /** The builder is used up. The pack is another one than any before, though its cells be the same: see decision 41. */
+  /** Consumes the builder. The pack is unique even if another has the same cells: see decision 41. */
   build(kind: PackKind): BuiltPack {
     const entries = [...this.#entries.values()];
     const salt = randomBytes(SALT_BYTES);

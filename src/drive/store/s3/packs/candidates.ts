@@ -1,11 +1,13 @@
+// Record of objects that are candidates for deletion.
+
 import { randomBytes } from "node:crypto";
 import type { S3Client } from "../client/s3-client.js";
 
-/** Objects that nothing needed when a collection looked, as `gc/<ms>-<random>`. */
+/** Objects that nothing needed at a collection, recorded as `gc/<ms>-<random>`. */
 export interface Candidates {
-  /** When each was found first, in milliseconds since 1970. */
+  /** When each object was first found unneeded, in milliseconds since 1970. */
   readonly since: ReadonlyMap<string, number>;
-  /** Leaves on record only those that `stays` says, and adds others. */
+  /** Keeps only the recorded objects for which `stays` is true, and adds others. */
   update(stays: (key: string) => boolean, added: readonly string[]): Promise<void>;
 }
 

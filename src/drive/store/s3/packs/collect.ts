@@ -1,3 +1,6 @@
+// Garbage collection of the object store, in two phases: unneeded objects are recorded, and deleted after a grace
+// period.
+
 import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
 import { openScratch, removeLeftovers } from "../../embedded/collect.js";
 import { type Marks, textOfHash } from "../../mark.js";
@@ -15,11 +18,11 @@ import { packKeyOf } from "./source.js";
 export interface ObjectCollectParts extends CompactParts {
   readonly client: S3Client;
   readonly cache: LocalCache;
-  /** For marks, on a local disk. */
+  /** Folder for marks, on a local disk. */
   readonly folder: string;
   readonly marking: MarkSource;
   owners(): AsyncIterable<string>;
-  /** Roots of this process's readers. */
+  /** Roots pinned by this process's readers. */
   pinned(): readonly RootRecord[];
   /** Whether a reader or an upload of this process needs a pack. */
   isUsed(packId: string): boolean;
@@ -28,10 +31,10 @@ export interface ObjectCollectParts extends CompactParts {
 
 /** What the roots of all owners need. */
 interface Needed {
-  /** How many roots list a pack, by its id. */
+  /** Number of roots that list a pack, by pack id. */
   readonly packs: Map<string, number>;
   readonly manifests: Map<string, number>;
-  /** Versions of the roots that were marked, with their owners. */
+  /** Versions of the marked roots, with their owners. */
   readonly roots: Set<string>;
   live: number;
   missing: number;
@@ -43,14 +46,14 @@ interface Counted {
   packs: number;
 }
 
-/** Servers tell whole seconds. */
+/** Servers report times in whole seconds. */
 const CLOCK_STEP_MS = 1000;
 const PACK_KEY = /^packs\/([0-9a-f]{64})\.pack$/;
 const MANIFEST_KEY = /^manifests\/([0-9a-f]{64})$/;
 
 /**
- * Finds objects that no root needs and puts them on record; those that were on record a grace period ago, and are still
- * not needed, are removed. Nothing is, while a cell is missing.
+ * Finds objects that no root needs and records them. Objects recorded at least a grace period ago and still not needed
+ * are deleted. Nothing is deleted while a cell is missing.
  */
 export async function collectObjects(parts: ObjectCollectParts, options: CollectOptions): Promise<CollectReport> {
   const { client, uploads, now, folder } = parts;
@@ -59,7 +62,7 @@ export async function collectObjects(parts: ObjectCollectParts, options: Collect
   const scratch = openScratch(folder);
   try {
     const before = Math.min(now() - graceMs, uploads.oldestStart());
-    // Listed before the roots are read, so that whatever is put for a newer root is not seen here.
+    // Listed before the roots are read, so that nothing put for a newer root appears in the listing.
     const objects = await listOld(client, before);
     const needed: Needed = { packs: new Map(), manifests: new Map(), roots: new Set(), live: 0, missing: 0 };
     for await (const owner of parts.owners()) await markOwner(owner, { parts, marks: scratch.marks, needed });
@@ -85,7 +88,7 @@ export async function collectObjects(parts: ObjectCollectParts, options: Collect
 interface Pass {
   readonly parts: ObjectCollectParts;
   readonly needed: Needed;
-  /** Packs and manifests that are older than the grace period, by key. */
+  /** Packs and manifests older than the grace period, by key. */
   readonly objects: ReadonlyMap<string, ListedObject>;
   readonly marks: Marks;
   readonly counted: Counted;
@@ -113,7 +116,7 @@ async function markOwner(
   parts.checkGoesOn();
   const all = await parts.roots.all(owner);
   const left = new Set(parts.roots.known(owner));
-  // Merged before, by a process that has gone without removing them.
+  // Already merged, by a process that ended before removing them.
   const merged = all.filter((root) => !left.has(root)).map(({ record }) => record);
   if (merged.length > 0) parts.retired.add(owner, merged);
   for (const root of all) {
@@ -136,7 +139,7 @@ const isNeeded = (key: string, { needed, parts }: Pass): boolean => {
   return manifest === undefined || (needed.manifests.get(manifest) ?? 0) > 0;
 };
 
-/** Removes what has been on record for long enough and was never needed since. @returns its keys */
+/** Deletes what has been recorded for long enough and was not needed since. @returns its keys */
 async function sweep(pass: Pass, candidates: Candidates, onRecordBefore: number): Promise<Set<string>> {
   const gone = new Set<string>();
   for (const object of pass.objects.values()) {
@@ -148,11 +151,11 @@ async function sweep(pass: Pass, candidates: Candidates, onRecordBefore: number)
   return gone;
 }
 
-/** @returns whether it was removed */
+/** @returns whether the object was deleted */
 async function remove({ key, modifiedAt, size }: ListedObject, pass: Pass): Promise<boolean> {
   const { client } = pass.parts;
   const [, id] = PACK_KEY.exec(key) ?? [];
-  // Somebody may have put the same content again while this was going on.
+  // The same content may have been put again in the meantime.
   for await (const again of client.objects(key)) if (again.modifiedAt !== modifiedAt) return false;
   if (id !== undefined) {
     const garbage = await garbageOf(id, size, pass);
@@ -188,10 +191,10 @@ async function countGarbage(pass: Pass): Promise<void> {
   }
 }
 
-/** Puts on record what is not needed, or no longer once packs were copied. @param gone keys that were removed */
+/** Records what is not needed, or no longer needed after packs were copied. @param gone deleted keys */
 async function compactAll(pass: Pass, candidates: Candidates, gone: ReadonlySet<string>): Promise<void> {
   const { parts, marks, objects, needed } = pass;
-  // What is needed again, or was put again, starts over.
+  // An object that is needed again or was put again starts a new grace period.
   const stay = new Set([...candidates.since.keys()].filter((key) => objects.has(key) && !isNeeded(key, pass)));
   for await (const owner of parts.owners()) {
     parts.checkGoesOn();

@@ -1,3 +1,5 @@
+// Compaction of an owner's packs.
+
 import { sameBytes } from "../../../cad3/ref.js";
 import { type HashText, textOfHash } from "../../mark.js";
 import { storeDamaged } from "../../store-error.js";
@@ -19,32 +21,32 @@ export interface CompactParts {
   readonly writer: WriterId;
   readonly swaps: RootSwap;
   readonly retired: RetiredRoots;
-  /** Throws when the store is being closed. */
+  /** Throws if the store is being closed. */
   readonly checkGoesOn: () => void;
 }
 
 export interface CompactRules {
   isLive(hash: HashText): boolean;
-  /** Packs that others may still be writing for stay. */
+  /** Packs that others may still be writing are kept. */
   mayReplace(pack: PackInfo): boolean;
   /** Whether `isLive` knows the cells of a root. */
   isMarked(root: LoadedRoot): boolean;
 }
 
-/** Cells copied at once. */
+/** Cells copied at a time. */
 const CELLS_PER_COPY = 512;
-/** Short packs that are worth being merged. */
+/** Number of short packs from which merging is worthwhile. */
 export const MANY_SMALL_PACKS = 16;
 
 export const smallPacks = (packs: readonly PackInfo[]): PackInfo[] =>
   packs.filter(({ size }) => size < SMALL_PACK_BYTES);
 
-/** Everything is kept, and short packs become longer ones. */
+/** Keeps every cell and only merges short packs. */
 export const mergeRules: CompactRules = { isLive: () => true, mayReplace: () => true, isMarked: () => true };
 
 /**
- * Lists the packs of an owner anew: those without live cells are left out, those that are mostly garbage and many short
- * ones are copied. What was listed before stays in the bucket until it is collected.
+ * Rewrites the list of an owner's packs: packs without live cells are dropped; packs that are mostly garbage, and many
+ * short ones, are copied. Packs no longer listed stay in the bucket until they are collected.
  */
 export async function compactOwner(owner: string, parts: CompactParts, rules: CompactRules): Promise<void> {
   const root = chosen(parts.roots.known(owner) ?? [], parts.writer.current());
@@ -66,13 +68,13 @@ export async function compactOwner(owner: string, parts: CompactParts, rules: Co
       if (live.length > 0) copied.push({ pack, live: live.map(({ hash }) => textOfHash(hash)) });
     }
   }
-  // A short one alone would only be copied again and again.
+  // Copying a single short pack would repeat for ever.
   const isWorth = kept.length + copied.length < root.packs.length || copied.length > 1 || copied.some(isThin);
   if (!isWorth) return;
   const packs = await copyCells(copied, parts);
   const all = [...new Map([...kept, ...packs].map((pack) => [pack.id, pack])).values()];
   if (!(await swaps.move(owner, root, all))) return;
-  // They say the same as ours, and keep what we do not need.
+  // Equal to our root, but they still list packs that we do not need.
   const others = (parts.roots.known(owner) ?? []).filter(({ record }) => record.version === root.record.version);
   retired.add(
     owner,
@@ -84,7 +86,10 @@ const isThin = ({ pack, live }: { pack: PackInfo; live: HashText[] }): boolean =
 const sum = (entries: readonly { readonly length: number }[]): number =>
   entries.reduce((bytes, { length }) => bytes + length, 0);
 
-/** A root with the state that all say: ours, or else that whose packs take the least. `undefined` when they differ. */
+/**
+ * A root with the state on which all roots agree: ours, otherwise the one with the smallest packs. `undefined` if they
+ * differ.
+ */
 function chosen(roots: readonly LoadedRoot[], own: string): LoadedRoot | undefined {
   const [first] = roots;
   if (first === undefined || !roots.every(({ record }) => sameBytes(record.bytes, first.record.bytes)))

@@ -1,8 +1,10 @@
+// Lookup in pack footers.
+
 import { ENTRY_BYTES } from "../../embedded/pack-format.js";
 
 const HASH_BYTES = 32;
 
-/** Where a cell stands in a pack, in bytes. */
+/** Position of a cell in a pack, in bytes. */
 export interface CellPlace {
   readonly offset: number;
   readonly length: number;
@@ -13,7 +15,7 @@ const placeAt = (footer: Buffer, at: number): CellPlace => ({
   length: footer.readUIntBE(at + HASH_BYTES + 6, 3),
 });
 
-/** @param footer entries by hash */
+/** @param footer entries ordered by hash */
 export function findInFooter(footer: Buffer, hash: Uint8Array): CellPlace | undefined {
   let [low, high] = [0, footer.length / ENTRY_BYTES];
   while (low < high) {

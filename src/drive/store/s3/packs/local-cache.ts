@@ -1,3 +1,5 @@
+// Local read cache of the object store.
+
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "lmdb";
@@ -6,12 +8,12 @@ import { makeFolder } from "../../embedded/make-folder.js";
 import { refuseNetwork } from "../../embedded/network-fs.js";
 import { stamped, uint, uintBytes, unstamped } from "../../tables.js";
 
-/** What was read from object storage, kept on this machine's disk so that it is not read again. May lose anything. */
+/** Caches on this machine's disk what was read from object storage. Entries may be lost at any time. */
 export interface LocalCache {
   cell(hash: Uint8Array): Uint8Array | undefined;
   keepCell(hash: Uint8Array, bytes: Uint8Array): void;
   forget(kind: "cell" | NamedKind, hashes: Iterable<Uint8Array>): void;
-  /** Something that is named by its own hash: a footer or a manifest. */
+  /** An item named by its own hash: a footer or a manifest. */
   named(kind: NamedKind, id: string): Buffer | undefined;
   keepNamed(kind: NamedKind, id: string, bytes: Uint8Array): void;
   close(): Promise<void>;
@@ -22,23 +24,23 @@ export type NamedKind = "footer" | "manifest";
 const PREFIX = { cell: Buffer.from("c"), footer: Buffer.from("f"), manifest: Buffer.from("m") };
 const USED = Buffer.from("used");
 const NEXT = Buffer.from("next");
-/** What waits in memory before it is written. */
+/** Maximum bytes buffered before they are written. */
 const MAX_WAITING_BYTES = 1 << 20;
-/** Taken out at once when the cache is full, as a part of all. */
+/** Fraction evicted at once when the cache is full. */
 const EVICTED_PART = 0.1;
-/** Rows evicted in one transaction. */
+/** Rows evicted per transaction. */
 const EVICTED_ROWS = 4096;
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 
 /**
- * @param path a folder of its own, which other processes may share
- * @param maxBytes what was kept first goes when there is more
+ * @param path a dedicated folder, which processes may share
+ * @param maxBytes capacity; the oldest entries are evicted first
  */
 export function openLocalCache(path: string, maxBytes: number): LocalCache {
   const folder = join(path, bootName());
   makeFolder(folder);
   refuseNetwork(path);
-  // It is never flushed, so that only what was written since the machine started is in order.
+  // The cache is never flushed, so only what was written since the machine started is intact.
   for (const name of readdirSync(path)) {
     if (join(path, name) !== folder) rmSync(join(path, name), { recursive: true, force: true });
   }
@@ -65,7 +67,7 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
     rows.removeSync(key);
     return row.length;
   };
-  /** Within a transaction. @returns what is left */
+  /** Only inside a transaction. @returns the remaining bytes */
   const evict = (used: number): number => {
     let left = used;
     if (left <= maxBytes) return left;

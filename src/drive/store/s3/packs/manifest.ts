@@ -1,18 +1,20 @@
+// Manifests: lists of the packs that hold a root's cells.
+
 import { createHash, randomBytes } from "node:crypto";
 import { storeDamaged } from "../../store-error.js";
 import { bloomBytes } from "./bloom.js";
 
-/** `chunk`: parts of files only, which have no branches; `tree`: everything else; `mixed`: both, of a small change. */
+/** `chunk`: only parts of files, which have no branches; `tree`: everything else; `mixed`: both, of a small change. */
 export type PackKind = "tree" | "chunk" | "mixed";
 
-/** A pack as a manifest tells of it. */
+/** A pack as described by a manifest. */
 export interface PackInfo {
   /** SHA-256 of header, cells and footer, as hex digits. */
   readonly id: string;
   readonly kind: PackKind;
-  /** Cells. */
+  /** Number of cells. */
   readonly count: number;
-  /** Bytes of the whole object. */
+  /** Size of the whole object in bytes. */
   readonly size: number;
   readonly filter: Uint8Array;
 }
@@ -24,10 +26,13 @@ const KINDS: readonly PackKind[] = ["tree", "chunk", "mixed"];
 const ENTRY_HEAD_BYTES = 32 + 1 + 4 + 6;
 export const MAX_MANIFEST_BYTES = 64 << 20;
 
-/** Makes a manifest one of its own, though another lists the same packs. */
+/** Makes a manifest unique even if another lists the same packs. */
 export const newSalt = (): Buffer => randomBytes(SALT_BYTES);
 
-/** `VFMF`, version, in the second one a salt, then of each pack: id, kind, count, size, Bloom filter of 10 bits a cell. */
+/**
+ * Format: `VFMF`, version, a salt (version 2 only), then for each pack: id, kind, count, size, Bloom filter of 10 bits
+ * per cell.
+ */
 export function encodeManifest(packs: readonly PackInfo[], salt?: Buffer): Buffer {
   const sorted = [...packs].sort((one, other) => (one.id < other.id ? -1 : 1));
   const parts = sorted.flatMap(({ id, kind, count, size, filter }) => {
@@ -60,5 +65,5 @@ export function parseManifest(bytes: Buffer): PackInfo[] {
   return packs;
 }
 
-/** By which a manifest is named. */
+/** Id of a manifest. */
 export const manifestId = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

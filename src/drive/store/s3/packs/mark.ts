@@ -1,13 +1,15 @@
+// Mark phase over object storage, with batched reads.
+
 import { branchHashes } from "../../cell-refs.js";
 import { type HashText, type MarkCount, type Marks, textOfHash } from "../../mark.js";
 
 export interface MarkSource {
-  /** Those that have no branches; nobody needs to read them. */
+  /** Those without branches, which need not be read. */
   leaves(wanted: ReadonlySet<HashText>): Promise<ReadonlySet<HashText>>;
   read(wanted: ReadonlySet<HashText>): Promise<ReadonlyMap<HashText, Uint8Array>>;
 }
 
-/** Cells looked at together. */
+/** Maximum cells looked up at once. */
 const MAX_TOGETHER = 512;
 
 /** Marks every cell below a root, reading many at once. @throws STORE_UNAVAILABLE */
@@ -37,7 +39,7 @@ export async function markRoot(root: Uint8Array, marks: Marks, source: MarkSourc
   return { live, missing };
 }
 
-/** @returns `undefined` for what is no cell */
+/** @returns `undefined` if it is not a cell */
 function below(cell: Uint8Array): HashText[] | undefined {
   try {
     return branchHashes(cell).map(textOfHash);

@@ -1,3 +1,5 @@
+// Reads cells from packs, with Bloom filters, footers and the local cache.
+
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { ENTRY_BYTES, parseFooter, parseTrailer, TRAILER_BYTES } from "../../embedded/pack-format.js";
 import { type HashText, hashOfText } from "../../mark.js";
@@ -10,13 +12,13 @@ import { type CellPlace, findInFooter, footerEntries } from "./footer.js";
 import type { LocalCache } from "./local-cache.js";
 import type { PackInfo } from "./manifest.js";
 
-/** Packs that are as short as this are read as a whole, and merged in the background. */
+/** Packs up to this size are read whole, and merged in the background. */
 export const SMALL_PACK_BYTES = 1 << 20;
 const MAX_GAP_BYTES = 65_536;
 const MAX_RUN_BYTES = 4 << 20;
 const READS_AT_ONCE = 4;
 const FOOTERS_AT_ONCE = 8;
-/** Of footers in memory. */
+/** Maximum bytes of footers in memory. */
 const MAX_FOOTER_BYTES = 32 << 20;
 
 export const packKeyOf = (id: string): string => `packs/${id}.pack`;
@@ -27,13 +29,13 @@ interface Located {
 }
 
 export interface PackSource {
-  /** Checked cells; those that no view has are left out. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  /** Verified cells; those in no view are omitted. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
   read(wanted: ReadonlySet<HashText>): Promise<Map<HashText, Uint8Array>>;
-  /** Those of them that are in packs which hold parts of files only. */
+  /** Those that are in packs of kind `chunk`. */
   leaves(wanted: ReadonlySet<HashText>): Promise<Set<HashText>>;
-  /** Entries by hash; `undefined` when the pack is gone. */
+  /** Entries ordered by hash; `undefined` if the pack is gone. */
   footer(pack: PackInfo): Promise<Buffer | undefined>;
-  /** Of a pack that nothing tells of. @param size bytes of the object */
+  /** Footer of a pack that no manifest describes. @param size of the object in bytes */
   footerOf(id: string, size: number): Promise<Buffer | undefined>;
   keepFooter(id: string, footer: Buffer): void;
 }
@@ -77,7 +79,7 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
     if (trailer.count !== count || trailer.digest.toString("hex") !== id) throw storeDamaged("a pack is another one");
     const footer = Buffer.from(bytes.subarray(bytes.length - end, bytes.length - TRAILER_BYTES));
     parseFooter(footer, trailer);
-    // Its cells are at hand from here on.
+    // From here on the pack's cells come from the cache.
     if (isWhole) for (const entry of footerEntries(footer)) cache.keepCell(entry.hash, cut(bytes, entry));
     keepFooter(id, footer);
     return footer;
@@ -125,7 +127,7 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
     return found;
   };
 
-  /** @returns `undefined` when the pack is gone */
+  /** @returns `undefined` if the pack is gone */
   const readRun = async ({ pack, cells }: Run): Promise<[HashText, Uint8Array][] | undefined> => {
     const [first, last] = [cells[0], cells.at(-1)];
     if (first === undefined || last === undefined) return [];
@@ -161,7 +163,7 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
       const gone = new Set<string>();
       for (let missing = wanted; missing.size > 0; ) {
         const located = await locate(missing, gone);
-        // Where a short pack had to be read, they have come with it.
+        // Cells of short packs were loaded along with the whole pack.
         for (const text of located.keys()) {
           const cell = cache.cell(hashOfText(text));
           if (cell === undefined) continue;
@@ -176,7 +178,7 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
           if (read[which] === undefined) gone.add(id);
         });
         if (gone.size === before) break;
-        // A collection has copied what was in them to others.
+        // A collection has copied their cells to other packs.
         forgetFooters(gone);
         missing = new Set([...missing].filter((text) => !cells.has(text)));
       }
@@ -189,7 +191,7 @@ const cut = (bytes: Buffer, { offset, length }: CellPlace): Buffer => bytes.suba
 
 type Untried = { readonly pack: PackInfo; readonly matches: readonly { readonly text: HashText }[] };
 
-/** Packs that are likely to hold something: the fewest that may have everything, those with trees first. */
+/** Candidate packs: the fewest that may hold everything, tree packs first. */
 function choose<T extends Untried>(untried: readonly T[]): T[] {
   const rank = ({ pack }: Untried): number => (pack.kind === "chunk" ? 1 : 0);
   const sorted = [...untried].sort(
@@ -211,7 +213,7 @@ interface Run {
   readonly cells: (CellPlace & { readonly text: HashText })[];
 }
 
-/** Places that are read together, each in the order of their offsets. */
+/** Groups of places that are read together, each ordered by offset. */
 function runsOf(located: ReadonlyMap<HashText, Located>): Run[] {
   const byPack = new Map<string, Run>();
   for (const [text, { pack, place }] of located) {

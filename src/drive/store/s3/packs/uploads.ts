@@ -1,3 +1,5 @@
+// Uploads of packs and their tracking until a root lists them.
+
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
 import { branchHashes } from "../../cell-refs.js";
@@ -9,32 +11,32 @@ import { findInFooter } from "./footer.js";
 import type { PackInfo } from "./manifest.js";
 import { type PackSource, packKeyOf } from "./source.js";
 
-/** Packs of one batch that are in the bucket, or will be. */
+/** Packs of one batch, uploaded or in progress. */
 export interface UploadGroup {
-  /** Resolves when it has begun, which is when there is room for it. */
+  /** Resolves when the upload has started, which waits for a free slot. */
   begin(pack: BuiltPack): Promise<void>;
-  /** Waits for all that has begun. @throws what has failed, each time */
+  /** Waits for all started uploads. @throws the failure of any of them, on every call */
   settled(): Promise<readonly PackInfo[]>;
   touch(): void;
-  /** Packs of other batches that cells refer to, with all others of those batches. */
+  /** Packs of other batches that the cells refer to, including all other packs of those batches. */
   neededBy(cells: Iterable<Uint8Array>): readonly PackInfo[];
-  /** Tells that a root lists its packs. */
+  /** Called when a root lists the packs. */
   end(): void;
 }
 
-/** What is on its way into the bucket, or there without a root that names it. */
+/** Uploads in progress, and uploaded packs that no root lists yet. */
 export interface Uploads {
   group(): UploadGroup;
-  /** Puts one pack, and waits for it. */
+  /** Uploads one pack and waits for it. */
   one(pack: BuiltPack): Promise<PackInfo>;
   has(packId: string): boolean;
-  /** When the oldest upload began that no root names, in ms; now when there is none. */
+  /** Start of the oldest upload that no root lists, in ms; the current time if there is none. */
   oldestStart(): number;
-  /** Whether all has ended well. */
+  /** Resolves when all uploads have ended, successfully or not; never rejects. */
   idle(): Promise<void>;
 }
 
-/** A group that nobody used for this long was dropped. */
+/** A group unused for this long counts as abandoned. */
 const DROPPED_AFTER_MS = 3_600_000;
 
 interface Group {
@@ -149,7 +151,7 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
 const holds = ({ packs }: Group, hash: Uint8Array): boolean =>
   [...packs.values()].some(({ footer }) => findInFooter(footer, hash) !== undefined);
 
-/** None of what is no cell. */
+/** Empty if it is not a cell. */
 function refsOf(cell: Uint8Array): Uint8Array[] {
   try {
     return branchHashes(cell);

@@ -1,3 +1,5 @@
+// Swaps of the shared root (head) by conditional puts.
+
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { sameBytes } from "../../../cad3/ref.js";
@@ -31,24 +33,24 @@ export interface HeadSwapParts {
   readonly now: () => number;
 }
 
-/** What a head is to hold, and what it is put in place of. */
+/** The new content of a head, and the head it replaces. */
 interface NextHead {
   readonly before: LoadedRoot | undefined;
   readonly bytes: Uint8Array;
   readonly carried: RootObject["carried"];
   readonly packs: readonly PackInfo[];
-  /** Roots of single writers whose content comes with it. */
+  /** Roots of single writers included in it. */
   readonly merged: readonly LoadedRoot[];
 }
 
-/** How often others may move the cells of a root while it is put in place of. */
+/** Maximum times that a compaction may intervene by relocating the cells of a root. */
 const MAX_MOVES = 4;
 const FIRST_WAIT_MS = 10;
 const MAX_WAIT_MS = 300;
 
 /**
- * Swaps the one root that an owner has, by conditional puts. Each put has a number, which stays in the heads that are put upon
- * it: so where an answer was lost, what is there says whether it was done, though others were faster to go on.
+ * Swaps an owner's single root with conditional puts. Every put has a number that later heads retain. If a response is
+ * lost, the current head therefore tells whether the put succeeded, even if others have swapped since.
  */
 export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): RootSwap {
   const self = randomBytes(16).toString("hex");
@@ -71,7 +73,7 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
       lateAt: isLate ? now() : (known?.lateAt ?? 0),
     };
   };
-  /** @returns false when something else is there, so that it is not done and never will be */
+  /** @returns false if another root is in place, so that this put has not taken and never will take effect */
   const put = async (owner: string, root: LoadedRoot, before: LoadedRoot | undefined): Promise<boolean> => {
     let result: PutIfResult | undefined;
     let failure: unknown;
@@ -97,7 +99,8 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
     const listed = new Set(before?.packs.map(({ id }) => id));
     const isSame = listed.size === packs.length && packs.every(({ id }) => listed.has(id));
     let manifest = before?.object.manifest;
-    // The one that is listed now stays; any other is a new one, which no collection can be about to remove.
+    // The currently listed manifest is safe from collection. Any other gets a fresh one, which no collection can be
+    // about to delete.
     if (!isSame || manifest === undefined) {
       const encoded = encodeManifest(packs, newSalt());
       manifest = manifestId(encoded);
@@ -106,7 +109,7 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
     const root = loadedRoot(HEAD_ID, "", { bytes, manifest, carried, head: nextPart(next) }, packs);
     return (await put(owner, root, before)) ? root : undefined;
   };
-  /** Packs what is too much to be carried. */
+  /** Moves cells into a pack if they are too large to be carried in the root object. */
   const packed = async (next: NextHead): Promise<NextHead> => {
     if (carriedBytes(next.carried) <= MAX_CARRIED_BYTES) return next;
     const builder = new PackBuilder();
@@ -124,7 +127,7 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
       const before = all.find(isHead);
       if (before?.record.version !== expected?.version) return "conflict";
       const merged = all.filter((root) => !isHead(root) && includes.some(isRecord(root.record)));
-      // One that was merged has been put again, or removed by who has merged it, too.
+      // A merged root has been replaced, or removed by another process that also merged it.
       if (merged.length < includes.length) return "conflict";
       const isNew = packs.length > 0 || cells.size > 0 || merged.length > 0;
       if (before !== undefined && !isNew && sameBytes(before.record.bytes, bytes)) return before.record;
@@ -137,7 +140,7 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
     }
     return "conflict";
   };
-  /** Those who meet over and over have to get out of each other's way. */
+  /** Backs off after repeated conflicts. */
   const paced = async (
     owner: string,
     work: () => Promise<RootRecord | "conflict">,

@@ -1,3 +1,5 @@
+// Roots of owners in buckets with conditional puts.
+
 import { storeDamaged } from "../../store-error.js";
 import { MAX_TRIES, type OwnerRoots } from "./owner-roots.js";
 import { byWriter, type RootMemory } from "./root-memory.js";
@@ -5,11 +7,13 @@ import { mergedId } from "./root-object.js";
 import type { LoadedRoot, RootReader } from "./root-reader.js";
 import { HEAD_ID, isHead } from "./writer-id.js";
 
-/** The roots of owners who have one head that all processes share; of single writers there may be some from before. */
+/** Roots of owners that have one shared head, possibly beside older roots of single writers. */
 export interface OwnerHeads extends OwnerRoots {
-  /** The head as it is now. */
+  /** The current head. */
   head(owner: string): Promise<LoadedRoot | undefined>;
-  /** When roots of single writers were found beside a head, or put that are not in it yet, in ms since 1970. */
+  /**
+   * Times (ms since 1970) at which roots of single writers were found beside a head, or put without being in it yet.
+   */
   late(owner: string): Promise<readonly number[]>;
 }
 
@@ -18,7 +22,7 @@ export interface OwnerHeadsOptions {
   readonly memory: RootMemory;
 }
 
-/** Those that say something that the head does not. */
+/** Roots with content that the head does not include. */
 const effective = (roots: readonly LoadedRoot[]): LoadedRoot[] => {
   const merged = roots.find(isHead)?.object.head?.merged;
   return roots.filter((root) => isHead(root) || merged?.has(mergedId(root.record)) !== true);
@@ -29,7 +33,7 @@ export function createOwnerHeads({ reader, memory }: OwnerHeadsOptions): OwnerHe
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = memory.one(owner, HEAD_ID);
       const found = await reader.readAll(owner, await reader.list(owner), (name) => memory.one(owner, name));
-      // Some have been merged and removed meanwhile, or a head of our own was put, which is newer.
+      // Some have been merged and removed in the meantime, or this process has put a newer head.
       if (found === undefined || memory.one(owner, HEAD_ID) !== before) continue;
       const roots = byWriter(found);
       memory.remember(owner, roots);
@@ -47,7 +51,7 @@ export function createOwnerHeads({ reader, memory }: OwnerHeadsOptions): OwnerHe
         return before;
       }
       if (found !== undefined) memory.put(owner, found);
-      // Never is one made anew in its place.
+      // A lost head is never replaced by a new one.
       else if (before !== undefined) throw storeDamaged("the root of an owner or its manifest is gone");
       return found;
     }
@@ -57,7 +61,7 @@ export function createOwnerHeads({ reader, memory }: OwnerHeadsOptions): OwnerHe
     head,
     async load(owner) {
       const known = memory.all(owner) ?? [];
-      // Beside a head that stood alone, nobody puts a root who knows of heads.
+      // Beside a head without other roots, no process that knows about heads puts a root.
       if (known.length !== 1 || !known.every(isHead)) return effective(await all(owner));
       const found = await head(owner);
       return found === undefined ? effective(await all(owner)) : [found];

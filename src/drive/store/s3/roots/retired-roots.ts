@@ -1,3 +1,5 @@
+// Removal of roots whose writers are gone.
+
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
 import type { RootRecord } from "../../cell-store.js";
@@ -6,15 +8,15 @@ import type { OwnerRoots } from "./owner-roots.js";
 import { rootKey } from "./root-reader.js";
 import { GONE_MS, type WriterId } from "./writer-id.js";
 
-/** Root objects of writers that are gone, whose content is in a root of ours. */
+/** Root objects of dead writers that are included in a root of this process. */
 export interface RetiredRoots {
-  /** Says that our own root of an owner has everything that these have. */
+  /** Records that this process's root for an owner includes these roots. */
   add(owner: string, records: readonly RootRecord[]): void;
-  /** Removes those of writers that are gone. */
+  /** Removes the roots of dead writers. */
   sweep(): Promise<void>;
-  /** As `sweep` where so many wait that readers feel it. */
+  /** Like `sweep`, but only if so many are waiting that they slow readers down. */
   sweepMany(): Promise<void>;
-  /** Whether no removal can be on its way any more. */
+  /** Whether no removal is in flight. */
   isDone(): boolean;
 }
 
@@ -35,7 +37,7 @@ export function createRetiredRoots({ client, roots, writer, now, log }: RetiredO
   const living = async (): Promise<Set<string>> => {
     const names = new Set<string>();
     for await (const { key, modifiedAt } of client.objects("writers/")) {
-      // A time that cannot be read counts as now.
+      // An unreadable time counts as the current time.
       if (!(modifiedAt < now() - GONE_MS)) names.add(key.slice("writers/".length));
     }
     return names;
@@ -47,7 +49,7 @@ export function createRetiredRoots({ client, roots, writer, now, log }: RetiredO
         .map(({ writer: name, version }) => [name, version]),
     );
     if (mayGo.size === 0) return;
-    // Read after their writers were found to be gone, so that nothing was written behind our back.
+    // Read after the writers were found dead, so that nothing can have been written since.
     for (const { record } of await roots.all(owner)) {
       if (mayGo.get(record.writer) !== record.version) continue;
       await client.remove(rootKey(owner, record.writer));

@@ -1,18 +1,20 @@
+// Cache of roots by owner.
+
 import type { LoadedRoot } from "./root-reader.js";
 import type { Views } from "./views.js";
 
-/** What is remembered of owners that nobody reads. */
+/** Maximum owners cached without active readers. */
 const MAX_OWNERS = 2048;
 const MAX_FILTER_BYTES = 128 << 20;
 
-/** Roots that have been read or put, so that they need not be read again; their cells are found by the views. */
+/** Caches roots that were read or put; the views locate their cells. */
 export interface RootMemory {
-  /** By the id of their writer. */
+  /** Ordered by writer id. */
   all(owner: string): LoadedRoot[] | undefined;
   one(owner: string, writer: string): LoadedRoot | undefined;
-  /** In place of all that are known of the owner. */
+  /** Replaces all cached roots of the owner. */
   remember(owner: string, roots: readonly LoadedRoot[]): void;
-  /** Beside those of other writers. */
+  /** Adds or replaces the root of one writer. */
   put(owner: string, root: LoadedRoot): void;
   forget(owner: string, writer: string): void;
 }
@@ -26,7 +28,7 @@ export const byWriter = (roots: Iterable<LoadedRoot>): LoadedRoot[] =>
   [...roots].sort((one, other) => (one.record.writer < other.record.writer ? -1 : 1));
 
 export function createRootMemory(views: Views): RootMemory {
-  /** The one that was used last is at the end. */
+  /** Least recently used first. */
   const owners = new Map<string, Known>();
   const weights = new Map<string, number>();
   let weight = 0;

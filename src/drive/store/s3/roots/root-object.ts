@@ -1,3 +1,5 @@
+// Format of root objects.
+
 import { createHash } from "node:crypto";
 import { type Reader, readerOf, take, takeVlq } from "../../../cad3/encoding/reader.js";
 import { sha3 } from "../../../cad3/ref.js";
@@ -6,44 +8,47 @@ import { MAX_CELL_BYTES } from "../../checks.js";
 import { type HashText, textOfHash } from "../../mark.js";
 import { storeDamaged } from "../../store-error.js";
 
-/** What an object below `roots/` holds. */
+/** Content of an object below `roots/`. */
 export interface RootObject {
   /** Encoding of Signed(drives). */
   readonly bytes: Uint8Array;
-  /** Of the manifest that lists the packs of its cells, as hex digits. */
+  /** Id of the manifest that lists the packs of its cells, as hex digits. */
   readonly manifest: string;
   /** Cells that are in no pack yet. */
   readonly carried: ReadonlyMap<HashText, Uint8Array>;
-  /** Of the one that all processes share. */
+  /** Present in the root shared by all processes. */
   readonly head?: HeadPart | undefined;
 }
 
-/** What the root object that all processes share tells of how it came to be. */
+/** History of a shared root. */
 export interface HeadPart {
-  /** For each store that has put it, by its id, the number of its last put that was done. The newest is at the end. */
+  /** By store id, the number of the last successful put of each store; newest last. */
   readonly puts: ReadonlyMap<string, number>;
-  /** Roots of single writers whose content is in it, by {@link mergedId}. */
+  /** Roots of single writers included in it, by {@link mergedId}. */
   readonly merged: ReadonlySet<string>;
   /** When a writer was found to have put a root beside it, in ms since 1970; 0 for never. */
   readonly lateAt: number;
 }
 
 const HEADER = Buffer.from("VFRT\x01", "latin1");
-/** What reads the first version only must not go on beside a shared root: it finds this one damaged, and stops. */
+/**
+ * Software that reads only version 1 must not continue beside a shared root: it reports this object as damaged and
+ * stops.
+ */
 const HEAD_HEADER = Buffer.from("VFRT\x02", "latin1");
 const MANIFEST_BYTES = 32;
 const ID_BYTES = 16;
-/** Stores that a head remembers the puts of. */
+/** Maximum stores whose puts a head records. */
 export const MAX_PUTS = 64;
 export const MAX_MERGED = 4096;
-/** Cells in a root object, in bytes; more go to a pack. */
+/** Maximum bytes of cells in a root object; larger amounts go to a pack. */
 export const MAX_CARRIED_BYTES = 65_536;
-/** Longer than any that is written, by this version. */
+/** Exceeds every root object that this version writes. */
 export const MAX_ROOT_OBJECT_BYTES = 4 * MAX_CARRIED_BYTES;
 
 /**
- * `VFRT`, version, the root with its length, the hash of the manifest; of a head (version 2) `lateAt`, puts and merged roots, each
- * with their count; then each carried cell with its length.
+ * Format: `VFRT`, version, length and bytes of the root, hash of the manifest; in a head (version 2) `lateAt`, then
+ * puts and merged roots, each list with its count; then each carried cell with its length.
  */
 export function encodeRootObject({ bytes, manifest, carried, head }: RootObject): Buffer {
   const header = head === undefined ? HEADER : HEAD_HEADER;
@@ -67,7 +72,7 @@ function counted(count: number): Uint8Array {
   return bytes;
 }
 
-/** The signature of the root is not looked at. @throws STORE_DAMAGED */
+/** The root's signature is not verified. @throws STORE_DAMAGED */
 export function parseRootObject(object: Buffer): RootObject {
   const start = object.subarray(0, HEADER.length);
   const isHead = start.equals(HEAD_HEADER);
@@ -86,7 +91,7 @@ export function parseRootObject(object: Buffer): RootObject {
     const carried = new Map<HashText, Uint8Array>();
     while (reader.at < reader.end) {
       const cell = next();
-      // By its own hash: nothing can stand under another's.
+      // Keyed by its own hash, so that no cell can be passed off under another hash.
       carried.set(textOfHash(sha3(cell)), cell);
     }
     return { bytes, manifest, carried, head };
@@ -105,7 +110,7 @@ function takeHead(reader: Reader): HeadPart {
   return { lateAt, puts, merged };
 }
 
-/** By which a head knows a root of a single writer. */
+/** Id of a single writer's root in a head. */
 export const mergedId = ({ writer, version }: { readonly writer: string; readonly version: string }): string =>
   createHash("sha256").update(`${writer} ${version}`).digest().toString("hex", 0, ID_BYTES);
 

@@ -1,3 +1,5 @@
+// Reads root objects with their manifests.
+
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RootRecord } from "../../cell-store.js";
@@ -10,19 +12,19 @@ import { MAX_ROOT_OBJECT_BYTES, parseRootObject, type RootObject } from "./root-
 import type { View } from "./views.js";
 import { WRITER_ID } from "./writer-id.js";
 
-/** A root object that has been read, and where its cells are. */
+/** A root object that has been read, with the location of its cells. */
 export interface LoadedRoot extends View {
   readonly record: RootRecord;
   readonly etag: string;
   readonly object: RootObject;
-  /** Of one that this process has put: the entity tags of the owner's roots whose cells it has, by their writers. */
+  /** Of a root put by this process: the entity tags of the owner's roots that it includes, by writer. */
   readonly includes?: ReadonlyMap<string, string> | undefined;
 }
 
 export const rootKey = (owner: string, writer: string): string => `roots/${owner}/${writer}`;
 export const manifestKey = (id: string): string => `manifests/${id}`;
 
-/** Of one owner; as many processes have written within an hour, at most. */
+/** Maximum writers of one owner; bounds the number of processes that write within an hour. */
 const MAX_WRITERS = 4096;
 const READS_AT_ONCE = 8;
 
@@ -34,12 +36,15 @@ export interface ListedRoot {
 }
 
 export interface RootReader {
-  /** @returns `undefined` when it was removed or replaced meanwhile */
+  /** @returns `undefined` if it was removed or replaced in the meantime */
   read(owner: string, name: string): Promise<LoadedRoot | undefined>;
-  /** As `read`, unless it still has the entity tag of `known`. */
+  /** Like `read`, but returns `same` if the entity tag of `known` has not changed. */
   changed(owner: string, known: LoadedRoot): Promise<LoadedRoot | "same" | undefined>;
   list(owner: string): Promise<ListedRoot[]>;
-  /** Reads those that are not known by their entity tag. @returns `undefined` when one was removed or replaced meanwhile */
+  /**
+   * Reads the roots whose entity tags are not cached.
+   * @returns `undefined` if one was removed or replaced in the meantime
+   */
   readAll(
     owner: string,
     listed: readonly ListedRoot[],
@@ -47,11 +52,11 @@ export interface RootReader {
   ): Promise<LoadedRoot[] | undefined>;
 }
 
-/** Whether an entity tag is the MD5 of what it stands for. */
+/** Whether an entity tag is the MD5 of the content. */
 export const isDigest = ({ bytes, etag }: { readonly bytes: Uint8Array; readonly etag: string }): boolean =>
   etag.replaceAll('"', "") === createHash("md5").update(bytes).digest("hex");
 
-/** The same for the same bytes, so that a root which only moved its cells is still the one that was expected. */
+/** Depends only on the bytes, so that a root whose cells were merely relocated still counts as the expected one. */
 const versionOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 export function loadedRoot(writer: string, etag: string, object: RootObject, packs: readonly PackInfo[]): LoadedRoot {
@@ -62,7 +67,7 @@ export function loadedRoot(writer: string, etag: string, object: RootObject, pac
 export interface RootReaderParts {
   readonly client: S3Client;
   readonly cache: LocalCache;
-  /** Whether an entity tag is the MD5 of the content. */
+  /** Whether entity tags are MD5 digests of the content. */
   readonly hasDigests: boolean;
 }
 
@@ -79,7 +84,7 @@ export function createRootReader({ client, cache, hasDigests }: RootReaderParts)
     cache.keepNamed("manifest", id, found.bytes);
     return parseManifest(found.bytes);
   };
-  /** Some servers tell the content of one root with the entity tag of the next, while that is being put. */
+  /** Some servers return the content of one root with the entity tag of its successor while that is being put. */
   const whole = async <T extends Fetched | "same" | undefined>(get: () => Promise<T>): Promise<T> => {
     for (let reads = 1; ; reads += 1) {
       const found = await get();

@@ -1,3 +1,5 @@
+// Swaps of a process's own root, in buckets without conditional puts.
+
 import { setTimeout as delay } from "node:timers/promises";
 import { sameBytes } from "../../../cad3/ref.js";
 import type { RootRecord } from "../../cell-store.js";
@@ -19,13 +21,13 @@ import {
 import { type LoadedRoot, loadedRoot, manifestKey, rootKey } from "./root-reader.js";
 import type { WriterId } from "./writer-id.js";
 
-/** A root, and the cells that it needs and the owner's other roots do not have. */
+/** A new root with the cells it needs beyond the owner's other roots. */
 export interface RootChange {
   readonly bytes: Uint8Array;
   readonly packs: readonly PackInfo[];
   /** Cells in no pack. */
   readonly cells: ReadonlyMap<HashText, Uint8Array>;
-  /** Roots of other writers whose content it has. */
+  /** Roots of other writers that it includes. */
   readonly includes?: readonly RootRecord[] | undefined;
 }
 
@@ -39,10 +41,10 @@ export interface SwapParts {
 export interface RootSwap {
   swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict">;
   /**
-   * Says anew where the cells of a root are.
+   * Updates the location of a root's cells.
    *
-   * @param from the root it is put in place of, ours or not
-   * @returns whether `from` was still there
+   * @param from the root to be replaced, ours or not
+   * @returns whether `from` was still in place
    */
   move(owner: string, from: LoadedRoot, packs: readonly PackInfo[]): Promise<boolean>;
 }
@@ -53,14 +55,14 @@ interface Published {
   readonly includes: LoadedRoot["includes"];
 }
 
-/** Names under which a root is tried. */
+/** Maximum names tried for a root. */
 const MAX_NAMES = 3;
 const READ_BACK_MS = 200;
 
 export function createRootSwap({ client, roots, uploads, writer }: SwapParts): RootSwap {
   const alone = createTurns();
 
-  /** Puts a root under our name; a name under which a put may still be on its way is never used again. */
+  /** Puts a root under this process's name. A name with a put possibly still in flight is never used again. */
   const putRoot = async (owner: string, object: RootObject): Promise<{ name: string; etag: string }> => {
     const bytes = encodeRootObject(object);
     for (let names = 0; names < MAX_NAMES; names += 1) {
@@ -96,7 +98,7 @@ export function createRootSwap({ client, roots, uploads, writer }: SwapParts): R
     if (own?.record.version !== expected?.version) return "conflict";
     if (own !== undefined && sameBytes(own.record.bytes, bytes) && packs.length === 0 && cells.size === 0)
       return own.record;
-    // What our own was put upon is in it already.
+    // Roots on which our own was based are already included in it.
     const fresh = all.filter((root) => root === own || own?.includes?.get(root.record.writer) !== root.etag);
     const includes = new Map(all.map((root) => [root.record.writer, root.etag]));
     const listed = union([...fresh.map((root) => root.packs), packs]);

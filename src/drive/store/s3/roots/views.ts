@@ -1,20 +1,22 @@
+// Locations of cells known to this process.
+
 import type { HashText } from "../../mark.js";
 import type { PackInfo } from "../packs/manifest.js";
 
-/** Where the cells below a root are. */
+/** Location of the cells below a root. */
 export interface View {
   readonly packs: readonly PackInfo[];
   readonly carried: ReadonlyMap<HashText, Uint8Array>;
 }
 
-/** Everything that some root, reader or upload of this process has told of. */
+/** Locations from all roots, readers and uploads of this process. */
 export interface Views {
-  /** @returns what takes it out again; more than once is harmless */
+  /** @returns a function that removes the view; idempotent */
   add(view: View): () => void;
-  /** Says that cells of it are going to be asked for. */
+  /** Announces that cells of the view will be requested. */
   touch(view: View): void;
   carried(text: HashText): Uint8Array | undefined;
-  /** Those that were touched last come first. */
+  /** Most recently touched first. */
   packs(): PackInfo[];
   has(packId: string): boolean;
 }

@@ -1,35 +1,40 @@
+// Writer ids with heartbeats: each process writes its roots under a name that others can see is alive.
+
 import { randomBytes } from "node:crypto";
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
 import type { S3Client } from "../client/s3-client.js";
 
-/** Under which name this process writes its roots. */
+/** The name under which this process writes its roots. */
 export interface WriterId {
   current(): string;
-  /** Whether a name was ours, under which nothing is written any more. */
+  /** Whether a name was used by this process and is now retired. */
   isFormer(id: string): boolean;
-  /** Makes sure that others take this process for alive. @returns the name to write under now */
+  /** Makes sure that others see this process as alive. @returns the name to write under now */
   ready(): Promise<string>;
-  /** Takes another name, since somebody may still write under this one, or have taken it for gone. */
+  /** Switches to another name, because a put under this one may be in flight or others may consider it dead. */
   change(): void;
-  /** @param isLast whether nothing of this process is on its way any more */
+  /** @param isLast whether nothing of this process is in flight any more */
   close(isLast: boolean): Promise<void>;
 }
 
 export const WRITER_ID = /^[0-9a-f]{32}$/;
-/** In the place of a writer's id: the root that all processes share. */
+/** Reserved writer id of the root shared by all processes. */
 export const HEAD_ID = "0".repeat(32);
 export const isHead = ({ record }: { readonly record: { readonly writer: string } }): boolean =>
   record.writer === HEAD_ID;
 export const writerKey = (id: string): string => `writers/${id}`;
 export const HEARTBEAT_MS = 60_000;
-/** A writer that was not heard of for longer is gone. */
+/** A writer without a heartbeat for this long counts as dead. */
 export const GONE_MS = 3_600_000;
-/** Half of that, so that clocks may differ: after as long without a heartbeat, nothing is written under the old name. */
+/**
+ * Half of GONE_MS, to allow for clock differences: after this long without a heartbeat, the old name is no longer
+ * written to.
+ */
 const SILENT_MS = GONE_MS / 2;
 const MAX_FORMER = 1000;
 
-/** Of processes that share one root: nobody needs to know which of them are alive. */
+/** For processes that share one root: nobody needs to know which of them are alive. */
 export const sharedWriter: WriterId = {
   current: () => HEAD_ID,
   isFormer: () => false,
@@ -76,7 +81,7 @@ export function createWriterId({ client, now, log }: WriterIdOptions): WriterId 
     isFormer: (other) => former.has(other),
     change,
     async ready() {
-      // A clock that was set back tells as little as one that was stopped.
+      // A clock that was set back is as unreliable as one that was stopped.
       if (beatAt !== undefined && Math.abs(now() - beatAt) > SILENT_MS) change();
       while (beatAt === undefined) await beatOnce();
       timer ??= setInterval(() => void beatOnce().catch(failed), HEARTBEAT_MS).unref();
