@@ -1,21 +1,23 @@
+// Test doubles of the suite: an Access that records what it is asked, and a clock that advances by itself.
+
 import type { Ability } from "../core/call/capability.js";
 import { CallScope, cancelledBy } from "../core/call/scope.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { Access, PlacePolicy } from "../core/ports/backend.js";
 
-/** Name under which the suite expects to have been given its root; it stands in the texts of errors. */
+/** Name that the suite's root must be opened with; it appears in error texts. */
 export const SUITE_ROOT = "suite";
 
 export interface AccessOverrides {
   /** Canonical requested path, for errors. @default "" */
   readonly path?: string;
   readonly clock?: Clock;
-  /** @default 30000 */
+  /** Milliseconds. @default 30000 */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Called after the call was recorded; throws to deny. */
+  /** Called after the request was recorded; throws to deny. */
   readonly real?: (segments: readonly string[]) => void;
-  /** Called after the call was recorded; throws to deny. */
+  /** Called after the request was recorded; throws to deny. */
   readonly create?: (requested: readonly string[], real: readonly string[]) => void;
   /** @default nothing is denied */
   readonly policy?: PlacePolicy;
@@ -25,9 +27,9 @@ export interface AccessOverrides {
   readonly verb?: string;
 }
 
-/** An access that grants everything it is not told to deny, and remembers what it was asked. */
+/** An Access that grants everything except what it is told to deny, and records its requests. */
 export interface TestAccess extends Access {
-  /** Paths, in the order in which they were asked. */
+  /** Paths, in the order of the requests. */
   readonly asked: {
     readonly real: string[];
     readonly create: { readonly requested: string; readonly real: string }[];
@@ -58,7 +60,7 @@ export function testAccess(overrides: AccessOverrides = {}): TestAccess {
   };
 }
 
-/** A clock that moves on by `stepMs` each time it is read, so that deadlines and pauses come without waiting. */
+/** A clock that advances by `stepMs` on every read, so that deadlines and pauses are reached without waiting. */
 export function steppingClock(stepMs: number): Clock {
   let now = 0;
   return {

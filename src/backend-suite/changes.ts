@@ -1,13 +1,15 @@
+// Every kind of change a backend can make, for table-driven cases.
+
 import type { Content, Files } from "./files.js";
 
-/** One way of changing a root that {@link makeGround} has filled. */
+/** One kind of change, applied to a root filled by {@link makeGround}. */
 export interface Change {
   readonly title: string;
   readonly target: string;
   readonly run: (files: Files) => Promise<unknown>;
 }
 
-/** A change that brings content. */
+/** A change that writes content. */
 export interface ContentChange extends Change {
   readonly put: (files: Files, content: Content) => Promise<unknown>;
 }
@@ -36,7 +38,7 @@ const ENTRY_CHANGES: readonly Change[] = [
 
 export const CHANGES: readonly Change[] = [...CONTENT_CHANGES, ...ENTRY_CHANGES];
 
-/** Those that make `a` and `a/b` on the way. */
+/** Changes that create `a` and `a/b` as parents. */
 export const PARENT_MAKING_CHANGES: readonly Change[] = CHANGES.filter(({ target }) => target === "a/b/new");
 
 function contentChange(title: string, target: string, put: ContentChange["put"]): ContentChange {

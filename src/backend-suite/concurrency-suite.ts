@@ -1,10 +1,12 @@
+// Concurrent calls on one backend.
+
 import { bodyOf, type Content, type Files, slowly, turn } from "./files.js";
 import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-/** Content that comes at once, later, or in pieces, so that calls overtake each other. */
+/** Content given at once, late or in pieces, so that calls overtake each other. */
 function inSomeWay(text: string, index: number): Content {
   if (index % 3 === 0) return text;
   if (index % 3 === 1) return slowly(text.slice(0, 5), text.slice(5));

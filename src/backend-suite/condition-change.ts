@@ -1,3 +1,5 @@
+// Preconditions and digests for the condition suite.
+
 import { FileAdapterError } from "../core/errors/errors.js";
 import { type Conflict, conflict } from "../core/errors/texts.js";
 import { type Expected, etagOf, hashText, type Sha256 } from "../core/etag.js";
@@ -18,7 +20,7 @@ export const hash = (sha256: Sha256): Expected => ({ content: hashText(sha256) }
 type Options = Partial<AppendOptions> & { readonly recursive?: boolean };
 type Method = "write" | "append" | "mkdir" | "remove";
 
-/** A change of whatever kind, with all that a backend answers. */
+/** A change of the given kind, with the backend's complete answer. */
 export async function change(
   { backend }: Stage,
   [method, path, content = "two"]: readonly [method: Method, path: string, content?: Content],

@@ -1,3 +1,5 @@
+// Preconditions of changes, and the hashes that changes report.
+
 import { existsNotDirectory, isADirectory, parentMissing } from "../core/errors/texts.js";
 import { etagOf, hashText } from "../core/etag.js";
 import { change, codeOf, EMPTY, etag, hash, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
@@ -6,10 +8,10 @@ import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
 import { sizeScenarios } from "./size-scenarios.js";
 
-/** Of as many times "x". */
+/** SHA-256 of this many times "x". */
 const MEBIBYTE = "8f990ba0b577b51cf009ea049368c16bbda1b21e1b93be07a824758bb253c39b";
 
-/** What changes find, and what they answer of what they have made. */
+/** Which preconditions changes check, and what they report about their result. */
 export function conditionSuite(scenario: Scenario): void {
   describe("what is written", () => answerScenarios(scenario));
   describe("a change that is meant to find something", () => {

@@ -1,3 +1,5 @@
+// Writing and appending content.
+
 import { isADirectory, notADirectory, parentMissing } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
@@ -10,11 +12,11 @@ type Method = "write" | "append";
 
 const MEBIBYTE = 1_048_576;
 
-/** Bytes in which a piece that was lost, doubled or moved shows. */
+/** Bytes in which a lost, repeated or displaced piece is detectable. */
 const pattern = (length: number): Buffer =>
   Buffer.from(Array.from({ length }, (_, index) => (index * 31 + (index >> 8)) & 255));
 
-/** What write and append do with content. */
+/** How write and append handle content. */
 export function contentSuite(scenario: Scenario, method: Method): void {
   const joined = (old: string, added: string): string => (method === "append" ? old + added : added);
 
@@ -131,7 +133,7 @@ export function contentSuite(scenario: Scenario, method: Method): void {
   });
 }
 
-/** What write and append do about the directories above their target. */
+/** How write and append handle the directories above their target. */
 export function parentsSuite(scenario: Scenario, method: Method): void {
   describe(`${method}: parents`, () => {
     const missing = [

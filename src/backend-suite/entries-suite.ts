@@ -1,3 +1,5 @@
+// Creating and removing entries.
+
 import { existsNotDirectory, notADirectory, notEmpty, parentMissing, rootDelete } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";

@@ -1,3 +1,5 @@
+// Shorthand for calling a backend in tests.
+
 import type { RelPath } from "../core/call/path.js";
 import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import type { Place } from "../core/errors/texts.js";
@@ -21,23 +23,23 @@ export type Written = { readonly bytes: number; readonly created: boolean };
 export type Snapshot = readonly (readonly [path: string, content: string | null])[];
 
 /**
- * A backend in short words, as one caller uses it: paths are text, content is whatever is at hand, and each call has an
- * access of its own. Everything is asynchronous, so that a backend which throws at once and one which rejects look alike.
+ * A backend with short calls, as one caller uses it: paths are text, content may have any form, and each call has its
+ * own Access. All methods are asynchronous, so that throwing synchronously and rejecting look the same.
  */
 export interface Files {
   write(path: string, content: Content, options?: { parents?: boolean }): Promise<Written>;
   append(path: string, content: Content, options?: { parents?: boolean }): Promise<Written>;
   mkdir(path: string, options?: { parents?: boolean }): Promise<{ created: boolean }>;
   remove(path: string, options?: { recursive?: boolean }): Promise<{ existed: boolean }>;
-  /** @param range left out: the whole file */
+  /** @param range default: the whole file */
   read(path: string, range?: ReadRange | ((size: number) => ReadRange)): Promise<ReadBytes>;
   text(path: string): Promise<string>;
   stat(path: string): Promise<FileStat | undefined>;
   list(path: string, page?: { offset?: number; limit?: number }): Promise<Listing>;
   names(path: string): Promise<string[]>;
-  /** @returns what was visited. @param visit left out: enters everything */
+  /** @param visit default: enters every directory @returns the visited entries */
   walk(path: string, visit?: Visit, sizes?: boolean): Promise<WalkEntry[]>;
-  /** Every path of the root with its content, `null` for directories: two equal snapshots mean that nothing changed. */
+  /** Every path of the root with its content, `null` for directories: equal snapshots mean that nothing has changed. */
   snapshot(): Promise<Snapshot>;
 }
 
@@ -113,7 +115,7 @@ export function bodyOf(content: Content): Body {
   return "load" in content ? content : { load: () => content };
 }
 
-/** A stream of these chunks, which comes to its end only after the event loop has turned for each. */
+/** A stream of these chunks that lets the event loop turn before each chunk. */
 export async function* slowly(...chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) {
     await turn();
@@ -121,14 +123,14 @@ export async function* slowly(...chunks: readonly (string | Uint8Array)[]): Asyn
   }
 }
 
-/** Lets everything else that is ready run first. */
+/** Lets all other ready work run first. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const placeOf = (path: string): Place => ({ root: SUITE_ROOT, path });
 
 export const denial = (): FileAdapterError => adapterError("CAPABILITY_DENIED", "Denied by the test");
 
-/** Expects a call to fail with exactly this error: code, text and data. */
+/** Expects a call to fail with exactly this error: code, message and data. */
 export async function expectFailure(call: Promise<unknown>, expected: FileAdapterError): Promise<void> {
   const outcome = await call.then(
     (value) => ({ unexpected: value }),

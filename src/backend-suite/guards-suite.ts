@@ -1,3 +1,5 @@
+// Authority checks come before any effect.
+
 import { contentTooLarge, rootDelete } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
@@ -10,7 +12,7 @@ const deny = (): never => {
   throw denial();
 };
 
-/** That nothing happens, and nothing is told, before everyone has been asked. */
+/** Nothing happens and nothing is disclosed before every required permission has been asked for. */
 export function guardsSuite(scenario: Scenario): void {
   describe("real place", () => {
     askingScenarios(scenario);
@@ -21,7 +23,7 @@ export function guardsSuite(scenario: Scenario): void {
   describe("content that fails", () => failingContentScenarios(scenario));
 }
 
-/** Every method, on a target where it succeeds. `events` receives what it asks of its caller's content or plan. */
+/** Every method, on a target where it succeeds. `events` records its uses of the caller's content or plan. */
 const CALLS: readonly { title: string; target: string; run: (files: Files, events: string[]) => Promise<unknown> }[] = [
   ...CONTENT_CHANGES.map(({ title, target, put }) => ({
     title,

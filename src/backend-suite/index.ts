@@ -1,3 +1,5 @@
+// Conformance suite for backends: the behaviour that every implementation of the Backend port must have.
+
 import type { Backend } from "../core/ports/backend.js";
 import { concurrencySuite } from "./concurrency-suite.js";
 import { conditionSuite } from "./condition-suite.js";
@@ -48,7 +50,7 @@ export type {
 export { sortByName } from "../path/order.js";
 export { type AccessOverrides, SUITE_ROOT, steppingClock, type TestAccess, testAccess } from "./access.js";
 
-/** What one behaviour is shown on: an empty root of its own. */
+/** The empty root on which one behaviour is tested. */
 export interface Stage {
   readonly backend: Backend;
   readonly files: Files;
@@ -56,31 +58,35 @@ export interface Stage {
   readonly maxDepth: number;
 }
 
-/** How roots of a backend differ from others. */
+/** Properties in which backends differ. */
 export interface BackendSuiteOptions {
-  /** The root can hold links, so a call may have to resolve its path, and ask for the real one, more than once. Default false. */
+  /**
+   * Whether the root can hold symlinks; a call may then resolve its path, and request access to the real one, more than
+   * once. Default false.
+   */
   readonly links?: boolean;
-  /** Most segments of a path. Default 200. */
+  /** Maximum segments of a path. Default 200. */
   readonly maxDepth?: number;
-  /** Declares more, in the same way. */
+  /** Declares further behaviours in the same way. */
   readonly also?: (scenario: Scenario) => void;
 }
 
-/** Declares one behaviour. */
+/** Declares one behaviour as a test. */
 export type Scenario = (behaviour: string, show: (stage: Stage) => Promise<void>) => void;
 
 export interface OpenedBackend {
   readonly backend: Backend;
-  /** Removes what the backend stood on. The suite has closed the backend before. */
+  /** Removes the backend's resources. The suite has already closed the backend. */
   cleanup(): Promise<void>;
 }
 
 /**
- * Declares the tests that every {@link Backend} passes. They make no links and look at no host: what differs between
- * backends is tested elsewhere. It runs in Jest, or in Vitest with globals. File names are taken to be case-sensitive and stored as given.
+ * Declares the tests that every {@link Backend} must pass. They create no symlinks and do not inspect the host;
+ * differences between backends are tested elsewhere. Runs in Jest, or in Vitest with globals. File names are assumed to
+ * be case-sensitive and stored as given.
  *
- * @param name of the backend, the heading of the tests
- * @param open makes an empty root of the name {@link SUITE_ROOT}; called once a test
+ * @param name of the backend; the title of the tests
+ * @param open creates an empty root named {@link SUITE_ROOT}; called once per test
  * @example
  * backendSuite("memory", async () => ({
  *   backend: createMemoryBackend({ rootName: SUITE_ROOT, clock: systemClock }),

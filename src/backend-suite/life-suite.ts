@@ -1,3 +1,5 @@
+// Deadlines and cancellation of changes.
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { aborted, timedOut } from "../core/errors/texts.js";
 import { steppingClock } from "./access.js";
@@ -6,7 +8,7 @@ import { expectFailure, type Files, filesOf, turn } from "./files.js";
 import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
 
-/** What the end of a call's time, or of its caller's patience, does to a change. */
+/** How a deadline or a cancellation by the caller affects a change. */
 export function lifeSuite(scenario: Scenario): void {
   describe("life of a call", () => {
     for (const { title, run } of CHANGES) {
@@ -41,7 +43,7 @@ export function lifeSuite(scenario: Scenario): void {
           controller.abort();
           await expectFailure(call, aborted());
           late.release();
-          // The work behind the answer ends at its next check; give it the time to do harm if it would.
+          // The background work ends at its next check; wait long enough for a wrong implementation to do harm.
           await sleep(20);
         });
         await expect(run(stage.files)).resolves.toMatchObject({ bytes: expect.any(Number) });
@@ -81,7 +83,7 @@ async function expectNoChange(files: Files, act: () => Promise<void>): Promise<v
   expect(await files.snapshot()).toEqual(before);
 }
 
-/** Content that comes when it is released. */
+/** Content that is delivered on release. */
 function lateContent(): { load(): Promise<Buffer>; asked: Promise<void>; release(): void } {
   const asked = signalOnce();
   const released = signalOnce();

@@ -1,3 +1,5 @@
+// Listing directories and walking trees.
+
 import { aborted, notADirectory, notFound } from "../core/errors/texts.js";
 import type { WalkEntry } from "../core/ports/backend.js";
 import { steppingClock } from "./access.js";
@@ -6,7 +8,7 @@ import type { Scenario } from "./index.js";
 import { expectRecent } from "./reading-suite.js";
 import { describe, expect } from "./runner.js";
 
-/** In the order of every enumeration. U+FF5E stands before U+1F600 by code points, but after it by UTF-16 units. */
+/** In the order of every enumeration. U+FF5E sorts before U+1F600 by code point, but after it by UTF-16 code unit. */
 const ORDERED = ["-x", "1", "10", "9", "_", "A", "a", "a.txt", "ab", "B", "b", "Zz", "é", "Ü", "～", "😀"];
 
 const REFUSED = [
@@ -71,7 +73,7 @@ export function listSuite(scenario: Scenario): void {
   });
 }
 
-/** One line an entry, indented by depth. */
+/** One line per entry, indented by depth. */
 const outline = (entries: readonly WalkEntry[]): string[] =>
   entries.map(({ name, type, depth }) => `${"  ".repeat(depth - 1)}${name}${type === "directory" ? "/" : ""}`);
 

@@ -1,7 +1,9 @@
+// Names of files and directories are preserved exactly.
+
 import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
 
-/** Names a careless backend would change, merge or treat as something else. */
+/** Names that a careless backend would change, merge or misinterpret. */
 const NAMES = [
   ["a name beyond the basic plane", "𝔊😀.txt"],
   ["a composed accent", "caf\u00e9"],

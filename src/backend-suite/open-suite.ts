@@ -1,3 +1,5 @@
+// Open files.
+
 import { aborted, isADirectory, notFound } from "../core/errors/texts.js";
 import type { OpenFile } from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
@@ -22,7 +24,7 @@ async function using<T>(file: OpenFile, work: (file: OpenFile) => Promise<T>): P
 const textIn = async (file: OpenFile, offset: number, length: number): Promise<string> =>
   (await file.read(offset, length)).toString("latin1");
 
-/** A file that is held open. */
+/** Behaviour of a file that is held open. */
 export function openSuite(scenario: Scenario): void {
   describe("open", () => {
     scenario("reads any part, and less only at the end", async (stage) => {
@@ -98,7 +100,7 @@ export function openSuite(scenario: Scenario): void {
     });
 
     scenario("has a stamp that is another one when the content is, if it has any", async (stage) => {
-      // It may come only some time after a change, so some of these may have none.
+      // A stamp may become available only some time after a change, so some entries may lack one.
       const stampsNow = async (): Promise<readonly string[]> => {
         const opened = await using(await open(stage, "file"), async ({ stamp }) => stamp);
         const stamps = [opened, (await stage.files.stat("file"))?.stamp, (await stage.files.read("file")).stamp];

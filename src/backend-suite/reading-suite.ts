@@ -1,3 +1,5 @@
+// Stat and read.
+
 import { contentTooLarge, isADirectory, notFound } from "../core/errors/texts.js";
 import { expectFailure, placeOf } from "./files.js";
 import type { Scenario } from "./index.js";
@@ -5,7 +7,7 @@ import { describe, expect } from "./runner.js";
 
 const MINUTE_MS = 60_000;
 
-/** A time that can only have been taken just now. */
+/** Expects a time within the last moments. */
 export function expectRecent(modified: number | undefined): void {
   expect(modified).toEqual(expect.any(Number));
   expect(Number.isInteger(modified)).toBe(true);

@@ -1,3 +1,5 @@
+// Moving and copying entries.
+
 import { FileAdapterError } from "../core/errors/errors.js";
 import { alreadyExists, isADirectory, notADirectory, notFound, parentMissing } from "../core/errors/texts.js";
 import type { Backend, Copied, CopyOptions, Moved, MoveOptions } from "../core/ports/backend.js";
@@ -46,7 +48,7 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof FileAdapterError ? error.code : error),
   );
 
-/** That things get another place, or a second one, as a whole or not at all. */
+/** Entries are moved or duplicated completely or not at all. */
 export function relocationSuite(scenario: Scenario): void {
   describe("move", () => {
     sharedScenarios(scenario, move);

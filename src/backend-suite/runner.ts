@@ -1,4 +1,4 @@
-/** What the suite asks of a value; Jest and Vitest have all of it. */
+/** The part of `expect` that the suite uses; both Jest and Vitest provide it. */
 export interface Expectation {
   readonly not: Omit<Expectation, "not" | "resolves">;
   readonly resolves: { toMatchObject(expected: object): Promise<void> };
@@ -17,7 +17,7 @@ interface Runner {
   expect: ((value: unknown) => Expectation) & { any(type: unknown): unknown };
 }
 
-/** The runner that the suite is running in, by its globals: so this package needs none itself. */
+/** The current test runner, taken from its globals, so that this package depends on none. */
 function runner(): Runner {
   const { describe, test, expect }: Partial<Runner> = parseGlobals(globalThis);
   if (describe !== undefined && test !== undefined && expect !== undefined) return { describe, test, expect };

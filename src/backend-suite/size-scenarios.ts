@@ -1,9 +1,11 @@
+// Appends with a precondition on size.
+
 import { change, etag, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
 import { expectFailure, slowly } from "./files.js";
 import type { Scenario } from "./index.js";
 import { expect } from "./runner.js";
 
-/** What an append finds that counts on a size. */
+/** How an append with an expected size behaves. */
 export function sizeScenarios(scenario: Scenario): void {
   scenario("is made where it finds as many", async (stage) => {
     const options = { expectedSize: 0 };
