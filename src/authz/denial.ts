@@ -20,7 +20,7 @@ export interface Denial {
   readonly reasons: readonly DenialReason[];
   /** Id of the token to renew, if expiry (or not being valid yet) is the only reason. */
   readonly renew?: string | undefined;
-  /** What the caller can do, as a sentence for `remedy`. */
+  /** What the caller can do about the denial. */
   readonly remedy?: string;
   /** Replaces the last sentence of the text. */
   readonly ending?: string;

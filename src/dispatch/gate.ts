@@ -45,7 +45,7 @@ export class Gate {
   }
 }
 
-/** The gates of one adapter. Streams and commands last as long as their client or process: they have their own. */
+/** The gates of one adapter. Streams and commands, as slow as their client or process, must not block other calls. */
 export class Gates {
   readonly #calls: Gate;
   readonly #streams: Gate;
