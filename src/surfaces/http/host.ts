@@ -1,3 +1,5 @@
+// The port between the HTTP surface and the venue.
+
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
@@ -17,16 +19,16 @@ export interface OperationListing {
   readonly output: JsonObject;
 }
 
-/** An operation a reference leads to. */
+/** An operation found by a reference. */
 export interface FoundOperation {
   /** Dispatch name, `file:read`. */
   readonly name: string;
-  /** Asset id by which it was named, if it is not the operation's own. */
+  /** Id of the asset named by the reference, unless it is the operation's own. */
   readonly asset?: string;
   readonly listing: OperationListing;
 }
 
-/** Numbers shown in the status. */
+/** Numbers shown by the status endpoint. */
 export interface HttpStats {
   readonly assets: number;
   readonly users: number;
@@ -35,76 +37,77 @@ export interface HttpStats {
 }
 
 export interface HttpLimits {
-  /** Most bytes of a JSON request body. */
+  /** Maximum bytes of a JSON request body. */
   readonly maxRequestBytes: number;
-  /** Most bytes of an asset's content. */
+  /** Maximum bytes of an asset's content. */
   readonly maxContentSize: number;
-  /** How long a reply to invoke waits for the job, in milliseconds. Below 5000: a client gives up then. */
+  /** Time a reply to invoke waits for the job, in milliseconds. Below 5000, after which clients give up. */
   readonly inlineWaitMs: number;
   /** The same with `wait`. */
   readonly maxWaitMs: number;
 }
 
-/** Who sent a request to `/mcp`, and what. */
+/** The caller, body and memory of a request to `/mcp`. */
 export interface McpContext {
   readonly caller: Caller;
-  /** The body as strict JSON; absent where the method has none. */
+  /** The body, parsed as strict JSON; absent for methods without one. */
   readonly parsedBody?: unknown;
-  /** What the request and its answer hold in memory. */
+  /** Memory lease of the request and its response. */
   readonly memory: MemoryLease;
 }
 
-/** A web-standard MCP endpoint. The signal of the request is aborted when the client hangs up. */
+/** A web-standard MCP endpoint. The request's signal is aborted when the client disconnects. */
 export type McpHandler = (request: Request, context: McpContext) => Promise<Response>;
 
-/** Who a request is counted against: a caller who is known, or, without `did`, an address. */
+/** Whom a request counts against: an authenticated caller, or without `did` an address. */
 export interface Sender {
   readonly did?: string;
   readonly address: string;
 }
 
-/** Counts a request against its sender. @returns milliseconds to wait when there are too many, else 0 */
+/** Counts a request against its sender. @returns milliseconds to wait if over the limit, else 0 */
 export type RateLimit = (sender: Sender) => Promise<number>;
 
-/** Files in roots, whole. */
+/** Transfers of whole files. */
 export interface HttpFiles extends FileTransfers {
   /**
-   * What whoever holds a ticket may be taken for, in this one use. @throws FileAdapterError for a path that can be none
-   * @returns `undefined`: it is no ticket, not one for this use, or none any more; `taken back`: it is one, but what made it
-   * has been revoked
+   * The context a ticket gives its holder for one use.
+   * @returns `undefined` for a ticket that is invalid, expired or for another use; `taken back` for a valid one whose
+   * authority has been revoked
+   * @throws FileAdapterError for an invalid path
    */
   redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | "taken back" | undefined;
 }
 
-/** What only some may see: numbers for a monitoring system. */
+/** Metrics for a monitoring system, and who may read them. */
 export interface HttpMetrics {
   readonly readers: "operator" | "public";
   /** Prometheus text exposition. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** What the HTTP surface needs of the venue behind it. */
+/** What the HTTP surface needs from the venue. */
 export interface HttpHost {
   readonly did: string;
   readonly name: string;
   /** Version of this package. */
   readonly version: string;
   readonly description: string;
-  /** Whether callers without credentials are served at all. */
+  /** Whether callers without credentials are served. */
   readonly publicAccess: boolean;
-  /** Callers without credentials. */
+  /** The caller that stands for all callers without credentials. */
   readonly publicCaller: Caller;
   readonly authenticate: Authenticate;
-  /** Who sends a call without credentials, by the tokens in it. */
+  /** Names the caller of a call without credentials by the UCANs in it. */
   readonly nameCaller: NameCaller;
   /** Host names accepted on a loopback listener besides the loopback ones, in lower case. */
   readonly allowedHosts: readonly string[];
-  /** Origins other than the venue's own whose pages may call; `*`: any. */
+  /** Origins other than the venue's own that may call; `*`: any. */
   readonly corsOrigins: readonly string[] | "*";
-  /** Whether `X-Forwarded-*` says who calls. */
+  /** Whether `X-Forwarded-*` is trusted for the client's address. */
   readonly trustProxy: boolean;
   readonly limits: HttpLimits;
-  /** Absent: nobody is slowed down. */
+  /** Absent: no rate limit. */
   readonly rateLimit?: RateLimit;
   readonly jobs: CallerJobs;
   readonly assets: Assets;
@@ -112,7 +115,7 @@ export interface HttpHost {
   readonly files?: HttpFiles;
   /** Absent: there is no `/healthz` and no `/metrics`. */
   readonly metrics?: HttpMetrics;
-  /** Base URL without a trailing slash; asked only once the surface listens. */
+  /** Base URL without a trailing slash; called only while the surface listens. */
   url(): string;
   /** Milliseconds since the epoch. */
   nowMs(): number;
@@ -120,13 +123,13 @@ export interface HttpHost {
   /** The DID document. */
   didDocument(): JsonObject;
   operations(): readonly OperationListing[];
-  /** Finds an operation by any reference a client may use. */
+  /** Resolves any reference a client may use for an operation. */
   operation(reference: string): FoundOperation | undefined;
-  /** Starts a job of an operation that has been found. */
+  /** Starts a job of a resolved operation. */
   submit(submission: Submission): RecordedJob;
-  /** The tree of values clients may read: plain objects, arrays and scalars. */
+  /** The value tree that clients can read: plain objects, arrays and scalars. */
   values(): JsonObject;
-  /** A name for one failed request, shown to the caller in place of the failure. */
+  /** A new id for a failed request, shown to the caller instead of the details. */
   requestId(): string;
   logInternal(error: unknown, requestId: string): void;
   readonly log: Log;

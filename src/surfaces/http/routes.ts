@@ -1,3 +1,5 @@
+// The routes of the HTTP surface: which endpoint answers which path and method.
+
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
@@ -15,25 +17,25 @@ import type { Exchange, Handler } from "./plumbing/exchange.js";
 import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./plumbing/http-error.js";
 import { getEvents } from "./plumbing/sse.js";
 
-/** The generation of the wire protocol; clients switch features on by it. */
+/** Version of the wire protocol; clients enable features by it. */
 const WIRE_VERSION = "0.9.0";
 const MCP_VERSION = "1.0";
 
 const FILES_URL = "/api/v1/files/*";
 const STATUS_PATH = "/api/v1/status";
-/** Last segments that name something of a job or an asset rather than being part of its id. */
+/** Last path segments that name a sub-resource of a job or asset, and are not part of its id. */
 const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
 
 type Endpoint = (host: HttpHost, exchange: Exchange) => ReturnType<Handler>;
-/** `HEAD` is answered wherever `GET` is. */
+/** Endpoints by method. `GET` also answers `HEAD`. */
 type Methods = Readonly<Record<string, Endpoint>>;
 
 interface Route {
   readonly url: string;
   readonly methods: Methods;
-  /** What stands behind a target and a known suffix. Routes that have any take no body, or read it themselves. */
+  /** Endpoints by suffix after the target. Routes with suffixes take no body, or read it themselves. */
   readonly suffixes?: Readonly<Record<string, Methods>>;
-  /** Its body is a stream, whatever it claims to be. */
+  /** The body is a raw stream, whatever its content type. */
   readonly streams?: true;
 }
 
@@ -72,13 +74,13 @@ const ROUTES: readonly Route[] = [
     methods: { GET: getAsset },
     suffixes: { content: { GET: getContent, PUT: putContent } },
   },
-  // Where later clients look for the same content.
+  // The path at which newer clients look for the same content.
   { url: "/api/v1/content/*", methods: { GET: getContent } },
   { url: "/.well-known/did.json", methods: { GET: didDocument } },
   { url: "/openapi.json", methods: { GET: openApi } },
 ];
 
-/** Nothing in these paths is a suffix: files may have any name. */
+/** Paths of files have no suffixes: files may have any name. */
 const FILE_ROUTES: readonly Route[] = [{ url: FILES_URL, methods: { GET: getFile, PUT: putFile }, streams: true }];
 
 const METRICS_ROUTES: readonly Route[] = [
@@ -86,18 +88,18 @@ const METRICS_ROUTES: readonly Route[] = [
   { url: "/metrics", methods: { GET: metrics } },
 ];
 
-/** Mounts every endpoint. Each answers any method, so that a known path with a wrong method is 405 and not 404. */
+/** Mounts all endpoints. Each route accepts any method, so that a known path with a wrong method is 405 and not 404. */
 export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
   const ownBody = ({ suffixes, streams }: Route) => suffixes !== undefined || streams === true;
   const files = host.files === undefined ? [] : FILE_ROUTES;
   const routes = [...ROUTES, ...files, ...(host.metrics === undefined ? [] : METRICS_ROUTES), ...mcpRoutes(host)];
   for (const route of routes) if (!ownBody(route)) mount(app, host, route);
   app.register((scope, _options, done) => {
-    // Bodies here are ignored, whatever they claim to be, or are streams of any size.
+    // Bodies here are ignored, or are streams of any size and type.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
     scope.addHook("onRequest", (request, _reply, next) => {
-      // The framework would refuse one that is not well-formed.
+      // Fastify would refuse a malformed content type.
       delete request.raw.headers["content-type"];
       next();
     });
@@ -116,23 +118,23 @@ function mcpRoutes(host: HttpHost): Route[] {
   ];
 }
 
-/** Whether a request must name its caller when public access is off. */
+/** Whether a request requires an authenticated caller when public access is off. */
 export function needsCaller(request: FastifyRequest): boolean {
-  // Of a known endpoint the route itself, since its path can be written in several ways.
+  // The route of a known endpoint, since its path can be written in several ways.
   const path = request.routeOptions.url ?? pathOf(request);
-  // It names the caller, and is judged where it is used.
+  // A ticket identifies the caller, and is checked by the endpoint.
   if (path === FILES_URL && ticketOf(request) !== undefined) return false;
   return path !== STATUS_PATH && (path.startsWith("/api/") || path === "/mcp");
 }
 
-/** The path of a request as it was sent, without its query. */
+/** The path of a request as sent, without the query. */
 export function pathOf(request: FastifyRequest): string {
   const url = request.raw.url ?? "";
   const end = url.search(/[?#]/);
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** The 404 of a path that is not mapped. */
+/** The 404 for a path that is not mapped. */
 export function unmapped(request: FastifyRequest): HttpError {
   return endpointNotFound(request.method, echo(pathOf(request)));
 }
@@ -154,7 +156,7 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
   app.route({
     method: app.supportedMethods,
     url: route.url,
-    // Before the body is read: it must not be waited for, nor judged, when nobody takes it.
+    // In onRequest, before the body is read: a wrong method is refused without waiting for or parsing the body.
     onRequest: (request, _reply, next) => {
       resolve(request);
       next();
@@ -172,13 +174,13 @@ function endpointFor(methods: Methods, method: string): Endpoint | undefined {
   return Object.hasOwn(methods, served) ? methods[served] : undefined;
 }
 
-/** The value of `Allow`. */
+/** Value of the `Allow` header. */
 function allowed(methods: Methods): string {
   const names = Object.keys(methods).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   return names.join(", ");
 }
 
-/** Takes a known suffix from the right end of a target. No methods: there is no such endpoint. */
+/** Splits a known suffix off the end of a target. No methods: there is no such endpoint. */
 function suffixed(route: Route, whole: string): { target: string; methods: Methods | undefined } {
   const { suffixes, methods } = route;
   if (suffixes === undefined) return { target: whole, methods };
@@ -188,7 +190,7 @@ function suffixed(route: Route, whole: string): { target: string; methods: Metho
   return { target: whole.slice(0, slash), methods: Object.hasOwn(suffixes, suffix) ? suffixes[suffix] : undefined };
 }
 
-/** What follows the fixed part of the path; slashes included, percent-decoded once by the router. */
+/** The path after the fixed part, slashes included, percent-decoded once by the router. */
 function targetOf(request: FastifyRequest): string {
   const { params } = request;
   const target = typeof params === "object" && params !== null && "*" in params ? params["*"] : undefined;

@@ -1,3 +1,5 @@
+// The HTTP surface: HTTP/1.1 servers, limits on memory and connections, and orderly closing.
+
 import { METHODS, type Server } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -13,39 +15,39 @@ import { malformedTarget } from "./plumbing/http-error.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./plumbing/node-server.js";
 import { mountEndpoints, unmapped } from "./routes.js";
 
-/** Where a surface is to listen: at a port, where `0` is any free one, or at a Unix socket. */
+/** Where to listen: at a port (`0`: any free one) or at a Unix socket. */
 export type ListenTarget = { readonly hostname: string; readonly port: number } | { readonly socket: string };
 
 export interface HttpSurfaceOptions {
   readonly host: HttpHost;
-  /** As host name, `localhost` is both loopback addresses, as far as the machine has them. */
+  /** The host name `localhost` means both loopback addresses, as far as the machine has them. */
   readonly listen: ListenTarget;
   readonly timeouts?: Partial<HttpTimeouts>;
-  /** Most bytes of request bodies and answers held in memory at once. Default: eight of the largest requests, at least 256 MiB. */
+  /** Maximum bytes of request bodies and responses in memory. Default: 8 of the largest requests, at least 256 MiB. */
   readonly maxInFlightBytes?: number;
-  /** Most connections at once; one too many is answered 503. Default: 1024. */
+  /** Maximum concurrent connections; further ones are answered 503. Default: 1024. */
   readonly maxConnections?: number;
 }
 
-/** Where a surface listens. */
+/** The address a surface listens at. */
 export type HttpAddress = { readonly address: string; readonly port: number } | { readonly socket: string };
 
 export interface HttpSurface {
-  /** @throws the error of the system, for example with `code` `EADDRINUSE` */
+  /** @throws the system's error, for example with `code` `EADDRINUSE` */
   listen(): Promise<HttpAddress>;
   /** `undefined` unless it listens. */
   address(): HttpAddress | undefined;
-  /** Stops listening, lets open requests end for a while, then cuts them off. */
+  /** Stops listening, waits a while for open requests, then closes their connections. */
   close(): Promise<void>;
 }
 
-/** Requests and answers held in memory, as a multiple of the largest request, and never less than a fixed size. */
+/** Default memory for requests and responses: this multiple of the largest request, but at least the size below. */
 const IN_FLIGHT_REQUESTS = 8;
 const LEAST_IN_FLIGHT_BYTES = 256 * 1024 * 1024;
 
 /**
- * Creates the HTTP surface of a venue: HTTP/1.1 without TLS. It decodes requests, hands them to the host and encodes the
- * answers; it decides nothing about files.
+ * Creates the HTTP surface of a venue: HTTP/1.1 without TLS. It decodes requests, passes them to the host and encodes
+ * the responses; it makes no decisions about files.
  */
 export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {
   return new FastifySurface(options);
@@ -100,7 +102,7 @@ class FastifySurface implements HttpSurface {
 
   async close(): Promise<void> {
     this.#admission.closing = true;
-    // Browsers connect ahead of need. Node takes such a connection for one whose request is still to come.
+    // Browsers open connections in advance; Node would wait for a request on them.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const cutOff = setTimeout(() => {
       for (const server of this.#servers) server.closeAllConnections();
@@ -133,7 +135,7 @@ class FastifySurface implements HttpSurface {
     for (const method of METHODS) {
       if (method !== "CONNECT" && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
     }
-    // Bodies are taken as they are; the endpoints parse them, each by its own rules.
+    // Bodies are passed on raw; each endpoint parses its own.
     app.removeAllContentTypeParsers();
     const limit = host.limits.maxRequestBytes;
     app.addContentTypeParser("application/json", (request: FastifyRequest) =>
@@ -169,7 +171,7 @@ class FastifySurface implements HttpSurface {
         server.listen({ host: "::1", port }, resolve);
       });
     } catch (error) {
-      // A machine without IPv6 is no fault. Somebody else behind the same URL is one.
+      // A machine without IPv6 is fine. Another process listening on the IPv6 side of the same URL is an error.
       const { code }: { code?: unknown } = typeof error === "object" && error !== null ? error : {};
       if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") return;
       await this.close();

@@ -1,3 +1,5 @@
+// Admission of HTTP requests: host, origin, rate limit, authentication, encoding.
+
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
@@ -18,15 +20,15 @@ import { awaitsContinue } from "./expect.js";
 import { refuse } from "./host-and-origin.js";
 import { linger } from "./linger.js";
 
-/** Everything that is decided about a request before its endpoint sees it, and before its body is read. */
+/** Makes all decisions about a request that precede its endpoint and the reading of its body. */
 export class Admission {
   readonly #host: HttpHost;
   readonly #memory: MemoryBudget;
-  /** The last `Host` that was accepted. */
+  /** The last accepted `Host` header. */
   #knownHost: string | undefined;
-  /** Until it is known where the surface listens, the stricter rules hold. */
+  /** Whether the listener is on loopback; the stricter rules apply until that is known. */
   loopback = true;
-  /** Requests that arrive on open connections are answered as ever, and the connection ends. */
+  /** While closing, requests on open connections are still answered, and then the connection is closed. */
   closing = false;
 
   constructor(host: HttpHost, memory: MemoryBudget) {
@@ -41,7 +43,7 @@ export class Admission {
       else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
     });
     app.addHook("onSend", (request, reply, payload, next) => {
-      // A body that nobody has asked for may come or not: nothing on the connection could be told apart any more.
+      // The client may or may not send a body nobody asked for, so the next request could not be told from it.
       if (this.closing || awaitsContinue(request.raw)) reply.header("connection", "close");
       linger(request.raw);
       const size = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
@@ -60,11 +62,11 @@ export class Admission {
     next();
   }
 
-  /** Why a request is refused by where it was sent to, or from. */
+  /** Refuses a request by its `Host` and `Origin`. @returns the refusal, if any */
   refusal(raw: IncomingMessage): HttpError | undefined {
     const { host, origin } = raw.headers;
     const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
-    // Nearly every request is for the host of the one before.
+    // Fast path: nearly all requests have the same Host as the one before.
     if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
     const { allowedHosts, corsOrigins } = this.#host;
     const ownOrigin = () => new URL(this.#host.url()).origin;
@@ -73,11 +75,11 @@ export class Admission {
     return refusal;
   }
 
-  /** @returns whether the request goes on; `false`: it has been answered. A promise only where there is something to wait for. */
+  /** @returns whether the request proceeds; `false`: it has been answered. A promise only where there is a wait. */
   #admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | boolean {
     const host = this.#host;
     if (!request.raw.socket.writable) {
-      // It came behind one whose answer was the last of its connection.
+      // The request was pipelined behind one whose response closed the connection.
       reply.hijack();
       return false;
     }
@@ -96,11 +98,11 @@ export class Admission {
     });
   }
 
-  /** Who calls, or why nobody may be taken for the caller. A bad token never makes anybody anonymous. */
+  /** Authenticates the request. An invalid token is refused, and never falls back to anonymous access. */
   #identify(request: FastifyRequest): Caller | HttpError {
     const { authorization } = request.headers;
     if (authorization === undefined) return this.#host.publicCaller;
-    // Node keeps the first of several; a proxy in front may have looked at another.
+    // Node keeps the first of several headers, but a proxy in front may have checked another.
     if (count(request.raw.rawHeaders, "authorization") > 1) return invalidToken();
     const result = this.#host.authenticate(authorization);
     if ("caller" in result) return result.caller;
@@ -109,7 +111,7 @@ export class Admission {
 
   #accept(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): boolean {
     if (known instanceof HttpError) throw known;
-    // At once, without reading a body that nobody takes.
+    // Preflights are answered at once, without reading a body.
     const isKnown = !request.is404;
     if (isKnown && isPreflight(request.raw)) {
       reply.code(204).headers(COMMON_HEADERS).headers(preflightHeaders(request.raw, this.#host.corsOrigins)).send();
@@ -132,13 +134,13 @@ export class Admission {
   }
 }
 
-/** The codings of `Content-Encoding`, unless none of them changes the body. */
+/** The value of `Content-Encoding`, unless it leaves the body unchanged. */
 function codingOf({ "content-encoding": coding }: IncomingMessage["headers"]): string | undefined {
   if (coding === undefined) return undefined;
   return coding.split(",").every((one) => /^\s*(?:identity)?\s*$/i.test(one)) ? undefined : coding;
 }
 
-/** What a request and its answer take in memory. `undefined`: it has not been admitted. */
+/** Memory lease of a request; `undefined` if it was not admitted. */
 const leaseOf = (request: FastifyRequest): MemoryLease | undefined =>
   request.getDecorator<MemoryLease | null>("lease") ?? undefined;
 

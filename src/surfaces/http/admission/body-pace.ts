@@ -1,22 +1,24 @@
+// Enforces a minimum transfer rate for request bodies (protection against slow clients).
+
 import type { IncomingMessage } from "node:http";
 
-/** How slowly a body may come. */
+/** Minimum rate of a body. */
 export interface PaceRule {
-  /** Time at the start that is not judged, in milliseconds. */
+  /** Grace period at the start, in milliseconds. */
   readonly graceMs: number;
-  /** What the average is taken of, in milliseconds. */
+  /** Window over which the rate is averaged, in milliseconds. */
   readonly windowMs: number;
-  /** Least average, in bytes a second. */
+  /** Minimum average rate in bytes per second. */
   readonly bytesPerSecond: number;
 }
 
-/** How many looks are taken at a body in each window. */
+/** Samples per window. */
 const LOOKS = 15;
 
-/** Judges how fast something comes, by one look after another at what has come so far. */
+/** Judges a transfer rate from samples of the bytes received so far. */
 export class Pace {
   readonly #leastBytes: number;
-  /** What had come at the looks of the last window, oldest first. */
+  /** Samples of the last window, oldest first. */
   readonly #looks: number[] = [];
 
   constructor({ windowMs, bytesPerSecond }: PaceRule) {
@@ -24,9 +26,10 @@ export class Pace {
   }
 
   /**
-   * @param bytes that have come so far
-   * @param isTaken whether all that came is taken: what is left lying tells nothing about its sender
-   * @returns whether it comes too slowly
+   * @param bytes received so far
+   * @param isTaken whether all received bytes were consumed; if not, the delay is not the sender's, and the window
+   * restarts
+   * @returns whether the rate is too low
    */
   isTooSlow(bytes: number, isTaken: boolean): boolean {
     if (!isTaken) this.#looks.length = 0;
@@ -38,11 +41,11 @@ export class Pace {
 }
 
 /**
- * Watches a body that comes in, until it is whole or the request is gone.
+ * Watches a request body until it is complete or the request is gone.
  *
- * @param options.mostMs longest time for all of it
- * @param options.onLate called once, when it comes too slowly
- * @returns ends it
+ * @param options.mostMs time limit for the whole body, in milliseconds
+ * @param options.onLate called once, when the body is too slow
+ * @returns a function that stops watching
  */
 export function watchPace(
   request: IncomingMessage,
@@ -61,7 +64,7 @@ export function watchPace(
     if (leftMs <= 0 || pace.isTooSlow(socket.bytesRead, request.readableLength === 0)) return late();
     timer = setTimeout(look, Math.min(leftMs, rule.windowMs / LOOKS)).unref();
   };
-  // Most bodies are whole before that.
+  // Most bodies are complete before the first sample.
   let timer = setTimeout(look, Math.min(mostMs, rule.graceMs)).unref();
   for (const event of ["end", "close"]) request.once(event, stop);
   return stop;

@@ -1,3 +1,5 @@
+// Limits the number of open connections.
+
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { errorJson } from "../plumbing/answer.js";
@@ -5,15 +7,15 @@ import { answerSocket, finalHeaders } from "../plumbing/final-answer.js";
 import { tooManyConnections } from "../plumbing/http-error.js";
 import { linger } from "./linger.js";
 
-/** Each connection takes a descriptor, of which the jail needs some too. */
+/** Default limit. Each connection takes a file descriptor, and the path jail needs some too. */
 export const MOST_CONNECTIONS = 1024;
-/** Connections beyond that wait for their first request, since an answer before it would be lost to many clients. */
+/** Connections over the limit that may wait for a request: many clients would lose a response sent before it. */
 const MOST_REFUSED = 256;
-/** For how long they do. */
+/** Time such a connection may wait, in milliseconds. */
 const REFUSED_MS = 2000;
 const REFUSED_LINGER = { ms: 1000, bytes: 1_048_576 };
 
-/** Bounds the connections of a surface, over all its servers. One too many is answered 503, and ends. */
+/** Limits the connections of a surface, over all its servers. Those over the limit are answered 503 and closed. */
 export class Connections {
   readonly #most: number;
   #open = 0;
@@ -35,7 +37,7 @@ export class Connections {
     });
   }
 
-  /** Answers a request on a connection that is one too many. @returns whether it was */
+  /** Answers a request on a connection over the limit. @returns whether it was on one */
   refuse(request: IncomingMessage, response: ServerResponse): boolean {
     if (!this.#refused.has(request.socket)) return false;
     const error = tooManyConnections();

@@ -1,16 +1,18 @@
+// Handles `Expect: 100-continue` (RFC 9110 §10.1.1).
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Requests whose sender waits to be told that it may send the body. */
+/** Requests whose client waits for 100 Continue before it sends the body. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Notes a request with `Expect: 100-continue`. It is told to go on only where its body is really wanted. */
+/** Notes a request with `Expect: 100-continue`; 100 is sent only when an endpoint wants the body. */
 export const awaitContinue = (request: IncomingMessage, response: ServerResponse): void =>
   void waiting.set(request, response);
 
-/** Whether the sender still waits, and so may never send its body. */
+/** Whether the client still waits for 100, and so may never send the body. */
 export const awaitsContinue = (request: IncomingMessage): boolean => waiting.has(request);
 
-/** Tells the sender, if it waits, that its body is wanted. */
+/** Sends 100 Continue if the client waits for it. */
 export function sendContinue(request: IncomingMessage): void {
   const response = waiting.get(request);
   waiting.delete(request);

@@ -1,23 +1,25 @@
+// Host and Origin checks, against DNS rebinding and cross-origin requests.
+
 import type { IncomingMessage } from "node:http";
 import { isLoopbackHost } from "../../../config/loopback.js";
 import { type HttpError, hostNotAllowed, missingHost, originNotAllowed } from "../plumbing/http-error.js";
 import { parseHostName } from "./host-name.js";
 
-/** What a request is admitted by. */
+/** The rules for Host and Origin. */
 export interface AdmissionRules {
-  /** The surface listens where only this machine can reach it. */
+  /** Whether the listener is on loopback. */
   readonly loopback: boolean;
-  /** Host names accepted there besides the loopback ones, in lower case. */
+  /** Host names accepted on loopback besides the loopback names, in lower case. */
   readonly allowedHosts: readonly string[];
   /** Origin of the venue's own URL. */
   ownOrigin(): string;
-  /** Other origins whose pages may call; `*`: any. */
+  /** Other origins that may call; `*`: any. */
   readonly corsOrigins: readonly string[] | "*";
 }
 
 /**
- * Refuses a request before anything else about it is looked at: by the name it was sent to, and by the page that sent
- * it. Without these checks any web page could use a venue on the reader's machine (DNS rebinding).
+ * Refuses a request by its host and origin, before anything else about it is examined. Without these checks any web
+ * page could use a venue on the machine of its reader (DNS rebinding).
  *
  * @returns the refusal, or `undefined`
  */
@@ -25,7 +27,7 @@ export function refuse(request: IncomingMessage, rules: AdmissionRules): HttpErr
   return refuseHost(request, rules) ?? refuseOrigin(request, rules);
 }
 
-/** The host a request is addressed to: that of its target if it has one (RFC 9112 §3.2.2), else its `Host` header. */
+/** The requested host: that of an absolute-form target (RFC 9112 §3.2.2), else the `Host` header. */
 function addressee(request: IncomingMessage): string | undefined {
   const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? "");
   return absolute?.[1] ?? request.headers.host;
@@ -42,12 +44,12 @@ function refuseHost(request: IncomingMessage, rules: AdmissionRules): HttpError 
 function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
   const { origin } = request.headers;
   if (origin === undefined || origin === rules.ownOrigin()) return undefined;
-  // A page of this listener itself, whatever loopback name it was opened under. Off loopback the Host header is not
-  // checked, so it proves nothing about the origin.
+  // Same origin: a page of this listener, under any loopback name. Off loopback the Host header is not checked, so it
+  // proves nothing about the origin.
   if (rules.loopback && origin === `http://${addressee(request)?.toLowerCase()}`) return undefined;
   return mayCall(origin, rules.corsOrigins) ? undefined : originNotAllowed();
 }
 
-/** Whether pages of another origin may call. */
+/** Whether CORS allows pages of an origin to call. */
 export const mayCall = (origin: string, corsOrigins: readonly string[] | "*"): boolean =>
   corsOrigins === "*" || corsOrigins.includes(origin);

@@ -1,7 +1,7 @@
 /**
- * The name in a `Host` header, without port and brackets, in lower case.
+ * The host name in a `Host` header, without port and brackets, in lower case.
  *
- * @returns `undefined` when the header is no host at all
+ * @returns `undefined` for an invalid header
  */
 export function parseHostName(header: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]]+))(?::\d*)?$/i.exec(header);

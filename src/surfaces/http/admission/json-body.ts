@@ -1,15 +1,17 @@
+// Parses JSON request bodies without losing integers or accepting invalid UTF-8.
+
 import { isUtf8 } from "node:buffer";
 import { parseExact, UnkeptNumber } from "../../../schema/exact-json.js";
 import { invalidJson } from "../plumbing/http-error.js";
 
-/** Largest body that is also tried as JSON5: its parser is slow. */
+/** Maximum bytes of a body that is also tried as JSON5, whose parser is slow. */
 const MOST_JSON5_BYTES = 65_536;
 
 /**
- * Parses a request body as strict JSON, and where that fails and the body is small, as JSON5. Integers that a double
- * cannot hold are `bigint`.
+ * Parses a request body as strict JSON or, if that fails and the body is small, as JSON5. Integers that a double cannot
+ * represent become `bigint`.
  *
- * @param options.json5 whether JSON5 is accepted at all
+ * @param options.json5 whether JSON5 is accepted
  * @throws HttpError 400
  */
 export async function parseJson(body: unknown, options: { json5: boolean }): Promise<unknown> {
@@ -17,16 +19,16 @@ export async function parseJson(body: unknown, options: { json5: boolean }): Pro
 }
 
 /**
- * The same.
+ * Parses like {@link parseJson}, and keeps the text.
  *
- * @returns the value, and its text as sent, or in compact form where that is not strict JSON
+ * @returns the value, and its text: as sent if that is strict JSON, else compact JSON
  */
 export async function parseJsonText(
   body: unknown,
   options: { json5: boolean },
 ): Promise<{ readonly value: unknown; readonly text: string }> {
   if (!Buffer.isBuffer(body) || body.length === 0) throw invalidJson("the body is empty");
-  // Decoding would replace bad bytes silently, and the replacement would end up in a file.
+  // Decoding would silently replace invalid bytes, and the replacement would end up in a file.
   if (!isUtf8(body)) throw invalidJson("not valid UTF-8");
   const text = body.toString("utf8");
   try {

@@ -1,10 +1,12 @@
+// Lingering close: lets a client that is still sending a body read the response.
+
 import type { IncomingMessage } from "node:http";
 
-/** Whether a request says that it has a body. */
+/** Whether the headers announce a body. */
 export const announcesBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-/** How much of an unwanted body is still read after the answer, so that its sender sees the answer. */
+/** How much of an unwanted body is read and dropped after the response, so that the client sees the response. */
 export interface LingerLimits {
   readonly ms: number;
   readonly bytes: number;
@@ -13,9 +15,9 @@ export interface LingerLimits {
 export const LINGER: LingerLimits = { ms: 10_000, bytes: 64 * 1024 * 1024 };
 
 /**
- * Prepares the end of a connection whose request is answered before its body is whole. Closing it at once would make the
- * system throw away the answer together with what arrives; and many clients look for an answer only when they have sent
- * everything. So our side ends with the answer, and what still arrives is dropped for a while.
+ * Prepares to close a connection whose request is answered before its body is complete. Closing at once would reset the
+ * connection, which discards the response; and many clients read it only after they have sent everything. So the
+ * sending side is closed with the response, and incoming data is read and dropped for a while.
  */
 export function linger(request: IncomingMessage, limits: LingerLimits = LINGER): void {
   if (request.complete || request.destroyed || !announcesBody(request)) return;
@@ -31,13 +33,13 @@ export function linger(request: IncomingMessage, limits: LingerLimits = LINGER):
     Reflect.deleteProperty(socket, "destroySoon");
     if (isAnswered) destroySoon();
   };
-  // Node calls this when the last answer of a connection is written.
+  // Node calls destroySoon when the last response of a connection has been written.
   socket.destroySoon = () => {
     isAnswered = true;
     if (hasEnded) return destroySoon();
     socket.end();
     timer = setTimeout(end, limits.ms).unref();
-    // Whatever the body goes on for, nothing of it is kept.
+    // The bytes dropped before the response count too.
     if (bytes > limits.bytes) end();
   };
   request.on("data", (chunk: Buffer) => {

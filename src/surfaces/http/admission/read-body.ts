@@ -1,18 +1,20 @@
+// Reads request bodies into memory under the limits on size and total memory.
+
 import type { FastifyRequest } from "fastify";
 import type { MemoryLease } from "../../../core/memory.js";
 import { badRequest, bodyTooLarge, tooManyRequests } from "../plumbing/http-error.js";
 import { sendContinue } from "./expect.js";
 
-/** What a client is told to wait when memory is short: calls end quickly. */
+/** Suggested delay before retrying when memory is short, in milliseconds: calls end quickly. */
 const BUSY_RETRY_MS = 1000;
 const LEAST_BYTES = 4096;
 
-/** A body as it grows, so that what was announced and never comes takes no memory, and many small pieces no more than one. */
+/** A growing buffer: memory is taken as bytes arrive, not as announced, and small chunks are merged. */
 class GrowingBody {
   #bytes = Buffer.allocUnsafe(0);
   length = 0;
 
-  /** @param most that it can ever have */
+  /** @param most maximum length the body can reach */
   append(chunk: Buffer, most: number): void {
     const needed = this.length + chunk.length;
     if (needed > this.#bytes.length) {
@@ -24,15 +26,15 @@ class GrowingBody {
     this.length = needed;
   }
 
-  /** All of it. Nothing may be appended afterwards. */
+  /** The whole body. Nothing may be appended afterwards. */
   take(): Buffer {
     return this.#bytes.subarray(0, this.length);
   }
 }
 
 /**
- * Reads a whole body into memory, and counts it as it comes.
- * @throws HttpError 413 over the limit, 429 when there is no room for it, 400 when it ends early
+ * Reads a whole body into memory, counting it against the lease as it arrives.
+ * @throws HttpError 413 over the limit, 429 when memory is short, 400 when the body is incomplete
  */
 export function readBody(
   { raw }: FastifyRequest,

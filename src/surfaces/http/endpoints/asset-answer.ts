@@ -1,7 +1,9 @@
+// Maps the faults of assets to HTTP errors.
+
 import { AssetError } from "../../../core/ports/asset.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 
-/** Asks the assets for something; a refusal becomes the answer of the endpoint. @throws HttpError */
+/** Calls the assets, turning an AssetError into the HttpError of the endpoint. @throws HttpError */
 export async function askAssets<T>(reference: string, ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,3 +1,5 @@
+// Endpoints for asset metadata.
+
 import type { FastifyReply } from "fastify";
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import { parseJsonText } from "../admission/json-body.js";
@@ -8,12 +10,12 @@ import { badRequest } from "../plumbing/http-error.js";
 import { parsePage } from "../plumbing/page.js";
 import { askAssets } from "./asset-answer.js";
 
-/** Most metadata in one list; a piece alone may be a mebibyte. */
+/** Maximum bytes of metadata in one list; a single asset's may be 1 MiB. */
 const MOST_EXPANDED_BYTES = 8 * 1024 * 1024;
 
 export { getContent, putContent } from "./content.js";
 
-/** `POST /api/v1/assets`: registers metadata; the same bytes again give the same id. */
+/** `POST /api/v1/assets`: registers metadata. The id is derived from it, so the same bytes give the same id. */
 export async function registerAsset(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
   const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
   if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
@@ -22,8 +24,8 @@ export async function registerAsset(host: HttpHost, { request, reply, caller }: 
 }
 
 /**
- * `GET /api/v1/assets`: ids, newest first; with `scope=own` what the caller registered, with name, type and description;
- * with `expand=metadata` ids with their metadata, fewer than asked for when they would not fit one answer.
+ * `GET /api/v1/assets`: ids, newest first. With `scope=own`: the assets registered by the caller, with name, type and
+ * description. With `expand=metadata`: ids with metadata, fewer than requested if they exceed the limit of a response.
  */
 export function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
   const page = parsePage(request.query);
@@ -37,7 +39,7 @@ export function listAssets(host: HttpHost, { request, reply, caller }: Exchange)
   return sendJson(reply, 200, `{"items":${shown},${JSON.stringify({ total, offset, limit }).slice(1)}`);
 }
 
-/** A JSON list of ids with their metadata. */
+/** A JSON list of ids with metadata, cut off at the size limit. */
 function expand(host: HttpHost, ids: readonly string[]): string {
   const shown: string[] = [];
   let bytes = 0;
@@ -57,7 +59,7 @@ export async function getAsset(host: HttpHost, { reply, target }: Exchange): Pro
   return sendJson(reply, 200, textOf(await askAssets(target, () => host.assets.metadataJson(target))));
 }
 
-/** A query key that may be given once. Other values than those an endpoint knows mean nothing to it. */
+/** A query parameter that may be given once; unknown values are ignored by the endpoints. */
 function single(query: unknown, key: string): unknown {
   const value: unknown = typeof query === "object" && query !== null ? Reflect.get(query, key) : undefined;
   if (Array.isArray(value)) throw badRequest(`'${key}' must be given once`);

@@ -1,7 +1,9 @@
+// Headers of content downloads: caching, ranges, and protection of the venue's origin.
+
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteRange, StoredContent } from "../../../core/ports/asset.js";
 
-/** Types a browser may show in place: it runs nothing that is in them. */
+/** Types that may be displayed inline: browsers execute nothing in them. */
 const INLINE_TYPES = new Set(["text/plain", "image/png", "image/jpeg", "image/gif", "image/webp"]);
 const TOKEN = "[\\w!#$%&'*+.^`|~-]{1,127}";
 const MEDIA_TYPE = new RegExp(
@@ -9,7 +11,7 @@ const MEDIA_TYPE = new RegExp(
 );
 const MOST_NAME_CHARS = 200;
 
-/** Headers by which a client may keep content: an id stands for the same bytes for ever, but not for everybody. */
+/** Caching headers of asset content: immutable, since an id always names the same bytes, but private. */
 export function cachingHeaders(content: StoredContent): Record<string, string> {
   return {
     etag: etagOf(content),
@@ -18,13 +20,13 @@ export function cachingHeaders(content: StoredContent): Record<string, string> {
   };
 }
 
-/** What a browser is told of a file. */
+/** Type and name of content, as sent to a browser. */
 interface NamedContent {
   readonly contentType?: string | undefined;
   readonly fileName?: string | undefined;
 }
 
-/** Headers that say what content is, and keep a browser from running it on behalf of the venue's origin. */
+/** Headers that describe content, and keep a browser from executing it in the venue's origin. */
 export function contentHeaders(content: NamedContent, inline: boolean): Record<string, string> {
   const type = mediaType(content.contentType);
   const shown = inline && INLINE_TYPES.has(type.replace(/[ \t]*;.*$/, "").toLowerCase());
@@ -36,7 +38,7 @@ export function contentHeaders(content: NamedContent, inline: boolean): Record<s
   };
 }
 
-/** Whether the client has the content already (RFC 9110 §13.1.2). */
+/** Whether `If-None-Match` matches the etag (RFC 9110 §13.1.2). */
 export function isKnown(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
   const tags = headers["if-none-match"];
   if (tags === undefined) return false;
@@ -45,10 +47,10 @@ export function isKnown(headers: IncomingHttpHeaders, etag: string | undefined):
 }
 
 /**
- * The part of the content that is asked for (RFC 9110 §14). Anything but one range of bytes is ignored, as is a range
- * of another version.
+ * The requested range (RFC 9110 §14). Anything but a single byte range is ignored, and so is a range whose `If-Range`
+ * does not match.
  *
- * @returns `undefined`: all of it; `"unsatisfiable"`: nothing of the range is there
+ * @returns `undefined`: the whole content; `"unsatisfiable"`: the range lies outside the content
  */
 export function rangeOf(
   headers: IncomingHttpHeaders,
@@ -68,15 +70,15 @@ export function rangeOf(
   return start >= size ? "unsatisfiable" : { start, end: last === "" ? size : Math.min(Number(last) + 1, size) };
 }
 
-/** The entity tag of an asset's content. */
+/** The etag of an asset's content. */
 export const etagOf = ({ sha256 }: StoredContent): string => `"${sha256}"`;
 
-/** Whoever registers an asset writes its type, so it goes into a header only when it is one. */
+/** The type comes from whoever registered the asset, so it becomes a header only if it is a valid media type. */
 function mediaType(text: string | undefined): string {
   return text !== undefined && MEDIA_TYPE.test(text) ? text : "application/octet-stream";
 }
 
-/** Names the file twice: in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
+/** Content-Disposition with the name in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
 function disposition(kind: string, fileName: string | undefined): string {
   const name = safeName(fileName ?? "");
   if (name === "") return kind;
@@ -88,7 +90,7 @@ function disposition(kind: string, fileName: string | undefined): string {
   return `${kind}; filename="${ascii}"${ascii === name ? "" : `; filename*=UTF-8''${exact}`}`;
 }
 
-/** A name without a folder, and without what would disguise it. */
+/** The file name without slashes, and without control and bidi characters that would disguise it. */
 function safeName(fileName: string): string {
   const plain = fileName.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}/\\]/gu, "_");
   return [...plain].slice(0, MOST_NAME_CHARS).join("");

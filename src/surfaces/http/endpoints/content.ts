@@ -1,3 +1,5 @@
+// Endpoints for asset content: streaming upload and download.
+
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
@@ -11,12 +13,12 @@ import { isRead } from "../plumbing/is-read.js";
 import { askAssets } from "./asset-answer.js";
 import { cachingHeaders, contentHeaders, etagOf, isKnown, rangeOf } from "./content-headers.js";
 
-/** How long a client may take no bytes of a download. */
+/** Time a client may take for each chunk of a download, in milliseconds. */
 const STALL_MS = 60_000;
 
 /**
- * `PUT /api/v1/assets/<ref>/content`: streams the request into the storage. The body must not have been touched. After
- * a refusal the rest of it is not waited for: the connection is closed.
+ * `PUT /api/v1/assets/<ref>/content`: streams the request body into the store. Nothing may have read the body before.
+ * On a refusal the rest of the body is not awaited: the connection is closed.
  */
 export async function putContent(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, target, caller } = exchange;
@@ -30,7 +32,7 @@ export async function putContent(host: HttpHost, exchange: Exchange): Promise<Fa
   }
 }
 
-/** `GET`, `HEAD /api/v1/assets/<ref>/content`: streams stored content, or the one range of it that is asked for. */
+/** `GET`, `HEAD /api/v1/assets/<ref>/content`: streams stored content, or a single range of it. */
 export async function getContent(
   host: HttpHost,
   { request, reply, target }: Exchange,
@@ -57,18 +59,18 @@ export async function getContent(
     .send(Readable.from(body));
 }
 
-/** The body, without closing the connection when it is not read to the end: the answer still has to go through it. */
+/** The body as an iterable. Not reading it to the end leaves the connection open, since the response still needs it. */
 async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint8Array> {
-  // An announced length is judged before anything is read, but after everything else about the request.
+  // The announced length is checked before the body is read, but after everything else about the request.
   if (Number(raw.headers["content-length"]) > limit) throw new AssetError("too_large", { limit });
   sendContinue(raw);
   yield* raw.iterator({ destroyOnReturn: false });
 }
 
 /**
- * Waits for the first chunk, so that content that cannot be read is still an error with a status and no broken answer.
+ * Waits for the first chunk, so that unreadable content is reported by a status and not by a truncated response.
  *
- * @param report told of a failure after that, of which the client only sees the connection break
+ * @param report called with a later failure, of which the client sees only that the connection breaks
  */
 async function started(
   content: AsyncIterable<Uint8Array>,
@@ -76,7 +78,7 @@ async function started(
 ): Promise<AsyncIterable<Uint8Array>> {
   const source = content[Symbol.asyncIterator]();
   let first: IteratorResult<Uint8Array> | undefined = await source.next();
-  // An object and not a generator: of one that was never started, `return` would not reach the source.
+  // Not a generator: `return` on a generator that has not started would not reach the source.
   const rest: AsyncIterator<Uint8Array> = {
     next: async () => {
       const step = first;

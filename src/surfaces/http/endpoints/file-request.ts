@@ -1,3 +1,5 @@
+// Determines file, caller and context of a request to `/api/v1/files`.
+
 import type { FastifyRequest } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
@@ -7,11 +9,11 @@ import type { HttpFiles, HttpHost } from "../host.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "../plumbing/http-error.js";
 
-/** Segments before the name of the root: `/api/v1/files/`. */
+/** Path segments before the root's name, including the empty one before the first slash: `/api/v1/files/`. */
 const FIXED_SEGMENTS = 4;
 const MOST_TICKET_CHARS = 512;
 
-/** A request on one file, and as whom. */
+/** The file a request names, and the context it acts in. */
 export interface FileRequest {
   readonly place: DownloadInput;
   readonly context: SurfaceContext;
@@ -41,13 +43,13 @@ function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["red
   }
 }
 
-/** The ticket in the query of a request, if there is one. */
+/** The `ticket` parameter of a request, if any. Too long a value becomes `""`, which is no valid ticket. */
 export function ticketOf({ query }: FastifyRequest): string | undefined {
   const ticket = queryValue(query, "ticket");
   return ticket === undefined || ticket.length <= MOST_TICKET_CHARS ? ticket : "";
 }
 
-/** The last of several. */
+/** The value of a query parameter; the last one if it is repeated. */
 export function queryValue(query: unknown, name: string): string | undefined {
   if (typeof query !== "object" || query === null || !Object.hasOwn(query, name)) return undefined;
   const value: unknown = Object.entries(query).find(([key]) => key === name)?.[1];
@@ -55,7 +57,7 @@ export function queryValue(query: unknown, name: string): string | undefined {
   return typeof last === "string" ? last : undefined;
 }
 
-/** Decodes each segment, once. The router has decoded the whole, in which an encoded slash cannot be told any more. */
+/** Decodes each segment once. The router's own result is decoded as a whole, so `%2F` would look like a separator. */
 function placeOf({ raw }: FastifyRequest): DownloadInput {
   const [path = ""] = (raw.url ?? "").split(/[?#]/, 1);
   const [root = "", ...segments] = path.split("/").slice(FIXED_SEGMENTS).map(decodeSegment);
@@ -73,7 +75,7 @@ function decodeSegment(encoded: string): string {
   return segment;
 }
 
-/** The answer to a request whose operation failed; anything unforeseen is passed on as it is. */
+/** The HttpError of a failed operation; unexpected errors are returned unchanged. */
 export function fileError(error: unknown): unknown {
   if (!(error instanceof FileAdapterError)) return error;
   const { message, code, data } = error;

@@ -1,3 +1,5 @@
+// Streams a file as a response, with conditional requests and ranges.
+
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
@@ -10,13 +12,13 @@ import { contentHeaders, isKnown, rangeOf } from "./content-headers.js";
 export interface Sending {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** How long the client may take to take one chunk. */
+  /** Time the client may take for each chunk, in milliseconds. */
   readonly stallMs: number;
-  /** Called once there is an answer. */
+  /** Called once the response starts. */
   onBegin(): void;
 }
 
-/** Answers with a file, and waits until the last of it was taken. @returns bytes that were @throws FileAdapterError */
+/** Sends a file, and waits until the client has taken all of it. @returns bytes sent @throws FileAdapterError */
 export async function sendFile(file: Download, sending: Sending): Promise<number> {
   const { request, reply, onBegin } = sending;
   const etag = file.sha256 === undefined ? undefined : `"${hashText(file.sha256)}"`;
@@ -47,7 +49,7 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
   return 0;
 }
 
-/** All text here is in UTF-8 or says itself what it is in; but no more is known of it, so no charset is named. */
+/** No charset: text is UTF-8 or declares its own encoding, and nothing more is known of it. */
 const typeOf = ({ mime }: Download): string => mime ?? "application/octet-stream";
 
 interface Begun {
@@ -55,14 +57,14 @@ interface Begun {
   readonly rest: AsyncIterator<Buffer>;
 }
 
-/** Reads the first chunk, so that what cannot be read is still an answer with a status. */
+/** Reads the first chunk, so that an unreadable file is reported by a status. */
 async function begun(file: Download, span: ByteSpan): Promise<Begun> {
   const rest = file.read(span)[Symbol.asyncIterator]();
   const step = await rest.next();
   return { first: step.done === true ? Buffer.alloc(0) : step.value, rest };
 }
 
-/** Passes chunks on as the client takes them. */
+/** A stream that passes chunks on as the client takes them. */
 class Body extends Readable {
   taken = 0;
   failure: unknown;
@@ -72,7 +74,7 @@ class Body extends Readable {
   #stall: NodeJS.Timeout | undefined;
 
   constructor({ first, rest }: Begun, stallMs: number) {
-    // One chunk ahead.
+    // Read one chunk ahead.
     super({ highWaterMark: 1 });
     this.#first = first;
     this.#rest = rest;
@@ -94,7 +96,7 @@ class Body extends Readable {
         return;
       }
       this.taken += chunk.length;
-      // A client that takes nothing must not hold the file for ever.
+      // A client that stops reading must not keep the file open forever.
       this.#stall = setTimeout(() => this.destroy(), this.#stallMs);
       this.push(chunk);
     } catch (error) {
@@ -105,7 +107,7 @@ class Body extends Readable {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.#stall);
-    // A read under way ends first, so that nobody closes the file under it.
+    // A pending read ends first, so that the file is not closed under it.
     Promise.resolve(this.#rest.return?.()).then(
       () => done(error),
       () => done(error),

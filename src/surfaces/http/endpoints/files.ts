@@ -1,3 +1,5 @@
+// Endpoints for whole files in roots.
+
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
@@ -15,10 +17,10 @@ import { sendFile } from "./file-sending.js";
 
 export { ticketOf };
 
-/** How long a client may take to take one chunk. */
+/** Time a client may take for each chunk, in milliseconds. */
 const STALL_MS = 60_000;
 
-/** `GET`, `HEAD /api/v1/files/<root>/<path>`: a file, or one range of it, as it is read. */
+/** `GET`, `HEAD /api/v1/files/<root>/<path>`: streams a file, or a single range of it. */
 export async function getFile(
   host: HttpHost,
   exchange: Exchange,
@@ -35,7 +37,7 @@ export async function getFile(
   return reply;
 }
 
-/** `PUT /api/v1/files/<root>/<path>`: the body becomes the file, or nothing changes. */
+/** `PUT /api/v1/files/<root>/<path>`: replaces the file with the body atomically; on failure nothing changes. */
 export async function putFile(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply } = exchange;
   try {
@@ -86,14 +88,14 @@ function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
   };
 }
 
-/** What is in the quotes of a strong entity tag. */
+/** The opaque part of a strong etag. */
 function tagOf(header: string): string {
   const tag = /^"([^"]+)"$/.exec(header.trim())?.[1];
   if (tag === undefined) throw badRequest('If-Match must be one strong entity tag, such as "sha256:…"');
   return tag;
 }
 
-/** Aborted when the client goes before it has its answer. */
+/** A signal aborted when the client disconnects before it has the response. */
 function hangUpOf({ reply }: Exchange): AbortSignal {
   const hangUp = new AbortController();
   const onClose = () => {
@@ -104,13 +106,13 @@ function hangUpOf({ reply }: Exchange): AbortSignal {
   return hangUp.signal;
 }
 
-/** The body, without closing the connection when it is not read to the end: the answer still has to go through it. */
+/** The body as an iterable. Not reading it to the end leaves the connection open, since the response still needs it. */
 async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Uint8Array> {
   sendContinue(raw);
   try {
     yield* raw.iterator({ destroyOnReturn: false });
   } catch (error) {
-    // Whatever it was, there is nobody left to be told.
+    // Any failure after a disconnect counts as aborted: nobody is left to be told.
     if (raw.destroyed || raw.errored !== null) throw aborted();
     throw error;
   }

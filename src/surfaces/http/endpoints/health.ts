@@ -1,3 +1,5 @@
+// Endpoints for monitoring.
+
 import type { FastifyReply } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { HttpHost, HttpMetrics } from "../host.js";
@@ -5,19 +7,19 @@ import { COMMON_HEADERS, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, endpointNotFound, HttpError } from "../plumbing/http-error.js";
 
-/** `GET /healthz`: that requests are answered at all. @throws HttpError 401, 403 */
+/** `GET /healthz`: confirms that requests are answered. @throws HttpError 401, 403 */
 export function health(host: HttpHost, { reply, caller }: Exchange): FastifyReply {
   readable(host, caller, "/healthz");
   return sendJson(reply, 200, '{"status":"ok"}');
 }
 
-/** `GET /metrics`: the counts of the venue for a monitoring system. @throws HttpError 401, 403 */
+/** `GET /metrics`: the venue's metrics in Prometheus format. @throws HttpError 401, 403 */
 export async function metrics(host: HttpHost, { reply, caller }: Exchange): Promise<FastifyReply> {
   const { contentType, body } = await readable(host, caller, "/metrics").text();
   return reply.code(200).headers(COMMON_HEADERS).header("content-type", contentType).send(Buffer.from(body));
 }
 
-/** The metrics, for a caller who may see them. */
+/** The metrics, if the caller may read them. */
 function readable(host: HttpHost, caller: Caller, path: string): HttpMetrics {
   if (host.metrics === undefined) throw endpointNotFound("GET", path);
   if (host.metrics.readers === "public" || caller.isOperator) return host.metrics;

@@ -1,3 +1,5 @@
+// Endpoints that run operations.
+
 import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { ERROR_CODES } from "../../../core/errors/errors.js";
@@ -9,21 +11,21 @@ import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 
-/** A checked request to run an operation. */
+/** A validated request to run an operation. */
 interface InvokeRequest {
   readonly operation: string;
   readonly input: JsonObject;
-  /** As given by the caller, whatever it is: the adapter judges it, and refuses everything on nonsense. */
+  /** The caps list, unchecked: the adapter checks it, and denies everything if it is malformed. */
   readonly caps?: unknown;
-  /** As given; the adapter judges them, so that a fault of theirs is one of the job. */
+  /** The UCANs, unchecked: the adapter checks them, so that a fault in them is a failure of the job. */
   readonly ucans?: unknown;
   readonly wait: boolean;
   readonly private: boolean;
 }
 
 /**
- * `POST /api/v1/invoke`: runs an operation as a job. 201 with its record in every case where a job exists, finished or
- * not; the job goes on when the wait ends or the client hangs up.
+ * `POST /api/v1/invoke`: runs an operation as a job. Whenever a job exists the response is 201 with its record,
+ * finished or not; the job continues when the wait ends or the client disconnects.
  */
 export async function invoke(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply } = exchange;
@@ -36,8 +38,8 @@ export async function invoke(host: HttpHost, exchange: Exchange): Promise<Fastif
 }
 
 /**
- * `POST /api/v1/run`: runs an operation and answers with its output alone, for clients that want no job. A failure is
- * answered with its own status; a job that outlasts the wait goes on, and is named.
+ * `POST /api/v1/run`: runs an operation and returns only its output, for clients that do not use jobs. A failure has a
+ * status of its own; a job that outlasts the wait continues, and the response names it.
  */
 export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { reply } = exchange;
@@ -54,7 +56,7 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
 const httpStatusOf = (code: string | undefined): number =>
   Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
 
-/** @throws HttpError for an operation that cannot be resolved, Overloaded */
+/** @throws HttpError for an unknown operation, Overloaded */
 function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): RecordedJob {
   const operation = host.operation(call.operation);
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
@@ -67,13 +69,13 @@ function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): Re
     context: { ...context, ...extrasOf(host, call), memory: exchange.memory },
     private: call.private,
   });
-  // It may go on when nobody waits for it any more.
+  // The job may outlive the request, so it holds the memory until it ends.
   const letGo = exchange.memory.share();
   job.result.then(letGo, letGo);
   return job;
 }
 
-/** What the adapter gets beside the caller. */
+/** The context besides the caller. */
 function extrasOf(host: HttpHost, call: InvokeRequest): SurfaceContext {
   return {
     resolveAsset: host.assets.resolve,
@@ -89,7 +91,7 @@ async function parseInvoke({ request }: Exchange): Promise<InvokeRequest> {
   const { operation, input, wait, private: isPrivate } = fields;
   if (typeof operation !== "string") throw badRequest("Invoke request requires an 'operation' parameter as a String");
   if (isGiven(input) && !isObject(input)) throw badRequest("'input' must be an object");
-  // Taking a misspelt wish for privacy as none would keep a record its owner believes forgotten.
+    // Ignoring an invalid value would keep a record that its owner believes forgotten.
   if (isGiven(isPrivate) && typeof isPrivate !== "boolean") throw badRequest("'private' must be a boolean");
   return {
     operation,
@@ -101,10 +103,10 @@ async function parseInvoke({ request }: Exchange): Promise<InvokeRequest> {
   };
 }
 
-/** Clients may send null for what they leave out. */
+/** Clients may send null for an absent field. */
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** Aborted when the client goes away before it has been answered. */
+/** A signal aborted when the client disconnects before it has the response. */
 function hangUpOf({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   if (raw.destroyed) gone.abort();

@@ -1,3 +1,5 @@
+// Endpoints for jobs and their records.
+
 import type { FastifyReply } from "fastify";
 import type { JobRecord, JobRefusal } from "../../../core/ports/job.js";
 import type { HttpHost } from "../host.js";
@@ -12,7 +14,7 @@ export function listJobs(host: HttpHost, { request, reply, caller }: Exchange): 
   return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
 }
 
-/** `GET /api/v1/jobs/<id>`: the record. `HEAD` delivers none, so it makes no private job forgotten. */
+/** `GET /api/v1/jobs/<id>`: the record. `HEAD` does not count as delivery, so it does not forget a private job. */
 export function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
   const { request, caller, target } = exchange;
   const id = parseJobId(target);
@@ -21,42 +23,42 @@ export function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
   return sendRecord(host, exchange, found);
 }
 
-/** `PUT /api/v1/jobs/<id>/cancel`: the record of a job that has ended, one way or the other, or soon will. */
+/** `PUT /api/v1/jobs/<id>/cancel`: cancels a job; the response is its record, which is terminal or soon will be. */
 export async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const id = parseJobId(exchange.target);
   const { found } = ownJob(await host.jobs.cancel(id, exchange.caller), id);
   return sendRecord(host, exchange, found);
 }
 
-/** `PUT /api/v1/jobs/<id>/pause` and `/resume`: no operation here can be paused. */
+/** `PUT /api/v1/jobs/<id>/pause` and `/resume`: refused, since no operation here can be paused. */
 export function pauseJob(host: HttpHost, { caller, target }: Exchange): FastifyReply {
   const id = parseJobId(target);
   ownJob(host.jobs.find(id, caller), id);
   throw new HttpError(409, `Job cannot be paused or resumed: ${echo(id)}`);
 }
 
-/** `PUT /api/v1/jobs/<id>/delete`: stops the job if it runs, and forgets it. */
+/** `PUT /api/v1/jobs/<id>/delete`: aborts the job if it is running, and deletes its record. */
 export function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
   const id = parseJobId(target);
   ownJob(host.jobs.delete(id, caller), id);
   return sendJson(reply, 200, '{"deleted":true}');
 }
 
-/** `POST /api/v1/jobs/<id>`: no operation here takes messages. */
+/** `POST /api/v1/jobs/<id>`: refused, since no operation here takes messages. */
 export function messageJob(host: HttpHost, { caller, target }: Exchange): FastifyReply {
   const id = parseJobId(target);
   ownJob(host.jobs.find(id, caller), id);
   throw new HttpError(409, `Job takes no messages: ${echo(id)}`);
 }
 
-/** Reads the id of a job from a path: bare hex, or with `0x`, in any case. @throws HttpError 400 */
+/** Parses a job id: hex in any case, with or without `0x`. @throws HttpError 400 */
 export function parseJobId(target: string): string {
   const hex = /^(?:0x)?([0-9a-f]+)$/i.exec(target)?.[1]?.toLowerCase();
   if (hex === undefined) throw badRequest(`Invalid job ID: ${echo(target)}`);
   return hex;
 }
 
-/** @throws HttpError 403, 404 */
+/** Unwraps the result of a lookup. @throws HttpError 403, 404 */
 export function ownJob<T extends { readonly found: JobRecord }>(lookup: T | JobRefusal, id: string): T {
   if ("found" in lookup) return lookup;
   if (lookup.refused === "denied") throw new HttpError(403, `Access denied to job: ${echo(id)}`);
@@ -64,7 +66,7 @@ export function ownJob<T extends { readonly found: JobRecord }>(lookup: T | JobR
 }
 
 function sendRecord(host: HttpHost, { request, reply, memory }: Exchange, record: JobRecord): FastifyReply {
-  // Of a body that is not sent, only its length counts.
+  // For HEAD only the length of the text is needed.
   const isSent = request.method !== "HEAD";
   return sendJson(reply, 200, isSent ? recordText(record, host, memory) : recordJson(record, host));
 }

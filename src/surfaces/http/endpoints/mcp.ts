@@ -1,3 +1,5 @@
+// The `/mcp` endpoint: bridges Fastify requests to the web-standard MCP handler.
+
 import type { FastifyReply } from "fastify";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost, McpHandler } from "../host.js";
@@ -7,10 +9,10 @@ import { HttpError } from "../plumbing/http-error.js";
 import { sendWebResponse, toWebRequest } from "../plumbing/web-bridge.js";
 
 const PARSE_ERROR = -32700;
-/** An answer's text is made as a whole, and once more as bytes: more than a byte of it elsewhere takes. */
+/** Copies counted for each byte of a response: its text is built as a whole, and encoded once more. */
 const WEIGHT = 2;
 
-/** `/mcp`: hands the request to the MCP endpoint, and cancels it when the client hangs up. */
+/** `/mcp`: passes the request to the MCP endpoint, and aborts it when the client disconnects. */
 export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, caller, memory } = exchange;
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
@@ -28,7 +30,7 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
     memory.weight = WEIGHT;
     response = await mcp(webRequest, { caller, memory, ...parsed });
   } catch (error) {
-    // Nobody is left to be told, and being cancelled is no fault.
+    // After a disconnect nobody is left to be told, and an aborted request is not a fault.
     if (signal.aborted) return reply.hijack();
     throw error;
   }
@@ -40,7 +42,7 @@ export async function serveMcp(host: HttpHost, mcp: McpHandler, exchange: Exchan
   return reply;
 }
 
-/** What JSON-RPC answers to a body that is no JSON. Of its id nothing is known. */
+/** The JSON-RPC error for a body that is not JSON; the id is null because it is unknown. */
 const parseError = (message: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } });
 

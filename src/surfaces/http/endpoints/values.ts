@@ -1,3 +1,5 @@
+// Endpoints for the value tree.
+
 import type { FastifyReply } from "fastify";
 import { countValue, listValue, readValue, sliceValue } from "../../../core/ports/value-tree.js";
 import type { HttpHost } from "../host.js";

@@ -17,7 +17,7 @@ const REFERENCE = [pathParameter("ref", "An id, or one of `0x<id>`, `a/<id>`, `/
 const BINARY = { "*/*": { schema: {} } };
 const text = { type: "string" };
 
-/** Metadata under ids that follow from it, and content. */
+/** OpenAPI for assets: metadata under content-derived ids, and content. */
 export function assetPart(): OpenApiPart {
   return { paths: { ...collectionPath(), ...assetPath(), ...contentPath() }, schemas: schemas() };
 }

@@ -13,7 +13,7 @@ const HEADERS = {
   ETag: { description: 'The SHA-256 of the content, `"sha256:<hex>"`, where it is known', schema: text },
 };
 
-/** Whole files, without JSON around them. */
+/** OpenAPI for whole files. */
 export function filePart(): OpenApiPart {
   return {
     paths: {

@@ -1,3 +1,5 @@
+// OpenAPI for running operations and for jobs.
+
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import {
   answers,
@@ -18,13 +20,13 @@ const ID = [
 ];
 const record = (description: string): JsonObject => jsonAnswer(description, schemaRef("JobRecord"));
 
-/** The end of a run that went well, or did not; `INPUT_REQUIRED` and what follows are those of other venues. */
+/** Job statuses of the protocol; those in the second line occur only in other venues. */
 const STATUSES = [
   ...["PENDING", "STARTED", "COMPLETE", "FAILED", "CANCELLED", "TIMEOUT", "REJECTED"],
   ...["INPUT_REQUIRED", "AUTH_REQUIRED", "PAUSED"],
 ];
 
-/** Names by which the schemas of an operation stand in the document. */
+/** The names of an operation's schemas in the document. */
 export interface NamedOperation {
   /** Catalogue path, `v/ops/file/read`. */
   readonly path: string;
@@ -32,7 +34,7 @@ export interface NamedOperation {
   readonly output: string;
 }
 
-/** Running operations, and asking about the runs. */
+/** Paths and schemas for running operations and for jobs. */
 export function jobPart(operations: readonly NamedOperation[]): OpenApiPart {
   return {
     paths: { ...invokePath(), ...runPath(), ...listPaths(), ...recordPaths(), ...changePaths() },

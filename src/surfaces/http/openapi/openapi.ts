@@ -1,3 +1,5 @@
+// The OpenAPI 3.1 document of a venue.
+
 import type { FastifyReply } from "fastify";
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import type { HttpHost, OperationListing } from "../host.js";
@@ -27,10 +29,10 @@ interface Rendered {
   readonly json: string;
 }
 
-/** Made from nothing but the host, with which it goes; nothing here outlives a venue. */
+/** Cached documents, weakly by host, so that they do not outlive their venue. */
 const rendered = new WeakMap<HttpHost, Rendered>();
 
-/** `GET /openapi.json`: the document, made anew only when operations have come or gone. */
+/** `GET /openapi.json`: the document, rebuilt only when the URL or the operations have changed. */
 export function openApi(host: HttpHost, { reply }: Exchange): FastifyReply {
   const [url, operations] = [host.url(), host.operations()];
   const last = rendered.get(host);
@@ -43,7 +45,7 @@ export function openApi(host: HttpHost, { reply }: Exchange): FastifyReply {
 const isSame = (one: readonly OperationListing[], other: readonly OperationListing[]): boolean =>
   one.length === other.length && one.every((listing, index) => listing === other[index]);
 
-/** Describes every endpoint of a venue, and the input and output of every operation, as OpenAPI 3.1. */
+/** Describes all endpoints, and the input and output of all operations, as OpenAPI 3.1. */
 export function openApiDocument(host: HttpHost): JsonObject {
   const listings = host.operations();
   const operations = listings.map(nameSchemas);
@@ -76,13 +78,13 @@ const BEARER: JsonObject = {
 
 const ERROR: JsonObject = object({ error: { type: "string", description: "For people and models" } });
 
-/** `v/ops/file/read` → `file.read.input`. A catalogue allows no names but such as schemas may have. */
+/** `v/ops/file/read` → `file.read.input`. Catalogue names contain only characters allowed in schema names. */
 function nameSchemas({ name }: OperationListing): NamedOperation {
   const plain = name.replace(/^v\/ops\//, "").replace("/", ".");
   return { path: name, input: `${plain}.input`, output: `${plain}.output` };
 }
 
-/** A schema that refers to parts of itself needs an id, or it would refer to parts of the document. */
+/** Gives a schema with internal references an `$id`; otherwise they would resolve against the whole document. */
 function selfContained(schema: JsonObject = {}, name: string): JsonObject {
   if ("$id" in schema || !JSON.stringify(schema).includes('"$ref"')) return schema;
   return { $id: `urn:venue-files:${name}`, ...schema };

@@ -1,13 +1,15 @@
+// Building blocks of the OpenAPI document.
+
 import type { JsonObject } from "../../../core/ports/adapter.js";
 
-/** What one group of endpoints adds to the document. */
+/** The paths and schemas of one group of endpoints. */
 export interface OpenApiPart {
   readonly paths: JsonObject;
-  /** By name. */
+  /** Schemas by name. */
   readonly schemas: JsonObject;
 }
 
-/** Every status that stands for an error, and what it means here. */
+/** All error statuses, with their descriptions. */
 const ERRORS = {
   400: "The request cannot be understood",
   401: "No credentials where some are needed, or such as are not valid",
@@ -26,7 +28,7 @@ const ERRORS = {
 
 export type ErrorStatus = keyof typeof ERRORS;
 
-/** What any request may be answered with. */
+/** Errors that any request may be answered with. */
 const ALWAYS: readonly ErrorStatus[] = [400, 401, 403, 415, 429, 500];
 
 const HEADERS: Readonly<Partial<Record<ErrorStatus, JsonObject>>> = {
@@ -38,7 +40,7 @@ const HEADERS: Readonly<Partial<Record<ErrorStatus, JsonObject>>> = {
 /** A reference to a schema of the document. */
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** The error answers of the whole document, by the names under which {@link answers} refers to them. */
+/** The shared error responses, by the names that {@link answers} refers to. */
 export function errorResponses(): JsonObject {
   const responses = Object.entries(ERRORS).map(([status, description]) => [
     nameOf(status),
@@ -53,14 +55,14 @@ export function errorResponses(): JsonObject {
 
 const nameOf = (status: string | number): string => `Error${status}`;
 
-/** The answers of an endpoint: its own, the errors it may give, and those that any may give. */
+/** The responses of an endpoint: its own, its errors, and those that any endpoint may give. */
 export function answers(own: Readonly<Record<number, JsonObject>>, ...errors: readonly ErrorStatus[]): JsonObject {
   const statuses = [...new Set([...ALWAYS, ...errors])].sort((one, other) => one - other);
   const refused = statuses.map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]);
   return { ...own, ...Object.fromEntries(refused) };
 }
 
-/** An answer in JSON. */
+/** A JSON response. */
 export function jsonAnswer(description: string, schema: JsonObject, headers: JsonObject = {}): JsonObject {
   return {
     description,
@@ -69,12 +71,12 @@ export function jsonAnswer(description: string, schema: JsonObject, headers: Jso
   };
 }
 
-/** The header that names what was made. */
+/** The `Location` header of a created resource. */
 export const location = (what: string): JsonObject => ({
   Location: { description: `Path of ${what}`, schema: { type: "string" } },
 });
 
-/** What may stand in a path; slashes in it may be sent as they are or as `%2F`. */
+/** A path parameter; slashes in it may be sent plain or as `%2F`. */
 export function pathParameter(name: string, description: string, schema: JsonObject = { type: "string" }): JsonObject {
   return { name, in: "path", required: true, description, schema };
 }
@@ -83,13 +85,13 @@ export function queryParameter(name: string, description: string, schema: JsonOb
   return { name, in: "query", description, schema };
 }
 
-/** `offset` and `limit` of a list. */
+/** `offset` and `limit` of lists. */
 export const PAGE_PARAMETERS: readonly JsonObject[] = [
   queryParameter("offset", "Items to leave out", { type: "integer", minimum: 0, default: 0 }),
   queryParameter("limit", "Most items to return", { type: "integer", minimum: 0, maximum: 1000, default: 1000 }),
 ];
 
-/** A part of a list. */
+/** A page of a list. */
 export function pageOf(items: JsonObject): JsonObject {
   const number = { type: "integer", minimum: 0 };
   return object({
@@ -100,7 +102,7 @@ export function pageOf(items: JsonObject): JsonObject {
   });
 }
 
-/** An object whose members are all there unless they are named in `optional`, and that may have others. */
+/** An object schema: all properties are required unless in `optional`, and additional ones are allowed. */
 export function object(properties: JsonObject, optional: readonly string[] = []): JsonObject {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: "object", properties, ...(required.length === 0 ? {} : { required }) };

@@ -14,7 +14,7 @@ const type = {
 };
 const count = { type: "integer", minimum: 0 };
 
-/** The tree of values that says what the venue offers. */
+/** OpenAPI for the value tree, which describes what the venue offers. */
 export function valuesPart(): OpenApiPart {
   const maxSize = queryParameter("maxSize", "Most bytes of the value; a larger one is left out", count);
   return {

@@ -9,7 +9,7 @@ const VENUE = ["Venue"];
 const MCP = ["MCP"];
 const RUNNING = ["Running it"];
 
-/** What the venue is and offers, and how it is doing. */
+/** OpenAPI for the venue itself: status, operations, identity, MCP, metrics and this document. */
 export function venuePart(host: HttpHost): OpenApiPart {
   return {
     paths: {
@@ -214,7 +214,7 @@ function discoverySchemas(): JsonObject {
         "capabilityInvocation",
       ],
     ),
-    // What the protocol refuses, it refuses in its own form.
+    // MCP errors have JSON-RPC's own form.
     McpRefusal: {
       anyOf: [
         schemaRef("Error"),

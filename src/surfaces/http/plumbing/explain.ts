@@ -3,7 +3,7 @@ import { Overloaded } from "../../../core/errors/overload.js";
 import type { HttpHost } from "../host.js";
 import { badRequest, HttpError, internal, tooManyRequests, unsupportedMediaType } from "./http-error.js";
 
-/** The answer to a request that failed. What nobody foresaw is logged, and the caller is given only its id. */
+/** The HttpError of any failure. Unexpected errors are logged, and the caller sees only the request id. */
 export function explain(
   error: unknown,
   host: HttpHost,
@@ -13,7 +13,7 @@ export function explain(
   if (error instanceof Overloaded) return tooManyRequests(error.retryAfterMs);
   const { request, reply } = exchange;
   if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
-  // The client broke off while sending; what it sent is not worth a word in the log.
+  // The client aborted the request while sending; not worth a log line.
   if (request.raw.errored !== null || reply.raw.destroyed) return badRequest("Request incomplete");
   host.logInternal(error, request.id);
   return internal(request.id);

@@ -1,15 +1,17 @@
+// Responses written directly to a socket, after which the connection is closed.
+
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { COMMON_HEADERS, errorJson } from "./answer.js";
 import type { HttpError } from "./http-error.js";
 
-/** Headers of an answer after which the connection ends. */
+/** Headers of a response that closes the connection. */
 export function finalHeaders(body: string): Record<string, string> {
   const length = `${Buffer.byteLength(body)}`;
   return { ...COMMON_HEADERS, "content-type": "application/json", "content-length": length, connection: "close" };
 }
 
-/** Answers on a connection as it is, and ends it. */
+/** Writes an error response to a raw socket, and closes it. */
 export function answerSocket(socket: Socket, error: HttpError): void {
   const body = errorJson(error);
   const headers = Object.entries({ ...finalHeaders(body), ...error.headers });

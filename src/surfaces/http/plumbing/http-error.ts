@@ -1,14 +1,16 @@
+// HTTP errors of the surface, with their texts.
+
 import { escapeText } from "../../../core/errors/texts.js";
 
-/** Longest text of a caller repeated in an answer. */
+/** Maximum characters of a caller's text repeated in a response. */
 const MOST_ECHO_CHARS = 512;
 
-/** A request that got no job, and the whole of its answer. Thrown only inside this surface. */
+/** A request that failed without a job, with its whole response. Thrown only inside this surface. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Members of the answer beside the text. */
+  /** Members of the response body besides `error`. */
   readonly more: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -24,7 +26,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Makes text of a caller safe to repeat: one line, of bounded length. */
+/** Makes a caller's text safe to repeat: escaped to one line, of bounded length. */
 export function echo(text: string): string {
   return escapeText(text.length > MOST_ECHO_CHARS ? `${text.slice(0, MOST_ECHO_CHARS)}…` : text);
 }
@@ -40,7 +42,7 @@ export const missingHost = (): HttpError => new HttpError(400, "Missing Host hea
 export const authenticationRequired = (): HttpError =>
   new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
 
-/** @param delegatedTo whose grants the token is about, when it is a delegation and so no credential */
+/** @param delegatedTo audience of the token, when it is a delegation to somebody else and so not a credential */
 export const invalidToken = (delegatedTo?: string): HttpError => {
   const hint = `: token is a delegation to ${echo(delegatedTo ?? "")}; send it in 'ucans' and authenticate as its audience`;
   const text = `Invalid or expired token${delegatedTo === undefined ? "" : hint}`;
@@ -59,7 +61,7 @@ export const hostNotAllowed = (): HttpError => new HttpError(403, "Host not allo
 
 export const originNotAllowed = (): HttpError => new HttpError(403, "Origin not allowed");
 
-/** The text by which clients tell a missing endpoint from a missing resource. */
+/** Clients tell a missing endpoint from a missing resource by this text. */
 export const endpointNotFound = (method: string, path: string): HttpError =>
   new HttpError(404, `Endpoint ${method} ${path} not found`);
 
@@ -71,14 +73,14 @@ export const bodyTooLarge = (limit: number): HttpError =>
 
 export const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
 
-/** Bodies are taken as they are, so that no small one can become a large one. @param coding what was sent */
+/** Compressed bodies are refused, so that a small body cannot expand. @param coding the header as sent */
 export const unsupportedEncoding = (coding: string): HttpError => {
   const text = `Content-Encoding '${echo(coding)}' is not supported. Send the body without Content-Encoding`;
-  // RFC 9110 §15.5.16: what would have been accepted.
+  // Accept-Encoding tells what would have been accepted (RFC 9110 §15.5.16).
   return new HttpError(415, text, { "accept-encoding": "identity" });
 };
 
-/** Sent only before any effect, so that the same call can be made again. */
+/** Sent only before any effect, so that the call can be retried. */
 export const tooManyRequests = (retryAfterMs: number): HttpError => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return new HttpError(429, `Too many requests. Retry after ${seconds} s`, { "retry-after": `${seconds}` });

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 
-/** Whether a body has been read to its end, or will never come. What came with the head is still being parsed. */
+/**
+ * Whether a body was read to its end, or never will be. Waits one turn: data that came with the head may be unparsed.
+ */
 export async function isRead(raw: IncomingMessage): Promise<boolean> {
   await setImmediate();
   return raw.complete || raw.destroyed;

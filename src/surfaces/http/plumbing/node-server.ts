@@ -1,3 +1,5 @@
+// Creates Node's HTTP servers with this surface's timeouts and limits.
+
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -9,25 +11,25 @@ import { errorJson } from "./answer.js";
 import { answerSocket, finalHeaders } from "./final-answer.js";
 import { HttpError } from "./http-error.js";
 
-/** How long clients may take, in milliseconds. */
+/** Time limits for clients, in milliseconds. */
 export interface HttpTimeouts {
   /** For the headers of a request. */
   readonly headersMs: number;
-  /** For the body of a request, unless it is one of those that have {@link unlimitBody}. */
+  /** For the body of a request, unless {@link unlimitBody} was called. */
   readonly requestMs: number;
-  /** How slowly such a body may come. */
+  /** Minimum rate of such a body. */
   readonly pace: PaceRule;
-  /** Without a byte in either direction. Above the longest wait for a job. */
+  /** Without a byte in either direction. Must exceed the longest wait for a job. */
   readonly idleMs: number;
-  /** Between two requests on one connection. */
+  /** Between two requests on a connection. */
   readonly keepAliveMs: number;
-  /** How often the first two are enforced. */
+  /** Interval at which the first two are enforced. */
   readonly checkMs: number;
-  /** For the requests still open when the surface is closed. */
+  /** For requests still open when the surface is closed. */
   readonly closeMs: number;
 }
 
-/** 100 MiB, the largest body by default, in ten minutes: a line of about 1.4 Mbit/s. */
+/** requestMs: 100 MiB, the default maximum body, in ten minutes is about 1.4 Mbit/s. */
 export const DEFAULT_TIMEOUTS: HttpTimeouts = {
   headersMs: 15_000,
   requestMs: 600_000,
@@ -38,7 +40,7 @@ export const DEFAULT_TIMEOUTS: HttpTimeouts = {
   closeMs: 5_000,
 };
 
-/** Creates a server of HTTP/1.1 without TLS. It has no `upgrade` listener, so offers such as `h2c` are ignored. */
+/** Creates an HTTP/1.1 server without TLS. It has no `upgrade` listener, so upgrades such as `h2c` are ignored. */
 export function createNodeServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
   { timeouts, connections }: { readonly timeouts: HttpTimeouts; readonly connections: Connections },
@@ -46,11 +48,11 @@ export function createNodeServer(
   const server = createServer(
     {
       headersTimeout: timeouts.headersMs,
-      // Node's own would hold for long uploads too.
+      // Node's own timeout would also apply to long uploads.
       requestTimeout: 0,
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: timeouts.checkMs,
-      // Judged with the rest of the request, so that the answer is one of ours.
+      // Checked during admission, so that the error has this surface's form.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -84,7 +86,7 @@ function limitBody(request: IncomingMessage, { requestMs, pace }: HttpTimeouts):
   watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
 }
 
-/** Lets a body take as long as it takes. Whoever reads it sees to it that something comes. */
+/** Lifts the time limits of a body. Its reader must then detect a stalled client. */
 export const unlimitBody = (request: IncomingMessage): void => watches.get(request)?.();
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
@@ -93,7 +95,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "Chunk extensions too large"],
 };
 
-/** Answers what is no HTTP request, or not one in time; it never reaches a handler. */
+/** Answers malformed or late requests, which never reach a handler. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -1,13 +1,13 @@
 import type { Page } from "../../../core/call/page.js";
 import { badRequest } from "./http-error.js";
 
-/** Most items of a list in one answer. */
+/** Maximum items of a list in one response. */
 const MOST_ITEMS = 1000;
 
 /**
- * Reads `offset` and `limit` of a query; absent, they are 0 and `max`. Other keys are left alone.
+ * Parses `offset` (default 0) and `limit` (default `max`) of a query; other parameters are ignored.
  *
- * @param options.max largest and default `limit`
+ * @param options.max maximum and default `limit`
  * @throws HttpError 400 for anything but one decimal integer each
  */
 export function parsePage(query: unknown, { max }: { readonly max: number } = { max: MOST_ITEMS }): Page {

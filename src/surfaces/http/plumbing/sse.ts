@@ -1,3 +1,5 @@
+// Server-sent events: the progress of a job.
+
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { isTerminal, type JobRecord } from "../../../core/ports/job.js";
@@ -6,13 +8,13 @@ import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS, recordJson } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
-/** A second less than the longest silence that is allowed, because timers are late. */
+/** Interval of comment lines; a second below the longest silence allowed, since timers may be late. */
 const HEARTBEAT_MS = 14_000;
 
-/** A proxy that gathers an answer before it passes it on would hold events back. */
+/** `x-accel-buffering`: a buffering proxy would hold events back. */
 const HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
 
-/** `GET`, `HEAD /api/v1/jobs/<id>/sse`: {@link streamJob}, or whether there would be a stream. */
+/** `GET`, `HEAD /api/v1/jobs/<id>/sse`: {@link streamJob}; for HEAD only whether there would be a stream. */
 export function getEvents(host: HttpHost, exchange: Exchange): FastifyReply {
   const { request, reply, caller, target } = exchange;
   if (request.method !== "HEAD") return streamJob(host, exchange);
@@ -22,10 +24,10 @@ export function getEvents(host: HttpHost, exchange: Exchange): FastifyReply {
 }
 
 /**
- * `GET /api/v1/jobs/<id>/sse`: the state of a job now and whenever it changes, each the whole record, until it has ended
- * or the venue closes.
+ * `GET /api/v1/jobs/<id>/sse`: sends the whole record of a job now and at every change, until the job has ended or the
+ * venue closes.
  *
- * @param options.heartbeatMs longest silence; a comment line breaks it
+ * @param options.heartbeatMs interval of the comment lines that break silence, in milliseconds
  */
 export function streamJob(
   host: HttpHost,
@@ -37,7 +39,7 @@ export function streamJob(
   const watch = host.jobs.watch(id, caller, (record) => stream.update(record));
   const { found, stop } = ownJob(watch, id);
   if (isTerminal(found.status)) {
-    // Nothing will follow, so it is an answer like any other.
+    // The job has ended, so a single event is sent as an ordinary response.
     const body = Buffer.from(event(host, found));
     return reply.code(200).headers(HEADERS).send(body);
   }
@@ -47,7 +49,7 @@ export function streamJob(
   }
   raw.once("close", stop);
   reply.hijack();
-  // A connection used again would stay open for a while when the venue closes.
+  // Not kept alive: a reusable connection would delay the closing of the venue.
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, connection: "close" })) {
     if (value !== undefined) raw.setHeader(name, value);
   }
@@ -61,7 +63,7 @@ function event(host: HttpHost, record: JobRecord): string {
   return `event: job-update\ndata: ${recordJson(record, host)}\n\n`;
 }
 
-/** Events on their way to one client. Of those it is too slow for, only the latest is kept. */
+/** Events for one client. If it reads too slowly, intermediate events are dropped and only the latest is kept. */
 class EventStream {
   readonly #raw: ServerResponse;
   readonly #format: (record: JobRecord) => string;
@@ -70,7 +72,7 @@ class EventStream {
   constructor(raw: ServerResponse, format: (record: JobRecord) => string, heartbeatMs: number) {
     this.#raw = raw;
     this.#format = format;
-    // One who reads nothing is sent nothing either; the server ends a connection on which nothing moves.
+    // No heartbeats to a client that does not read; the idle timeout closes its connection.
     const heartbeat = setInterval(() => {
       if (this.#takes) raw.write(":\n");
     }, heartbeatMs);
@@ -78,14 +80,14 @@ class EventStream {
     raw.on("drain", () => this.#flush());
   }
 
-  /** @param record `undefined`: there will be no more */
+  /** @param record `undefined`: no more events will follow */
   update(record: JobRecord | undefined): void {
     this.#latest = record;
     if (record !== undefined) this.#flush();
     else if (!this.#raw.destroyed) this.#raw.end();
   }
 
-  /** Whether what is written goes out instead of piling up here. */
+  /** Whether writes go out instead of being buffered here. */
   get #takes(): boolean {
     return !this.#raw.destroyed && !this.#raw.writableEnded && !this.#raw.writableNeedDrain;
   }

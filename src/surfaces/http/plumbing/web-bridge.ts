@@ -1,8 +1,10 @@
+// Converts between Node's requests and responses and the web-standard ones.
+
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** Headers about the connection rather than the message; they mean nothing on the other side of the bridge. */
+/** Headers of the connection (hop-by-hop) or the framing; they are not passed on. */
 const HOP_BY_HOP = new Set([
   "connection",
   "content-length",
@@ -17,11 +19,11 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /**
- * The web-standard form of a request of Node.
+ * Converts a Node request to a web-standard one.
  *
- * @param options.base URL the target is relative to
+ * @param options.base URL that the target is relative to
  * @param options.body the body, already read
- * @param options.signal aborted when the client hangs up
+ * @param options.signal aborted when the client disconnects
  */
 export function toWebRequest(
   raw: IncomingMessage,
@@ -33,7 +35,7 @@ export function toWebRequest(
     if (!HOP_BY_HOP.has(name.toLowerCase())) headers.append(name, raw.rawHeaders[i + 1] ?? "");
   }
   const { base, body, signal } = options;
-  // The answer to HEAD is that to GET; its body is not sent.
+  // HEAD is handled as GET; the body of the response is not sent.
   const method = raw.method === undefined || raw.method === "HEAD" ? "GET" : raw.method;
   return new Request(new URL(raw.url ?? "/", base), {
     method,
@@ -44,9 +46,9 @@ export function toWebRequest(
 }
 
 /**
- * Writes a web-standard response, its body as it comes. A client that hangs up cancels the body.
+ * Streams a web-standard response. A client that disconnects cancels its body.
  *
- * @param headers set on top of those of the response
+ * @param headers override those of the response
  */
 export async function sendWebResponse(
   response: Response,
@@ -64,7 +66,7 @@ export async function sendWebResponse(
     await body?.cancel();
     return;
   }
-  // An event stream may stay silent for long, and its client waits for the headers.
+  // An event stream may be silent for long, and its client waits for the headers.
   raw.flushHeaders();
   await pipeline(Readable.fromWeb(body), raw);
 }
