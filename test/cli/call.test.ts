@@ -281,7 +281,12 @@ test("a call without a key loads nothing that makes keys or reads tokens", async
     return report.result.map(({ url }) => /\/dist\/(.*)$/.exec(url)?.[1] ?? "");
   });
   expect(loaded).toContain("cli/call.js");
-  for (const part of ["cli/signing-key.js", "cli/token-files.js", "ucan/signing-key.js", "venue/own-access.js"]) {
+  for (const part of [
+    "cli/tokens/signing-key.js",
+    "cli/tokens/token-files.js",
+    "ucan/mint/signing-key.js",
+    "venue/identity/own-access.js",
+  ]) {
     expect(loaded).not.toContain(part);
   }
 });

@@ -44,11 +44,14 @@ describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
     await inArena(async (arena) => {
       const { root, outside } = arena;
       const before = openDescriptors();
-      const files = await openFiles(root, engine, { limits: { timeoutMs: 30 } });
+      const files = await openFiles(root, engine);
       const late = lateContent();
-      const call = outcomeOf(files.invoke("write", { path: "dir/new", asset: "a" }, late.context));
+      const caller = new AbortController();
+      const context = { ...late.context, signal: caller.signal };
+      const call = outcomeOf(files.invoke("write", { path: "dir/new", asset: "a" }, context));
       await late.asked;
-      expect((await call).code).toBe("TIMEOUT");
+      caller.abort();
+      expect((await call).code).toBe("ABORTED");
       const outsideBefore = arena.outsideNow();
       let closed = false;
       const closing = files.close().then(() => {

@@ -33,7 +33,7 @@ describe("the description of an error", () => {
 
   test("has frames of the package's own files, without where the package lies", () => {
     const { stack = [] } = describeError(new TypeError("line one\n    at secret (/srv/data/secret.txt:1:1)"));
-    expect(stack.some((frame) => /test\/core\/describe-error\.test\.ts:\d+:\d+\)?$/.test(frame))).toBe(true);
+    expect(stack.some((frame) => /test\/core\/errors\/describe-error\.test\.ts:\d+:\d+\)?$/.test(frame))).toBe(true);
     expect(stack.length).toBeLessThanOrEqual(12);
     expect(stack.join("\n")).not.toContain("/srv");
     expect(stack.join("\n")).not.toContain(process.cwd());

@@ -94,7 +94,7 @@ describe("a process that is killed", () => {
 test("several processes use one store at once", async () => {
   const [times, processes] = [25, 3];
   const children = Array.from({ length: processes }, () => start("count", String(times)));
-  await Promise.all(children.map(({ ended }) => ended));
+  expect(await Promise.all(children.map(({ ended }) => ended))).toEqual(children.map(() => [0, null]));
   const store = await openEmbeddedStore({ path });
   try {
     const [root] = await store.roots(OWNER);

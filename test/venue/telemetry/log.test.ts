@@ -35,7 +35,7 @@ function open(level: LogLevel = "info", path?: string): OpenLog {
 
 /** A program that does something with the log, in a process of its own. @returns its path */
 function logProgram(run: string): string {
-  for (const path of ["venue/log", "core/clock", "core/describe-error", "core/package-files"]) {
+  for (const path of ["venue/telemetry/log", "core/clock", "core/errors/describe-error", "core/package-files"]) {
     const { code } = transformFileSync(fileURLToPath(new URL(`../../../src/${path}.ts`, import.meta.url)), {
       jsc: { target: "es2023", parser: { syntax: "typescript" } },
       module: { type: "es6" },
@@ -49,7 +49,7 @@ function logProgram(run: string): string {
     import { execFileSync } from "node:child_process";
     import { statSync } from "node:fs";
     import { createRequire } from "node:module";
-    import { openLog } from "./src/venue/log.js";`;
+    import { openLog } from "./src/venue/telemetry/log.js";`;
   writeFileSync(join(dir, "program.js"), imports + run);
   return join(dir, "program.js");
 }
