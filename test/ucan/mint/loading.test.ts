@@ -8,10 +8,10 @@ afterAll(cleanUp);
 const built = (file: string): string => JSON.stringify(new URL(`../../../dist/${file}`, import.meta.url).href);
 
 const MINT = `
-  import { mint } from ${built("ucan/mint.js")};
-  import { newSeed, signingKeyFromSeed } from ${built("ucan/signing-key.js")};
-  import { createUcanVerifier } from ${built("ucan/verifier.js")};
-  import { createPublicKeys } from ${built("ucan/public-keys.js")};
+  import { mint } from ${built("ucan/mint/mint.js")};
+  import { newSeed, signingKeyFromSeed } from ${built("ucan/mint/signing-key.js")};
+  import { createUcanVerifier } from ${built("ucan/verify/verifier.js")};
+  import { createPublicKeys } from ${built("ucan/verify/public-keys.js")};
   import { FILE_SEMANTICS } from ${built("authz/grant.js")};
   import { systemClock } from ${built("core/clock.js")};
 
@@ -60,7 +60,7 @@ describe("built and under plain Node,", () => {
 });
 
 test("the library of UCAN 0.8 is used in one file alone, and there only when it is needed", () => {
-  const sources = new URL("../../../src", import.meta.url);
+  const sources = new URL("../../../src/", import.meta.url);
   const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const isUse = /(?:from|import\(|require\()\s*["'](?:ucans|@ucans\/[^"']*)["']/;
   const using = files.filter((file) => isUse.test(readFileSync(new URL(file, sources), "utf8")));

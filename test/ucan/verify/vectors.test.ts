@@ -37,7 +37,7 @@ interface Vectors {
   readonly identities: readonly Identity[];
 }
 
-const folder = new URL("../../vectors/ucan", import.meta.url);
+const folder = new URL("../../vectors/ucan/", import.meta.url);
 const text = readFileSync(new URL("tokens.json", folder), "utf8");
 const vectors = JSON.parse(text) as Vectors;
 const { venue, keys } = vectors;
