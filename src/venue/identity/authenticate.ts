@@ -34,8 +34,8 @@ export interface AuthenticatorOptions {
   };
   readonly keys: PublicKeys;
   readonly revocations: Revocations;
-  /** The one that judges proofs, too: what it has checked here it need not check there. */
   /** Shared with the authorization of calls, so that a signature is verified only once. */
+  readonly verifier: UcanVerifier<Grant>;
   readonly clock: Clock;
   /** Receives the reason a token was refused, at level debug; never the token. */
   readonly log?: Log;

@@ -24,8 +24,8 @@ export interface MetricsReportOptions {
   readonly sources: () => MetricsSources;
   readonly operations: ReadonlyMap<string, OperationTally>;
   readonly roots: ReadonlyMap<string, RootTally>;
-  /** Whether the lag of the event loop is watched from now on. */
   /** Whether to measure event loop lag from now on. */
+  readonly watchesLoop: boolean;
 }
 
 type Prometheus = typeof import("prom-client");
