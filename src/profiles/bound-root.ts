@@ -28,7 +28,8 @@ export interface BoundRoot {
   readonly readOnly: boolean;
   /**
    * Runs an operation below the prefix, on behalf of the tool's caller. Paths in results and errors are relative to the
-   * prefix. A missing prefix directory reads as an empty directory. @throws FileAdapterError
+   * prefix. A missing prefix directory reads as an empty directory.
+   * @throws FileAdapterError
    */
   invoke<Name extends BoundOperation>(
     operation: Name,
@@ -36,8 +37,9 @@ export interface BoundRoot {
     wishes?: BoundWishes,
   ): Promise<FileOutputs[Name]>;
   /**
-   * Runs a command in a sandbox with only this directory mounted. @param at mount point, default `/workspace` @throws
-   * FileAdapterError
+   * Runs a command in a sandbox with only this directory mounted.
+   * @param at mount point, default `/workspace`
+   * @throws FileAdapterError
    */
   exec(request: Omit<ExecRequest, "mounts">, at?: string): Promise<SandboxProcess>;
   /** Whether the caller has cancelled the call. */

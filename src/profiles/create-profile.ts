@@ -28,7 +28,8 @@ export interface ProfileInstance {
   /** All tools that a call may name, available or not. */
   readonly known: ReadonlyMap<string, ProfileTool>;
   /**
-   * Runs a tool. A failure of the tool resolves to an error value. @throws UNKNOWN_OPERATION for an unknown tool name
+   * Runs a tool. A failure of the tool resolves to an error value.
+   * @throws UNKNOWN_OPERATION for an unknown tool name
    */
   call(name: string, args: unknown, context?: SurfaceContext): Promise<JsonObject>;
   /** Text of a failure for a model. */
@@ -37,7 +38,8 @@ export interface ProfileInstance {
   readonly ready: Promise<void>;
   /**
    * Present if the profile takes files of the host application. Writes them with the authority of `context`: the
-   * operator's, unless it names a caller, for example the owner of a drive. @throws FileAdapterError
+   * operator's, unless it names a caller, for example the owner of a drive.
+   * @throws FileAdapterError
    */
   readonly seed?: (files: readonly SeedFile[], context?: SurfaceContext) => Promise<void>;
 }
@@ -52,7 +54,8 @@ export interface InstanceOptions {
 }
 
 /**
- * Opens a profile on its root. @throws ConfigError if the root or the profile does not exist or the prefix is invalid
+ * Opens a profile on its root.
+ * @throws ConfigError if the root or the profile does not exist or the prefix is invalid
  */
 export function openProfile(
   host: ProfileHost,

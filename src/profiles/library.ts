@@ -10,8 +10,8 @@ import { openShell } from "./shell.js";
 /** The tools of a profile, for a host application. */
 export interface ToolProfile extends Pick<ProfileInstance, "tools" | "seed" | "ready"> {
   /**
-   * Runs a tool. Resolves for failures of the tool too, with an error value. @throws UNKNOWN_OPERATION for an unknown
-   * tool name
+   * Runs a tool. Resolves for failures of the tool too, with an error value.
+   * @throws UNKNOWN_OPERATION for an unknown tool name
    */
   call(name: string, args: unknown, context?: InvokeContext): Promise<JsonObject>;
 }

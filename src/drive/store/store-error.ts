@@ -1,3 +1,5 @@
+// The two errors of drive stores: STORE_UNAVAILABLE and STORE_DAMAGED.
+
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 
 /** @param why reason for the operator; contains no paths, keys or hashes */

@@ -1,3 +1,5 @@
+// Descriptions of the Everruns tools, loaded from their schemas.
+
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import type { ProfileTool } from "../profile.js";

@@ -13,8 +13,8 @@ interface SeedBed {
 }
 
 /**
- * Writes the files in order, replacing existing ones, and records which are read-only for the tools. @throws as
- * `file:write`
+ * Writes the files in order, replacing existing ones, and records which are read-only for the tools.
+ * @throws as `file:write`
  */
 export async function seedFiles(seeds: readonly SeedFile[], { root, paths, files }: SeedBed): Promise<void> {
   for (const { path, content, encoding = "text", readonly = false } of seeds) {

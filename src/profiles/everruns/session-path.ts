@@ -18,8 +18,8 @@ export interface SessionPaths {
 }
 
 /**
- * @param alias absolute, for example `/workspace`; `null`: none @returns `undefined` if the alias is not a plain
- * absolute path
+ * @param alias absolute, for example `/workspace`; `null`: none
+ * @returns `undefined` if the alias is not a plain absolute path
  */
 export function sessionPaths(alias: string | null): SessionPaths | undefined {
   const prefix = alias === null ? "" : alias.replace(/\/+$/, "");

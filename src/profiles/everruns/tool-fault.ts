@@ -1,3 +1,5 @@
+// Errors in the words of the Everruns tools.
+
 import { adapterError, type ErrorCode, type FileAdapterError } from "../../core/errors/errors.js";
 
 /** A failure whose text is final and is not mapped again. */

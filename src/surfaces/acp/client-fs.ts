@@ -106,7 +106,8 @@ export class AcpClientFs {
   }
 
   /**
-   * Ends the commands of a session and drops its buffers and change history. @throws Error if the session is unknown
+   * Ends the commands of a session and drops its buffers and change history.
+   * @throws Error if the session is unknown
    */
   async closeSession(sessionId: string): Promise<void> {
     await this.#sessions.remove(sessionId);

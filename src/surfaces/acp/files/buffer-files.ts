@@ -15,8 +15,8 @@ export async function openBuffer(
 }
 
 /**
- * Writes a buffer over the content that it was opened from. @throws CONFLICT if the file has changed; FileAdapterError;
- * Error if no buffer is open
+ * Writes a buffer over the content that it was opened from.
+ * @throws CONFLICT if the file has changed; FileAdapterError; Error if no buffer is open
  */
 export function saveBuffer({ buffers, calls, host }: FileSession, place: ShownPlace): Promise<void> {
   const { key } = place;

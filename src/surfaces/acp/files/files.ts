@@ -182,7 +182,8 @@ export async function removeFile(
 }
 
 /**
- * Creates the missing directories above a file; errors are ignored. @returns the directories created, outermost first
+ * Creates the missing directories above a file; errors are ignored.
+ * @returns the directories created, outermost first
  */
 export async function makeParents(
   calls: FileCalls,

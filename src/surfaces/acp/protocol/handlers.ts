@@ -133,7 +133,8 @@ async function serve(
 
 /**
  * Looks a session up again: the agent's first request may arrive in the same tick as the `session/new` answer that
- * names the session. @throws UnknownSession
+ * names the session.
+ * @throws UnknownSession
  */
 async function newSession(peer: Peer, id: string): Promise<AcpSession> {
   if (peer.opening > 0) await setImmediate();

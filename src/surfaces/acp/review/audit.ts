@@ -1,3 +1,5 @@
+// Audit records of agents' requests.
+
 import type { Overwritten } from "./changes.js";
 
 /** Audit record of one request of an agent. */

@@ -1,3 +1,5 @@
+// Unified diffs for approval and for the modified set, in time bounded by the number of edits.
+
 import { formatPatch, type StructuredPatch, structuredPatch } from "diff";
 import type { Overwritten } from "./changes.js";
 
