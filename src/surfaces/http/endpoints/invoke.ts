@@ -91,7 +91,7 @@ async function parseInvoke({ request }: Exchange): Promise<InvokeRequest> {
   const { operation, input, wait, private: isPrivate } = fields;
   if (typeof operation !== "string") throw badRequest("Invoke request requires an 'operation' parameter as a String");
   if (isGiven(input) && !isObject(input)) throw badRequest("'input' must be an object");
-    // Ignoring an invalid value would keep a record that its owner believes forgotten.
+  // Ignoring an invalid value would keep a record that its owner believes forgotten.
   if (isGiven(isPrivate) && typeof isPrivate !== "boolean") throw badRequest("'private' must be a boolean");
   return {
     operation,
