@@ -5,6 +5,7 @@ import type { PathRules } from "../core/call/path-rules.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
 import type { DirectoryThread } from "./directory-thread.js";
+import { Folding } from "./folding.js";
 import {
   type EngineName,
   type Handles,
@@ -14,7 +15,7 @@ import {
   ProcHandles,
   release,
 } from "./handles.js";
-import { foldsCase, hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
+import { hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
@@ -68,12 +69,12 @@ export class Jail implements WalkRoot {
   readonly top: PinnedRoot;
   readonly realPath: string;
   readonly crossDevice: boolean;
-  readonly foldsCase: boolean;
   readonly staging: Staging;
   readonly locks: Locks;
   /** Things an operator should know about this root; they hold host paths. */
   readonly warnings: readonly string[];
   readonly #options: JailOptions;
+  readonly #folding: Folding;
   readonly #background = new Set<Promise<unknown>>();
   #walks = 0;
   #closing: Promise<void> | undefined;
@@ -91,16 +92,25 @@ export class Jail implements WalkRoot {
     const usePool = options.io === "pool" || (options.io === "auto" && isNetworkFileSystem(this.realPath));
     this.sys = new Sys(usePool, options.thread);
     this.handles = handlesFor(options, this.sys);
-    this.foldsCase = foldsCase(this.realPath);
     this.warnings = othersMayReplace(this.realPath, ownUid())
       ? [`others may write to a directory above ${this.realPath}, and so replace it before the next start`]
       : [];
     this.top = this.handles.openRoot(this.realPath);
+    try {
+      this.#folding = new Folding(this.top, this.realPath, !options.readOnly);
+    } catch (error) {
+      release(this.top);
+      throw error;
+    }
     joinReserve();
     this.crossDevice = options.crossDevice;
     this.locks = locks;
     this.staging = new Staging(this, (work) => this.inBackground(work));
     if (!options.readOnly) this.inBackground(runIo(this.staging.sweep()));
+  }
+
+  get foldsCase(): boolean {
+    return this.#folding.isOn;
   }
 
   get readOnly(): boolean {

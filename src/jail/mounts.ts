@@ -1,4 +1,4 @@
-import { opendirSync, statfsSync, statSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { statOfName } from "./stat.js";
 
@@ -74,31 +74,8 @@ export function isNetworkFileSystem(realPath: string): boolean {
   return process.platform === "linux" && NETWORK.has(typeOf(realPath));
 }
 
-/** Whether the file system answers to other spellings of a name: known by its type, or tried on a few names. */
-export function foldsCase(realPath: string): boolean {
-  if (process.platform !== "linux" || FOLDING.has(typeOf(realPath))) return true;
-  const sample = firstNames(realPath, 50).find((name) => swapCase(name) !== name);
-  if (sample === undefined) return false;
-  // The entries themselves: a link from one spelling to the other proves nothing.
-  const other = statOfName(join(realPath, swapCase(sample)));
-  return other !== undefined && other.identity === statOfName(join(realPath, sample))?.identity;
-}
-
-function firstNames(path: string, count: number): string[] {
-  const directory = opendirSync(path);
-  try {
-    const names: string[] = [];
-    for (let entry = directory.readSync(); entry !== null && names.length < count; entry = directory.readSync()) {
-      names.push(entry.name);
-    }
-    return names;
-  } finally {
-    directory.closeSync();
-  }
-}
-
-const swapCase = (name: string): string =>
-  name.replace(/[a-zA-Z]/g, (letter) => (letter < "a" ? letter.toLowerCase() : letter.toUpperCase()));
+/** Whether the type of the file system says that it answers to other spellings of a name. */
+export const foldsByType = (path: string): boolean => process.platform !== "linux" || FOLDING.has(typeOf(path));
 
 /** Whether someone else may rename a directory above the root, and so decide what the path means at the next start. */
 export function othersMayReplace(realPath: string, uid: number): boolean {

@@ -12,7 +12,7 @@ const SECRETS: readonly string[] = [
 ];
 
 export interface DenyOptions {
-  /** Names that differ only in case or in Unicode normalisation are the same name. */
+  /** Names that differ only in case, or in how their characters are composed, are one name. Asked at each match: it may be found out late. */
   readonly foldsCase: boolean;
 }
 
@@ -29,8 +29,22 @@ interface PathPattern {
  *
  * @throws Error whose message completes "must be a glob: …"
  */
-export function compileDeny(patterns: readonly string[], { foldsCase }: DenyOptions): DenyPolicy {
-  const fold = foldsCase ? foldName : (name: string) => name;
+export function compileDeny(patterns: readonly string[], options: DenyOptions): DenyPolicy {
+  const exact = compile(patterns, (name) => name);
+  let folded: DenyPolicy | undefined;
+  const now = (): DenyPolicy => {
+    if (!options.foldsCase) return exact;
+    folded ??= compile(patterns, foldName);
+    return folded;
+  };
+  return {
+    deniesEntry: (directory, name) => now().deniesEntry(directory, name),
+    anchors: (directory, name) => now().anchors(directory, name),
+    denies: (segments) => now().denies(segments),
+  };
+}
+
+function compile(patterns: readonly string[], fold: (name: string) => string): DenyPolicy {
   const names: GlobMatcher[] = [];
   const paths: PathPattern[] = [];
   for (const pattern of patterns.flatMap((one) => (one === "@secrets" ? SECRETS : [one]))) {

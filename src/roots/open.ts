@@ -162,7 +162,6 @@ class RootSet implements OpenRoots {
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
     if (!readOnly) jail.inBackground(runIo(sweepRuns(jail)));
-    const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, jail);
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
     const rules = {
       ...(usage === undefined ? {} : { usage }),
@@ -172,6 +171,7 @@ class RootSet implements OpenRoots {
       maxCopyBytes,
     };
     const backend = new HostBackend(jail, rules, this.#buffers);
+    const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, backend);
     const root: OpenRoot = {
       name,
       kind: config.kind,

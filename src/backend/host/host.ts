@@ -72,6 +72,11 @@ export class HostBackend implements Backend {
     return this.#root.jail.engine;
   }
 
+  /** Whether names that differ only in case are one name. */
+  get foldsCase(): boolean {
+    return this.#root.jail.foldsCase;
+  }
+
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
     return this.#look(path, access, ({ jail, found }) =>
       this.#list(jail, directoryOf(found, access), { ...page, access }),
