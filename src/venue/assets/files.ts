@@ -1,3 +1,5 @@
+// Stores assets in a directory: private, locked against other venues, and consistent after a crash.
+
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, unlink } from "node:fs/promises";

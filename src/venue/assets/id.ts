@@ -1,3 +1,5 @@
+// Asset ids and references: an id is the hash of the metadata.
+
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { JsonObject } from "../../core/ports/adapter.js";

@@ -1,3 +1,5 @@
+// The value tree of a venue, `v/info` and `v/ops`, by which clients discover it.
+
 import type { Adapter, JsonObject } from "../../core/ports/adapter.js";
 import { operationAsset } from "../assets/operation.js";
 import type { HostedOperation } from "./catalogue.js";

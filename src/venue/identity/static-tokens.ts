@@ -24,7 +24,7 @@ export interface StaticToken {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is needed to know of the venue that accepts the tokens. */
+/** The venue that accepts the tokens: its DIDs, its operator and the owners of its roots. */
 export interface TokenVenue extends Pick<Identity, "did" | "keyDid"> {
   readonly operatorDid: string;
   /** Roots by name; only their owners matter. Absent: no root has an owner of its own. */

@@ -1,3 +1,5 @@
+// The job store of a venue: starts, tracks, cancels and forgets jobs; records are in memory only and bounded.
+
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";

@@ -1,3 +1,5 @@
+// Bounds the records of finished jobs by age, number and size.
+
 import type { Clock } from "../../core/clock.js";
 
 /** Limits on the records a venue keeps. Running jobs count towards `max`, but are never dropped. */

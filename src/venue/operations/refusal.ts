@@ -1,3 +1,5 @@
+// The denial of operations on tokens, in the form of file denials.
+
 import type { DenialReason } from "../../authz/denial.js";
 import { adapterError, type ErrorData, type FileAdapterError } from "../../core/errors/errors.js";
 

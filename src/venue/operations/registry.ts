@@ -1,3 +1,5 @@
+// The registry of the venue's own operations.
+
 import { authWhoami } from "./auth-whoami.js";
 import type { AnyVenueOperation } from "./operation.js";
 import { ucanIssue } from "./ucan-issue.js";

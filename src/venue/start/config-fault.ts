@@ -1,3 +1,5 @@
+// Turns faults of the configuration into ConfigError.
+
 import { ConfigError } from "../../config/errors.js";
 import { RootsError } from "../../roots/open.js";
 

@@ -1,3 +1,5 @@
+// Location and credentials of an S3 bucket, from the configuration and the environment.
+
 import type { S3Config } from "../../config/types.js";
 
 /** Location of a bucket, and the credentials for it. */

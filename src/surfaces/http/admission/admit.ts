@@ -43,7 +43,7 @@ export class Admission {
       else if (admitted !== false) admitted.then((goOn) => (goOn ? next() : undefined), next);
     });
     app.addHook("onSend", (request, reply, payload, next) => {
-      // The client may or may not send a body nobody asked for, so the next request could not be told from it.
+      // Without 100 Continue the client may or may not send its body, so the next request could not be told from it.
       if (this.closing || awaitsContinue(request.raw)) reply.header("connection", "close");
       linger(request.raw);
       const size = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
