@@ -11,7 +11,7 @@ async function main(argv: readonly string[], context: CommandContext): Promise<n
   return run(parseCommandLine(argv), context);
 }
 
-/** What it takes to run a command is loaded only for it: help, and being told of a mistake, should not wait. */
+/** Modules are imported per command, so that help and usage errors appear without delay. */
 async function run(command: Command, context: CommandContext): Promise<number> {
   switch (command.name) {
     case "help":
@@ -99,12 +99,12 @@ const context: CommandContext = {
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
     }),
   onReload: (reload) => {
-    // The same signal says that the terminal is gone: then it means the end, as it does without us.
+    // SIGHUP also means that the terminal was closed; then it must end the process, as it does by default.
     process.on("SIGHUP", () => (isInteractive && !hasTerminal() ? process.kill(process.pid, "SIGTERM") : reload()));
   },
 };
 
-// Whoever reads what we say may go away; that is no reason to stop serving.
+// A closed output pipe (EPIPE) must not stop the server.
 for (const stream of [process.stderr, process.stdout]) stream.on("error", () => {});
 
 main(process.argv.slice(2), context).then(

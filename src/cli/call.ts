@@ -16,14 +16,14 @@ import { maxMessageBytes } from "./message-size.js";
 import { ownCaller } from "./own-caller.js";
 import { findProfile } from "./profile.js";
 
-/** What names one of our file operations, in either way: nothing else needs to be there for it. */
+/** Matches file operations, by dispatch name or catalogue path; they need no other adapter. */
 const FILE_OPERATION = /^\/?(?:file:|v\/ops\/file\/)/;
-/** What may name a tool of a profile. */
+/** Matches the adapter in a catalogue path or dispatch name; it may be a profile. */
 const ADAPTER = /^\/?(?:v\/ops\/([^/]+)\/|([^:/]+):)/;
-/** What stands for standard input. */
+/** "-" names standard input. */
 const STDIN = "-";
 
-/** `venue-files call`: runs one operation, as the operator or as who holds a key, and prints its output. */
+/** `venue-files call`: runs one operation, as the operator or the holder of `--key`, and prints its output. */
 export async function call(command: Extract<Command, { name: "call" }>, context: CommandContext): Promise<number> {
   const isOnStdin = command.input === STDIN;
   const given = isOnStdin ? undefined : parseInput(command.input, QUOTE);
@@ -59,7 +59,7 @@ export async function call(command: Extract<Command, { name: "call" }>, context:
   }
 }
 
-/** @throws UsageError, ConfigError for more than an operation can take */
+/** @throws UsageError, ConfigError if the input exceeds the maximum message size */
 async function inputFrom(stdin: CommandContext["stdin"], config: VenueConfig): Promise<unknown> {
   const { readStdin } = await import("./tokens/token-files.js");
   const text = await readStdin(stdin, maxMessageBytes(config));
@@ -78,7 +78,7 @@ function parseInput(text: string, advice: string): unknown {
   }
 }
 
-/** @throws INTERNAL for what cannot be written as JSON, such as a value nested too deeply */
+/** @throws INTERNAL if the output cannot be serialised as JSON, such as a value nested too deeply */
 function outputJson(output: unknown, log: Log): string {
   try {
     return stringifyExact(output);

@@ -14,11 +14,11 @@ import { listenFailure } from "./listen-failure.js";
 type Environment = CommandContext["env"];
 
 /**
- * What would end the start of a venue, of the parts that `serve` opens or makes and `check` must not: files, folders, the
- * state directory and the address. Whether another venue uses them now is not asked, since it may be this one; nor
- * whether a bucket can be reached.
+ * Reasons why `serve` could not start, found without opening or creating anything: log files, folders, the state
+ * directory and the address. Does not check whether another venue is using them, since that may be this venue, nor
+ * whether a bucket is reachable.
  *
- * `hasKey`: the seed is there.
+ * `hasKey`: the venue's seed exists.
  */
 export async function startProblems(
   config: VenueConfig,
@@ -89,7 +89,7 @@ function stateProblems(config: VenueConfig, env: Environment): readonly string[]
   }
 }
 
-/** Whether a start opens the state directory, as drives do that somebody asked for. */
+/** Whether a start opens the state directory: for the local token, S3 drives, or persistent drives in roots. */
 function needsState(config: VenueConfig): boolean {
   const { store } = config.drives;
   if (hasLocalToken(config) || (typeof store === "object" && "s3" in store)) return true;
@@ -97,7 +97,7 @@ function needsState(config: VenueConfig): boolean {
   return store === undefined && hasDrives && !forgetsDrives(config);
 }
 
-/** The errno that listening would fail with. The address is tried without listening on it. */
+/** The errno that listening would fail with. Probes the address by binding a UDP socket, so nothing can connect. */
 async function whyNotListen({ listen, hostname, port }: VenueConfig): Promise<string | undefined> {
   if (listen !== undefined) return whyNotSocket(listen.socket);
   try {
@@ -106,7 +106,7 @@ async function whyNotListen({ listen, hostname, port }: VenueConfig): Promise<st
     return undefined;
   } catch (error) {
     const code = codeOf(error);
-    // Who has that port of another protocol does not matter.
+    // A UDP port in use says nothing about the TCP port.
     return code === "EADDRINUSE" ? undefined : code;
   }
 }

@@ -26,7 +26,7 @@ import { type CommandContext, EXIT } from "./context.js";
 import { loadConfigs } from "./load.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "./output/describe-venue.js";
 
-/** `venue-files check`: says what `serve` would run with this configuration, or everything that is wrong with it. */
+/** `venue-files check`: describes what `serve` would run with this configuration, or lists all its problems. */
 export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
   const loaded = loadConfigs(command.source, context.cwd);
   const lines: Lines = command.source.file === undefined ? new Map() : readConfigLines(command.source.file);
@@ -48,14 +48,14 @@ export async function check(command: Extract<Command, { name: "check" }>, contex
   return EXIT.ok;
 }
 
-/** What one venue is looked at with. */
+/** Context of checking one venue. */
 interface Look {
   readonly env: CommandContext["env"];
-  /** What is wrong is added here, so that all of it is told at once. */
+  /** Collects problems, so that all are reported together. */
   readonly problems: string[];
 }
 
-/** Opens what can be opened without leaving anything behind: roots, and what exists already. `undefined`: not all can. */
+/** Opens roots and existing state, without creating anything that stays. `undefined` if something cannot be opened. */
 async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<VenueFacts | undefined> {
   const warnings: string[] = [...config.warnings];
   const log: Log = { ...silentLog, warn: (_fields, text) => warnings.push(text) };
@@ -130,7 +130,7 @@ function attempting<T>(step: () => T, problems: string[]): T | undefined {
   }
 }
 
-/** Whether the first start makes a key that stays. */
+/** Whether the first start will create a persistent key. */
 const isKeyMade = ({ seed, seedFile }: VenueConfig): boolean =>
   seed === undefined && seedFile !== undefined && !existsSync(seedFile);
 
@@ -160,7 +160,7 @@ function revocationsOf(config: VenueConfig, { names, env, log }: RevocationSourc
   };
 }
 
-/** `undefined`: there is no list, because it would be in a state directory, of which there is none. */
+/** `undefined`: there is no list, because there is no state directory. */
 function placeOf(config: VenueConfig, env: Look["env"]): RevocationPlace | undefined {
   try {
     return revocationPlace(config, env);
@@ -170,7 +170,7 @@ function placeOf(config: VenueConfig, env: Look["env"]): RevocationPlace | undef
   }
 }
 
-/** The names of the venue, as far as they are known before there is a key. */
+/** DIDs of the venue, as far as known before its key exists. */
 function namesOf(config: VenueConfig, identity: Identity | undefined): Pick<Identity, "did" | "keyDid"> {
   const did = identity?.did ?? config.did ?? "<venueDID>";
   return { did, keyDid: identity?.keyDid ?? did };
@@ -180,7 +180,7 @@ function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | un
   return hasLocalToken(config) ? stateDirOf(config, env) : undefined;
 }
 
-/** Whom a drive belongs to. */
+/** Owner of a drive, as displayed. */
 const EACH_CALLER = "each caller";
 
 function rootsOf({ file }: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {

@@ -1,4 +1,4 @@
-/** What a command gets of the process it runs in. */
+/** The process environment of a command, injected so that tests can replace it. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
@@ -6,26 +6,26 @@ export interface CommandContext {
   readonly stderr: NodeJS.WriteStream;
   readonly cwd: string;
   /**
-   * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. To be called before anything is
-   * opened: a signal that nobody waits for yet would leave temp roots behind.
+   * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. Call it before opening anything: an
+   * unhandled signal would leave temp roots behind.
    */
   untilStopped(): Promise<void>;
-  /** Calls at every SIGHUP, where the system has it. */
+  /** Registers a callback for SIGHUP, on systems that have it. */
   onReload(reload: () => void): void;
 }
 
-/** Statuses of `sysexits.h`. */
+/** Exit statuses; 64 and above as in `sysexits.h`. */
 export const EXIT = { ok: 0, failed: 1, usage: 64, noInput: 66, unavailable: 69, software: 70, config: 78 } as const;
 
-/** Something outside that the command needs is not to be had. */
+/** An external resource that the command needs is unavailable (exit status 69). */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** The code of a system error, else an empty text. */
+/** The code of a system error, else an empty string. */
 export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
 
-/** Writes, and waits until a long text has really left for a pipe. */
+/** Writes, and waits until the text has been flushed; otherwise `process.exit` could truncate output to a pipe. */
 export function print({ stdout }: Pick<CommandContext, "stdout">, text: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.write(text, (error) => (error === undefined || error === null ? resolve() : reject(error)));

@@ -15,7 +15,7 @@ const SOCKET_FAILURES: Readonly<Record<string, string>> = {
   EINVAL: "the path is too long for a socket",
 };
 
-/** Why a venue cannot listen, for its operator. @param code of the system's error */
+/** Message for the operator: why a venue cannot listen. @param code errno name, such as `EADDRINUSE` */
 export function listenFailure({ listen, hostname, port }: VenueConfig, code: string): string {
   if (listen !== undefined) return `Cannot listen on ${listen.socket}: ${SOCKET_FAILURES[code] ?? code}`;
   return `Cannot listen on ${hostname}:${port}: ${LISTEN_FAILURES[code] ?? code}`;

@@ -10,7 +10,7 @@ import type { ConfigSource } from "./arguments/arguments.js";
 import { parseRootArguments } from "./arguments/root.js";
 import { codeOf, EXIT } from "./context.js";
 
-/** Reads the configuration a command line names: one venue or several. @throws ConfigError */
+/** Reads the configuration named on the command line: one venue or several. @throws ConfigError */
 export function loadConfigs({ file, roots }: ConfigSource, cwd: string): readonly VenueConfig[] {
   const options = {
     extraRoots: parseRootArguments(roots, cwd),
@@ -19,14 +19,14 @@ export function loadConfigs({ file, roots }: ConfigSource, cwd: string): readonl
   return file === undefined ? [parseConfig({}, { ...options, baseDir: cwd })] : loadConfigFile(file, options);
 }
 
-/** The same for a command that can have only one venue. @throws ConfigError */
+/** {@link loadConfigs} for a command that needs exactly one venue. @throws ConfigError */
 export function loadOneConfig(source: ConfigSource, cwd: string): VenueConfig {
   const [config, ...others] = loadConfigs(source, cwd);
   if (config !== undefined && others.length === 0) return config;
   throw new ConfigError(["This command needs a configuration with one venue, not several"], EXIT.config);
 }
 
-/** The same for a command that can do without. @throws ConfigError */
+/** {@link loadOneConfig} for a command where the configuration is optional. @throws ConfigError */
 export const loadOptionalConfig = (file: string | undefined, cwd: string): VenueConfig | undefined =>
   file === undefined ? undefined : loadOneConfig({ file, roots: [] }, cwd);
 
@@ -37,7 +37,7 @@ const READ_FAILURES: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
 };
 
-/** A list that narrows every call. A file that is no list would deny everything, so it is refused here. */
+/** Reads a caps list (`--caps`). Anything but a list would deny every call, so it is a ConfigError instead. */
 export function loadCaps(file: string | undefined): readonly unknown[] | undefined {
   if (file === undefined) return undefined;
   const name = `"${escapeText(basename(file))}"`;
@@ -54,7 +54,7 @@ export function loadCaps(file: string | undefined): readonly unknown[] | undefin
 }
 
 function parseJson5(text: string): unknown {
-  // Loaded only where it is needed, as in the configuration.
+  // Loaded lazily: most commands need no JSON5.
   const JSON5: typeof import("json5") = createRequire(import.meta.url)("json5");
   return JSON5.parse(text);
 }

@@ -9,7 +9,7 @@ import { ownCaller } from "./own-caller.js";
 import { withProfile } from "./profile.js";
 import { warn } from "./warn.js";
 
-/** `venue-files mcp`: serves MCP on standard input and output until the client goes. */
+/** `venue-files mcp`: serves MCP on standard input and output until the client disconnects. */
 export async function mcp(command: Extract<Command, { name: "mcp" }>, context: CommandContext): Promise<number> {
   const { stdin, stdout, stderr, env } = context;
   const loaded = loadOneConfig(command.source, context.cwd);
@@ -45,6 +45,6 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   }
 }
 
-/** One line for a fault of the connection; of a message that is no JSON-RPC the SDK gives pages of reasons. */
+/** One line per connection error; for a message that is not JSON-RPC the SDK returns pages of validation errors. */
 const reasonOf = (message: string): string =>
   message.startsWith("[") ? "a message was ignored, it is not JSON-RPC" : escapeText(message);

@@ -4,9 +4,9 @@ import type { CallerSource } from "./arguments/arguments.js";
 import type { CommandContext } from "./context.js";
 
 /**
- * Whom `--key` and `--proof` name as caller. What reads keys and tokens is loaded only for them.
+ * The caller named by `--key` and `--proof`. The modules that read keys and tokens are loaded only if needed.
  *
- * @returns empty: the operator
+ * @returns an empty object for the operator
  * @throws ConfigError for a key or token that cannot be read
  */
 export async function ownCaller(

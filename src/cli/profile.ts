@@ -3,10 +3,10 @@ import type { ProfileConfig, VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { EXIT } from "./context.js";
 
-/** Profiles that need no configuration where there is one root. */
+/** Profiles that need no configuration if there is exactly one root. */
 const BARE: Readonly<Record<string, ProfileConfig["profile"]>> = { jettson: "jettson", everruns: "everruns" };
 
-/** The configuration with a profile of this name: its own, or, on its only root, the one that is called so. @throws ConfigError */
+/** The configuration with the named profile: configured, or built in and on its only root. @throws ConfigError */
 export function withProfile(config: VenueConfig, name: string): VenueConfig {
   const found = findProfile(config, name);
   if (found !== undefined) return found;
@@ -17,7 +17,7 @@ export function withProfile(config: VenueConfig, name: string): VenueConfig {
   throw new ConfigError([`Profile '${escapeText(name)}' does not exist: ${reason}`], EXIT.config);
 }
 
-/** The same; `undefined`: there is none. */
+/** {@link withProfile}, but `undefined` if there is no such profile. */
 export function findProfile(config: VenueConfig, name: string): VenueConfig | undefined {
   if (Object.hasOwn(config.profiles, name)) return config;
   const profile = Object.hasOwn(BARE, name) ? BARE[name] : undefined;

@@ -4,17 +4,17 @@ import type { CommandContext } from "./context.js";
 const EVERY_MS = 250;
 const MIB = 2 ** 20;
 
-/** How far a long command is, shown on a terminal only; and where it is told to stop. */
+/** Progress display of a long command, on terminals only, and its cancellation points. */
 export interface Progress {
-  /** @param bytes in all @throws ABORTED after SIGINT or SIGTERM */
+  /** @param bytes total so far @throws ABORTED after SIGINT or SIGTERM */
   at(bytes: number): void;
-  /** Passes on what comes, and counts it together with all else that passes. */
+  /** Passes content through, and adds its size to the total of all streams. */
   through(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-  /** Takes away what is shown. */
+  /** Clears the display. */
   end(): void;
 }
 
-/** From here on the first signal stops the command where it asks, so that nothing is left behind. */
+/** From this call on, the first signal stops the command at its next `at`, so that it can clean up. */
 export function createProgress({ stderr, untilStopped }: Pick<CommandContext, "stderr" | "untilStopped">): Progress {
   const isShown = stderr.isTTY === true;
   let isStopped = false;

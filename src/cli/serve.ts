@@ -26,7 +26,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
   try {
     let reloaded = Promise.resolve();
     context.onReload(() => {
-      // Whoever renames log files sends this signal too.
+      // Log rotation sends SIGHUP as well.
       for (const log of logs) log.reopen();
       reloaded = reloaded.then(() => reload(venues, command, context));
     });
@@ -99,7 +99,7 @@ function bannerOf({ config, host, access }: OpenVenue): string {
   });
 }
 
-/** Applies what has changed in the file, in all venues or, when anything in it is wrong, in none. */
+/** Applies a changed configuration file to all venues, or to none if it has a problem. */
 async function reload(venues: readonly OpenVenue[], command: Serve, context: CommandContext): Promise<void> {
   const prepared: PreparedReload[] = [];
   try {

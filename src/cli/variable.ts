@@ -6,7 +6,7 @@ import type { CommandContext } from "./context.js";
 const PREFIX = "env:";
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
-/** The variable that `env:NAME` names; `undefined`: the text is a file. @throws UsageError */
+/** The name in `env:NAME`; `undefined`: the reference is a file. @throws UsageError */
 export function variableIn(reference: string): string | undefined {
   if (!reference.startsWith(PREFIX)) return undefined;
   const name = reference.slice(PREFIX.length);
@@ -14,7 +14,7 @@ export function variableIn(reference: string): string | undefined {
   throw new UsageError(`'${escapeText(reference)}' names no environment variable. Write env:NAME, or ./ before a file`);
 }
 
-/** @param what what it should hold @throws ConfigError */
+/** @param what description of the value, for the message @param maxBytes of the value @throws ConfigError (78) */
 export function valueOfVariable(
   name: string,
   env: CommandContext["env"],

@@ -1,7 +1,7 @@
 import type { OpenVenue } from "../venue/start/open-venue.js";
 import type { CommandContext } from "./context.js";
 
-/** What an operator should know, once per start; it may hold host paths, so it is not for the log. */
+/** Prints warnings to standard error once per start; not to the log, since they may contain host paths. */
 export function warn({ config, adapter }: OpenVenue, { stderr }: CommandContext): void {
   for (const warning of [...config.warnings, ...adapter.warnings]) stderr.write(`Warning: ${warning}\n`);
 }

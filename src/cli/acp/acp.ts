@@ -21,16 +21,16 @@ import { type Answers, createAnswers } from "./answers.js";
 import { createLineAsker, type LineAsker } from "./line-asker.js";
 import { auditLine, auditView, modifiedView, safeLines } from "./view.js";
 
-/** How long an agent that has closed its side may take to end. */
+/** How long an agent may take to exit after closing its side, in milliseconds. */
 const ENDING_MS = 1000;
 
-/** What one run of `acp` works with. */
+/** Context of one run of `acp`. */
 interface Run {
   readonly command: AcpCommand;
   readonly context: CommandContext;
   readonly lines: LineAsker;
   readonly answers: Answers;
-  /** Everything that was asked for. */
+  /** All requests of the agent. */
   readonly records: AcpAuditRecord[];
   readonly stopped: Promise<void>;
 }
@@ -102,11 +102,11 @@ async function openFs(
     terminals: { sandbox: await createSandbox(DEFAULT_SHELL, { onWarning }) },
   });
   const prefixes = new Map(placeMounts(mounts, roots).map(({ root, prefix }) => [root, `/${prefix.join("/")}`]));
-  // The first root is where the agent works.
+  // The first root is the agent's working directory.
   return { fs, directories: mounts.map(({ root }) => prefixes.get(root) ?? "/") };
 }
 
-/** Waits for the agent, but not longer than it, or the user, is there. @returns `undefined`: the user has stopped it */
+/** Awaits `work` until the agent exits or the user stops it. @returns `undefined` if stopped @throws AgentGone */
 async function unlessOver<T>(work: Promise<T>, { stopped }: Run, { closed }: AcpConnection): Promise<T | undefined> {
   const gone = closed.then(() => {
     throw new AgentGone();
@@ -132,14 +132,14 @@ async function prompts(run: Run, connection: AcpConnection, sessionId: string): 
     });
     const ended = await unlessOver(turn, run, connection);
     if (ended === undefined) return;
-    // What the agent said last is on its way through its handler.
+    // Lets the handlers of the agent's last messages run first.
     await setImmediate();
     context.stdout.write(`\nThe agent has stopped: ${escapeText(ended.stopReason)}\n`);
     if (once !== undefined) return;
   }
 }
 
-/** Shows what the agent says, and answers what it asks beside files. */
+/** Shows the agent's messages, and answers its requests other than file access. */
 function show(app: ClientApp, { context, answers }: Run): void {
   app
     .onNotification(methods.client.session.update, ({ params }) => void context.stdout.write(updateView(params)))
@@ -163,7 +163,7 @@ async function summary(fs: AcpClientFs, sessionId: string, { context }: Run): Pr
   context.stdout.write(modifiedView(modified, diffs, context.stdout.isTTY === true ? coloured : plain));
 }
 
-/** An agent that has ended fails in many ways, of which that is the first. */
+/** If the agent has exited, that is reported as the cause, whatever error it led to. */
 async function failureOf(error: unknown, ended: Promise<number | null>): Promise<string> {
   if (error instanceof RequestError) return `The agent answered: ${escapeText(error.message)} (${error.code})`;
   const code = await Promise.race([ended, setTimeout(ENDING_MS, undefined)]);

@@ -6,21 +6,21 @@ import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import { type CommandContext, codeOf, Unavailable } from "../context.js";
 
-/** How long an agent gets to end by itself. */
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 2000;
 const LOOK_MS = 10;
 const HAS_GROUPS = process.platform !== "win32";
 
-/** An agent that was started here. */
+/** A running agent process. */
 export interface AgentProcess {
   readonly stream: Stream;
-  /** Its exit code; `null`: a signal ended it. */
+  /** Exit code; `null` if killed by a signal. */
   readonly ended: Promise<number | null>;
-  /** Ends it and all that it has started, gently first. */
+  /** Ends its whole process group: terminates it first, kills it after a grace period. */
   stop(): Promise<void>;
 }
 
-/** Starts an agent as a process of the user's own: it is not confined, only what it asks for is. @throws Unavailable */
+/** Starts an agent as an ordinary process: not sandboxed, only its requests are restricted. @throws Unavailable */
 export async function startAgent(
   words: readonly string[],
   { cwd, env, stderr }: CommandContext,
@@ -48,7 +48,7 @@ export async function startAgent(
   };
 }
 
-/** An agent is often a script that starts another program: only its group holds them all. */
+/** Signals the process group, since an agent is often a script that starts other programs. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   if (!HAS_GROUPS) {
@@ -58,7 +58,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // Nothing is left of it.
+    // The group no longer exists.
   }
 }
 

@@ -7,10 +7,10 @@ import { coloured, plain } from "../output/paint.js";
 import type { LineAsker } from "./line-asker.js";
 import { requestView } from "./view.js";
 
-/** Says what an agent may do, as the user of a terminal or the options of the command do. */
+/** Decides on an agent's requests, by asking the user or by the command's options. */
 export interface Answers {
   approve(request: ApprovalRequest): Promise<ApprovalAnswer>;
-  /** What an agent asks of its own accord. */
+  /** Answers a permission request (`session/request_permission`) of the agent. */
   permit(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
 }
 
@@ -60,7 +60,7 @@ export function createAnswers(
 
 type Options = RequestPermissionRequest["options"];
 
-/** The narrowest option that says yes, or no. */
+/** The narrowest option that allows, or rejects. */
 function byRule(options: Options, allow: boolean): Options[number] | undefined {
   const kinds = allow ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
   return kinds.map((kind) => options.find((option) => option.kind === kind)).find((option) => option !== undefined);

@@ -1,13 +1,13 @@
 import { createInterface } from "node:readline";
 import type { CommandContext } from "../context.js";
 
-/** Lines of standard input: answers while something is asked, else whatever they are for. */
+/** Lines of standard input: an answer while a question is open, otherwise a prompt. */
 export interface LineAsker {
-  /** Whether somebody is there who can be asked. */
+  /** Whether there is a user to ask. */
   readonly canAsk: boolean;
-  /** @returns the line that was typed; `undefined`: the input is over, or nobody waits any more */
+  /** @returns the line typed; `undefined` at the end of input or after `signal` */
   ask(question: string, signal?: AbortSignal): Promise<string | undefined>;
-  /** The next line that answers no question; `undefined`: the input is over. */
+  /** The next line that is not an answer; `undefined` at the end of input. */
   next(): Promise<string | undefined>;
   close(): void;
 }
@@ -17,7 +17,7 @@ interface Question {
   readonly answer: (line: string | undefined) => void;
 }
 
-/** One question at a time: the others wait for their turn. */
+/** Asks one question at a time; further ones are queued. */
 export function createLineAsker({ stdin, stdout }: Pick<CommandContext, "stdin" | "stdout">): LineAsker {
   const lines = createInterface({ input: stdin, terminal: false });
   const questions: Question[] = [];

@@ -5,13 +5,13 @@ import type { Modified } from "../../surfaces/acp/review/changes.js";
 import type { Paint } from "../output/paint.js";
 import { table } from "../output/table.js";
 
-/** Lines of a difference that are shown before somebody is asked. */
+/** Maximum diff lines shown with a question. */
 const MAX_LINES = 200;
 
-/** What others wrote, safe for a terminal: line feeds stay. */
+/** Escapes untrusted text for a terminal, keeping line feeds. */
 export const safeLines = (text: string): string => text.split("\n").map(escapeText).join("\n");
 
-/** A unified difference for people. */
+/** Formats a unified diff. */
 export function diffView(diff: string, paint: Paint): string {
   const lines = diff.replace(/\n$/, "").split("\n");
   const shown = lines.slice(0, MAX_LINES).map((line) => {
@@ -25,7 +25,7 @@ export function diffView(diff: string, paint: Paint): string {
   return diff === "" ? "  (nothing changes)\n" : `${shown.join("\n")}\n`;
 }
 
-/** What waits for an answer. */
+/** Formats a request that needs an answer. */
 export function requestView(request: ApprovalRequest, paint: Paint): string {
   if (request.kind === "write") {
     const what = request.overwrites !== undefined ? "overwrite" : request.oldText === null ? "create" : "change";
@@ -40,7 +40,7 @@ export function requestView(request: ApprovalRequest, paint: Paint): string {
 const quoted = (word: string): string =>
   /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${escapeText(word).replaceAll("'", "'\\''")}'`;
 
-/** A request that has been answered, as it happens. */
+/** Formats an answered request. */
 export function auditLine({ method, root, path, command, outcome, bytes, ms }: AcpAuditRecord): string {
   const size = bytes === 0 ? "" : `, ${bytes} bytes`;
   const what = command === undefined ? "" : ` ${escapeText(command)}`;
@@ -50,7 +50,7 @@ export function auditLine({ method, root, path, command, outcome, bytes, ms }: A
 const placeOf = (root: string | undefined, path = ""): string =>
   escapeText(root === undefined ? path || "-" : `${root}:${path || "/"}`);
 
-/** Everything that was asked for, at the end. */
+/** Final summary of all requests. */
 export function auditView(records: readonly AcpAuditRecord[]): string {
   if (records.length === 0) return "\nThe agent asked for nothing.\n";
   const rows = records.map((record) => [
@@ -73,7 +73,7 @@ function detailOf({ hashBefore, hashAfter, command }: AcpAuditRecord): string {
 const shortHash = (hash: string | null | undefined): string =>
   hash === null ? "none" : (hash?.slice("sha256:".length, "sha256:".length + 12) ?? "?");
 
-/** Files that are not as they were, at the end. @param diffs of them, in the same order */
+/** Final summary of modified files. @param diffs in the same order */
 export function modifiedView(modified: readonly Modified[], diffs: readonly string[], paint: Paint): string {
   if (modified.length === 0) return "\nNo file was modified.\n";
   const shown = modified.map(({ path, omitted }, index) =>

@@ -1,18 +1,18 @@
 import type { OwnCalls } from "./arguments.js";
 import { single, UsageError, type Values } from "./options.js";
 
-/** `acp`: an agent on the roots, watched. */
+/** `acp`: runs an agent on the roots, and shows and confirms what it does. */
 export interface AcpCommand extends OwnCalls {
   readonly name: "acp";
   /** Program and arguments. */
   readonly agent: readonly string[];
   /** `undefined`: prompts are lines of standard input. */
   readonly prompt: string | undefined;
-  /** What is answered where the agent wants to change something. */
+  /** Answer to the agent's requests to change something. */
   readonly answer: "ask" | "allow" | "reject";
 }
 
-/** @param agent its command line, which is nobody's business but its own @throws UsageError */
+/** @param agent its command line, passed on unparsed @throws UsageError */
 export function parseAcp(agent: readonly string[], values: Values, own: OwnCalls): AcpCommand {
   const [first = ""] = agent;
   if (first === "") throw new UsageError("'acp' needs an agent, for example: venue-files acp -- node agent.mjs");

@@ -19,20 +19,20 @@ import {
 } from "./options.js";
 import { type ToolChoice, toolChoice } from "./tool-choice.js";
 
-/** Where the configuration comes from. */
+/** Source of the configuration. */
 export interface ConfigSource {
   readonly file: string | undefined;
   /** Values of `--root`. */
   readonly roots: readonly string[];
 }
 
-/** Who calls in place of the operator. Keys and tokens are references: a name, a path, or `env:` and a variable. */
+/** A caller other than the operator. Keys and tokens are references: a name, a path, or `env:NAME`. */
 export interface CallerSource {
   readonly key: string;
   readonly proofs: readonly string[];
 }
 
-/** What `mcp`, `call` and the commands on files have in common. */
+/** Common options of `mcp`, `call`, `acp` and the file commands. */
 export interface OwnCalls {
   readonly source: ConfigSource;
   readonly capsFile: string | undefined;
@@ -40,12 +40,12 @@ export interface OwnCalls {
   readonly caller: CallerSource | undefined;
 }
 
-/** `grant`, understood as far as that goes without looking at keys and tokens. */
+/** Parsed `grant` command; keys and tokens are not read yet. */
 export interface GrantCommand {
   readonly name: "grant";
   readonly to: string;
   readonly capabilities: readonly Capability[];
-  /** `undefined`: the usual one. */
+  /** `undefined`: the default lifetime. */
   readonly lifetimeSeconds: number | undefined;
   readonly key: string | undefined;
   readonly config: string | undefined;
@@ -55,7 +55,7 @@ export interface GrantCommand {
   readonly out: string | undefined;
 }
 
-/** A command line, understood. */
+/** A parsed command line. */
 export type Command =
   | { readonly name: "help"; readonly topic: HelpTopic | undefined }
   | { readonly name: "version" }
@@ -74,11 +74,11 @@ export type Command =
   | GrantCommand
   | {
       readonly name: "token inspect";
-      /** A path, `env:` and a variable, or `-`. */
+      /** A path, `env:NAME`, or `-`. */
       readonly token: string;
       readonly config: string | undefined;
       readonly key: string | undefined;
-      /** What it should allow. */
+      /** Capability to check the token for. */
       readonly wanted: Capability | undefined;
       readonly json: boolean;
     }
@@ -94,13 +94,13 @@ export type Command =
   | FileLine
   | {
       readonly name: "revoke";
-      /** Ids of tokens, or DIDs. */
+      /** Token ids or DIDs. */
       readonly entries: readonly string[];
       readonly token: string | undefined;
       readonly config: string;
     };
 
-/** @param argv without node and script @throws UsageError */
+/** Parses a command line. @param argv without node and script @throws UsageError */
 export function parseCommandLine(argv: readonly string[]): Command {
   const onFiles = parseFileLine(argv);
   if (onFiles !== undefined) return onFiles;
@@ -119,7 +119,7 @@ export function parseCommandLine(argv: readonly string[]): Command {
   return PARSERS[name]({ ...given, rest });
 }
 
-/** A command line whose command and options are known, with the arguments behind the command. */
+/** A command line with checked command and options, and the arguments after the command. */
 interface Line extends Given {
   readonly rest: readonly string[];
 }
@@ -215,8 +215,8 @@ function grant(line: Line): GrantCommand {
 }
 
 /**
- * Each `--with` and the `--can` beside it. Two of one kind in a row are refused: what was meant by them is a guess, and a
- * wrong guess gives rights away.
+ * Pairs each `--with` with the `--can` next to it. Two of the same kind in a row are refused, since a wrong guess of
+ * what was meant would grant unintended rights.
  */
 function pairs({ values, order }: Line): readonly Capability[] {
   const turns = order.filter((name) => name === "with" || name === "can");

@@ -3,7 +3,7 @@ import { nearestName } from "../../schema/nearest.js";
 import { FILE_COMMANDS } from "./file-options.js";
 import { COMMANDS, type CommandName, checkedArgument, type HelpTopic, UsageError } from "./options.js";
 
-/** The command that the first words name, and the words behind it. @throws UsageError */
+/** Splits words into the command name (one or two words) and its arguments. @throws UsageError if unknown */
 export function commandOf(first: string, others: readonly string[]): { name: CommandName; rest: readonly string[] } {
   if (isCommandName(first)) return { name: first, rest: others };
   const seconds = secondWords(first);
@@ -35,9 +35,9 @@ function unknownCommand(text: string): UsageError {
 const isTopic = (text: string): text is HelpTopic => isCommandName(text) || ["key", "token", "drive"].includes(text);
 
 /**
- * What help is asked on.
+ * The topic of a help request.
  *
- * @param strict whether nothing may stand behind it
+ * @param strict refuse further words after the topic
  * @throws UsageError
  */
 export function helpTopic(words: readonly string[], strict: boolean): HelpTopic | undefined {

@@ -2,7 +2,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { parseDuration } from "./duration.js";
 import { needed, single, UsageError, type Values } from "./options.js";
 
-/** Whose drives: a DID, or the key of one. */
+/** Owner of the drives, by DID or by key. */
 export type DriveUser = { readonly did: string } | { readonly key: string };
 
 interface OnStore {
@@ -10,16 +10,16 @@ interface OnStore {
   readonly json: boolean;
 }
 
-/** What `import` and `merge` have in common. */
+/** Common fields of `import` and `merge`. */
 interface Incoming extends OnStore {
   readonly user: DriveUser;
-  /** All of one export, in their order; `-`: standard input. */
+  /** All parts of one export, in order; `-`: standard input. */
   readonly files: readonly [string, ...string[]];
   readonly from: string | undefined;
   readonly source: "reference" | undefined;
 }
 
-/** A command on drives, understood. */
+/** A parsed drive command. */
 export type DriveCommand =
   | (OnStore & { readonly name: "drive ls"; readonly user: DriveUser | undefined })
   | (OnStore & {
@@ -49,7 +49,7 @@ const MIN_PART_BYTES = 2 ** 20;
 const TOPS = ["signed", "drive", "owners", "region"] as const;
 const REGIONS = ["dlfs", "fs"] as const;
 
-/** @param words arguments behind the command @throws UsageError */
+/** Parses a drive command. @param words arguments after the command @throws UsageError */
 export function parseDriveCommand(name: DriveCommand["name"], words: readonly string[], values: Values): DriveCommand {
   const config = needed(values, name, "config");
   const on = { config, json: values.has("json") };

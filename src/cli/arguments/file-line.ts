@@ -2,15 +2,15 @@ import type { OwnCalls } from "./arguments.js";
 import { type FileCommand, type FileCommandName, isFileCommand, readFileCommand } from "./file-options.js";
 import { UsageError } from "./options.js";
 
-/** A command on files, and by whom. */
+/** A file command with its configuration and caller. */
 export type FileRun = { readonly name: "file"; readonly command: FileCommand } & OwnCalls;
 
 export type FileLine = FileRun | { readonly name: "file help"; readonly topic: FileCommandName };
 
-/** Options that may stand before the command, and take a value. */
+/** Options with a value that may precede the command. */
 const LEADING = /^--(config|root|caps|key|proof)$/;
 
-/** @param argv without node and script @returns `undefined` for any other command line @throws UsageError */
+/** Parses a file command. @param argv without node and script @returns `undefined` for others @throws UsageError */
 export function parseFileLine(argv: readonly string[]): FileLine | undefined {
   const [first, topic, ...more] = argv;
   if (first === "help" && isFileCommand(topic) && more.length === 0) return { name: "file help", topic };

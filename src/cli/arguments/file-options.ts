@@ -9,13 +9,13 @@ const FLAG = { type: "boolean" } as const;
 const VALUE = { type: "string" } as const;
 const MANY = { type: "string", multiple: true } as const;
 
-/** What every command on files takes. */
+/** Options of every file command. */
 const COMMON = {
   ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY },
   ...{ json: FLAG, help: { ...FLAG, short: "h" } },
 } as const satisfies Options;
 
-/** Commands on files with the options that their namesakes have. */
+/** File commands with their options, named as in the Unix commands of the same name. */
 export const FILE_COMMANDS = {
   ls: { long: { ...FLAG, short: "l" }, all: { ...FLAG, short: "a" }, one: { ...FLAG, short: "1" } },
   tree: { level: { ...VALUE, short: "L" }, size: { ...FLAG, short: "s" } },
@@ -52,13 +52,13 @@ export const FILE_COMMANDS = {
 
 export type FileCommandName = keyof typeof FILE_COMMANDS;
 
-/** A command on files, its words told apart. */
+/** A file command, split into options and words. */
 export interface FileCommand {
   readonly name: FileCommandName;
   readonly flags: ReadonlySet<string>;
-  /** The last of each. */
+  /** Options with a value; the last occurrence counts. */
   readonly values: ReadonlyMap<string, string>;
-  /** Of options that may be repeated. */
+  /** Options that may be repeated. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
   readonly words: readonly string[];
   readonly json: boolean;
@@ -67,7 +67,7 @@ export interface FileCommand {
 export const isFileCommand = (name: string | undefined): name is FileCommandName =>
   name !== undefined && Object.hasOwn(FILE_COMMANDS, name);
 
-/** @param argv behind the command @returns `"help"` for whoever asks for help @throws UsageError */
+/** Parses a file command's options. @param argv after the command @returns `"help"` for `--help` @throws UsageError */
 export function readFileCommand(name: FileCommandName, argv: readonly string[]): FileCommand | "help" {
   const options: Options = { ...COMMON, ...FILE_COMMANDS[name] };
   const { tokens, positionals } = parseArgs({
@@ -97,11 +97,11 @@ export function readFileCommand(name: FileCommandName, argv: readonly string[]):
   return { name, flags, values, lists, words, json: flags.has("json") };
 }
 
-/** `find` has always had words behind one dash. */
+/** `find` takes long options with a single dash (`-name`). */
 const asLongOption = (word: string): string =>
   word.startsWith("-") && Object.hasOwn(FILE_COMMANDS.find, word.slice(1)) ? `-${word}` : word;
 
-/** Texts of an edit are content, and may be anything; so may what is looked for. */
+/** Options whose values are content or patterns, so they may start with a dash or look like a secret. */
 const MAY_BE_ANYTHING: ReadonlySet<string> = new Set(["old", "new", "regexp"]);
 
 interface OptionToken {
@@ -113,7 +113,7 @@ interface OptionToken {
 function checkedValue({ rawName, value, inlineValue }: OptionToken, option: string): string {
   if (value === undefined) throw new UsageError(`${rawName} needs a value`);
   if (MAY_BE_ANYTHING.has(option)) return value;
-  // A forgotten value must not swallow the option behind it; a dash alone stands for a standard stream.
+  // A missing value must not consume the next option; a lone "-" names a standard stream.
   if (value === "" || (inlineValue !== true && /^-./.test(value))) throw new UsageError(`${rawName} needs a value`);
   if (looksSecret(value)) throw new UsageError(secretRefusal(rawName));
   return value;
@@ -125,7 +125,7 @@ function unknownOption(command: FileCommandName, rawName: string, known: readonl
   return new UsageError(`'${command}' has no option ${escapeText(rawName)}${advice}`);
 }
 
-/** A whole number that an option has. @throws UsageError */
+/** The value of an option as an integer. @throws UsageError */
 export function numberOf({ values }: FileCommand, option: string): number | undefined {
   const text = values.get(option);
   if (text === undefined) return undefined;
@@ -133,7 +133,7 @@ export function numberOf({ values }: FileCommand, option: string): number | unde
   throw new UsageError(`--${option} takes a whole number, not '${escapeText(text)}'`);
 }
 
-/** A path in a root, as `ROOT:PATH` names it. */
+/** A path in a root, written `ROOT:PATH`. */
 export interface FilePlace {
   readonly root: string;
   readonly path: string;
@@ -148,7 +148,7 @@ export function placeOf(word: string): FilePlace {
 
 export const placeText = ({ root, path }: FilePlace): string => escapeText(`${root}:${path}`);
 
-/** The words of a command that takes a fixed number of them. @throws UsageError */
+/** The words of a command, checked for their number. @param what a name per word @throws UsageError */
 export function wordsOf({ name, words }: FileCommand, ...what: readonly string[]): readonly string[] {
   if (words.length === what.length) return words;
   throw new UsageError(`'${name}' takes ${what.join(" and ")}: venue-files ${name} ${what.join(" ")}`);

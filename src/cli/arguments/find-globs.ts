@@ -1,19 +1,19 @@
 import { UsageError } from "./options.js";
 
-/** A search has at most so many patterns. */
+/** Maximum number of patterns in a search; each level of `-maxdepth` takes one per name. */
 const MOST_DEPTH = 20;
-/** What globs of operations give a meaning, and those of `find` do not. */
+/** Characters special in globs of operations, but literal in those of `find`. */
 const LITERAL = /[{}()|]/g;
 
 export interface FindWish {
-  /** Globs of a name of its own. */
+  /** Globs matched against the file name (`-name`). */
   readonly names: readonly string[];
-  /** Globs of a path from the start. */
+  /** Globs matched against the path from the start (`-path`). */
   readonly paths: readonly string[];
   readonly maxDepth: number | undefined;
 }
 
-/** What `file:glob` is asked for. `undefined`: nothing can be found. @throws UsageError */
+/** Translates options of `find` into patterns of `file:glob`. `undefined`: nothing can match. @throws UsageError */
 export function findGlobs({ names, paths, maxDepth }: FindWish): readonly string[] | undefined {
   if (names.length > 0 && paths.length > 0) throw new UsageError("'find' takes either -name or -path");
   if (paths.length > 0) {

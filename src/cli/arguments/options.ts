@@ -2,12 +2,12 @@ import { parseArgs } from "node:util";
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
 
-/** A command line that cannot be understood. */
+/** An invalid command line (exit status 64). */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Every option with its short form, the value it takes, and an example of one. */
+/** All options with their type and an example value. */
 export const OPTIONS = {
   config: { type: "string", example: "venue.json5" },
   root: { type: "string", multiple: true, example: "docs=./docs" },
@@ -42,7 +42,7 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** Every command with the options it takes. */
+/** All commands with their options. */
 export const COMMANDS = {
   serve: ["config", "root", "port"],
   check: ["config", "root"],
@@ -67,22 +67,22 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** What help is given on: a command, or several that begin with one word. */
+/** Help topics: a command, or a group of commands with the same first word. */
 export type HelpTopic = CommandName | "key" | "token" | "drive";
 
 export type Values = ReadonlyMap<OptionName, readonly string[]>;
 
-/** The words of a command line, apart. */
+/** A command line, split into options and positionals. */
 export interface Given {
   readonly values: Values;
-  /** The options as they came, for those whose order says what belongs together. */
+  /** Option names in order of appearance, for options that are paired by position. */
   readonly order: readonly OptionName[];
   readonly positionals: readonly string[];
-  /** Whoever asks for help gets it, whatever else may be wrong. */
+  /** `--help` was given; it takes precedence over any mistake. */
   readonly help: boolean;
 }
 
-/** Takes the words apart. Node's own check of options is not used: its texts are for programmers. @throws UsageError */
+/** Splits a command line. Not in strict mode of `parseArgs`, whose messages are for programmers. @throws UsageError */
 export function readOptions(argv: readonly string[]): Given {
   const { tokens, positionals } = parseArgs({
     args: idsBehind(argv),
@@ -110,10 +110,10 @@ export function readOptions(argv: readonly string[]): Given {
   return { values, order, positionals, help };
 }
 
-/** The id of a token, one in 64 of which begins with a dash. */
+/** A token id that begins with a dash, as one in 64 does (base64url). */
 const DASHED_ID = /^-[A-Za-z0-9_-]{42}$/;
 
-/** Puts ids that look like options behind all options, where they are arguments. */
+/** Moves token ids that look like options behind `--`, so that they are parsed as arguments. */
 function idsBehind(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);
@@ -128,7 +128,7 @@ function takesValue(word = ""): boolean {
   return word.startsWith("--") && isOptionName(name) && OPTIONS[name].type === "string";
 }
 
-/** What is wrong with one option as it stands. */
+/** Checks a single option. @returns the problem, if any */
 function faultOf(option: {
   name: string;
   rawName: string;
@@ -144,7 +144,7 @@ function faultOf(option: {
   if (known.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
   const example = `for example --${name} ${known.example}`;
   if (value === undefined || value === "") return `--${name} needs a value, ${example}`;
-  // A forgotten value must not swallow the option behind it; a dash alone stands for a standard stream.
+  // A missing value must not consume the next option; a lone "-" names a standard stream.
   if (inlineValue !== true && value.startsWith("-") && value !== "-") {
     return `--${name} needs a value before '${escapeText(value)}', ${example}`;
   }
@@ -153,32 +153,32 @@ function faultOf(option: {
 
 const isOptionName = (name: string): name is OptionName => Object.hasOwn(OPTIONS, name);
 
-/** Three parts of base64url: a token; the first begins with `{"`. */
+/** A JWT: three parts in base64url, the first begins with `{"`. */
 const TOKEN = /\beyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]/;
 const SEED = /^(?:env:)?(?:0x)?[0-9a-fA-F]{64}$/;
 
-/** Whether a word holds a token or a seed itself in place of where one is: it must not even stand in an error. */
+/** Whether a word is a token or a seed instead of a reference to one; it must not appear in an error message either. */
 export const looksSecret = (word: string): boolean => TOKEN.test(word) || SEED.test(word.trim());
 
-/** @param what the option or argument that the word stands for */
+/** @param what name of the option or argument */
 export const secretRefusal = (what: string): string =>
   `${what} seems to be a token or a key itself, which others on this machine could see in the list of processes. ` +
   "Put it into a file or an environment variable, and name that: FILE or env:NAME";
 
-/** An argument that may be shown. @throws UsageError for a token or seed in place of what names it */
+/** Checks that an argument is safe to show. @throws UsageError if it is a token or a seed */
 export function checkedArgument(word: string): string {
   if (looksSecret(word)) throw new UsageError(secretRefusal("An argument"));
   return word;
 }
 
-/** The value of an option that can be given once. @throws UsageError */
+/** The value of an option that may be given at most once. @throws UsageError */
 export function single(values: Values, name: OptionName): string | undefined {
   const [value, ...more] = values.get(name) ?? [];
   if (more.length > 0) throw new UsageError(`--${name} is given more than once`);
   return value;
 }
 
-/** The same where it must be given. @throws UsageError */
+/** The value of a mandatory option. @throws UsageError */
 export function needed(values: Values, command: CommandName, name: OptionName): string {
   const value = single(values, name);
   if (value !== undefined) return value;

@@ -15,10 +15,10 @@ export interface RootArgument {
 }
 
 /**
- * Reads the value of one `--root` option: `NAME=PATH`, or `NAME=PATH:ro` for a read-only root. Only the last `:ro` is
- * an option, so a directory whose name ends so can be written `NAME=PATH:ro:ro`, or read-write as `NAME=PATH:ro/`.
+ * Parses one `--root` option: `NAME=PATH`, or `NAME=PATH:ro` for a read-only root. Only the last `:ro` is an option, so
+ * a directory whose name ends in `:ro` is written `NAME=PATH:ro:ro`, or read-write `NAME=PATH:ro/`.
  *
- * @param cwd absolute folder that a relative path is relative to
+ * @param cwd absolute base directory of relative paths
  * @throws ConfigError
  * @example
  * parseRootArgument("docs=./docs:ro", "/srv"); // { name: "docs", root: { path: "/srv/docs", readOnly: true } }
@@ -39,7 +39,7 @@ export function parseRootArgument(text: string, cwd: string): RootArgument {
 }
 
 /**
- * Reads all `--root` options of a command line; the result is what `parseConfig` takes as `extraRoots`.
+ * Parses all `--root` options of a command line into the `extraRoots` of `parseConfig`.
  *
  * @throws ConfigError with every problem found
  */

@@ -2,9 +2,9 @@ import { single, UsageError, type Values } from "./options.js";
 
 /** Which tools `mcp` offers. */
 export interface ToolChoice {
-  /** `undefined`: as the configuration says. */
+  /** `undefined`: as configured. */
   readonly tools: "default" | "full" | undefined;
-  /** The one profile whose tools are offered, and nothing else. */
+  /** Offer only the tools of this profile. */
   readonly profile: string | undefined;
 }
 

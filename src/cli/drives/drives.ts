@@ -17,17 +17,17 @@ import { exportKey, importKey } from "./key.js";
 import { checkExport, exportDrives, importDrives } from "./move.js";
 import { collectDrives, listDrives, verifyDrives } from "./store.js";
 
-/** What a command on drives works with. */
+/** Context of a drive command. */
 export interface DriveWork {
   readonly context: CommandContext;
   readonly config: VenueConfig;
   readonly drives: DriveStore;
-  /** @throws UsageError, ConfigError for who can have no drives */
+  /** @throws UsageError, ConfigError if that user cannot have drives */
   didOf(user: DriveUser): string;
   of(user: DriveUser): OwnerDrives;
 }
 
-/** `venue-files drive …`: works on the drives of a configuration, with the rights of whoever may read its key. */
+/** `venue-files drive …`: works on the drives of a configuration; whoever can read its key has full access. */
 export async function drive(command: DriveCommand, context: CommandContext): Promise<number> {
   if (command.name === "drive export-key") checkTokenOutput(command.out, context, "key");
   if (command.name === "drive export") checkExport(command, context);
@@ -85,7 +85,7 @@ function didOfUser(user: DriveUser, { context, config, access }: Surroundings): 
   return did;
 }
 
-/** @throws what is no failure of an operation */
+/** Reports a failed operation. Rethrows other errors. */
 function failed(command: DriveCommand, error: unknown, { stderr }: CommandContext): number {
   const drive = "drive" in command ? (command.drive ?? "") : "";
   const verb = command.name.replace(/^drive (merge|import)$/, "import").replace(/^drive /, "");

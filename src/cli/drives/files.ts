@@ -6,23 +6,23 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { ExportPiece } from "../../drive/engine/engine.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 
-/** What stands for a standard stream. */
+/** "-" names standard input or output. */
 export const STREAM = "-";
 const READ_BYTES = 2 ** 20;
-/** Small pieces are put together before they are written. */
+/** Buffer size that combines small writes, in bytes. */
 const WRITE_BYTES = 2 ** 20;
 const EXTENSION = /(\.[^./\\]*)?$/;
 
-/** Where an export goes. */
+/** Target files of an export. */
 export interface ExportFiles {
   write(piece: ExportPiece): Promise<void>;
-  /** Durable when resolved. @returns their names, as they were asked for */
+  /** Durable when resolved. @returns the names as given on the command line */
   finish(): Promise<readonly string[]>;
-  /** Takes away what has been made. */
+  /** Removes the files created so far. */
   discard(): Promise<void>;
 }
 
-/** New files, mode 0600; nothing is ever overwritten. @param inParts whether the names are numbered */
+/** Creates new files, mode 0600, never overwriting one. @param inParts whether to number the names */
 export function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<CommandContext, "cwd">): ExportFiles {
   const made: { readonly name: string; readonly path: string }[] = [];
   let handle: FileHandle | undefined;
@@ -67,11 +67,11 @@ export function createExportFiles(file: string, inParts: boolean, { cwd }: Pick<
   };
 }
 
-/** `notes.cad3` → `notes.0001.cad3`, so that a shell lists them in their order. */
+/** `notes.cad3` → `notes.0001.cad3`, so that a shell lists the parts in order. */
 const numbered = (file: string, count: number): string =>
   file.replace(EXTENSION, (extension) => `.${String(count).padStart(4, "0")}${extension}`);
 
-/** The bytes of a file while they are read. */
+/** Streams a local file or standard input. */
 export async function* readFileOf(
   name: string,
   { cwd, stdin }: Pick<CommandContext, "cwd" | "stdin">,
@@ -107,7 +107,7 @@ async function explaining<T>(name: string, what: string, work: () => Promise<T>)
   }
 }
 
-/** Errors of our own, which come through here too, stay as they are. */
+/** Converts system errors; other errors pass unchanged. */
 function refusal(name: string, what: string, error: unknown): unknown {
   const code = codeOf(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;

@@ -7,7 +7,7 @@ import type { DriveWork } from "./drives.js";
 
 type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
 
-/** `venue-files drive export-key`: the key that signs a user's drives, for whoever leaves with them. */
+/** `venue-files drive export-key`: prints the key that signs a user's drives, for moving them to another venue. */
 export async function exportKey({ user, out }: CommandOf<"drive export-key">, work: DriveWork): Promise<number> {
   const { context, drives } = work;
   const did = work.didOf({ did: user });
@@ -23,7 +23,7 @@ export async function exportKey({ user, out }: CommandOf<"drive export-key">, wo
   return EXIT.ok;
 }
 
-/** `venue-files drive import-key`: lets the drives that a key has signed be a user's own here. */
+/** `venue-files drive import-key`: lets a user own drives here that were signed by an imported key. */
 export async function importKey({ user, file }: CommandOf<"drive import-key">, work: DriveWork): Promise<number> {
   const { context, config, drives } = work;
   const did = work.didOf({ did: user });

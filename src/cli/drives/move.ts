@@ -10,13 +10,13 @@ import { createExportFiles, type ExportFiles, readFileOf, STREAM } from "./files
 type ExportCommand = Extract<DriveCommand, { name: "drive export" }>;
 type ImportCommand = Extract<DriveCommand, { name: "drive import" | "drive merge" }>;
 
-/** @throws UsageError for bytes on a terminal */
+/** @throws UsageError if binary output would go to a terminal */
 export function checkExport({ file }: ExportCommand, { stdout }: Pick<CommandContext, "stdout">): void {
   if (file !== STREAM || stdout.isTTY !== true) return;
   throw new UsageError("The export would be shown on this terminal. Name a file, or pipe it");
 }
 
-/** `venue-files drive export`: all drives of a user, or one, into files. */
+/** `venue-files drive export`: writes all drives of a user, or one, to files. */
 export async function exportDrives(command: ExportCommand, work: DriveWork): Promise<number> {
   const { file, drive, top, region, partBytes, json, user } = command;
   const { context } = work;
@@ -56,7 +56,7 @@ function onStdout({ stdout }: Pick<CommandContext, "stdout">): ExportFiles {
   };
 }
 
-/** `venue-files drive import` and `merge`: the files of one export, all or nothing. */
+/** `venue-files drive import` and `merge`: imports the files of one export, all or nothing. */
 export async function importDrives(command: ImportCommand, work: DriveWork): Promise<number> {
   const { files, drive, from, source, user, json } = command;
   const { context } = work;

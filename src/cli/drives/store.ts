@@ -8,10 +8,10 @@ import type { DriveWork } from "./drives.js";
 
 type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
 
-/** What is collected sooner than this can belong to a change that is being made. */
+/** Cells younger than this may belong to a change in progress, so collecting them is unsafe. */
 const SAFE_GRACE_SECONDS = 3600;
 
-/** `venue-files drive ls`: the drives of a user, or all users and theirs. */
+/** `venue-files drive ls`: lists the drives of one user, or of all users. */
 export async function listDrives({ user, json }: CommandOf<"drive ls">, work: DriveWork): Promise<number> {
   const { drives, context } = work;
   const dids = user === undefined ? await usersOf(work) : [work.didOf(user)];
@@ -32,7 +32,7 @@ async function usersOf({ drives }: DriveWork): Promise<string[]> {
   return dids.sort();
 }
 
-/** `venue-files drive verify`: reads everything. Status 1 when anything is damaged. */
+/** `venue-files drive verify`: reads everything. Exit status 1 if anything is damaged. */
 export async function verifyDrives(command: CommandOf<"drive verify">, work: DriveWork): Promise<number> {
   const { context } = work;
   const owner = work.of(command.user);
@@ -56,7 +56,10 @@ export async function verifyDrives(command: CommandOf<"drive verify">, work: Dri
   return damaged === 0 ? EXIT.ok : EXIT.failed;
 }
 
-/** What venues promise each other holds among those that share one root: an older one, which does not, may have come between. */
+/**
+ * Warns if an older venue wrote with a root of its own: the consistency guarantees between venues hold only among those
+ * that share one root.
+ */
 async function warnOfOlderVenues({ drives: { store, keys }, context }: DriveWork, did: string): Promise<void> {
   const times: number[] = [];
   for (const account of await keys.accounts(did)) times.push(...((await store.lateRoots?.(account)) ?? []));
@@ -89,7 +92,7 @@ function describe(
 const noDrive = (drive: string): Error =>
   adapterError("NOT_FOUND", `There is no drive '${escapeText(drive)}'`, { root: drive, path: "" });
 
-/** `venue-files drive gc`: removes what no drive needs any more. Status 1 when the store is damaged, and then nothing is removed. */
+/** `venue-files drive gc`: removes unreferenced cells. Exit status 1, removing nothing, if the store is damaged. */
 export async function collectDrives(command: CommandOf<"drive gc">, { drives, context }: DriveWork): Promise<number> {
   const { graceSeconds, dryRun, json } = command;
   if (graceSeconds < SAFE_GRACE_SECONDS && !dryRun)

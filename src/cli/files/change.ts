@@ -7,7 +7,7 @@ import { diffLines } from "../output/file-lines.js";
 import { textOfFile } from "./local.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
-/** The places that the words name, at least one. */
+/** The places named on the command line; at least one is required. */
 const placesOf = (command: FileCommand): readonly FilePlace[] =>
   (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
 
@@ -71,7 +71,7 @@ async function editsOf({ command, context }: FileSession): Promise<Pick<EditInpu
   return { edits: parseEdits(await textOfFile(file, context)) };
 }
 
-/** What is wrong in a list, the operation says. */
+/** Parses a JSON list of edits; its items are validated by the operation. */
 function parseEdits(text: string): NonNullable<EditInput["edits"]> {
   let edits: unknown;
   try {
@@ -82,7 +82,7 @@ function parseEdits(text: string): NonNullable<EditInput["edits"]> {
   return edits as NonNullable<EditInput["edits"]>;
 }
 
-/** Whether something is a directory, as far as the caller may know. */
+/** Whether a place is a directory; false also if the caller may not know. */
 export async function isDirectory(place: FilePlace, session: FileSession): Promise<boolean> {
   try {
     return (await session.invoke("file:stat", place)).type === "directory";

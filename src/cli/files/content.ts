@@ -2,15 +2,15 @@ import { conflict } from "../../core/errors/texts.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
-/** Bytes of one read. */
+/** Bytes per read. */
 const CHUNK = 1_048_576;
 const TAIL_CHUNK = 65_536;
 const DEFAULT_LINES = 10;
 const NEWLINE = 0x0a;
 
 /**
- * The bytes of a file, a piece after the other.
- * @throws CONFLICT at the end, when the pieces may be of several versions
+ * Streams the content of a file, one read per chunk.
+ * @throws CONFLICT at the end, if the chunks may be of different versions
  */
 export async function* contentOf(place: FilePlace, session: FileSession): AsyncGenerator<Buffer> {
   const length = Math.min(CHUNK, session.maxReadBytes);
@@ -35,7 +35,7 @@ async function pieceOf(place: FilePlace, range: { offset: number; length: number
   return { bytes, isLast: eof || bytes.length === 0 };
 }
 
-/** The places that the words name, at least one. */
+/** The places named on the command line; at least one is required. */
 function placesOf({ command }: FileSession): readonly FilePlace[] {
   return (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
 }
@@ -51,7 +51,7 @@ export async function cat(session: FileSession): Promise<number> {
   });
 }
 
-/** Puts a number before each line, going on from piece to piece. */
+/** Numbers lines, continuing across chunks. */
 function lineNumbers(): (bytes: Buffer) => Buffer {
   let line = 0;
   let isAtStart = true;
@@ -84,7 +84,7 @@ export async function head(session: FileSession): Promise<number> {
   });
 }
 
-/** Where a number of lines ends, and how many are still to come. */
+/** Offset after the given number of lines, and how many of them the buffer did not contain. */
 function endOfLine(bytes: Buffer, lines: number): { at: number; left: number } {
   let at = 0;
   for (let left = lines; left > 0; left--) {
@@ -110,7 +110,7 @@ export async function tail(session: FileSession): Promise<number> {
   });
 }
 
-/** Where the last lines begin, found from the end. */
+/** Offset of the last `lines` lines, searched backwards from the end. */
 async function startOfTail(place: FilePlace, lines: number, session: FileSession): Promise<number> {
   const { size } = await session.invoke("file:read", { ...place, offset: 0, length: 0, mode: "bytes" });
   if (lines === 0) return size;
@@ -118,7 +118,7 @@ async function startOfTail(place: FilePlace, lines: number, session: FileSession
   for (let end = size; end > 0; ) {
     const start = Math.max(0, end - Math.min(TAIL_CHUNK, session.maxReadBytes));
     const { bytes } = await pieceOf(place, { offset: start, length: end - start }, session);
-    // The newline at the very end ends the last line, and begins none.
+    // A newline at the end of the file terminates the last line and does not start another.
     let at = end === size && bytes.at(-1) === NEWLINE ? bytes.length - 1 : bytes.length;
     for (;;) {
       if (left === 0) return start + at + 1;
@@ -132,7 +132,7 @@ async function startOfTail(place: FilePlace, lines: number, session: FileSession
   return 0;
 }
 
-/** With a line that names each file, where there are several. */
+/** Prints a title line before each file if there are several. */
 function withTitles(session: FileSession, show: (place: FilePlace) => Promise<void>): Promise<number> {
   const places = placesOf(session);
   return onEach(places, session, async (place) => {

@@ -14,6 +14,6 @@ const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<n
   ...{ ls, tree, stat, cat, head, tail, grep, find, du, edit, mkdir, rm, mv, cp, put, get },
 };
 
-/** `venue-files ls` and its like: operations on files for people. @returns the exit status */
+/** `venue-files ls`, `cat` and the other file commands. @returns the exit status */
 export const file = (run: FileRun, context: CommandContext): Promise<number> =>
   inFileSession(run, context, RUNS[run.command.name]);

@@ -8,7 +8,7 @@ import { asJson, type FileSession, onEach } from "./session.js";
 
 const PAGE = 2000;
 const LONGEST_MS = 60_000;
-/** As its namesake. */
+/** Exit statuses of grep(1). */
 const STATUS = { found: 0, nothing: 1, failed: 2 } as const;
 
 type Wish = Omit<FileInputs["file:grep"], "root" | "path" | "cursor">;
@@ -50,7 +50,7 @@ function wishOf({ command }: FileSession, pattern: string): Wish {
   };
 }
 
-/** Without a slash, a glob is of a name at any depth. */
+/** A glob without a slash matches names at any depth. */
 const anywhere = (glob: string): string => (glob.includes("/") ? glob : `**/${glob}`);
 
 async function lookOf({ command, paint }: FileSession, wish: Wish): Promise<GrepLook> {
@@ -59,7 +59,7 @@ async function lookOf({ command, paint }: FileSession, wish: Wish): Promise<Grep
   return { paint, numbers: command.flags.has("line-number"), context, mark };
 }
 
-/** Paints matches, found by the engine that found the lines. */
+/** Highlights matches, using the same engine as the search. */
 async function marker(
   { pattern, literal, ignoreCase }: Wish,
   paint: (text: string) => string,
@@ -69,7 +69,7 @@ async function marker(
     try {
       return RE2JS.compile(literal === true ? RE2JS.quote(pattern) : pattern, ignoreCase === true ? 1 : 0);
     } catch {
-      // The search itself says what is wrong.
+      // The search itself reports the invalid pattern.
       return undefined;
     }
   })();
@@ -86,7 +86,7 @@ async function marker(
   };
 }
 
-/** Asks page after page. @returns whether there was any match */
+/** Fetches all pages. @returns whether there was any match */
 async function search(
   session: FileSession,
   place: FilePlace,

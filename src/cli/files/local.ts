@@ -7,7 +7,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { errnoOf } from "../../jail/sys.js";
 import { type CommandContext, EXIT } from "../context.js";
 
-/** What stands for a standard stream. */
+/** "-" names standard input or output. */
 export const STREAM = "-";
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 const READ_BYTES = 2 ** 20;
@@ -27,7 +27,7 @@ const explained = (what: string, name: string, error: unknown): unknown => {
   return new ConfigError([`Cannot ${what} "${escapeText(name)}": ${REASONS[code] ?? code}`], EXIT.noInput);
 };
 
-/** The whole of a text file, or of standard input. @throws ConfigError */
+/** Reads a text file, or standard input, as a whole. @throws ConfigError */
 export async function textOfFile(name: string, context: CommandContext): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -39,7 +39,7 @@ export async function textOfFile(name: string, context: CommandContext): Promise
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The bytes of a local file, or of standard input. @throws ConfigError */
+/** Streams a local file or standard input. @throws ConfigError */
 export async function* contentOfFile(
   name: string,
   { cwd, stdin }: Pick<CommandContext, "cwd" | "stdin">,
@@ -55,7 +55,7 @@ export async function* contentOfFile(
   }
 }
 
-/** Whether a local file can be read, before anything is sent. @throws ConfigError */
+/** Checks that a local file is readable, before anything is sent. @throws ConfigError */
 export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd">): Promise<void> {
   if (name === STREAM) return;
   try {
@@ -71,7 +71,7 @@ export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd
   }
 }
 
-/** Where a file of a root goes: into a local directory under its own name. */
+/** The local path for a file of a root; in an existing directory it keeps its own name. */
 export async function localTarget(name: string, path: string, { cwd }: Pick<CommandContext, "cwd">): Promise<string> {
   const isDirectory = await stat(resolve(cwd, name)).then(
     (found) => found.isDirectory(),
@@ -81,8 +81,8 @@ export async function localTarget(name: string, path: string, { cwd }: Pick<Comm
 }
 
 /**
- * Writes a local file at once: what is unfinished has another name, and is gone after a failure.
- * @param replace whether one that is there already gives way
+ * Writes a local file atomically: to a temporary name first, which is removed after a failure.
+ * @param replace whether to replace an existing file
  * @throws ConfigError, and whatever `content` throws
  */
 export async function saveFile(

@@ -22,7 +22,7 @@ interface Transfer {
   readonly parents: boolean;
 }
 
-/** A file gives way as it does to the namesakes; a directory is gone into. */
+/** As mv(1) and cp(1): an existing file is replaced; an existing directory becomes the parent of the target. */
 async function transfer(session: FileSession, run: (input: Transfer) => Promise<unknown>): Promise<number> {
   const { command } = session;
   const [from = "", to = ""] = wordsOf(command, "ROOT:PATH", "ROOT:PATH");

@@ -10,11 +10,11 @@ const LONGEST_MS = 60_000;
 const MOST_SUMS = 10_000;
 const TYPES: Readonly<Record<string, "file" | "directory">> = { f: "file", d: "directory" };
 
-/** The places that the words name, at least one. */
+/** The places named on the command line; at least one is required. */
 const placesOf = ({ command }: FileSession): readonly FilePlace[] =>
   (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
 
-/** Says on standard error that an answer is not all. */
+/** Warns on standard error that an answer is incomplete. */
 export function sayIncomplete(session: FileSession, place: FilePlace, { reason, hint }: Incompleteness): void {
   const why = [reason ?? "error", ...(hint === undefined ? [] : [hint])].map(escapeText).join("; ");
   session.context.stderr.write(`venue-files: ${placeText(place)}: not complete: ${why}\n`);
@@ -77,7 +77,7 @@ export async function du(session: FileSession): Promise<number> {
     if (command.json) await asJson(session, output);
     else {
       const children = output.children.filter(({ path }) => command.flags.has("all") || path.endsWith("/"));
-      // As its namesake: what is in it first, the whole last.
+      // As du(1): contents first, the total last.
       const lines = children.map(({ path, bytes }) => {
         const text = placeText({ root: place.root, path: path.replace(/\/$/, "") });
         return `${shown(bytes)}\t${path.endsWith("/") ? session.paint(text, "directory") : text}\n`;

@@ -12,31 +12,31 @@ import { coloured, type Paint, plain } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
 
-/** A transfer of a person ends when it is done, or they end it. */
+/** Interactive transfers have no deadline; the user can interrupt them. */
 const NO_DEADLINE_MS = 2 ** 31;
 const COLUMNS = 80;
 
 type Operation = keyof FileInputs & keyof FileOutputs;
 
-/** What a command on files works with. */
+/** Context of a file command. */
 export interface FileSession {
   readonly context: CommandContext;
   readonly command: FileCommand;
   readonly isTerminal: boolean;
-  /** Characters of a line. */
+  /** Width of the terminal in characters. */
   readonly width: number;
   readonly paint: Paint;
   readonly progress: Progress;
-  /** Most bytes that one read gives. */
+  /** Maximum bytes of one read. */
   readonly maxReadBytes: number;
-  /** @param resolveAsset what the asset of a write stands for @throws FileAdapterError */
+  /** @param resolveAsset supplies the content of a write @throws FileAdapterError */
   invoke<O extends Operation>(operation: O, input: FileInputs[O], resolveAsset?: ResolveAsset): Promise<FileOutputs[O]>;
   out(text: string | Uint8Array): Promise<void>;
-  /** Says what has failed. @throws whatever is no failure of an operation */
+  /** Reports a failed operation. Rethrows other errors. */
   failed(error: unknown): void;
 }
 
-/** Runs `work` on the roots of a configuration, as `call` does. @returns its exit status */
+/** Runs a file command on the roots of a configuration, with the same caller as `call`. @returns its exit status */
 export async function inFileSession(
   run: FileRun,
   context: CommandContext,
@@ -80,7 +80,7 @@ export async function inFileSession(
   }
 }
 
-/** What an operation of ours gave is what its schema says. */
+/** Outputs of built-in operations conform to their schemas, so they are only cast. */
 function parseOutput<O extends Operation>(output: unknown): FileOutputs[O] {
   return output as FileOutputs[O];
 }
@@ -92,7 +92,7 @@ function sayFailure(error: unknown, { json }: FileCommand, { stderr }: CommandCo
   stderr.write(`${text}\n`);
 }
 
-/** Works on each of several; one that fails does not stop the others. @returns the exit status */
+/** Runs a command on each item; a failure does not stop the others. @returns the exit status */
 export async function onEach<T>(
   items: readonly T[],
   session: FileSession,
@@ -110,6 +110,6 @@ export async function onEach<T>(
   return status;
 }
 
-/** One answer as a line of JSON. */
+/** Prints an output as one line of JSON. */
 export const asJson = (session: FileSession, output: unknown): Promise<void> =>
   session.out(`${stringifyExact(output)}\n`);

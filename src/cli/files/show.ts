@@ -28,7 +28,7 @@ async function listRoots(session: FileSession): Promise<number> {
   return 0;
 }
 
-/** Of a directory, a page after the other; of anything else, itself. */
+/** All entries of a directory, or the entry itself if it is not one. */
 async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly ShownEntry[]> {
   const entries: ShownEntry[] = [];
   try {

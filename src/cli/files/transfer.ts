@@ -6,10 +6,10 @@ import { contentOf } from "./content.js";
 import { checkFile, contentOfFile, localTarget, STREAM, saveFile } from "./local.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
-/** Stands for the local file that goes into a root. */
+/** Asset reference that stands for the local file being uploaded. */
 const LOCAL = "local";
 
-/** `put`: each file is one write, however large, so that nobody sees half of it. */
+/** `put`: each file is a single write, whatever its size, so that it appears atomically. */
 export async function put(session: FileSession): Promise<number> {
   const { command, context, progress } = session;
   const files = command.words.slice(0, -1);
@@ -57,7 +57,7 @@ export async function get(session: FileSession): Promise<number> {
   });
 }
 
-/** Places in roots, and behind them where they go. */
+/** Splits the words into places in roots, and an optional local target at the end. */
 function apart(words: readonly string[]): { places: readonly FilePlace[]; local: string | undefined } {
   const last = words.at(-1);
   const isLocal = words.length > 1 && last !== undefined && !/^[^/.]+:/.test(last);

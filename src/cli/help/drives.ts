@@ -122,7 +122,7 @@ Exit status: 0 done,
 ${STATUS}
 `;
 
-/** Help on each command on drives. */
+/** Help for each drive command. */
 export const DRIVE_TOPICS = {
   "drive ls": ls,
   "drive export": exporting,
@@ -134,7 +134,7 @@ export const DRIVE_TOPICS = {
   "drive import-key": importingKey,
 } as const satisfies Readonly<Partial<Record<CommandName, string>>>;
 
-/** Help on all of them. */
+/** Help for the drive commands as a whole. */
 export const DRIVES = `venue-files drive <command> --config FILE
 
 Works on the drives that a configuration keeps, with the rights of whoever can read its key.

@@ -7,7 +7,7 @@ const COMMON = `  --config FILE           JSON5 configuration (see config.exampl
   --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
 const STATUS = "64 usage, 66 file not readable, 78 invalid configuration";
 
-/** A command as its help shows it. */
+/** Help for one file command. */
 interface Topic {
   readonly usage: string;
   readonly text: string;
@@ -126,7 +126,7 @@ they keep their names.`,
   },
 };
 
-/** One line for each, for the general help. */
+/** Usage lines of the file commands, for the general help. */
 export const FILE_USAGE = Object.values(TOPICS)
   .map(({ usage }) => `  venue-files ${usage}`)
   .join("\n");

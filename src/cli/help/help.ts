@@ -246,7 +246,7 @@ Exit status: 0 revoked, 64 usage, 66 file not readable, 78 a list or configurati
 `,
 };
 
-/** Help in general, or on one command or those that begin with one word. */
+/** Help text: general, for one command, or for a group of commands. */
 export function helpText(topic?: HelpTopic): string {
   if (topic === undefined) return GENERAL;
   if (topic === "key") return `${TOPICS["key new"]}\n${TOPICS["key show"]}`;

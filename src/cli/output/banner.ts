@@ -4,37 +4,37 @@ import { escapeText } from "../../core/errors/texts.js";
 import { coversRoot, reachesInto, verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
-/** A root as the banner shows it. */
+/** A root in the banner. */
 export interface BannerRoot {
   readonly name: string;
   readonly kind: string;
   readonly readOnly: boolean;
   readonly description?: string;
-  /** DID; public access ends there. */
+  /** DID of the owner; public access does not extend to owned roots. */
   readonly owner?: string;
 }
 
-/** What `serve` tells the person who started it. */
+/** Contents of the banner. */
 export interface BannerFacts {
   readonly name: string;
   readonly version: string;
   readonly url: string;
   readonly did: string;
   readonly roots: readonly BannerRoot[];
-  /** What callers without credentials may do. */
+  /** Capabilities of callers without credentials. */
   readonly publicCaps: readonly Capability[];
-  /** Whether such callers are served at all. */
+  /** Whether callers without credentials are served. */
   readonly publicAccess: boolean;
   readonly mcp: boolean;
   /** Number of static tokens. */
   readonly tokens: number;
-  /** Where it listens instead of at a port. */
+  /** Path of the Unix socket it listens on instead of a port. */
   readonly socket?: string;
   /** Bearer token of the operator; shown here and nowhere else. */
   readonly localToken?: string;
 }
 
-/** The text that `serve` prints once it listens. */
+/** The text `serve` prints once it listens. */
 export function banner(facts: BannerFacts): string {
   const grants = facts.publicCaps.map(parseGrant).filter((grant) => grant !== undefined);
   const rows = facts.roots.map((root) => [
@@ -57,7 +57,7 @@ export function banner(facts: BannerFacts): string {
   return `${parts.join("\n")}\n`;
 }
 
-/** The verbs an anonymous caller has in a root. */
+/** What an anonymous caller may do in a root. */
 function anonymous(root: BannerRoot, grants: readonly Grant[]): string {
   if (!isPublic(root)) return "nothing, it has an owner";
   const verbs = verbsIn(root, grants);
@@ -66,7 +66,7 @@ function anonymous(root: BannerRoot, grants: readonly Grant[]): string {
 
 const isPublic = ({ owner }: BannerRoot): boolean => owner === undefined;
 
-/** Who is more than an anonymous caller, and by what. */
+/** How to call with credentials. */
 function credentials({ localToken, tokens, publicAccess }: BannerFacts): string {
   const configured = `${tokens} configured token${tokens === 1 ? "" : "s"}`;
   if (localToken !== undefined) {
@@ -77,7 +77,7 @@ function credentials({ localToken, tokens, publicAccess }: BannerFacts): string 
   return `${access}; there is no local token, ${tokens === 0 ? "and no configured one" : `but ${configured}`}.`;
 }
 
-/** One call that works as it stands and harms nothing: a write only where nobody keeps anything, else a look. */
+/** A harmless example call that works as printed: a write only to a temp root, otherwise a read. */
 function curlLine(facts: BannerFacts, grants: readonly Grant[]): string {
   const isOperator = facts.localToken !== undefined;
   const has = (root: BannerRoot, ability: Ability) =>
@@ -106,7 +106,7 @@ function invokeLine(facts: BannerFacts, body: object): string {
   return `${curl(facts)} ${url}${token} -H 'Content-Type: application/json' -d ${quote(JSON.stringify({ ...body, wait: true }))}`;
 }
 
-/** One word for a shell, whatever it holds; an address such as `[::1]` would be a pattern to some. */
+/** Quotes a word for a shell; an address such as `[::1]` would be a glob to some shells. */
 const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 function clientConfiguration({ name, url, localToken }: BannerFacts): string {

@@ -6,28 +6,28 @@ import { printDuration, printTime } from "../arguments/duration.js";
 import { shortDid } from "./did.js";
 import { table } from "./table.js";
 
-/** What a token allows in one root. */
+/** Rights a token gives in one root. */
 export interface RootRights {
   readonly root: string;
   readonly verbs: readonly string[];
-  /** Resources that it allows it on. */
+  /** Resources it covers. */
   readonly on: readonly string[];
 }
 
-/** A token and what was found out about it. */
+/** A token and the result of its inspection. */
 export interface TokenFacts {
   readonly report: TokenReport;
   /** Seconds since the epoch. */
   readonly nowSeconds: number;
-  /** What was asked for: a resource and an ability. */
+  /** The requested capability. */
   readonly wanted?: Capability | undefined;
-  /** What it would allow in each root of the configuration. Absent: there is none, so nobody knows who owns what. */
+  /** Rights in each root of the configuration. Absent without a configuration, since owners are then unknown. */
   readonly allowed?: readonly RootRights[] | undefined;
-  /** What stands in its list and gives nothing in any root. */
+  /** Capabilities in its list that grant nothing in any root. */
   readonly idle: readonly Capability[];
-  /** DIDs that sign without a proof: the token gives something where they own the root. */
+  /** Issuers at the root of the chain: the token grants something only where they own the root. */
   readonly signers: readonly string[];
-  /** It is for the venue itself: whoever sends it acts as its issuer. */
+  /** Its audience is the venue: whoever sends it acts as its issuer. */
   readonly isInvocation: boolean;
 }
 
@@ -57,11 +57,11 @@ const REASONS: Readonly<Record<DenialReason, string>> = {
   ambiguous_caller: "several tokens name different callers",
 };
 
-/** Tells in words who gives whom what until when, each link of the chain, and what of it holds. */
+/** Describes a token in words: issuer, audience, capabilities, lifetime, each link of the chain, and the verdict. */
 export function describeToken(facts: TokenFacts): string {
   const { report, nowSeconds } = facts;
   const [top] = report.chain;
-  // Of what cannot be read there is nothing to tell.
+  // An unreadable token has nothing to describe.
   if (top?.issuer === undefined) return `${verdict(facts)}\n`;
   const parts = [headline(top, nowSeconds)];
   if (facts.isInvocation) parts.push(`It is for the venue itself: whoever sends it acts as ${name(top.issuer)}.`);
@@ -89,7 +89,7 @@ function lifetime({ expires, notBefore }: LinkReport, nowSeconds: number): strin
   return `${from}until ${printTime(expires)} (${rest})`;
 }
 
-/** One token of the chain with what is wrong with it; proofs stand below what rests on them, further in. */
+/** One token of the chain with its faults; proofs are listed indented below the token they support. */
 function linkText(link: LinkReport, nowSeconds: number): string {
   const indent = "  ".repeat(link.depth + 1);
   const what = link.depth === 0 ? "the token" : "a proof";
@@ -100,13 +100,13 @@ function linkText(link: LinkReport, nowSeconds: number): string {
   return [
     `${indent}${what} ${link.id}`,
     `${indent}  ${name(link.issuer)} to ${name(link.audience ?? "nobody")}, ${lifetime(link, nowSeconds)}`,
-    // The token's own list stands at the top already.
+    // The headline already shows the token's own list.
     ...(link.depth === 0 ? [] : grantLines(link.grants, `${indent}  `)),
     ...(faults.length === 0 ? [`${indent}  ok`] : faults),
   ].join("\n");
 }
 
-/** A DID as somebody wrote it into a token. */
+/** A DID from a token, untrusted. */
 const name = (did = "somebody"): string => escapeText(shortDid(did));
 
 function worth({ allowed, idle, report, signers }: TokenFacts): readonly string[] {
@@ -138,9 +138,9 @@ function verdict({ report, wanted }: TokenFacts): string {
 }
 
 /**
- * The same for a token that only says who its bearer is.
+ * Describes an identity token.
  *
- * @param venueIsKnown whether it was checked that it is for a certain venue
+ * @param venueIsKnown whether its audience was checked against a venue
  */
 export function describeIdentity(
   { chain: [link], reasons }: TokenReport,

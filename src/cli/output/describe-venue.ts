@@ -6,31 +6,31 @@ import { printDuration } from "../arguments/duration.js";
 import { verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
-/** A venue as `check` found it. */
+/** Facts about a venue, gathered by `check`. */
 export interface VenueFacts {
   readonly config: VenueConfig;
-  /** Listens where only this machine can reach it. */
+  /** Reachable only from this machine. */
   readonly loopback: boolean;
-  /** Absent: known only once there is a key. */
+  /** Absent: unknown until the venue has a key. */
   readonly did: string | undefined;
   /** The seed file does not exist yet. */
   readonly keyIsMade: boolean;
   readonly publicAccess: boolean;
   readonly publicCaps: readonly Capability[];
-  /** State directory with the local token, where there is one. */
+  /** State directory with the local token, if any. */
   readonly localTokenIn: string | undefined;
   readonly tokens: readonly TokenFacts[];
-  /** DID of the operator, in the one form it has here. Absent: known only once there is a key. */
+  /** Canonical DID of the operator. Absent: unknown until the venue has a key. */
   readonly operatorDid: string | undefined;
-  /** What the configuration gives to DIDs, in the one form they have here. */
+  /** Grants in the configuration, with canonical DIDs. */
   readonly grants: readonly DidGrant[];
   readonly revocations: RevocationFacts;
   readonly roots: readonly RootFacts[];
   /** Of each profile with a shell: its name, and what keeps its commands in. */
   readonly commands: readonly (readonly string[])[];
-  /** The state directory, whether or not anything needs it. Absent: there is none. */
+  /** The state directory, whether or not it is needed. Absent: there is none. */
   readonly state: string | undefined;
-  /** Where drives are kept. */
+  /** Location of drives, in words. */
   readonly drives: string;
   readonly warnings: readonly string[];
 }
@@ -41,12 +41,12 @@ export interface TokenFacts {
   readonly caps: readonly Capability[];
 }
 
-/** The revocation list in use. Without `path` there can be none, without `entries` there is none yet. */
+/** The revocation list in use. Without `path` there can be none; without `entries` the file does not exist yet. */
 export interface RevocationFacts {
   readonly path?: string;
   readonly entries?: number;
   has(did: string): boolean;
-  /** Whether it has a static token, by the DID it stands for or by its name below the venue. */
+  /** Whether a static token is revoked, by its DID or by its name below the venue. */
   hasToken(name: string, did: string): boolean;
 }
 
@@ -54,14 +54,14 @@ export interface RootFacts {
   readonly name: string;
   readonly kind: string;
   readonly readOnly: boolean;
-  /** What keeps paths inside it. */
+  /** Mechanism that confines paths to the root. */
   readonly engine: string;
   readonly description?: string;
-  /** DID, in the one form it has here. */
+  /** Canonical DID. */
   readonly owner?: string;
 }
 
-/** What `check` prints of one venue: what would run, and who may do what. */
+/** Text of `check` for one venue: its settings, and the authority of each caller. */
 export function describeVenue(facts: VenueFacts): string {
   const { config, roots, warnings } = facts;
   const settings: (readonly [string, string])[] = [
@@ -151,7 +151,7 @@ function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
   yield ["anonymous", "", facts.publicAccess ? anonymous(facts) : "refused"];
 }
 
-/** Everybody who is named as an owner or in a grant, and is not the operator. */
+/** Rows for owners and holders of grants, other than the operator. */
 function* holders(facts: VenueFacts): Generator<readonly string[]> {
   const { roots, grants, operatorDid, revocations } = facts;
   const owners = new Set(roots.map(({ owner }) => owner).filter((owner) => owner !== undefined));
@@ -166,7 +166,7 @@ function* holders(facts: VenueFacts): Generator<readonly string[]> {
 const givenTo = (did: string, { grants }: VenueFacts): readonly Grant[] =>
   grantsOf(grants.filter((grant) => grant.did === did));
 
-/** What callers without credentials may do, and hence all others too. */
+/** Rights of callers without credentials, which all other callers have too. */
 function anonymous({ roots, publicCaps }: VenueFacts): string {
   const rights = inRoots(
     roots.filter((root) => !isOwned(root)),

@@ -2,7 +2,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { Paint } from "./paint.js";
 import { table } from "./table.js";
 
-/** An entry of a directory as it is shown. */
+/** A directory entry for display. */
 export interface ShownEntry {
   readonly name: string;
   readonly type: string;
@@ -20,7 +20,7 @@ const shownName = ({ name, type }: ShownEntry, paint: Paint): string => {
   return type === "symlink" ? paint(text, "link") : text;
 };
 
-/** One name a line. */
+/** One name per line. */
 export const nameLines = (entries: readonly ShownEntry[], paint: Paint): string =>
   entries.map((entry) => `${shownName(entry, paint)}\n`).join("");
 
@@ -56,7 +56,7 @@ export function columnLines(entries: readonly ShownEntry[], width: number, paint
   return Array.from({ length: rows }, (_, row) => `${line(row)}\n`).join("");
 }
 
-/** A unified diff. */
+/** Colours a unified diff. */
 export function diffLines(diff: string, paint: Paint): string {
   return diff.replace(/^([-+@]).*$/gm, (line, first: string) => {
     if (/^(---|\+\+\+) /.test(line)) return line;
@@ -64,9 +64,9 @@ export function diffLines(diff: string, paint: Paint): string {
   });
 }
 
-/** A tree, with directories standing out. */
+/** Colours the directories of a tree. */
 export const treeLines = (tree: string, paint: Paint): string =>
   tree.replace(/^(\t*)(.*\/)$/gm, (_, indent: string, name: string) => indent + paint(name, "directory"));
 
-/** Facts, one a line. */
+/** Key-value pairs, one per line. */
 export const factLines = (facts: readonly (readonly [string, string])[]): string => `${table(facts)}\n`;

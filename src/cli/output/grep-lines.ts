@@ -3,7 +3,7 @@ import type { FilePlace } from "../arguments/file-options.js";
 import { placeText } from "../arguments/file-options.js";
 import type { Paint } from "./paint.js";
 
-/** A match as `file:grep` gives it. */
+/** A match in the output of `file:grep`. */
 export interface ShownMatch {
   readonly path: string;
   readonly line: number;
@@ -14,21 +14,21 @@ export interface ShownMatch {
 
 export interface GrepLook {
   readonly paint: Paint;
-  /** Shows numbers of lines. */
+  /** Show line numbers. */
   readonly numbers: boolean;
-  /** Puts `--` between stretches. */
+  /** Separate groups of adjacent lines by `--`. */
   readonly context: boolean;
-  /** Paints what matches in a text. */
+  /** Highlights the matches in a text. */
   readonly mark: (text: string) => string;
 }
 
-/** Where the last line that was shown stands, for the next page. */
+/** Position of the last line shown, for the next page. */
 export interface GrepEnd {
   readonly path: string;
   readonly line: number;
 }
 
-/** Lines as the namesake shows them: `ROOT:PATH:12:text`, and `-` in place of `:` around a match. */
+/** Lines in the format of grep(1): `ROOT:PATH:12:text`, with `-` instead of `:` for context lines. */
 export function grepLines(
   root: string,
   matches: readonly ShownMatch[],
@@ -58,5 +58,5 @@ export function grepLines(
   return { text: lines.join(""), last: end };
 }
 
-/** One line stays one line, whatever is in it; source is indented by tabs. */
+/** Escapes a line so that it stays one line; keeps tabs, which indent source. */
 export const shown = (text: string): string => text.split("\t").map(escapeText).join("\t");

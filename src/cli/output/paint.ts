@@ -1,4 +1,4 @@
-/** What stands out on a terminal. */
+/** Adds colour to a text. */
 export type Paint = (text: string, what: keyof typeof CODES) => string;
 
 const CODES = {
@@ -12,8 +12,8 @@ const CODES = {
   hunk: "36",
 } as const;
 
-/** On a terminal. */
+/** For terminals: ANSI SGR escape sequences. */
 export const coloured: Paint = (text, what) => (text === "" ? "" : `\u001b[${CODES[what]}m${text}\u001b[0m`);
 
-/** In a pipe. */
+/** For pipes and files: no escape sequences. */
 export const plain: Paint = (text) => text;

@@ -3,15 +3,15 @@ import type { Ability } from "../../core/call/capability.js";
 
 const VERBS: Readonly<Record<string, Ability>> = { read: "crud/read", write: "crud/write", delete: "crud/delete" };
 
-/** Whether a grant gives an ability in a whole root. */
+/** Whether a grant covers an ability in a whole root. */
 export const coversRoot = (grant: Grant, root: string, ability: Ability): boolean =>
   covers(grant, { segments: [root], words: wordsOf(ability) });
 
-/** Whether a grant gives an ability somewhere in a root. */
+/** Whether a grant covers an ability anywhere in a root. */
 export const reachesInto = (grant: Grant, root: string, ability: Ability): boolean =>
   coversRoot({ ...grant, segments: grant.segments.slice(0, 1) }, root, ability);
 
-/** What a holder of grants may do in a root, in words. */
+/** Verbs for what a holder of grants may do in a root. */
 export function verbsIn(
   root: { readonly name: string; readonly readOnly: boolean },
   grants: readonly Grant[],

@@ -1,4 +1,4 @@
-/** Rows as lines, each cell as wide as its column needs. */
+/** Formats rows as lines with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<number[]>(
     (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, cell.length)),

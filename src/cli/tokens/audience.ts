@@ -3,7 +3,7 @@ import { checkAudience } from "../../ucan/mint/checks.js";
 import { MintError } from "../../ucan/mint/error.js";
 import { UsageError } from "../arguments/options.js";
 
-/** Refuses a value of `--to` that nobody could be. @throws UsageError */
+/** Checks that the value of `--to` can be an audience. @throws UsageError */
 export function checkTo(did: string): void {
   try {
     checkAudience(did);

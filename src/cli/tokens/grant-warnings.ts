@@ -5,7 +5,7 @@ import { printDuration } from "../arguments/duration.js";
 import { shortDid } from "../output/did.js";
 import type { VenueView } from "./venue-view.js";
 
-/** A token that was made. */
+/** A newly minted token. */
 interface NewGrant {
   readonly signer: string;
   readonly audience: string;
@@ -15,9 +15,9 @@ interface NewGrant {
 }
 
 /**
- * What is odd about a new token, a sentence each. It is no fault: another venue, or this one later, may see it otherwise.
+ * Warnings about a new token, one sentence each. Not errors: another venue, or this one later, may judge differently.
  *
- * @param view absent: nobody knows who owns what
+ * @param view absent: owners are unknown
  */
 export function* grantWarnings(made: NewGrant, view: VenueView | undefined): Generator<string> {
   const { signer, audience } = made;

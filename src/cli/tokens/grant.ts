@@ -20,7 +20,7 @@ import { readTokens } from "./token-files.js";
 import { checkTokenOutput, putToken } from "./token-output.js";
 import { type VenueView, viewVenue } from "./venue-view.js";
 
-/** `venue-files grant`: signs a UCAN, and says on standard error what it gives. */
+/** `venue-files grant`: signs a UCAN, and describes it on standard error. */
 export async function grant(command: GrantCommand, context: CommandContext): Promise<number> {
   const { to, capabilities, out } = command;
   checkTokenOutput(out, context);
@@ -40,10 +40,10 @@ export async function grant(command: GrantCommand, context: CommandContext): Pro
   return EXIT.ok;
 }
 
-/** What operations on files need: whatever covers none of these was meant otherwise. */
+/** Abilities of file operations; a capability that covers none of them is a mistake. */
 const ABILITIES: readonly Ability[] = ["crud/read", "crud/write", "crud/delete"];
 
-/** Says which half of a capability grants nothing. @throws UsageError */
+/** Checks a capability, naming the half that makes it grant nothing. @throws UsageError */
 function checkCapability({ with: resource, can }: Capability): void {
   if (parseGrant({ with: resource, can: "*" }) === undefined) {
     const form = "file:// with a root and a path, such as file://docs/reports/, without %, wildcards or ..";
@@ -56,7 +56,7 @@ function checkCapability({ with: resource, can }: Capability): void {
   throw new UsageError(`--can must be an ability: ${abilities}, not '${escapeText(can)}'`);
 }
 
-/** @throws ConfigError when the key cannot be used, or the venue has none that stays */
+/** @throws ConfigError if the key cannot be used, or the venue has no persistent key */
 function signerOf(command: GrantCommand, view: VenueView | undefined, context: CommandContext): SigningKey {
   if (command.key !== undefined) return openSigningKey(command.key, keyPlace(view?.config, context));
   if (view?.key !== undefined) return view.key;
@@ -90,7 +90,7 @@ async function mintOrExplain(
   }
 }
 
-/** As the venue of the configuration will judge it, else as one without configuration. */
+/** Rules of the configured venue, else those of a venue with the default configuration. */
 function rulesOf(view: VenueView | undefined, { cwd }: CommandContext): MintRules<Grant> {
   const { auth } = view?.config ?? parseConfig({}, { baseDir: cwd });
   return {
@@ -101,7 +101,7 @@ function rulesOf(view: VenueView | undefined, { cwd }: CommandContext): MintRule
   };
 }
 
-/** Who gives whom what until when. */
+/** Summary of issuer, audience, capabilities and expiry. */
 function summary(
   { to, capabilities }: GrantCommand,
   key: SigningKey,

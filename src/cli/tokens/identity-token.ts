@@ -9,12 +9,12 @@ import { checkTo } from "./audience.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
 import { checkTokenOutput, putToken } from "./token-output.js";
 
-/** As the tokens of Covia clients: whoever has it is that caller. */
+/** Default lifetime, as of Covia clients; short, since whoever holds the token is that caller. */
 const LIFETIME_SECONDS = 300;
-/** What a venue takes unless its configuration says otherwise. */
+/** Maximum lifetime that a venue accepts by default. */
 const USUAL_MOST_SECONDS = 3600;
 
-/** `venue-files token identity`: makes the bearer token by which a venue knows the holder of a key. */
+/** `venue-files token identity`: mints the bearer token that authenticates the holder of a key to a venue. */
 export async function tokenIdentity(
   command: Extract<Command, { name: "token identity" }>,
   context: CommandContext,

@@ -10,7 +10,7 @@ import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { describeIdentity } from "../output/describe-token.js";
 import type { Inspected, Inspection } from "./inspect.js";
 
-/** Looks at a token that only says who somebody is: it gives nothing, but can be right or wrong. */
+/** Inspects an identity token: it grants nothing, but can be valid or invalid. */
 export function inspectIdentity(text: string, token: DecodedToken, inspection: Inspection): Inspected {
   const fault = faultOf(text, token, inspection);
   const { issuer, audience, expiresAt, notBefore } = token;
@@ -25,7 +25,7 @@ export function inspectIdentity(text: string, token: DecodedToken, inspection: I
     reasons: fault === undefined ? [] : [fault],
   };
   const reasons = [...link.reasons];
-  // Neither of these can be had from a token that gives nothing, or is somebody else's.
+  // It covers no capability, and no other caller can use it.
   if (inspection.wanted !== undefined) reasons.push("not_covered");
   if (inspection.caller !== undefined && inspection.caller !== issuer) reasons.push("wrong_audience");
   const valid = reasons.length === 0;
@@ -34,7 +34,7 @@ export function inspectIdentity(text: string, token: DecodedToken, inspection: I
   return { report, text: describeIdentity(report, { nowSeconds, venueIsKnown: inspection.view?.did !== undefined }) };
 }
 
-/** Judged as the venue of the configuration would; where none is known, as the one that it is for. */
+/** Verifies it as the configured venue would, or without one, as the venue named by its audience. */
 function faultOf(text: string, { audience }: DecodedToken, { view, verifier }: Inspection): TokenFault | undefined {
   const config = view?.config ?? parseConfig({}, { baseDir: "/" });
   const { auth } = config;

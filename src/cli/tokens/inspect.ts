@@ -15,23 +15,23 @@ import { keyPlace, openSigningKey } from "./signing-key.js";
 import { readTokensOrStdin } from "./token-files.js";
 import { type VenueView, viewVenue } from "./venue-view.js";
 
-/** What tokens are looked at with. */
+/** Context of an inspection. */
 export interface Inspection {
   readonly wanted: Extract<Command, { name: "token inspect" }>["wanted"];
-  /** Absent: who owns what is not known. */
+  /** Absent: owners are unknown. */
   readonly view: VenueView | undefined;
   readonly verifier: UcanVerifier<Grant>;
-  /** DID of whoever is to use them. Absent: that is not asked. */
+  /** DID of the intended user of the tokens. Absent: not checked. */
   readonly caller: string | undefined;
 }
 
-/** A token, looked at. */
+/** An inspected token. */
 export interface Inspected {
   readonly report: TokenReport;
   readonly text: string;
 }
 
-/** `venue-files token inspect`: says what tokens are worth. Status 1 unless all of them are valid. */
+/** `venue-files token inspect`: reports what tokens grant. Exit status 1 unless all are valid. */
 export async function tokenInspect(
   command: Extract<Command, { name: "token inspect" }>,
   context: CommandContext,
@@ -68,7 +68,7 @@ function inspectUcan(text: string, { view, verifier, wanted, caller }: Inspectio
   const [token] = verifier.read([text]);
   const assumed = token === undefined ? [] : [...unprovenIn(token)];
   const isInvocation = view?.did !== undefined && isSameDid(view, token?.decoded?.audience, view.did);
-  // Whoever sends an invocation is its issuer.
+  // The sender of an invocation acts as its issuer.
   const aud = isInvocation && isSameDid(view, token?.decoded?.issuer, caller) ? undefined : caller;
   const question = { token: text, ...wanted, ...(aud === undefined ? {} : { aud }) };
   const ownerOf = view?.ownerOf ?? ((root: string | undefined) => likelyOwner(assumed, root));
@@ -86,7 +86,7 @@ function inspectUcan(text: string, { view, verifier, wanted, caller }: Inspectio
   return { report, text: describeToken({ report, nowSeconds, wanted, allowed, idle, signers, isInvocation }) };
 }
 
-/** What a token allows in each root, by the owner of that root. */
+/** Rights a token gives in each root, given the root's owner. */
 function rightsIn(token: UcanToken<Grant>, view: VenueView): readonly RootRights[] {
   return Object.entries(view.config.file.roots).map(([name, { readOnly }]) => {
     const held = token.verdict(view.ownerOf(name) ?? "").grants.map(({ grant }) => grant);
@@ -99,7 +99,7 @@ function rightsIn(token: UcanToken<Grant>, view: VenueView): readonly RootRights
 const isSameDid = (view: VenueView | undefined, one: string | undefined, other: string | undefined): boolean =>
   view !== undefined && one !== undefined && other !== undefined && view.canonicalDid(one) === view.canonicalDid(other);
 
-/** The tokens of a chain that rest on no other: what they give is their issuers' own to give. */
+/** The tokens of a chain without proofs: they delegate their issuers' own authority. */
 function* unprovenIn(token: UcanToken<Grant>, seen = new Set<UcanToken<Grant>>()): Generator<UcanToken<Grant>> {
   if (seen.has(token)) return;
   seen.add(token);
@@ -107,7 +107,7 @@ function* unprovenIn(token: UcanToken<Grant>, seen = new Set<UcanToken<Grant>>()
   for (const proof of token.proofs) if (typeof proof !== "string") yield* unprovenIn(proof, seen);
 }
 
-/** Where nobody says who owns a root: whoever gives something in it without proof. */
+/** Presumed owner of a root without a configuration: the issuer that grants something in it without proof. */
 function likelyOwner(unproven: readonly UcanToken<Grant>[], root: string | undefined): string | undefined {
   const found = unproven.find(({ own }) => own.some(({ segments }) => segments[0] === root || segments.length === 0));
   return (found ?? unproven[0])?.decoded?.issuer;

@@ -13,10 +13,10 @@ import { variableIn } from "../variable.js";
 import { makeNewFile } from "./new-file.js";
 import { isKeyName, type KeyPlace, keyDirectory, keyFile, keyPlace, openSigningKey } from "./signing-key.js";
 
-/** Most keys that are listed. */
+/** Maximum number of keys listed. */
 const MAX_LISTED = 1000;
 
-/** `venue-files key new`: makes a key, and prints its DID and nothing of it. */
+/** `venue-files key new`: creates a key, and prints only its DID. */
 export async function keyNew(command: Extract<Command, { name: "key new" }>, context: CommandContext): Promise<number> {
   const place = keyPlace(loadOptionalConfig(command.config, context.cwd), context);
   if (variableIn(command.key) !== undefined) {
@@ -34,7 +34,7 @@ export async function keyNew(command: Extract<Command, { name: "key new" }>, con
   return EXIT.ok;
 }
 
-/** `venue-files key show`: prints the DID of a key, or a list of the keys that have a name. */
+/** `venue-files key show`: prints the DID of a key, or a list of all named keys. */
 export async function keyShow(
   command: Extract<Command, { name: "key show" }>,
   context: CommandContext,
@@ -60,7 +60,7 @@ export async function keyShow(
   return EXIT.ok;
 }
 
-/** One key that cannot be used does not hide the others. */
+/** An unusable key is reported without hiding the others. */
 function didOf(name: string, place: KeyPlace, problems: string[]): string | undefined {
   try {
     return openSigningKey(name, place).did;

@@ -3,11 +3,11 @@ import { escapeText } from "../../core/errors/texts.js";
 import { openSecretFile, readSecretFile } from "../../venue/start/state-dir.js";
 
 /**
- * Puts a new file in place, mode 0600, whole or not at all, and over nothing.
+ * Creates a file atomically, mode 0600, never replacing an existing one.
  *
  * @param path absolute
- * @param what begins the sentence that says what went wrong
- * @throws ConfigError 66 when it cannot be made, 78 when something is there
+ * @param what beginning of the error message
+ * @throws ConfigError 66 if it cannot be created, 78 if the path exists
  */
 export function makeNewFile(path: string, content: string, what: string): void {
   const refuse = (fault: string, exitStatus: ConfigExitStatus) =>
@@ -18,6 +18,6 @@ export function makeNewFile(path: string, content: string, what: string): void {
   if (!("missing" in found)) throw "fault" in found && found.exitStatus === 66 ? refuse(found.fault, 66) : taken();
   const made = openSecretFile(path, { ...options, make: () => content });
   if ("fault" in made && made.exitStatus === 66) throw refuse(made.fault, 66);
-  // Another process was faster.
+  // Another process created the file first.
   if ("fault" in made || made.text !== content) throw taken();
 }

@@ -12,14 +12,14 @@ import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOneConfig } from "../load.js";
 import { readTokens } from "./token-files.js";
 
-/** `venue-files revoke`: writes into the revocation list of a configuration, which a running venue follows at once. */
+/** `venue-files revoke`: adds to the revocation list of a configuration; a running venue applies it immediately. */
 export async function revoke(command: Extract<Command, { name: "revoke" }>, context: CommandContext): Promise<number> {
   for (const entry of command.entries) checkEntry(entry);
   const config = loadOneConfig({ file: command.config, roots: [] }, context.cwd);
   const ofTokens = command.token === undefined ? [] : readTokens([command.token], context).map(idOf);
   const place = revocationPlace(config, context.env);
   const log = { ...silentLog, warn: (_: unknown, text: string) => void context.stderr.write(`Warning: ${text}\n`) };
-  // One that is configured and not there yet is made: that is what whoever revokes wants.
+  // A configured list that does not exist yet is created, since revoking needs it.
   const list = openRevocations(place, {
     ...{ log, mayBeMissing: true },
     openState: () => openState(config, context.env, "auth.ucan.revocations"),
@@ -41,7 +41,7 @@ function checkEntry(entry: string): void {
   );
 }
 
-/** Whoever signed it, and whether that is right, does not matter: a token that is believed by nobody may be revoked too. */
+/** The id of a token. The signature is not verified, since an invalid token may be revoked too. */
 function idOf(token: string): string {
   const decoded = decodeToken(token);
   if (!("fault" in decoded)) return tokenId(decoded.signedText);

@@ -9,35 +9,35 @@ import { UsageError } from "../arguments/options.js";
 import type { CommandContext } from "../context.js";
 import { valueOfVariable, variableIn } from "../variable.js";
 
-/** 64 digits and the end of a line. */
+/** 64 hex digits and a line ending. */
 const MAX_BYTES = 66;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 
-/** Where keys with a name are kept. */
+/** Location of named keys. */
 export interface KeyPlace extends Pick<CommandContext, "env" | "cwd"> {
-  /** Absent: that of the user. `false`: there is none, and keys have no names. */
+  /** Absent: the user's state directory. `false`: none, so there are no named keys. */
   readonly stateDir?: string | false;
 }
 
-/** The place of keys for a command with this configuration, or with none. */
+/** The location of named keys for a command with or without a configuration. */
 export const keyPlace = (
   config: Pick<VenueConfig, "stateDir"> | undefined,
   { env, cwd }: Pick<CommandContext, "env" | "cwd">,
 ): KeyPlace => ({ env, cwd, ...(config?.stateDir === undefined ? {} : { stateDir: config.stateDir }) });
 
-/** The folder of keys with a name. @throws ConfigError when there is no state directory */
+/** The directory of named keys. @throws ConfigError if there is no state directory */
 export const keyDirectory = (place: KeyPlace): string => join(stateDirOf(place, place.env), "keys");
 
-/** What a key is kept in, as people name it: a name is one in the state directory, anything like a path a path. */
+/** The file of a key reference: a name refers to the state directory; anything with `/`, `\` or `.` is a path. */
 export interface KeyFile {
   readonly path: string;
   readonly name?: string;
 }
 
-/** Whether a text is formed like the name of a key. */
+/** Whether a text is a well-formed key name. */
 export const isKeyName = (text: string): boolean => NAME.test(text);
 
-/** @throws UsageError for what is neither a name nor a path */
+/** @throws UsageError if the reference is neither a name nor a path */
 export function keyFile(reference: string, place: KeyPlace): KeyFile {
   if (/[/\\.]/.test(reference)) return { path: resolve(place.cwd, reference) };
   if (!isKeyName(reference)) {
@@ -49,14 +49,14 @@ export function keyFile(reference: string, place: KeyPlace): KeyFile {
 }
 
 /**
- * Opens the key that `--key` names: a name, a path, or `env:` and a variable that holds 64 hex digits.
+ * Opens the key of `--key`: a name, a path, or `env:NAME` for a variable with 64 hex digits.
  *
- * @throws ConfigError 66 when the file cannot be read, 78 when it is no key or open to others. Never shows a seed
+ * @throws ConfigError 66 if the file cannot be read, 78 if it is not a key or accessible to others. Never shows a seed
  */
 export const openSigningKey = (reference: string, place: KeyPlace): SigningKey =>
   signingKeyFromSeed(readSeed(reference, place));
 
-/** The 32 bytes that a reference to a key leads to. @throws ConfigError as {@link openSigningKey} */
+/** The 32-byte seed of a key reference. @throws ConfigError as {@link openSigningKey} */
 export function readSeed(reference: string, place: KeyPlace): Uint8Array {
   const variable = variableIn(reference);
   const text =
@@ -70,7 +70,7 @@ export function readSeed(reference: string, place: KeyPlace): Uint8Array {
 
 function readKeyFile(reference: string, place: KeyPlace): string {
   const { path, name } = keyFile(reference, place);
-  // A link may lead to a path: that is how secrets are mounted in containers. Nobody links into the state directory.
+  // Paths may be symbolic links, as secrets mounted in containers are; named keys in the state directory may not.
   const file = readSecretFile(path, { maxBytes: MAX_BYTES, follow: name === undefined });
   if ("fault" in file) {
     const advice = file.missing && name !== undefined ? `. Make it with: venue-files key new ${name}` : "";

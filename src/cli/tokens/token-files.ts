@@ -6,21 +6,21 @@ import { readSecretFile } from "../../venue/start/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { valueOfVariable, variableIn } from "../variable.js";
 
-/** What one request can hold. */
+/** Limits of one request. */
 const MAX_TOKENS = 8;
 const MAX_BYTES = 32_768;
-/** Ends of lines and blank lines beside the tokens. */
+/** Leaves room for line endings and blank lines. */
 const MAX_TEXT_BYTES = MAX_BYTES + 1024;
-/** Three parts of base64url; what they hold is looked at by others. */
+/** Three parts in base64url; the contents are not checked here. */
 const TOKEN = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 type Place = Pick<CommandContext, "env" | "cwd" | "stdin">;
 
 /**
- * The tokens that some references lead to, each a file or `env:` and a variable, which hold one token a line.
+ * Reads tokens from references, each a file or `env:NAME`, with one token per line.
  *
- * @throws ConfigError 66 when a file cannot be read, 78 when there is something else in it, or more than a request can
- * hold. Never shows a token
+ * @throws ConfigError 66 if a file cannot be read, 78 if it contains anything else, or more than a request can hold.
+ * Never shows a token
  */
 export function readTokens(references: readonly string[], place: Place): readonly string[] {
   return checked(references.flatMap((reference) => tokensIn(textOf(reference, place), shownOf(reference))));
@@ -34,7 +34,7 @@ function checked(tokens: readonly string[]): readonly string[] {
   return tokens;
 }
 
-/** The same for one reference, which may also be `-`: standard input. @throws ConfigError as above */
+/** Reads tokens from one reference, or from standard input for `-`. @throws ConfigError as {@link readTokens} */
 export async function readTokensOrStdin(reference: string, place: Place): Promise<readonly string[]> {
   if (reference !== "-") return readTokens([reference], place);
   const text = await readStdin(place.stdin, MAX_TEXT_BYTES);
@@ -42,7 +42,7 @@ export async function readTokensOrStdin(reference: string, place: Place): Promis
   return checked(tokensIn(text, "Standard input"));
 }
 
-/** All of standard input. `undefined`: it has more than `maxBytes` */
+/** Reads standard input to the end. @returns `undefined` if it exceeds `maxBytes` */
 export async function readStdin(stdin: AsyncIterable<unknown>, maxBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -65,7 +65,7 @@ function textOf(reference: string, { env, cwd }: Place): string {
 
 const shownOf = (reference: string): string => `"${escapeText(reference)}"`;
 
-/** @param shown where the text is from */
+/** @param shown name of the source, for messages */
 function tokensIn(text: string, shown: string): readonly string[] {
   const tokens: string[] = [];
   for (const [index, line] of text.split("\n").entries()) {

@@ -3,10 +3,10 @@ import { UsageError } from "../arguments/options.js";
 import { type CommandContext, print } from "../context.js";
 import { makeNewFile } from "./new-file.js";
 
-/** Standard output, even where that is a terminal. */
+/** "-" forces standard output, even to a terminal. */
 const STDOUT = "-";
 
-/** Refuses to show a secret to whoever looks over a shoulder, before there is one. @throws UsageError */
+/** Refuses to print a secret to a terminal, before the secret is created. @throws UsageError */
 export function checkTokenOutput(
   out: string | undefined,
   { stdout }: Pick<CommandContext, "stdout">,
@@ -19,9 +19,9 @@ export function checkTokenOutput(
 }
 
 /**
- * Writes a token or key to standard output or into a new file, mode 0600.
+ * Writes a token or key to standard output or to a new file, mode 0600.
  *
- * @throws ConfigError 66 when the file cannot be made, 78 when something is there
+ * @throws ConfigError 66 if the file cannot be created, 78 if the path exists
  */
 export async function putToken(
   token: string,

@@ -4,21 +4,21 @@ import type { Access } from "../../venue/identity/access.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
 import type { CommandContext } from "../context.js";
 
-/** What a configuration says about tokens, without a venue being opened: nothing is made, and no root is looked at. */
+/** The token rules of a configuration, without opening a venue: creates nothing and accesses no root. */
 export interface VenueView extends Pick<Access, "key" | "verifier" | "revocations" | "canonicalDid"> {
   readonly config: VenueConfig;
-  /** The venue's own DID; absent where it is that of a key which is not there, or another at each start. */
+  /** The venue's own DID; absent if it depends on a key that does not exist yet or changes at each start. */
   readonly did: string | undefined;
   /**
-   * Canonical DID of whoever owns a root, as far as that is known.
-   * @param root absent: all roots, as far as they have no owner of their own
+   * Canonical DID of a root's owner, if known.
+   * @param root absent: the default owner, of roots without an owner of their own
    */
   ownerOf(root: string | undefined): string | undefined;
-  /** Owners of roots of their own, canonical. */
+  /** Canonical DIDs of configured root owners. */
   readonly owners: readonly string[];
 }
 
-/** Looks at a configuration. @throws ConfigError when its key or its revocation list cannot be read */
+/** Builds the view of a configuration. @throws ConfigError if its key or its revocation list cannot be read */
 export function viewVenue(config: VenueConfig, { env, stderr }: Pick<CommandContext, "env" | "stderr">): VenueView {
   const log = { ...silentLog, warn: (_: unknown, text: string) => void stderr.write(`Warning: ${text}\n`) };
   const { key, verifier, revocations, canonicalDid, did, operator } = openOwnAccess(config, { env, log });
@@ -30,7 +30,7 @@ export function viewVenue(config: VenueConfig, { env, stderr }: Pick<CommandCont
     owners: Object.values(config.file.roots).flatMap(({ owner }) => (owner === undefined ? [] : [canonicalDid(owner)])),
     ownerOf(root) {
       const found = root === undefined ? undefined : config.file.roots[root];
-      // Each caller owns its own drive, and nobody can give one away.
+      // Each caller owns its own drive and cannot delegate it.
       return found?.kind === "dlfs" ? undefined : known(found?.owner ?? operator);
     },
   };

@@ -266,7 +266,7 @@ export interface Backend {
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
   /** Calls {@link Access.real} before it discloses anything. @throws as {@link read} */
   open(path: RelPath, access: Access): Awaitable<OpenFile>;
-  /** Replaces the whole content atomically. `bytes` is what was written. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE, CONFLICT */
+  /** Replaces the content atomically. @throws PARENT_MISSING, NOT_A_DIRECTORY, IS_A_DIRECTORY, NOT_A_FILE, CONFLICT */
   write(path: RelPath, body: Body, options: WriteOptions, access: Access): Awaitable<Written>;
   /** Appends, creating the file if needed. @throws as {@link write}, and HARD_LINKED */
   append(path: RelPath, body: Body, options: AppendOptions, access: Access): Awaitable<Written>;
