@@ -1,4 +1,4 @@
-/** Freezes a plain value and everything in it. */
+/** Freezes a plain value recursively. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -1,13 +1,13 @@
 import { type KeyPath, keyText } from "./key-path.js";
 
-/** The line of each key and array item of a configuration, counted from 1, by its path: `file.roots.docs`. */
+/** Line number (1-based) of each key and array item of a configuration, by its path: `file.roots.docs`. */
 export type Lines = ReadonlyMap<string, number>;
 
 /**
  * Finds the lines of all keys.
  *
- * @param text JSON5 that is known to be right
- * @param unquote what a key in quotes says
+ * @param text valid JSON5
+ * @param unquote parses a quoted key
  */
 export function linesOf(text: string, unquote: (quoted: string) => unknown): Lines {
   const scanner = new Scanner(text, unquote);
@@ -15,12 +15,12 @@ export function linesOf(text: string, unquote: (quoted: string) => unknown): Lin
   return scanner.lines;
 }
 
-/** Puts the line of the first key that a problem names in front of it, if it is known. @param above where its keys begin */
+/** Prefixes a problem with the line of the first key it names, if known. @param above path prefix of its keys */
 export function withLine(problem: string, lines: Lines, above = ""): string {
-  // That is a mistake of the command line.
+  // A mistake on the command line, not in the file.
   if (problem.endsWith(" by --root")) return problem;
   for (const [, quoted = ""] of problem.matchAll(/'([^']+)'/g)) {
-    // Of a root that cannot be opened only the name is told.
+    // Messages about a root that cannot be opened contain only its name.
     const places = problem.startsWith("Root '") ? [`file.roots.${quoted}`] : [quoted];
     const line = places.map((place) => lineOf(above + place, lines)).find((found) => found !== undefined);
     if (line !== undefined) return `line ${line}: ${problem}`;
@@ -28,7 +28,7 @@ export function withLine(problem: string, lines: Lines, above = ""): string {
   return problem;
 }
 
-/** Of a key that is missing, that of what it is missing in. */
+/** For a missing key, the line of its parent. */
 function lineOf(path: string, lines: Lines): number | undefined {
   for (let at = path; at !== ""; at = at.replace(/(?:^|\.)[^.[\]]*$|\[[^[\]]*\]$/, "")) {
     const line = lines.get(at);
@@ -38,7 +38,7 @@ function lineOf(path: string, lines: Lines): number | undefined {
   return undefined;
 }
 
-/** In the order of the file, those without a line last. */
+/** Sorts problems by line; those without a line come last. */
 export const inOrder = (problems: readonly string[]): readonly string[] =>
   problems
     .map((problem) => ({ problem, line: Number(/^line ([0-9]+): /.exec(problem)?.[1] ?? Number.POSITIVE_INFINITY) }))
@@ -98,7 +98,7 @@ class Scanner {
     this.#match(BLANK);
   }
 
-  /** @returns at least one character, so that even a text that is not right comes to its end */
+  /** @returns at least one character, so that scanning terminates even for invalid text */
   #scalar(): string {
     return this.#match(QUOTED) || this.#match(BARE) || this.#match(/[\s\S]/y);
   }
@@ -113,7 +113,7 @@ class Scanner {
     pattern.lastIndex = this.#at;
     const [found = ""] = pattern.exec(this.#text) ?? [];
     this.#at += found.length;
-    // As the parser counts them where the text is not right.
+    // Counts lines as the JSON5 parser does in its error messages.
     this.#line += found.split("\n").length - 1;
     return found;
   }

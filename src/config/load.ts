@@ -15,11 +15,11 @@ import type { VenueConfig } from "./types.js";
 const require = createRequire(import.meta.url);
 
 /**
- * Reads a config file. Relative paths in it are relative to its folder.
+ * Reads a config file. Relative paths in it are resolved against its directory.
  *
  * @param path JSON5 file; relative to the current directory
  * @returns the venues of the file, at least one
- * @throws ConfigError with every problem found; `exitStatus` 66 when the file cannot be read, 78 when it is invalid
+ * @throws ConfigError with every problem found; `exitStatus` 66 if the file cannot be read, 78 if it is invalid
  * @example
  * const [config] = loadConfigFile("config.json5");
  */
@@ -34,23 +34,23 @@ export function loadConfigFile(path: string, options: Omit<VenueParseOptions, "b
   }
 }
 
-/** Where the keys of a config file stand, for what is found to be wrong later. @throws ConfigError when it cannot be read */
+/** Line numbers of the keys of a config file, for problems found later. @throws ConfigError if it cannot be read */
 export function readConfigLines(path: string): Lines {
   return linesOf(textOf(nameOf(path), readBytes(path)), json5().parse);
 }
 
 const nameOf = (path: string): string => `"${escapeText(basename(path))}"`;
 
-/** Loaded only when asked for: a venue or library without a config file needs no JSON5, and loading it costs some milliseconds. */
+/** Loaded lazily, which saves some milliseconds for venues and libraries without a config file. */
 function json5(): typeof import("json5") {
   return require("json5");
 }
 
 /**
- * Checks what a config file holds, one venue or `{ venues: [ … ] }`, and fills in the defaults. Host directories are not
- * looked at.
+ * Checks the content of a config file, one venue or `{ venues: [ … ] }`, and fills in defaults. Does not access host
+ * directories.
  *
- * @param value an object as of JSON
+ * @param value parsed JSON
  * @returns at least one venue
  * @throws ConfigError with every problem of every venue
  */
@@ -59,9 +59,9 @@ export function parseConfigs(value: unknown, options: VenueParseOptions): readon
 }
 
 /**
- * The same for a single venue, such as an embedder's.
+ * Checks the configuration of a single venue, such as an embedder's, and fills in defaults.
  *
- * @param value `{}` is a whole config
+ * @param value parsed JSON; `{}` is a valid config
  * @throws ConfigError with every problem found
  */
 export function parseConfig(value: unknown, options: VenueParseOptions): VenueConfig {
@@ -69,7 +69,7 @@ export function parseConfig(value: unknown, options: VenueParseOptions): VenueCo
 }
 
 /**
- * The same for the part that configures the file adapter alone; key paths in problems start there: `roots.docs.path`.
+ * Checks the configuration of the file adapter alone; key paths in problems are relative to it: `roots.docs.path`.
  *
  * @throws ConfigError with every problem found
  */
@@ -77,7 +77,7 @@ export function parseFileConfig(value: unknown, options: FileParseOptions): File
   return parseFile(readConfigSchema(), value, options);
 }
 
-/** `schemas/config.json`, which states types, ranges, names and defaults of all keys. */
+/** Reads `schemas/config.json`, which defines types, ranges, names and defaults of all keys. */
 export function readConfigSchema(): JsonSchema {
   return JSON.parse(readFileSync(packageFile("schemas/config.json"), "utf8"));
 }

@@ -8,22 +8,22 @@ import { deepFreeze } from "./deep-freeze.js";
 import { ConfigError } from "./errors.js";
 import type { HostRootInput } from "./types.js";
 
-/** What reading the file adapter's part of a config depends on. */
+/** Options for parsing the file adapter's part of a config. */
 export interface FileParseOptions {
-  /** Absolute folder that relative paths are relative to. */
+  /** Absolute base directory of relative paths. */
   readonly baseDir: string;
-  /** Roots given by `--root`, with absolute paths; they come after those of the config. */
+  /** Roots given by `--root`, with absolute paths; ordered after those of the config. */
   readonly extraRoots?: Readonly<Record<string, HostRootInput>> | undefined;
 }
 
 const FILE: JsonSchema = { $ref: "#/$defs/file" };
 const ROOT: JsonSchema = { $ref: "#/$defs/root" };
 
-/** Name of the root that is there where none is configured. */
+/** Name of the default temp root, used if no root is configured. */
 export const DEFAULT_ROOT = "tmp";
 const TEMP_QUOTA = { bytes: 2 ** 30 };
 
-/** A root that passed the schema. */
+/** A root that passed schema validation. */
 interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly durability?: Durability;
   readonly path?: string;
@@ -33,14 +33,14 @@ interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly grep?: string;
 }
 
-/** The file adapter's part after the schema; complete only when there was no problem. */
+/** The file adapter's part after schema validation; complete only if there were no problems. */
 export interface CheckedFile {
   readonly roots: Readonly<Record<string, string | CheckedRoot>>;
   readonly discloseHostPaths?: boolean;
   readonly limits: ConfiguredLimits;
 }
 
-/** Checks and completes a file adapter's config that stands alone. @throws ConfigError */
+/** Checks and completes a file adapter's config outside a venue. @throws ConfigError */
 export function parseFile(document: JsonSchema, value: unknown, options: FileParseOptions): FileConfig {
   const check: SchemaCheck = { document, above: [], hiddenKeys: 1, baseDir: options.baseDir, problems: [] };
   const place: Place = { check, path: ["file"] };
@@ -50,7 +50,7 @@ export function parseFile(document: JsonSchema, value: unknown, options: FilePar
   return deepFreeze(completeFile(place, { ...checked, roots: joinRoots(checked.roots, extraRoots) }));
 }
 
-/** Checks the drives among the roots, and the roots given by `--root` against those of the config; problems are added to those of the check. */
+/** Checks drive roots, and roots of `--root` against those of the config; adds problems to the check. */
 export function parseExtraRoots(
   file: Place,
   configured: Readonly<Record<string, unknown>> | undefined,
@@ -67,12 +67,12 @@ export function parseExtraRoots(
   return roots;
 }
 
-/** All roots in order, in an object without prototype so that no name has a meaning of its own. */
+/** All roots in order, in an object without prototype, so that names such as `__proto__` are safe. */
 export function joinRoots(configured: CheckedFile["roots"], extra: CheckedFile["roots"]): CheckedFile["roots"] {
   return Object.assign(Object.create(null), configured, extra);
 }
 
-/** The final form of a file adapter's part in which there is no problem. */
+/** The final form of a file adapter's part without problems. */
 export function completeFile(place: Place, file: CheckedFile): FileConfig {
   const given = Object.keys(file.roots).length > 0 ? file.roots : { [DEFAULT_ROOT]: parseRoot(place, { temp: true }) };
   const roots: Record<string, RootConfig> = Object.create(null);
@@ -83,13 +83,13 @@ export function completeFile(place: Place, file: CheckedFile): FileConfig {
   return { ...file, roots };
 }
 
-/** Fills in the defaults of a root that is known to be right. */
+/** Fills in the defaults of a valid root. */
 function parseRoot(place: Place, root: unknown): CheckedRoot {
   return checkValue(below(place, "roots"), ROOT, root) as CheckedRoot;
 }
 
 function completeRoot(name: string, root: CheckedRoot): RootConfig {
-  // There is one way to search, whichever is named.
+  // `grep` is accepted but has no effect: there is only one search engine.
   const { path, temp, prefix, dlfs, durability, grep, ...common } = root;
   if (dlfs !== undefined) return completeDrive(dlfs, root);
   return path === undefined

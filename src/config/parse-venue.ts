@@ -12,24 +12,24 @@ import { completeFile, DEFAULT_ROOT, type FileParseOptions, joinRoots, parseExtr
 import type { AuthConfig, ProfileConfig, StorageConfig, VenueConfig } from "./types.js";
 import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 
-/** What reading a venue's config depends on. */
+/** Options for parsing a venue's config. */
 export interface VenueParseOptions extends FileParseOptions {
   /** Absent: capabilities are not checked. */
   readonly isGrant?: IsGrant | undefined;
 }
 
-/** A venue that has been checked. */
+/** A checked venue. */
 export interface ReadVenue {
   readonly place: Place;
-  /** What is right about it. */
+  /** Its valid parts. */
   readonly draft: DraftVenue;
-  /** Its final form; to be asked for only when there is no problem. */
+  /** Its final form; call only if there are no problems. */
   complete(): VenueConfig;
 }
 
 const VENUE: JsonSchema = { $ref: "#/$defs/venue" };
 
-/** Checks a venue; problems are added to those of the check that `venue` belongs to. */
+/** Checks a venue, adding problems to the check of `venue`. */
 export function readVenue(venue: Place, value: unknown, options: VenueParseOptions): ReadVenue {
   const { rest, warnings, problems } = takeReferenceKeys(venue, value);
   venue.check.problems.push(...problems);
@@ -60,31 +60,31 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
   };
 }
 
-/** Whoever wants no state directory should know what goes with it. */
+/** Warns that without a state directory the venue's identity is not persistent. */
 function* warnOfIdentity(venue: Place, { stateDir, seed, seedFile }: VenueConfig): Generator<string> {
   if (stateDir !== false || seed !== undefined || seedFile !== undefined) return;
   const [key, file] = ["seed", "seedFile"].map((name) => quoted(below(venue, name)));
   yield `The identity of this venue ends with its process: set ${key} or ${file} to keep one`;
 }
 
-/** Nothing can be said of the members of a venue that is no object. */
+/** An invalid venue (not an object) becomes an empty draft. */
 function parseDraft(checked: unknown): DraftVenue {
   return (checked ?? {}) as DraftVenue;
 }
 
-/** `undefined`: they are not all known. */
+/** `undefined` if not all names are known. */
 function rootNames({ file }: DraftVenue, extraRoots: object): readonly string[] | undefined {
   if (file?.roots === undefined) return undefined;
   const names = [...Object.keys(file.roots), ...Object.keys(extraRoots)];
   return names.length === 0 ? [DEFAULT_ROOT] : names;
 }
 
-/** A draft of which no part was wrong is the whole. */
+/** Casts a draft without problems, which is complete. */
 function parseChecked(draft: DraftVenue): CheckedVenue {
   return draft as CheckedVenue;
 }
 
-/** Gives texts that can be written in several ways the one form that others rely on. */
+/** Normalises values with several spellings, such as URLs and hex digits. */
 function normalise({ seed, baseUrl, auth, corsOrigins, storage, profiles, ...others }: Omit<CheckedVenue, "file">) {
   const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
   return {

@@ -5,7 +5,7 @@ import { ConfigError } from "./errors.js";
 import { type ReadVenue, readVenue, type VenueParseOptions } from "./parse-venue.js";
 import type { VenueConfig } from "./types.js";
 
-/** `#/$defs/venues` but for the venues themselves, which are checked one by one. */
+/** `#/$defs/venues` without the schema of its items, since venues are checked one by one. */
 const SHELL: JsonSchema = {
   type: "object",
   additionalProperties: false,
@@ -21,7 +21,7 @@ export function parseVenue(document: JsonSchema, value: unknown, options: VenueP
   return venue.complete();
 }
 
-/** Checks and completes one venue, or the several of `{ venues: […] }`. @throws ConfigError */
+/** Checks and completes one venue, or several of `{ venues: […] }`. @throws ConfigError */
 export function parseVenues(document: JsonSchema, value: unknown, options: VenueParseOptions): readonly VenueConfig[] {
   const check = newCheck(document, options);
   const venues = isObject(value) && Object.hasOwn(value, "venues") ? readVenues(check, value, options) : undefined;
@@ -45,13 +45,13 @@ function readVenues(check: SchemaCheck, value: object, options: VenueParseOption
   return read;
 }
 
-/** The venues in a shell; none where it is no such thing, which has been reported. */
+/** The venues in `{ venues: […] }`; empty if it is invalid, which has been reported. */
 function parseShell(checked: unknown): readonly unknown[] {
   const { venues } = (checked ?? {}) as { readonly venues?: readonly unknown[] };
   return venues ?? [];
 }
 
-/** One list of problems for all copies of the check. */
+/** Copies of the check share its list of problems. */
 const newCheck = (document: JsonSchema, { baseDir }: VenueParseOptions): SchemaCheck => ({
   document,
   above: [],

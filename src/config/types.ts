@@ -1,14 +1,16 @@
+// Configuration of a venue: the checked form (`…Config`), and the form that users write (`…Input`).
+
 import type { Capability } from "../core/call/capability.js";
 import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
 import type { ShellConfig } from "../core/ports/sandbox.js";
 
-/** What a text read over MCP returns, and how much at most. */
+/** Configuration of the MCP surface. */
 export interface McpConfig {
   readonly defaultReadBytes: number;
   readonly defaultReadLines: number;
   readonly maxReadBytes: number;
   readonly tools: "default" | "full";
-  /** What the server says of itself. Absent: derived. */
+  /** `serverInfo` of the MCP handshake. Absent: derived. */
   readonly serverInfo?: { readonly name?: string; readonly title?: string; readonly version?: string };
   /** Absent: `file` and every adapter the embedder registers. */
   readonly includeAdapters?: readonly string[];
@@ -18,7 +20,7 @@ export interface McpConfig {
 export interface JobsConfig {
   readonly inlineWaitMs: number;
   readonly maxWaitMs: number;
-  /** Most finished jobs kept, and most bytes of them. */
+  /** Maximum finished jobs kept, by number and by bytes. */
   readonly max: number;
   readonly maxBytes: number;
   readonly ttlMs: number;
@@ -31,30 +33,30 @@ export interface PublicAccessConfig {
   readonly caps?: readonly Capability[];
 }
 
-/** A bearer token that was agreed on beforehand, for clients that cannot sign. Exactly one member of `token` is set. */
+/** A pre-shared bearer token, for clients that cannot sign. Exactly one member of `token` is set. */
 export interface StaticTokenConfig {
-  /** Unique among the tokens; formed like the name of a root. */
+  /** Unique among the tokens; same syntax as root names. */
   readonly name: string;
   /** `env`: name of an environment variable. `file`: absolute path. `sha256`: lower-case hex of the token's hash. */
   readonly token: { readonly env?: string; readonly file?: string; readonly sha256?: string };
-  /** Whom its bearer is taken for. Absent: `<venueDID>:token:<name>`. */
+  /** DID of its bearer. Absent: `<venueDID>:token:<name>`. */
   readonly did?: string;
-  /** What its bearer may do. */
+  /** Capabilities of its bearer. */
   readonly caps: readonly Capability[];
 }
 
-/** A capability that the configuration gives to a DID. */
+/** A capability granted to a DID by configuration. */
 export interface DidGrant extends Capability {
   readonly did: string;
 }
 
-/** How UCANs are judged. */
+/** Verification rules for UCANs. */
 export interface UcanConfig {
-  /** Seconds from now to the latest end of a delegation. */
+  /** Maximum remaining lifetime of a delegation, in seconds. */
   readonly maxLifetime: number;
-  /** Whether `exp: null` is taken. */
+  /** Whether `exp: null` is accepted. */
   readonly allowNoExpiry: boolean;
-  /** Whether tokens of old Java venues, which state no version, are taken. */
+  /** Whether to accept tokens without a version, as from old Java venues. */
   readonly acceptUnversionedCovia: boolean;
   /** Absolute path of the revocation list. Absent: `revocations` in the state directory. */
   readonly revocations?: string;
@@ -75,44 +77,44 @@ export interface AuthConfig {
   readonly acceptUnboundIdentity?: boolean;
 }
 
-/** So many requests a second in the mean; `burst` at once, and never more than twice that within `burst / perSecond` seconds. */
+/** Token bucket: `perSecond` on average, `burst` at once, at most `2 * burst` within `burst / perSecond` seconds. */
 export interface RateLimitConfig {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** Where the content of assets is kept; `path` is absolute. */
+/** Storage of asset content; `path` is absolute. */
 export type StorageConfig = { readonly content: "memory" } | { readonly content: "file"; readonly path: string };
 
 export interface AssetsConfig {
   readonly maxTotalBytes: number;
-  /** Who may register and upload. Absent: `public` on a loopback listener, else `operator`. */
+  /** Who may register and upload assets. Absent: `public` on a loopback listener, else `operator`. */
   readonly write?: "public" | "operator";
 }
 
-/** A bucket that venues share. What is left out comes from the environment. */
+/** An S3 bucket, which venues may share. Absent fields come from the environment. */
 export interface S3Config {
   readonly bucket: string;
-  /** Of the names of all objects. */
+  /** Prefix of all object names. */
   readonly prefix?: string;
-  /** URL of a server other than AWS. */
+  /** URL of an S3-compatible server other than AWS. */
   readonly endpoint?: string;
   readonly region?: string;
 }
 
-/** Where drives are kept; `path` is absolute. */
+/** Storage of drives; `path` is absolute. */
 export type DriveStoreConfig = "memory" | { readonly path: string } | { readonly s3: S3Config };
 
-/** What drives may grow to. Sizes are bytes. */
+/** Limits of drives. Sizes are bytes. */
 export interface DriveLimits {
-  /** Most names in a path. */
+  /** Maximum segments in a path. */
   readonly maxPathDepth: number;
   readonly maxFileBytes: number;
-  /** All drives of one owner, as their files tell their lengths. */
+  /** Sum of the file lengths in all drives of one owner. */
   readonly maxDriveBytes: number;
-  /** Of one directory. */
+  /** Maximum entries of one directory. */
   readonly maxEntries: number;
-  /** Of one import: bytes of input, cells, bytes as its files tell their lengths, entries. */
+  /** Limits of one import: bytes of input, cells, sum of file lengths, entries. */
   readonly maxImportBytes: number;
   readonly maxImportCells: number;
   readonly maxImportLogicalBytes: number;
@@ -120,18 +122,18 @@ export interface DriveLimits {
 }
 
 export interface DrivesConfig {
-  /** Absent: a folder in the state directory where the venue has a key that lasts, else memory. */
+  /** Absent: a directory in the state directory if the venue has a persistent key, else memory. */
   readonly store?: DriveStoreConfig;
-  /** How long a read may go without asking the store whether another process has changed a drive. */
+  /** How long reads may use a cached drive root before checking for changes by other processes, in milliseconds. */
   readonly staleMs: number;
-  /** Check the hash of every cell that is read. */
+  /** Verify the hash of every cell on read. */
   readonly verifyReads: boolean;
-  /** Callers may be given the key that signs their drives, by `drive:export-key`. */
+  /** Let callers obtain the key that signs their drives, with `drive:export-key`. */
   readonly allowKeyExport: boolean;
   readonly limits: DriveLimits;
 }
 
-/** Tools of another system on one root. */
+/** A profile: tools of another system on one root. */
 export interface ProfileConfig {
   readonly profile: "jettson" | "everruns";
   readonly root: string;
@@ -152,7 +154,7 @@ export interface VenueConfig {
   readonly name: string;
   readonly hostname: string;
   readonly port: number;
-  /** In place of `hostname` and `port`. `socket`: absolute path. */
+  /** Replaces `hostname` and `port`. `socket`: absolute path. */
   readonly listen?: { readonly socket: string };
   /** Without a trailing slash. Absent: derived from the listener. */
   readonly baseUrl?: string;
@@ -161,13 +163,13 @@ export interface VenueConfig {
   readonly seed?: string;
   /** Absolute path. */
   readonly seedFile?: string;
-  /** `did:web:…` or the `did:key` of the key. */
+  /** `did:web:…` or the `did:key` of the venue's key. */
   readonly did?: string;
   /** Absent: the venue's own DID. */
   readonly operator?: string;
-  /** Absolute path. Absent: by the environment. `false`: there is none. */
+  /** Absolute path. Absent: derived from the environment. `false`: none. */
   readonly stateDir?: string | false;
-  /** The folder above `stateDir`, where several venues of a process have theirs in it. */
+  /** Parent of `stateDir`, if several venues of a process each have a subdirectory. */
   readonly stateBase?: string;
   readonly auth: AuthConfig;
   readonly corsOrigins: readonly string[] | "*";
@@ -190,30 +192,30 @@ export interface VenueConfig {
   readonly metrics: "operator" | "public" | false;
   readonly file: FileConfig;
   readonly drives: DrivesConfig;
-  /** By the names of their adapters. */
+  /** By adapter name. */
   readonly profiles: Readonly<Record<string, ProfileConfig>>;
   /** One line each, for the log at start. */
   readonly warnings: readonly string[];
 }
 
 interface RootOptionsInput extends Partial<RootOptions> {
-  /** Both mean the same. */
+  /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";
 }
 
-/** A host directory as an embedder or a config file writes it. */
+/** A host directory, as written in a config. */
 export interface HostRootInput extends RootOptionsInput {
   readonly path: string;
 }
 
-/** A temp root as an embedder or a config file writes it. */
+/** A temp root, as written in a config. */
 export interface TempRootInput extends RootOptionsInput {
   readonly temp: true;
   /** Default `covia-<name>-`. */
   readonly prefix?: string;
 }
 
-/** A drive of each caller's own, as an embedder or a config file writes it. */
+/** A drive root (each caller has its own drive), as written in a config. */
 export interface DriveRootInput {
   /** Name of the drive. */
   readonly dlfs: string;
@@ -222,37 +224,37 @@ export interface DriveRootInput {
   readonly maxReadBytes?: number;
   readonly deny?: readonly string[];
   readonly encoding?: string;
-  /** Both mean the same. */
+  /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";
 }
 
 export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;
 
-/** What an embedder writes to configure the file adapter; every key has a default. */
+/** Configuration of the file adapter, as written by an embedder; every key has a default. */
 export interface FileConfigInput {
-  /** A string is the path of a host directory. Absent or empty: one temp root `tmp`. */
+  /** A string is a host directory's path. Absent or empty: one temp root `tmp`. */
   readonly roots?: Readonly<Record<string, string | RootConfigInput>>;
   readonly discloseHostPaths?: boolean;
   readonly limits?: Partial<ConfiguredLimits>;
 }
 
-/** A profile as an embedder or a config file writes it. */
+/** A profile, as written in a config. */
 export interface ProfileConfigInput extends Omit<ProfileConfig, "shell"> {
   readonly shell?: Partial<Omit<ShellConfig, "limits">> & { readonly limits?: Partial<ShellConfig["limits"]> };
 }
 
-/** What an embedder, or a config file, writes to configure a venue; every key has a default. */
+/** Configuration of a venue, as written by an embedder or in a file; every key has a default. */
 export interface VenueConfigInput {
   readonly name?: string;
   readonly hostname?: string;
   readonly port?: number;
-  /** Not together with `hostname` or `port`. */
+  /** Excludes `hostname` and `port`. */
   readonly listen?: { readonly socket: string };
   readonly baseUrl?: string;
   readonly trustProxy?: boolean;
   /** 64 hex digits. */
   readonly seed?: string;
-  /** Not together with `seed`. */
+  /** Excludes `seed`. */
   readonly seedFile?: string;
   readonly did?: string;
   readonly operator?: string;
@@ -275,5 +277,5 @@ export interface VenueConfigInput {
   readonly drives?: Partial<Omit<DrivesConfig, "limits">> & { readonly limits?: Partial<DriveLimits> };
 }
 
-/** What a config file holds. */
+/** Content of a config file. */
 export type ConfigFileInput = VenueConfigInput | { readonly venues: readonly VenueConfigInput[] };

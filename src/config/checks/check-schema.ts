@@ -4,32 +4,32 @@ import { type KeyPath, keyText } from "../key-path.js";
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
 import { laterKeysAt } from "./later-keys.js";
 
-/** One check of one config: what is wrong in it is collected, so that all of it is reported together. */
+/** State of checking one config. Problems are collected, so that all are reported together. */
 export interface SchemaCheck {
-  /** The whole schema, in which `$ref` is looked up. */
+  /** The whole schema, for resolving `$ref`. */
   readonly document: JsonSchema;
-  /** Keys that lead to what is being checked, in the text its author wrote: `venues[0]`. */
+  /** Path of the checked value in the author's file: `venues[0]`. */
   readonly above: KeyPath;
-  /** How many keys at the start of a path the author of the config did not write. */
+  /** Number of leading path keys that are not in the author's text. */
   readonly hiddenKeys: number;
-  /** Absolute folder that relative paths are relative to. */
+  /** Absolute base directory of relative paths. */
   readonly baseDir: string;
-  /** Names that an unknown key at the top may stand for, beside those of the schema. */
+  /** Further names to suggest for unknown top-level keys, besides those of the schema. */
   readonly alsoKnown?: readonly string[];
   readonly problems: string[];
 }
 
-/** A place in the config that is being checked. */
+/** A place in the checked config. */
 export interface Place {
   readonly check: SchemaCheck;
   /** From the top of the venue. */
   readonly path: KeyPath;
 }
 
-/** Every path of a config has this schema, by which it is known as one. */
+/** Schema shared by all paths in a config; identifies values to make absolute. */
 const PATH = "#/$defs/path";
 
-/** The place one key or index further down. */
+/** The child place at a key or index. */
 export function below(place: Place, key: string | number): Place {
   return { check: place.check, path: [...place.path, key] };
 }
@@ -41,9 +41,9 @@ export function quoted({ check, path }: Place): string {
 }
 
 /**
- * Checks a value against a schema; problems are added to those of the check.
+ * Checks a value against a schema, adding problems to the check.
  *
- * @returns a copy with defaults filled in and paths made absolute; `undefined` stands for every part that is wrong
+ * @returns a copy with defaults filled in and paths made absolute; every invalid part is `undefined`
  */
 export function checkValue(place: Place, given: JsonSchema, value: unknown): unknown {
   const { document, problems } = place.check;
@@ -63,7 +63,7 @@ function chooseBranch(document: JsonSchema, schema: JsonSchema, value: unknown):
   return schema.anyOf.map((branch) => resolveRef(document, branch)).find((branch) => isOfKind(branch, value));
 }
 
-/** Says what was found, unless its type is right: strings can be paths or secrets, so none is shown. */
+/** Describes the wrong type that was found. Strings are never shown, since they may be paths or secrets. */
 function unlike(schema: JsonSchema | undefined, value: unknown): string {
   if (typeof value === "string") return schema?.type === "string" || schema?.enum !== undefined ? "" : ", not a string";
   if (Array.isArray(value)) return schema?.type === "array" ? "" : ", not an array";
@@ -75,7 +75,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 function checkObject(place: Place, schema: JsonSchema, value: Members): Members {
   const properties = schema.properties ?? {};
-  // Keys that are likely meant by another one, which has been reported: they are not reported as missing too.
+  // Keys that a reported misspelt key probably stands for; they are not reported as missing as well.
   const excused: string[] = [];
   const result: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
@@ -95,7 +95,7 @@ function checkObject(place: Place, schema: JsonSchema, value: Members): Members 
   return result;
 }
 
-/** A key set to `undefined` in code is a key left out. */
+/** A key that is `undefined`, as embedders may write, counts as absent. */
 const isSet = (value: Members, key: string): boolean => Object.hasOwn(value, key) && value[key] !== undefined;
 
 function checkName(place: Place, given: JsonSchema, name: string): void {
@@ -106,7 +106,7 @@ function checkName(place: Place, given: JsonSchema, name: string): void {
   );
 }
 
-/** @returns which of the known keys the unknown one may stand for */
+/** Reports an unknown key. @returns the known keys it may stand for */
 function reportUnknown({ check, path }: Place, value: unknown, known: readonly string[]): readonly string[] {
   const later = laterKeysAt(path, value);
   if (later.length > 0) {

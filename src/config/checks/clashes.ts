@@ -4,10 +4,10 @@ import { bareHost } from "../loopback.js";
 import type { ReadVenue } from "../parse-venue.js";
 import { below, quoted } from "./check-schema.js";
 
-/** What of a venue only one server can have, as text. */
+/** A resource of a venue that only one server can use, as text. */
 type Holding = (draft: DraftVenue) => string | undefined;
 
-/** Paths of which two servers would overwrite each other's files. */
+/** Paths that must differ between venues, since they would overwrite each other's files. */
 const OWN_PATHS: readonly { readonly keys: readonly string[]; readonly holding: Holding }[] = [
   { keys: ["listen", "socket"], holding: ({ listen }) => listen?.socket },
   { keys: ["storage", "path"], holding: ({ storage }) => storage?.path },
@@ -20,7 +20,7 @@ const pathOf = (store: object | string | undefined): string | undefined => {
   return typeof path === "string" ? path : undefined;
 };
 
-/** Reports what two venues of one process cannot both have. */
+/** Reports resources that two venues of one process cannot share. */
 export function checkClashes(venues: readonly ReadVenue[], problems: string[]): void {
   for (const { first, second, held } of clashes(venues, addressOf)) {
     problems.push(`${quoted(first.place)} and ${quoted(second.place)} both listen on ${escapeText(held)}`);
@@ -34,7 +34,7 @@ export function checkClashes(venues: readonly ReadVenue[], problems: string[]): 
 }
 
 const addressOf: Holding = ({ listen, hostname, port }) => {
-  // Port 0 is another one each time.
+  // Port 0 selects a different free port for each venue.
   if (listen !== undefined || hostname === undefined || port === undefined || port === 0) return undefined;
   const host = bareHost(hostname).toLowerCase();
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;

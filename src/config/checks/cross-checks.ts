@@ -4,15 +4,15 @@ import { isLoopbackListener } from "../loopback.js";
 import { normaliseBaseUrl, normaliseOrigin } from "../web-url.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
-/** Whether a capability grants anything, as the authorisation will parse it. */
+/** Whether a capability grants anything when parsed for authorisation. */
 export type IsGrant = (capability: unknown) => boolean;
 
-/** Longest path of a Unix socket: the system has so many bytes for it, with the zero at its end. */
+/** Maximum bytes of a Unix socket path (`sun_path` without the terminating zero). */
 const MAX_SOCKET_BYTES = process.platform === "linux" ? 107 : 103;
 
 /**
- * Checks what the schema cannot: keys against one another, and texts that only a parser can judge. Parts that are missing
- * have been reported already, so nothing is said of them.
+ * Checks what the schema cannot: relations between keys, and texts that need a parser. Skips missing parts, which have
+ * been reported already.
  */
 export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
   checkSocket(at(venue, "listen", "socket"), draft);
@@ -28,10 +28,10 @@ export function crossCheck(venue: Place, draft: DraftVenue, isGrant: IsGrant | u
   checkState(venue, draft);
 }
 
-/** A place some keys further down. */
+/** The place at a nested key path. */
 const at = (place: Place, ...keys: readonly (string | number)[]): Place => keys.reduce(below, place);
 
-/** Whether a key without default is there; when its value is missing, that was wrong and has been reported. */
+/** Whether a key without default is present; if its value is `undefined`, it was invalid and has been reported. */
 const isGiven = <T extends object>(part: T, key: keyof T): boolean => Object.hasOwn(part, key);
 
 const report = (place: Place, text: string): void => {
@@ -57,10 +57,10 @@ function checkIdentity(venue: Place, draft: DraftVenue): void {
   checkNotPublic(at(venue, "operator"), operator, draft);
 }
 
-/** What a key has is never of this form, so it is a venue's own DID, known only once there is its key, with `:public`. */
+/** A `did:key` followed by `:public`: the public caller of a venue whose DID is derived from its key. */
 const PUBLIC_OF_KEY = /^did:key:[^:]+:public$/;
 
-/** Callers without credentials have a DID too; what it had would be everybody's. */
+/** Refuses the DID of the public caller, since its rights would apply to everybody. */
 function checkNotPublic(place: Place, given: string | undefined, { did }: DraftVenue): void {
   if (given === undefined) return;
   const isPublic = PUBLIC_OF_KEY.test(given) || (did !== undefined && given === `${did}:public`);
@@ -73,7 +73,7 @@ function checkCaps(place: Place, caps: Capabilities, isGrant: IsGrant | undefine
   if (isGrant === undefined) return;
   for (const [index, capability] of (caps ?? []).entries()) {
     const { with: resource, can } = capability ?? {};
-    // Where a member is missing or no string, that has been said already.
+    // Missing or invalid members have been reported already.
     if (resource === undefined || can === undefined || isGrant({ with: resource, can })) continue;
     const expected = `expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`;
     report(below(place, index), `grants nothing: ${expected}`);
@@ -110,7 +110,7 @@ function checkTokens(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefin
   }
 }
 
-/** A token that anybody may copy only adds capabilities: it is never somebody who has all of them. */
+/** A static token can be copied, so its DID must not be the operator, an owner, or the public caller. */
 function checkBearer(
   place: Place,
   bearer: string | undefined,
@@ -118,7 +118,7 @@ function checkBearer(
 ): void {
   if (bearer === undefined) return;
   checkNotPublic(place, bearer, draft);
-  // Without either the operator has the DID of the key, which only the venue knows.
+  // Without both, the operator has the DID of the venue's key, which is unknown here.
   if (bearer === (draft.operator ?? draft.did)) report(place, "must not be the operator of the venue");
   for (const { name, owner } of ownersOf(draft)) {
     if (owner === bearer) report(place, `must not be that of ${quoted(at(venue, "file", "roots", name, "owner"))}`);
@@ -139,12 +139,12 @@ function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {
   }
 }
 
-/** Whether callers without credentials are served and may do what nobody wrote down. */
+/** Whether callers without credentials are served with default capabilities, none being configured. */
 function servesStrangersByDefault(draft: DraftVenue): boolean {
   const { hostname, trustProxy, listen, baseUrl, auth } = draft;
   if (auth?.public === undefined || isGiven(auth.public, "caps")) return false;
   if (isGiven(auth.public, "enabled")) return auth.public.enabled === true;
-  // With any of these wrong, where the venue listens is not known; and off loopback it does not start without a word.
+  // If any of these is invalid, the listener is unknown; and off loopback the venue requires an explicit setting.
   if (hostname === undefined || trustProxy === undefined) return false;
   const url = baseUrl === undefined ? undefined : normaliseBaseUrl(baseUrl);
   if (isGiven(draft, "baseUrl") && url === undefined) return false;
@@ -156,7 +156,7 @@ function checkStorage(place: Place, { storage }: DraftVenue): void {
   if (storage?.content === "file" && !isGiven(storage, "path")) report(place, 'is missing: content "file" needs it');
 }
 
-/** Keys of drives are sealed with that of the venue: with a new one at each start they would be lost, and the drives with them. */
+/** Drive keys are encrypted with the venue's key; with a new one at each start, drives would become inaccessible. */
 function checkDrives(venue: Place, draft: DraftVenue): void {
   const { store } = draft.drives ?? {};
   if (typeof store !== "object") return;
@@ -169,7 +169,7 @@ function checkDrives(venue: Place, draft: DraftVenue): void {
   report(at(venue, "drives", "store"), `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`);
 }
 
-/** Without a state directory nothing that is kept in one can be asked for. */
+/** Without a state directory, refuses features that need one. */
 function checkState(venue: Place, { stateDir, auth, drives }: DraftVenue): void {
   if (stateDir !== false) return;
   const store = drives?.store;

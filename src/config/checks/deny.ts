@@ -1,7 +1,7 @@
 import { compileDeny } from "../../path/deny.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
-/** Checks that the deny patterns of roots are globs. @param roots as far as they are right */
+/** Checks that the deny patterns of roots are valid globs. @param roots possibly incomplete */
 export function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, root] of Object.entries(roots ?? {})) {
     const { deny }: { deny?: unknown } = typeof root === "object" && root !== null ? root : {};

@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../loopback.js";
 import type { VenueConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
-/** Checks what the schema cannot say of a drive's name: its length in bytes. @param roots as far as they are right */
+/** Checks the length of drive names in bytes, which the schema cannot. @param roots possibly incomplete */
 export function checkDriveNames(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, root] of Object.entries(roots ?? {})) {
     const { dlfs }: { dlfs?: unknown } = typeof root === "object" && root !== null ? root : {};
@@ -13,12 +13,12 @@ export function checkDriveNames(file: Place, roots: Readonly<Record<string, unkn
   }
 }
 
-/** Whether drives are kept only until the venue stops. */
+/** Whether drives are lost when the venue stops. */
 export const forgetsDrives = ({ drives, seed, seedFile, stateDir }: VenueConfig): boolean =>
   drives.store === "memory" ||
   (drives.store === undefined && (stateDir === false || (seed === undefined && seedFile === undefined)));
 
-/** Says that drives will not survive, where somebody who did not ask for that has roots of them. */
+/** Warns if drives of configured roots will not persist although `drives.store` was not set to memory. */
 export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<string> {
   const { store: kept } = config.drives;
   if (typeof kept === "object" && "s3" in kept) yield* warnOfPlainText(venue, kept.s3.endpoint);
@@ -32,7 +32,7 @@ export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<stri
   yield `Drives are kept in memory and will not survive: set ${ways} to "memory" if that is meant`;
 }
 
-/** Everything but the secret key itself can be read on the way, the sealed keys of owners among it. */
+/** Warns about plain HTTP: all traffic but the secret access key is readable, including encrypted owner keys. */
 function* warnOfPlainText(venue: Place, endpoint: string | undefined): Generator<string> {
   if (endpoint === undefined || !endpoint.startsWith("http:")) return;
   const { hostname } = new URL(endpoint);

@@ -2,7 +2,7 @@ import { isEncodingName } from "../../ops/content/encoding.js";
 import { below, type Place, quoted } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
-/** Only the tables know which encodings there are. @param file place of the file adapter's part */
+/** Checks encoding names against the supported encodings. @param file place of the file adapter's part */
 export function checkEncodings(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, root] of Object.entries(roots ?? {})) {
     const encoding = isObject(root) ? root["encoding"] : undefined;

@@ -3,10 +3,10 @@ import { below, type Place, quoted } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
 /**
- * Holds the read sizes of MCP within the limits they depend on: one that was set too large is a problem, a default
- * gives way to a limit that was set lower.
+ * Fits the MCP read sizes into the limits they depend on: an explicit value that is too large is a problem; a default
+ * is lowered to the limit.
  *
- * @param written the venue as its author wrote it, so without defaults
+ * @param written the venue as written, without defaults
  */
 export function fitMcp(venue: Place, { mcp, file }: DraftVenue, written: unknown): DraftVenue["mcp"] {
   if (mcp === undefined || mcp === false) return mcp;

@@ -3,14 +3,14 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { VenueConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
-/** What the key of a caller, or of whoever signs UCANs, is known by. */
+/** `did:key` of an Ed25519 key, as callers and UCAN issuers have. */
 const ED25519_DID = /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/;
 
 /**
- * Says which rights in a config give nobody anything: a mistake, but not one that must stop a start.
+ * Warns about rights in a config that have no effect: a mistake, but no reason not to start.
  *
  * @param config checked and complete
- * @returns a line each, with key paths and names of roots, and no other values
+ * @returns one line each, with key paths and root names, but no other values
  */
 export function warnOfIdleRights(venue: Place, config: VenueConfig): readonly string[] {
   return [...idleOwners(venue, config), ...idleGrants(venue, config), ...idlePublicCaps(venue, config)];
@@ -20,7 +20,7 @@ const at = (place: Place, ...keys: readonly (string | number)[]): string => quot
 
 function* idleOwners(venue: Place, { did, operator, file }: VenueConfig): Generator<string> {
   for (const [name, { owner }] of Object.entries(file.roots)) {
-    // Nobody can prove to be another one, but the local token acts as the operator, and the venue's key as the venue.
+    // Only Ed25519 `did:key`s can authenticate, apart from the operator (local token) and the venue (its own key).
     if (owner === undefined || owner === did || owner === operator || ED25519_DID.test(owner)) continue;
     yield `${at(venue, "file", "roots", name, "owner")} is not the did:key of an Ed25519 key: nobody can prove to be it`;
   }
@@ -42,7 +42,7 @@ function canBeProved(did: string, config: VenueConfig): boolean {
   if (ED25519_DID.test(did) || did === config.did || did === config.operator) return true;
   return config.auth.tokens.some((token) => {
     if (token.did !== undefined) return token.did === did;
-    // Without `did` the venue has that of its key, which is not known yet.
+    // Without `did` the venue's DID is derived from its key, which is not known yet.
     const own = `:token:${token.name}`;
     return config.did === undefined ? did.endsWith(own) : did === `${config.did}${own}`;
   });
@@ -64,5 +64,5 @@ function* idlePublicCaps(venue: Place, { auth, file }: VenueConfig): Generator<s
   }
 }
 
-/** The one root a capability is about, as the authorisation reads it. */
+/** The root of a capability, parsed as for authorisation. */
 const rootIn = (capability: unknown): string | undefined => parseGrant(capability)?.segments[0];

@@ -1,7 +1,7 @@
 /**
- * The part of JSON Schema (2020-12) that {@link matches} and `check-schema.ts` understand: all that `schemas/config.json`
- * uses but `if`, which is there for editors and stated again in code. `title` is the noun phrase messages use for a value
- * that has to match `pattern`.
+ * The subset of JSON Schema (2020-12) supported by {@link matches} and `check-schema.ts`: everything used by
+ * `schemas/config.json` except `if`, which is for editors and repeated in code. `title` is the noun phrase for a value
+ * that must match `pattern`, used in messages.
  */
 export interface JsonSchema {
   readonly $ref?: string;
@@ -9,7 +9,7 @@ export interface JsonSchema {
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
-  /** The value can be a secret, so no message shows anything of it. */
+  /** The value may be a secret, so messages never show it. */
   readonly writeOnly?: boolean;
   readonly type?: "object" | "array" | "string" | "integer" | "boolean";
   readonly const?: boolean | string | null;
@@ -25,7 +25,7 @@ export interface JsonSchema {
   readonly propertyNames?: JsonSchema;
   readonly required?: readonly string[];
   readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
-  /** Keys that cannot stand together. */
+  /** Mutually exclusive keys. */
   readonly not?: { readonly anyOf: readonly { readonly required: readonly string[] }[] };
   /** Alternatives that differ in the type of the value. */
   readonly anyOf?: readonly JsonSchema[];
@@ -33,12 +33,12 @@ export interface JsonSchema {
   readonly oneOf?: readonly { readonly required: readonly string[] }[];
 }
 
-/** Whether `value` is an object in the sense of JSON. */
+/** Whether `value` is a JSON object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The schema with its `$ref` replaced by what that refers to; only `description` and `default` stand next to one. */
+/** Resolves `$ref`; only `description` and `default` may occur next to one. */
 export function resolveRef(document: JsonSchema, schema: JsonSchema): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const target = document.$defs?.[schema.$ref.replace("#/$defs/", "")];
@@ -46,7 +46,7 @@ export function resolveRef(document: JsonSchema, schema: JsonSchema): JsonSchema
   return { ...resolveRef(document, target), ...schema };
 }
 
-/** Whether `value` itself satisfies `schema` (resolved, without `anyOf`); its members are not looked at. */
+/** Whether `value` satisfies `schema` (resolved, without `anyOf`), not counting its members. */
 export function matches(schema: JsonSchema, value: unknown): boolean {
   if (schema.type !== undefined && !hasType(schema.type, value)) return false;
   if (schema.const !== undefined && value !== schema.const) return false;
@@ -55,14 +55,14 @@ export function matches(schema: JsonSchema, value: unknown): boolean {
     return value >= (schema.minimum ?? value) && value <= (schema.maximum ?? value);
   }
   if (typeof value === "string") {
-    // Code points, as JSON Schema counts.
+    // JSON Schema counts code points.
     if (schema.minLength !== undefined && [...value].length < schema.minLength) return false;
     return schema.pattern === undefined || new RegExp(schema.pattern, "u").test(value);
   }
   return !Array.isArray(value) || value.length >= (schema.minItems ?? 0);
 }
 
-/** Whether `value` has the JSON type, or is the constant, that `schema` (resolved) is about. */
+/** Whether `value` has the type, or is the constant, of `schema` (resolved). */
 export function isOfKind(schema: JsonSchema, value: unknown): boolean {
   return schema.const === undefined ? schema.type !== undefined && hasType(schema.type, value) : value === schema.const;
 }
@@ -74,7 +74,7 @@ function hasType(type: NonNullable<JsonSchema["type"]>, value: unknown): boolean
   return typeof value === type;
 }
 
-/** What a value has to be, for messages: `an integer from 0 to 65535`. */
+/** Describes the expected value for messages: `an integer from 0 to 65535`. */
 export function expectation(document: JsonSchema, given: JsonSchema): string {
   const schema = resolveRef(document, given);
   if (schema.anyOf !== undefined) return schema.anyOf.map((branch) => expectation(document, branch)).join(" or ");

@@ -2,18 +2,18 @@ import type { KeyPath } from "../key-path.js";
 import { isObject } from "./json-schema.js";
 
 /**
- * Keys of the specification that nothing here acts on yet, by full path; `*` is a name. They are refused as such, so
- * that a config never silently does nothing. Whoever implements a key moves it from here to `schemas/config.json`.
+ * Keys of the specification that are not implemented yet, by full path; `*` is any name. They are refused, so that no
+ * key is silently ignored. When implementing a key, move it from here to `schemas/config.json`.
  */
 const LATER_KEYS: readonly (readonly string[])[] = [
   ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
 ].map((key) => key.split("."));
 
 /**
- * The later keys that stand at `path`: itself, or those in it when the specification lists only its members (`drives`).
+ * The unimplemented keys at `path`: the path itself, or its members if the specification lists only those (`drives`).
  *
- * @param value what stands there
- * @returns empty: `path` is no later key
+ * @param value the value at `path`
+ * @returns empty if there is none
  */
 export function laterKeysAt(path: KeyPath, value: unknown): readonly KeyPath[] {
   const below = LATER_KEYS.filter((key) => path.every((name, index) => key[index] === "*" || key[index] === name));

@@ -3,13 +3,13 @@ import type { Draft, DraftVenue } from "../checked-venue.js";
 import type { ProfileConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
-/** Names that adapters of the venue have. */
+/** Names of built-in adapters, which profiles must not use. */
 const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "dlfs", "drive"]);
 const ONLY_EVERRUNS = ["alias", "variant", "onStale"] as const;
 
 /**
- * Checks what the schema cannot: names against those of adapters and roots, and prefixes.
- * @param roots names of all there are; `undefined`: not known, since they are wrong
+ * Checks profiles beyond the schema: names against those of adapters and roots, and prefixes.
+ * @param roots names of all roots; `undefined` if unknown because of problems
  */
 export function checkProfiles(venue: Place, { profiles }: DraftVenue, roots: readonly string[] | undefined): void {
   for (const [name, profile] of Object.entries(profiles ?? {})) {
@@ -36,7 +36,7 @@ const report = (place: Place, text: string): void => {
   place.check.problems.push(`${quoted(place)} ${text}`);
 };
 
-/** `undefined`: it is none. */
+/** The canonical form of a prefix; `undefined` if it is invalid. */
 export function canonicalPrefix(prefix: string): string | undefined {
   if (prefix.split("/").includes("..")) return undefined;
   try {

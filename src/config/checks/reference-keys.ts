@@ -1,19 +1,19 @@
 import { below, type Place, quoted } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
-/** Keys of the reference that have no function here. */
+/** Keys of the reference implementation that have no effect here. */
 const IGNORED_KEYS: readonly string[] = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a", "webdav"];
-/** Those that promise a service: to ignore one that is switched on would be a lie. */
+/** Keys that enable a service; ignoring one that is switched on would be misleading, so that is a problem. */
 const SERVICE_KEYS: readonly string[] = ["a2a", "webdav"];
 
-/** A venue without its reference keys, and what is to be said about them. */
+/** A venue without its reference keys, and the warnings and problems about them. */
 export interface WithoutReferenceKeys {
   readonly rest: unknown;
   readonly warnings: readonly string[];
   readonly problems: readonly string[];
 }
 
-/** Takes the reference's keys out of a venue, so that a config written for the reference can be used here. */
+/** Removes keys of the reference implementation, so that configs written for it can be used here. */
 export function takeReferenceKeys(place: Place, venue: unknown): WithoutReferenceKeys {
   if (!isObject(venue)) return { rest: venue, warnings: [], problems: [] };
   const found = IGNORED_KEYS.filter((key) => Object.hasOwn(venue, key));
