@@ -4,7 +4,7 @@ import { MintError } from "./error.js";
 
 const PLAIN_DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]{1,256}$/;
 
-/** Whether somebody can be the audience: of keys, only those that can prove something here. */
+/** Checks an audience DID; a `did:key` must be of a valid Ed25519 key. @throws MintError bad_did */
 export function checkAudience(audience: string): void {
   const isUsable = audience.startsWith("did:key:")
     ? publicKeyFromDidKey(audience) !== undefined
@@ -13,7 +13,7 @@ export function checkAudience(audience: string): void {
   throw new MintError("bad_did", "The audience is not a DID. Give a did:key of an Ed25519 key, or a did:web");
 }
 
-/** @param now whole seconds @returns the end in whole seconds */
+/** The expiry of a token. @param now whole seconds since the epoch @returns whole seconds since the epoch */
 export function endAfter(now: number, lifetimeSeconds: number): number {
   const end = lifetimeSeconds > 0 ? parseTime(now + lifetimeSeconds) : undefined;
   if (end !== undefined) return end;

@@ -1,7 +1,7 @@
 import { type MintClaims, newNonce } from "./claims.js";
 import { signToken } from "./sign-token.js";
 
-/** A token as Covia's clients mint it: the version stands in the payload, and proofs in the token. */
+/** Mints a token in the form of Covia clients: version in the payload, proofs inline. */
 export function mintCovia({ key, audience, capabilities, expiresAt, proofs, facts }: MintClaims): string {
   const payload = {
     iss: key.did,

@@ -1,9 +1,9 @@
 import type { TokenFault } from "../token/fault.js";
 
-/** Why a token is not made. `grants_nothing`: a capability that no verifier here would ever honour. */
+/** Why a token is not minted. `grants_nothing`: a capability that this verifier would never honour. */
 export type MintFault = TokenFault | "grants_nothing";
 
-/** A token that was asked for would not hold, so it was not made. The message says what to do; it shows no token or key. */
+/** The requested token would be invalid, so it was not minted. The message gives advice, and shows no token or key. */
 export class MintError extends Error {
   override readonly name = "MintError";
   readonly code: MintFault;
@@ -38,7 +38,7 @@ const PROOF_FAULTS: Readonly<Record<TokenFault, string>> = {
   issuer_not_owner: "it gives what its issuer does not own",
 };
 
-/** @param number of the proof, from 1 @param deep the fault is in a token below it */
+/** @param number of the proof, from 1 @param deep whether the fault is in a token below it */
 export function proofError(code: TokenFault, number: number, deep = false): MintError {
   const who = deep
     ? `Proof ${number} gives nothing, because of a token in its chain`
@@ -46,7 +46,7 @@ export function proofError(code: TokenFault, number: number, deep = false): Mint
   return new MintError(code, `${who}: ${PROOF_FAULTS[code]}`);
 }
 
-/** The whole token would break a limit. */
+/** The new token would exceed a limit. */
 export function limitError(code: TokenFault): MintError {
   const limits = "8192 bytes, 32 capabilities, 4 proofs, and chains of 5 tokens with 16 in all";
   const advice = "Ask for less, or rest it on fewer or shorter proofs";

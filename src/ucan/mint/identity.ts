@@ -7,15 +7,15 @@ const DEFAULT_LIFETIME_SECONDS = 300;
 
 export interface IdentityRequest {
   readonly key: SigningKey;
-  /** DID of the venue that it is for. */
+  /** DID of the venue. */
   readonly audience: string;
-  /** Default 300. */
+  /** Seconds, default 300. */
   readonly lifetimeSeconds?: number;
   readonly clock?: Clock;
 }
 
 /**
- * Makes the token by which the holder of a key says who it is, as the Covia SDK makes it for each request.
+ * Mints an identity token, which authenticates the holder of a key, in the form the Covia SDK uses for each request.
  *
  * @throws MintError `bad_did`: the audience is not a DID. `bad_exp`: the lifetime is not a positive integer
  */

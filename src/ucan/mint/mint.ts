@@ -16,46 +16,46 @@ import { mintUcan08 } from "./ucan08.js";
 
 const DEFAULT_LIFETIME_SECONDS = 3600;
 
-/** Forms of a token. `ucan-0.8`: for other software; only proofs of that version fit in it. */
+/** Profiles of new tokens. `ucan-0.8`: for other software; its proofs must have that version too. */
 export type MintProfile = "covia" | "ucan-0.8";
 
-/** What a token is to give, and to whom. */
+/** Contents of a token to mint. */
 export interface MintRequest {
-  /** Whose token it is. */
+  /** Key of the issuer. */
   readonly key: SigningKey;
-  /** DID of who is to have it. */
+  /** DID of the audience. */
   readonly audience: string;
-  /** 1 to 32; each must be one of the proofs' or narrower. Without proofs it is the signer's own to give. */
+  /** 1 to 32; each must be covered by a proof. Without proofs they are the issuer's own authority. */
   readonly capabilities: readonly Capability[];
   /** Seconds since the epoch. */
   readonly expiresAt?: number;
-  /** In place of `expiresAt`. With neither: 3600, or less where a proof ends before. */
+  /** Alternative to `expiresAt`, in seconds. Default: 3600, or less if a proof expires earlier. */
   readonly lifetimeSeconds?: number;
-  /** Whole tokens, at most 4. They are put into the new one. */
+  /** Encoded tokens, at most 4, embedded in the new one. */
   readonly proofs?: readonly string[];
   /** Default `covia`. */
   readonly profile?: MintProfile;
-  /** What else it says; verifiers here read nothing in it but whom it was made for. */
+  /** `fct` claim. Verifiers here read only on whose behalf a venue signed (see `facts.ts`). */
   readonly facts?: readonly JsonObject[];
 }
 
-/** How the tokens will be judged. What has a default here is as in a venue without configuration. */
+/** Rules of the intended verifier. Defaults are those of a venue without configuration. */
 export type MintRules<G> = Pick<UcanRules<G>, "semantics" | "clock" | "clockSkewSeconds" | "maxLifetimeSeconds"> &
   Partial<Pick<UcanRules<G>, "canonicalDid" | "revocations" | "allowNoExpiry" | "acceptUnversionedCovia">>;
 
 export interface Minted {
   readonly token: string;
-  /** By which it is revoked. */
+  /** Id for revocation. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly expiresAt: number;
 }
 
 /**
- * Makes a UCAN that our verifier takes, or none: whatever it would refuse, or leave out of the token's grants, is refused
- * here. Who owns a resource is not known here, so anybody may sign without proofs.
+ * Mints a UCAN that our verifier accepts in full: whatever it would refuse, or omit from the grants, is an error here.
+ * Owners of resources are unknown here, so anybody may sign without proofs.
  *
- * @throws MintError with what is wrong, and what to do
+ * @throws MintError with the fault, and advice
  * @example
  * const { token } = await mint({ key, audience: "did:key:z6Mk…", capabilities }, rules);
  */
@@ -99,7 +99,7 @@ function parseCapabilities<G>(capabilities: readonly Capability[], { semantics }
   });
 }
 
-/** With proofs, each capability rests on one of them: what none covers would silently not count. */
+/** With proofs, each capability must be covered by one; the verifier would silently ignore the others. */
 function checkCovered<G>(wanted: readonly G[], proofs: readonly UsableProof<G>[], { semantics }: MintRules<G>): void {
   if (proofs.length === 0) return;
   const held = proofs.flatMap(({ grants }) => grants);
@@ -118,7 +118,7 @@ function endOf<G>(request: MintRequest, proofs: readonly UsableProof<G>[], rules
   const isAsked = expiresAt !== undefined || lifetimeSeconds !== undefined;
   const asked =
     expiresAt ?? endAfter(now, lifetimeSeconds ?? Math.min(DEFAULT_LIFETIME_SECONDS, rules.maxLifetimeSeconds));
-  // So little ago that verifiers, whose clocks may be off, still take it.
+  // The proof has expired, though still within the clock skew that verifiers tolerate.
   if (!isAsked && latest <= now) throw proofError("expired", first);
   const end = isAsked ? asked : Math.min(asked, latest);
   if (parseTime(end) === undefined || end <= now) {
@@ -133,7 +133,7 @@ function endOf<G>(request: MintRequest, proofs: readonly UsableProof<G>[], rules
   throw new MintError("outlives_proof", `The token would outlive proof ${first}, ${when}`);
 }
 
-/** Reads a new token as its verifier will, which counts what only the whole shows: its size, and the depth of its chain. */
+/** Reads the new token with the verifier, which checks limits on the whole: its size and the depth of its chain. */
 function idOf<G>(text: string, verifier: UcanVerifier<G>): string {
   const [token] = verifier.read([text]);
   if (token?.id === undefined || token.fault !== undefined) throw limitError(token?.fault ?? "malformed");

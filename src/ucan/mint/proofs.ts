@@ -4,7 +4,7 @@ import { isJsonObject } from "../token/strict-json.js";
 import type { UcanToken, UcanVerifier } from "../verify/proof.js";
 import { MintError, proofError } from "./error.js";
 
-/** A proof that its verifier takes, and all that it can give. */
+/** A proof that the verifier accepts, with all it can delegate. */
 export interface UsableProof<G> {
   readonly token: UcanToken<G>;
   readonly grants: readonly G[];
@@ -14,16 +14,16 @@ export interface UsableProof<G> {
 
 export interface ProofRules<G> {
   readonly verifier: UcanVerifier<G>;
-  /** DID of who is to use the proofs, canonical. */
+  /** Canonical DID of the issuer who uses the proofs. */
   readonly signer: string;
   canonicalDid(did: string): string;
 }
 
 /**
- * Reads proofs as a verifier will. Nothing is known here about who owns what, so whoever signed a token without proofs
- * counts as an owner; whether it is one is for the verifier to say.
+ * Reads proofs with the rules of the verifier. Owners are unknown here, so the issuer of a token without proofs counts
+ * as an owner; the verifier decides whether it is one.
  *
- * @throws MintError when one could not be used below a token of the signer
+ * @throws MintError if a proof is unusable for a token of the signer
  */
 export function readProofs<G>(texts: readonly string[], rules: ProofRules<G>): UsableProof<G>[] {
   return texts.map((text, index) => readProof(text, index + 1, rules));
@@ -31,7 +31,7 @@ export function readProofs<G>(texts: readonly string[], rules: ProofRules<G>): U
 
 function readProof<G>(text: string, number: number, rules: ProofRules<G>): UsableProof<G> {
   const { verifier, signer, canonicalDid } = rules;
-  // Alone: it will be inside a token, where it cannot name the others.
+  // Read alone: embedded in a token, it cannot refer to the other proofs.
   const [token] = verifier.read([text]);
   const decoded = token?.decoded;
   if (token === undefined || token.fault !== undefined || decoded === undefined) {
@@ -51,13 +51,13 @@ function grantsOf<G>(token: UcanToken<G>, canonicalDid: (did: string) => string)
   return [...owners].flatMap((owner) => token.verdict(owner).grants.map(({ grant }) => grant));
 }
 
-/** Who signed the tokens at the far ends of a chain. */
+/** Issuers of the tokens without proofs in a chain. */
 function rootIssuers<G>({ decoded, proofs }: UcanToken<G>): string[] {
   if (proofs.length === 0) return decoded === undefined ? [] : [decoded.issuer];
   return proofs.flatMap((proof) => (typeof proof === "string" ? [] : rootIssuers(proof)));
 }
 
-/** The fault at the bottom of it: that others lack their grants follows from it. */
+/** The root cause; missing grants of other tokens follow from it. */
 function emptyProof<G>(token: UcanToken<G>, number: number, canonicalDid: (did: string) => string): MintError {
   if (token.own.length === 0) {
     return new MintError("grants_nothing", `Proof ${number} holds no capability that counts here. Leave it out`);
@@ -76,8 +76,8 @@ function missingProofs<G>({ id, proofs }: UcanToken<G>): { reason: TokenFault; i
 }
 
 /**
- * Refuses proofs that verifiers of UCAN 0.8 do not take: those of other versions, and those that say when they begin, which
- * the library refuses once that has come. It compares DIDs as they are written.
+ * Refuses proofs that UCAN 0.8 verifiers do not accept: those of other versions, and those with `nbf`, which the
+ * library refuses once that time has come. The library compares DIDs as text.
  */
 export function checkUcan08Proofs<G>(proofs: readonly UsableProof<G>[], signer: string): void {
   for (const [index, { token }] of proofs.entries()) {
@@ -98,7 +98,7 @@ function ucan08Fault<G>({ decoded, proofs }: UcanToken<G>, audience: string): To
   return faults.find((fault) => fault !== undefined);
 }
 
-/** A proof's version is not above that of the token it is in. */
+/** A proof must not have a higher version than the token that contains it. */
 const isUcan08Header = ({ typ, ucv }: JsonObject): boolean => typ === "JWT" && (ucv === "0.8.0" || ucv === "0.8.1");
 
 function hasUcan08Claims({ att, prf, fct, nnc }: JsonObject): boolean {

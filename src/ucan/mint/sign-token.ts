@@ -5,7 +5,7 @@ import type { SigningKey } from "./signing-key.js";
 /** Signs with an Ed25519 key. @returns 64 bytes */
 export const signBytes = (bytes: Uint8Array, key: SigningKey): Uint8Array => sign(null, bytes, key.privateKey);
 
-/** A JWT in compact form under the header that the Covia clients write: the key is named there, too. */
+/** Signs a JWT in compact form, with the header of Covia clients, which includes the key as `kid`. */
 export function signToken(payload: JsonObject, key: SigningKey): string {
   const header = { alg: "EdDSA", typ: "JWT", kid: key.multikey };
   const text = `${encode(header)}.${encode(payload)}`;

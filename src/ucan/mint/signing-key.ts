@@ -1,16 +1,16 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes } from "node:crypto";
 import { didKeyFromPublicKey, multikeyFromPublicKey } from "../token/did-key.js";
 
-/** What stands before the 32 bytes of a seed in a PKCS #8 Ed25519 key (RFC 8410). */
+/** DER prefix of a PKCS #8 Ed25519 private key (RFC 8410), followed by the 32-byte seed. */
 const PKCS8_HEADER = Buffer.from("302e020100300506032b657004220420", "hex");
 const SEED_BYTES = 32;
 const SEED_TEXT = /^[0-9a-fA-F]{64}$/;
 
-/** An Ed25519 key that signs, under all its names. */
+/** An Ed25519 signing key in all its representations. */
 export interface SigningKey {
   /** Its `did:key`. */
   readonly did: string;
-  /** What follows `did:key:` there. */
+  /** The part of `did` after `did:key:`. */
   readonly multikey: string;
   /** The 32 bytes. */
   readonly publicKey: Uint8Array;
@@ -20,15 +20,15 @@ export interface SigningKey {
 /** A fresh secret: 32 random bytes. */
 export const newSeed = (): Uint8Array => randomBytes(SEED_BYTES);
 
-/** A seed as it is written in files: 64 hex digits and nothing else. */
+/** Parses a seed file: 64 hex digits and nothing else. */
 export const parseSeed = (text: string): Uint8Array | undefined =>
   SEED_TEXT.test(text) ? Buffer.from(text, "hex") : undefined;
 
 /**
- * The key that a seed stands for.
+ * Derives the key pair of a seed.
  *
- * @param seed 32 bytes, the secret of RFC 8032
- * @throws RangeError when the seed does not have 32 bytes. Never shows it
+ * @param seed 32 bytes, the private key of RFC 8032
+ * @throws RangeError if the seed does not have 32 bytes. Never shows it
  */
 export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   if (seed.length !== SEED_BYTES) {
@@ -36,7 +36,7 @@ export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   }
   const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8_HEADER, seed]), format: "der", type: "pkcs8" });
   const spki = createPublicKey(privateKey).export({ format: "der", type: "spki" });
-  // The key is the tail of it, after a fixed header.
+  // In SPKI the key follows a fixed header.
   const publicKey = new Uint8Array(spki.subarray(-SEED_BYTES));
   return {
     did: didKeyFromPublicKey(publicKey),

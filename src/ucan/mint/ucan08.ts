@@ -3,8 +3,8 @@ import { type MintClaims, newNonce } from "./claims.js";
 import { signBytes } from "./sign-token.js";
 
 /**
- * A token of UCAN 0.8, built with the library that its users verify with. The library is loaded here and nowhere else,
- * at the first such token: it never sees a token of anybody's, but texts of proofs, which it only copies.
+ * Mints a UCAN 0.8 token with the `ucans` library, which its users verify with. The library is loaded only here, at the
+ * first such token; it never parses untrusted tokens, and only copies the texts of proofs.
  */
 export async function mintUcan08(claims: MintClaims): Promise<string> {
   const { key, audience, capabilities, expiresAt, proofs, facts } = claims;
@@ -22,6 +22,6 @@ export async function mintUcan08(claims: MintClaims): Promise<string> {
     proofs: [...proofs],
     ...(facts.length === 0 ? {} : { facts: facts.map((fact) => ({ ...fact })) }),
   });
-  // Its own nonces are six characters of Math.random.
+  // The library's own nonces are six characters from Math.random.
   return ucans.encode(await ucans.signWithKeypair({ ...payload, nnc: newNonce() }, issuer));
 }

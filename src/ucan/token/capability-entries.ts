@@ -1,31 +1,31 @@
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { isJsonObject } from "./strict-json.js";
 
-/** Most entries of a token's list. */
+/** Maximum capabilities of a token. */
 export const MAX_ENTRIES = 32;
 
-/** One capability as written, for people. */
+/** A capability as written in a token, for display. */
 export interface WrittenEntry {
   readonly with: string;
   readonly can: string;
 }
 
-/** Whether a token's claims hold a list with anything in it, whatever that is worth. */
+/** Whether a token's claims contain a non-empty capability list, valid or not. */
 export const hasCapabilities = ({ att, cap }: JsonObject): boolean =>
   (Array.isArray(att) && att.length > 0) || (isJsonObject(cap) && Object.keys(cap).length > 0);
 
 /**
- * The capabilities in a token's claims, from either kind of list, in the form of `att`. Of a map, an ability whose
- * caveats do not say that there are none comes with its caveats, as `nb`, so that it grants as little as in `att`.
+ * The capabilities in a token's claims, from `att` (array) or `cap` (map), in the form of `att`. An ability of a map
+ * with caveats keeps them as `nb`, so that it grants no more than the same entry in `att`.
  *
- * @returns not yet parsed; `undefined`: more than {@link MAX_ENTRIES}
+ * @returns unparsed entries; `undefined` if there are more than {@link MAX_ENTRIES}
  */
 export function readEntries({ att, cap }: JsonObject): readonly unknown[] | undefined {
   const entries = Array.isArray(att) ? att : isJsonObject(cap) ? entriesOfMap(cap) : [];
   return entries.length > MAX_ENTRIES ? undefined : entries;
 }
 
-/** Those entries that say something people can read. */
+/** The entries with readable text. */
 export function writtenEntries(entries: readonly unknown[]): readonly WrittenEntry[] {
   return entries.flatMap((entry) => {
     if (!isJsonObject(entry)) return [];
@@ -36,7 +36,7 @@ export function writtenEntries(entries: readonly unknown[]): readonly WrittenEnt
 
 function entriesOfMap(cap: JsonObject): readonly unknown[] {
   return Object.entries(cap).flatMap(([resource, abilities]): readonly unknown[] => {
-    // Counted, though it grants nothing.
+    // Counts towards the limit, though it grants nothing.
     if (!isJsonObject(abilities)) return [abilities];
     return Object.entries(abilities).map(([can, caveats]) =>
       isUnconditional(caveats) ? { with: resource, can } : { with: resource, can, nb: caveats },

@@ -5,33 +5,33 @@ import type { TokenFault } from "./fault.js";
 import { isJsonObject, parseJsonObject } from "./strict-json.js";
 import { parseTime } from "./time.js";
 
-/** Most bytes of a token. */
+/** Maximum bytes of a token. */
 export const MAX_TOKEN_BYTES = 8192;
 const SIGNATURE_BYTES = 64;
 
-/** A token whose form is right. Nothing about it has been proved yet. */
+/** A well-formed token. Nothing is verified yet. */
 export interface DecodedToken {
-  /** With a list of capabilities it is a UCAN, whatever stands in the list. */
+  /** `ucan` if it has a capability list, whatever its contents. */
   readonly kind: "identity" | "ucan";
   readonly header: JsonObject;
-  /** All claims, those that have no name here included. */
+  /** All claims, including unknown ones. */
   readonly payload: JsonObject;
-  /** DID by whose key it must be signed; not yet known to be one. */
+  /** `iss`: DID of the key that must have signed it; not yet validated. */
   readonly issuer: string;
-  /** Starts `did:`. */
+  /** `aud`; starts with `did:`. */
   readonly audience?: string;
-  /** Seconds since the epoch; `null` when it was said that there is no end. */
+  /** `exp`, seconds since the epoch; `null` for an explicit `null`. */
   readonly expiresAt?: number | null;
-  /** Seconds since the epoch. */
+  /** `nbf`, seconds since the epoch. */
   readonly notBefore?: number;
-  /** Header and payload as they were signed. */
+  /** Encoded header and payload, the signing input. */
   readonly signedText: string;
   readonly signature: Uint8Array;
 }
 
 /**
- * Takes a token apart: every rule that needs neither a key nor the time. There is exactly one text of a token, so that
- * nothing can be read in two ways.
+ * Decodes a token, checking every rule that needs neither a key nor the time. Only one encoding of a token is accepted,
+ * so that no two readers can interpret it differently.
  *
  * @param token JWT in compact form
  */
@@ -48,11 +48,11 @@ export function decodeToken(token: string): DecodedToken | { readonly fault: Tok
   const claims = parseClaims(payload, header["kid"]);
   if ("fault" in claims) return claims;
   const signedText = token.slice(0, token.lastIndexOf("."));
-  // A copy, because tokens are kept, and these few bytes would keep the whole buffer that they were cut from.
+  // Copied, since tokens are cached, and a slice would retain its whole underlying buffer.
   return { ...claims, header, payload, signedText, signature: Uint8Array.from(signature) };
 }
 
-/** Anything that could change how the signature is to be understood is refused, not only what we know. */
+/** Refuses any header that could change the meaning of the signature: other algorithms, `crit`, `b64`, other types. */
 function isPlainHeader(header: JsonObject): boolean {
   if (header["alg"] !== "EdDSA" || "crit" in header || "b64" in header) return false;
   return !("typ" in header) || header["typ"] === "JWT";

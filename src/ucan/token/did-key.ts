@@ -4,12 +4,12 @@ import { base58 } from "@scure/base";
 const ED25519_PUB = [0xed, 0x01];
 const KEY_BYTES = 32;
 const METHOD = "did:key:";
-/** Characters of every `did:key` of an Ed25519 key. */
+/** Length of every `did:key` of an Ed25519 key. */
 const DID_LENGTH = METHOD.length + 48;
 
 /**
- * The points of small order, without their sign bit. With such a key anybody can sign, and OpenSSL takes it: a signature
- * of nothing but a neutral element fits every message, or one in a few.
+ * Encodings of the small-order points, without the sign bit. OpenSSL accepts such keys, but anybody can forge
+ * signatures for them: one made of the neutral element verifies for every message, or for one in a few.
  */
 const SMALL_ORDER = new Set([
   "0000000000000000000000000000000000000000000000000000000000000000",
@@ -18,15 +18,15 @@ const SMALL_ORDER = new Set([
   "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
   "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
 ]);
-/** A coordinate that is not below the field's prime, 2^255 - 19: a second way to write another key. */
+/** A coordinate that is not below the field prime 2^255 - 19: a non-canonical encoding of another key. */
 const NOT_REDUCED = /^(?:e[def]|f.)(?:ff){30}7f$/;
 
 /**
- * The multikey of an Ed25519 public key: what follows `did:key:` in its DID.
+ * The multikey of an Ed25519 public key: the part of its DID after `did:key:`.
  *
  * @param raw32 the 32 bytes of the key
  * @returns `z6Mk…`: `z` and base58btc of `0xed 0x01` and the key
- * @throws RangeError when the key does not have 32 bytes
+ * @throws RangeError if the key does not have 32 bytes
  */
 export function multikeyFromPublicKey(raw32: Uint8Array): string {
   if (raw32.length !== KEY_BYTES) {
@@ -49,12 +49,12 @@ export const didKeyFromPublicKey = (raw32: Uint8Array): string => `${METHOD}${mu
 export const multikeyOfDid = (did: string): string => did.slice(METHOD.length);
 
 /**
- * The key of a `did:key`.
+ * Decodes a `did:key`.
  *
- * @returns its 32 bytes; `undefined` unless this is the one way to write an Ed25519 key that proves something
+ * @returns the 32-byte public key; `undefined` unless it is the canonical form of an Ed25519 key not of small order
  */
 export function publicKeyFromDidKey(did: string): Uint8Array | undefined {
-  // By length first: decoding takes quadratic time.
+  // Length first, since base58 decoding takes quadratic time.
   if (did.length !== DID_LENGTH || !did.startsWith(`${METHOD}z`)) return undefined;
   const bytes = decodeBase58(did.slice(METHOD.length + 1));
   if (bytes?.length !== ED25519_PUB.length + KEY_BYTES) return undefined;

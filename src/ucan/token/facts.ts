@@ -1,14 +1,15 @@
 import { isJsonObject } from "./strict-json.js";
 
-/** The name under which a venue writes down why it signed a token for somebody else. */
+/** Key of the fact in which a venue records on whose behalf, and by which tokens, it signed a token. */
 const OURS = "venue-files";
 
 /**
- * Whom and what a token was signed on the strength of, if its facts say so: `[{"venue-files": {"for": DID, "via": [id, …]}}]`.
- * To revoke any of these is to revoke the token. Facts of others, and malformed ones, name nothing: they can give nothing.
+ * The DIDs and token ids a venue signed a token on behalf of, from the fact
+ * `[{"venue-files": {"for": DID, "via": [id, …]}}]`. Revoking any of them revokes the token. Other facts, and malformed
+ * ones, are ignored: facts never add authority.
  *
  * @param fct claim of a token; an array, or in version 0.10 a map
- * @returns DIDs and ids, as many as the token's size lets in
+ * @returns DIDs and ids, bounded only by the size of the token
  */
 export function namesInFacts(fct: unknown): readonly string[] {
   const facts = Array.isArray(fct) ? fct : [fct];

@@ -1,4 +1,4 @@
-/** What is wrong with a token or its chain; the reasons of a denial are these and a few more. */
+/** Faults of a token or its chain; reasons of a denial are these and a few more. */
 export type TokenFault =
   | "too_large"
   | "malformed"

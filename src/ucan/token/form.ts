@@ -8,12 +8,12 @@ import type { TokenFault } from "./fault.js";
 import { tokenCid, tokenId } from "./id.js";
 import { hasKnownVersion } from "./version.js";
 
-/** Most proofs of one token. */
+/** Maximum proofs of one token. */
 export const MAX_PROOFS = 4;
 
 /**
- * Everything about a token that follows from its text alone, whoever sends it, when, and with what: nothing here ever
- * changes, so it may be kept.
+ * Everything about a token that depends only on its text, not on sender, time or other tokens. It never changes, so it
+ * may be cached.
  */
 export interface TokenForm<G> {
   readonly text: string;
@@ -21,28 +21,28 @@ export interface TokenForm<G> {
   readonly audience: string;
   readonly id: string;
   readonly carriesCapabilities: boolean;
-  /** Its list, parsed; what grants nothing is left out. */
+  /** Its parsed capabilities, without those that grant nothing. */
   readonly own: readonly G[];
   readonly entries: readonly WrittenEntry[];
   readonly proofs: readonly FormOfProof<G>[];
-  /** Ids and DIDs any of which being revoked revokes it; canonical ones, too. */
+  /** Ids and DIDs whose revocation revokes the token, including canonical forms. */
   readonly revocableBy: readonly string[];
-  /** How others of its request name it. Worked out when first asked for. */
+  /** The CID by which other tokens of a request refer to it. Computed lazily. */
   cid(): string;
-  /** Whether its issuer signed it. Worked out when first asked for. */
+  /** The fault of its signature, if any. Computed lazily. */
   signatureFault(): TokenFault | undefined;
 }
 
-/** A proof as its token has it: inline, by CID, or unreadable. */
+/** A proof in a token: inline, by CID, or unreadable. */
 export type FormOfProof<G> = TokenForm<G> | { readonly byCid: string } | TokenFault;
 
-/** A token that cannot be a link of any chain. */
+/** A token that cannot be part of any chain. */
 export interface UnreadableToken {
   readonly fault: TokenFault;
   readonly carriesCapabilities: boolean;
 }
 
-/** What reading a token takes. */
+/** Rules for reading a token. */
 export interface FormRules<G> {
   readonly semantics: GrantSemantics<G>;
   readonly keys: PublicKeys;
@@ -51,8 +51,8 @@ export interface FormRules<G> {
 }
 
 /**
- * Reads a token and the proofs inside it. No cryptography beyond hashing; the work is bounded by the size of the text, in
- * which everything inline takes part.
+ * Reads a token and its inline proofs. No cryptography beyond hashing; the work is bounded by the size of the text,
+ * which includes all inline proofs.
  */
 export function readForm<G>(text: string, rules: FormRules<G>): TokenForm<G> | UnreadableToken {
   const decoded = decodeToken(text);
@@ -60,7 +60,7 @@ export function readForm<G>(text: string, rules: FormRules<G>): TokenForm<G> | U
   const { payload, audience } = decoded;
   const carriesCapabilities = hasCapabilities(payload);
   const unreadable = (fault: TokenFault): UnreadableToken => ({ fault, carriesCapabilities });
-  // Whoever it is for must be said; what says only who somebody is gives nothing.
+  // A delegation needs an audience; identity tokens grant nothing.
   if (decoded.kind !== "ucan" || audience === undefined) return unreadable("malformed");
   if (!hasKnownVersion(decoded, rules.acceptUnversionedCovia)) return unreadable("bad_version");
   const entries = readEntries(payload);
@@ -89,7 +89,7 @@ function readProof<G>(proof: string, rules: FormRules<G>): FormOfProof<G> {
   return "fault" in form ? form.fault : form;
 }
 
-/** Known to be texts, or absent. */
+/** Strings, checked during decoding, or absent. */
 const proofTexts = (prf: unknown): readonly string[] => (Array.isArray(prf) ? prf : []);
 
 function namesOf<G>({ issuer, payload }: DecodedToken, id: string, rules: FormRules<G>): readonly string[] {

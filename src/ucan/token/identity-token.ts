@@ -7,46 +7,46 @@ import type { TokenFault } from "./fault.js";
 import { tokenId } from "./id.js";
 import { checkValidity, hasCome, nowSeconds, parseTime, type TimeRules } from "./time.js";
 
-/** Seconds that a token for no venue in particular may live: it could be used at any other. */
+/** Maximum lifetime in seconds of a token without audience, since it could be replayed at any other venue. */
 const MAX_UNBOUND_LIFETIME = 300;
-/** A DID as it can be shown to people, without a path or a fragment. */
+/** A DID that is safe to display, without path or fragment. */
 const PLAIN_DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]{1,256}$/;
 
-/** What a UCAN must be to say who sends it. */
+/** Rules for a UCAN that authenticates its sender. */
 export interface InvocationRules extends TimeRules {
   readonly venueDid: string;
-  /** Seconds from now to the latest end of a token. */
+  /** Maximum remaining lifetime of a token, in seconds. */
   readonly maxLifetimeSeconds: number;
 }
 
-/** What a token of either kind must be to say who sends it. */
+/** Rules for a token of either kind that authenticates its sender. */
 export interface IdentityRules<G> extends InvocationRules {
-  /** Whether short-lived tokens may leave out for whom they are. */
+  /** Whether short-lived tokens may omit the audience. */
   readonly acceptUnbound: boolean;
   readonly keys: PublicKeys;
   readonly revocations: Revocations;
-  /** Judges UCANs. */
+  /** Verifies UCANs. */
   readonly verifier: UcanVerifier<G>;
 }
 
-/** The same as far as it does not depend on what capabilities mean. */
+/** {@link IdentityRules} without the dependency on capability semantics. */
 type Rules = Omit<IdentityRules<unknown>, "verifier">;
 
-/** Whose token it is, or why it is nobody's. */
+/** The DID a token authenticates, or why it is refused. */
 export type IdentityVerdict<G> =
   | {
       readonly did: string;
-      /** Present when it is a UCAN: its list bounds what it is good for. */
+      /** Present if it is a UCAN: its capabilities bound the caller's authority. */
       readonly ucan?: UcanToken<G>;
     }
   | {
       readonly refused: TokenFault;
-      /** It is well formed, well signed, and meant for this DID in place of the venue. */
+      /** It is valid, but its audience is this DID instead of the venue. */
       readonly delegatedTo?: string;
     };
 
 /**
- * Judges a token that is to say who sends it. Synchronous, without network access.
+ * Verifies a token that authenticates its sender. Synchronous, without network access.
  *
  * @param token JWT in compact form
  * @returns the `did:key` of its issuer
@@ -75,26 +75,26 @@ function refuseDelegation(
   audience: string,
   { keys }: Pick<Rules, "keys">,
 ): Exclude<IdentityVerdict<never>, { did: string }> {
-  // Told only to somebody who holds a real one.
+  // Disclosed only to the holder of a genuine token.
   const fault = checkSignature(token, keys);
   if (fault !== undefined) return { refused: fault };
   return { refused: "wrong_audience", ...(PLAIN_DID.test(audience) ? { delegatedTo: audience } : {}) };
 }
 
 /**
- * Whether a UCAN for this venue says who sends it. What is wrong with its proofs does not matter to that, unless they
- * break a limit.
+ * Whether a UCAN for this venue authenticates its sender. Faults of its proofs are irrelevant, unless they exceed a
+ * limit.
  *
- * @returns what speaks against it
+ * @returns the fault, if any
  */
 export function checkInvocation(token: UcanToken<unknown>, rules: InvocationRules): TokenFault | undefined {
   const { decoded } = token;
   if (token.fault !== undefined) return token.fault;
   if (decoded?.kind !== "ucan") return "malformed";
   if (decoded.audience !== rules.venueDid) return "wrong_audience";
-  // What some venue signed for one of its callers does not make that caller the venue.
+  // A token that a venue signed on behalf of a caller does not authenticate that caller as the venue.
   if (namesInFacts(decoded.payload["fct"]).length > 0) return "wrong_audience";
-  // The cheap part first.
+  // Cheap checks first.
   return checkTimes(decoded, rules) ?? token.check();
 }
 
@@ -124,7 +124,7 @@ function checkTimes(token: DecodedToken, rules: InvocationRules): TokenFault | u
   return hasCome(issuedAt, rules) ? undefined : "not_yet_valid";
 }
 
-/** @param token whose times are right */
+/** Checks a token without audience. @param token already checked for its times */
 function checkUnbound({ audience, expiresAt, payload }: DecodedToken): TokenFault | undefined {
   if (audience !== undefined) return undefined;
   const issuedAt = parseTime(payload["iat"]);

@@ -1,33 +1,33 @@
 import type { JsonObject } from "../../core/ports/adapter.js";
 
-/** Deep enough for every claim there is. */
+/** Maximum nesting depth; sufficient for every claim. */
 const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * Parses a JSON object in which no name stands twice: of two equal names, readers differ in which they believe.
+ * Parses a JSON object without duplicate names, on which parsers differ in which one wins.
  *
  * @param bytes strict UTF-8; the caller bounds their number
- * @returns `undefined` for anything else, also for what is nested deeper than 32 levels
+ * @returns `undefined` for anything else, and for nesting deeper than 32 levels
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const value: unknown = JSON.parse(text);
-    // The parser keeps one of several equal names, so there are then fewer than the text has.
+    // JSON.parse keeps one of several equal names, so with duplicates the value has fewer names than the text.
     return isJsonObject(value) && countNames(value, 1) === countColons(text) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Whether a value is a JSON object, so neither `null` nor an array. */
+/** Whether a value is a JSON object, neither `null` nor an array. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** How many names all objects in a value have; not a number where it is nested too deep. */
+/** Number of names in all objects of a value; NaN if it is nested too deeply. */
 function countNames(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null) return 0;
   if (depth > MAX_DEPTH) return Number.NaN;
@@ -37,14 +37,14 @@ function countNames(value: unknown, depth: number): number {
   return names;
 }
 
-/** @param text known to be JSON, so a colon outside strings follows a name */
+/** Counts names. @param text valid JSON, so every colon outside strings follows a name */
 function countColons(text: string): number {
   let colons = 0;
   let inString = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) inString = !inString;
-    // What it escapes is passed over: it may be a quote.
+    // Skips the escaped character, which may be a quote.
     else if (code === BACKSLASH) at++;
     else if (code === COLON && !inString) colons++;
   }

@@ -1,17 +1,17 @@
 import type { Clock } from "../../core/clock.js";
 import type { TokenFault } from "./fault.js";
 
-/** Times in tokens are seconds below this, so milliseconds are not taken for them. */
+/** Upper bound of times in tokens (seconds), so that milliseconds are not mistaken for seconds. */
 const END_OF_TIME_SECONDS = 1e11;
 
-/** What a clock says, and how far the clocks of others may be off. */
+/** Clock and tolerated clock skew. */
 export interface TimeRules {
   readonly clock: Clock;
-  /** One value for all checks, 0 to 60. */
+  /** Used in all checks; 0 to 60. */
   readonly clockSkewSeconds: number;
 }
 
-/** A time as a token writes it: whole seconds since the epoch. */
+/** Parses a time in a token: whole seconds since the epoch. */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== "number" || !Number.isInteger(value)) return undefined;
   return value >= 0 && value < END_OF_TIME_SECONDS ? value : undefined;
@@ -20,11 +20,11 @@ export function parseTime(value: unknown): number | undefined {
 /** Seconds since the epoch, with fractions. */
 export const nowSeconds = ({ clock }: TimeRules): number => clock.nowMs() / 1000;
 
-/** Whether a time lies in the past, or so little ahead that only the clocks differ. */
+/** Whether a time is in the past, or ahead by no more than the clock skew. */
 export const hasCome = (seconds: number, rules: TimeRules): boolean =>
   seconds <= nowSeconds(rules) + rules.clockSkewSeconds;
 
-/** Whether a token may be used now. A `null` end never comes; whether that is allowed is not decided here. */
+/** Checks that a token is valid now. A `null` expiry never comes; whether it is allowed is checked elsewhere. */
 export function checkValidity(
   { expiresAt, notBefore }: { readonly expiresAt?: number | null; readonly notBefore?: number },
   rules: TimeRules,

@@ -4,11 +4,11 @@ const OF_HEADER = /^0\.[89]\.(?:0|[1-9][0-9]{0,3})$/;
 const OF_PAYLOAD = /^0\.10\.(?:0|[1-9][0-9]{0,3})$/;
 
 /**
- * Whether a UCAN says, in the one place where its profile says it, that it follows rules we know: versions 0.8 and 0.9 in
- * the header and with an array, 0.10 in the payload.
+ * Whether a UCAN states a known version, in the place its profile requires: 0.8 and 0.9 in the header, with an array;
+ * 0.10 in the payload.
  *
  * @param token `header` and `payload`, with exactly one kind of list
- * @param acceptUnversionedCovia whether tokens of old Java venues, which name their key and no version, are taken
+ * @param acceptUnversionedCovia accept tokens of old Java venues, which have a `kid` but no version
  */
 export function hasKnownVersion(
   { header, payload }: { readonly header: JsonObject; readonly payload: JsonObject },

@@ -4,18 +4,18 @@ import type { TokenForm, UnreadableToken } from "../token/form.js";
 
 type Read<G> = TokenForm<G> | UnreadableToken;
 
-/** Tokens read before, with the proofs inside them. */
+/** Cache of decoded tokens with their inline proofs. */
 export interface ChainCache<G> {
-  /** @returns what the token was read as, now or before */
+  /** @returns the decoded token, cached or newly read */
   read(text: string): Read<G>;
-  /** Its issuer signed it: it is worth keeping. */
+  /** Marks a token whose signature was verified, so that it is kept longer. */
   confirm(form: TokenForm<G>): void;
 }
 
-/** How much is kept, and how long. */
+/** Bounds of a cache. */
 interface Bounds {
   readonly entries: number;
-  /** Characters of all texts together. What is made of a text takes up to twelve times as many bytes. */
+  /** Total characters of all texts. The decoded form of a text takes up to twelve times as many bytes. */
   readonly characters: number;
   readonly ageMs: number;
 }
@@ -24,10 +24,10 @@ const CONFIRMED: Bounds = { entries: 2000, characters: 4 * 1024 * 1024, ageMs: 6
 const UNCONFIRMED: Bounds = { entries: 500, characters: 1024 * 1024, ageMs: 10_000 };
 
 /**
- * Keeps what follows from the text of a token alone, so that a hit can never outlive a revocation or an expiry: time,
- * revocation, lifetime, owner, and which proofs came along are judged at every request. This is stricter than keeping
- * grants by text, owner and the request's other tokens, and needs no such key. Tokens that cannot be read, or that their
- * issuer has not been seen to have signed, have a small room of their own, for a short time, where they displace nobody.
+ * Caches only what depends on the text of a token alone, so that a hit can never outlive a revocation or an expiry:
+ * time, revocation, lifetime, owner and accompanying proofs are checked at every request. This is stricter than caching
+ * grants by text, owner and the request's other tokens, and the text suffices as key. Unreadable tokens, and those whose
+ * signature is not verified yet, go to a separate small, short-lived cache, where they cannot evict verified ones.
  */
 export function createChainCache<G>(read: (text: string) => Read<G>, clock: Clock): ChainCache<G> {
   const confirmed = createRoom<TokenForm<G>>(CONFIRMED, clock);
@@ -49,7 +49,7 @@ export function createChainCache<G>(read: (text: string) => Read<G>, clock: Cloc
   };
 }
 
-/** A bounded map by text from which the oldest fall. */
+/** A bounded map keyed by token text; evicts the oldest entries. */
 function createRoom<T>({ entries, characters, ageMs }: Bounds, clock: Clock) {
   const kept = new Map<string, { readonly value: T; readonly untilMs: number }>();
   let total = 0;
@@ -57,7 +57,7 @@ function createRoom<T>({ entries, characters, ageMs }: Bounds, clock: Clock) {
     if (kept.delete(text)) total -= text.length;
   };
   const makeRoom = (): void => {
-    // In the order of their age, since all live equally long.
+    // Insertion order is expiry order, since all entries have the same lifetime.
     for (const [text, { untilMs }] of kept) {
       if (kept.size <= entries && total <= characters && untilMs > clock.monotonicMs()) return;
       remove(text);

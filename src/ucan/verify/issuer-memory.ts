@@ -1,6 +1,6 @@
-/** Who signed the chains of tokens that were found right. */
+/** Issuers in the chains of verified tokens. */
 export interface IssuerMemory {
-  /** The token's signature is right, and so are those of the tokens below it by `issuers`. */
+  /** Records a verified token, and the issuers of verified tokens below it. */
   add(id: string, issuers: Iterable<string>): void;
   of(id: string): ReadonlySet<string> | undefined;
 }
@@ -8,8 +8,8 @@ export interface IssuerMemory {
 const MAX_TOKENS = 10_000;
 
 /**
- * Remembers issuers by the id of a token, for those used last. A chain has few of them, and they follow from what was
- * signed, so that nobody can add to another's.
+ * LRU map from token id to issuers. A chain has few issuers, and they are determined by what was signed, so nobody can
+ * add to the issuers of another's token.
  */
 export function createIssuerMemory(maxTokens = MAX_TOKENS): IssuerMemory {
   const known = new Map<string, Set<string>>();
@@ -17,7 +17,7 @@ export function createIssuerMemory(maxTokens = MAX_TOKENS): IssuerMemory {
     add(id, issuers) {
       const all = known.get(id) ?? new Set();
       for (const issuer of issuers) all.add(issuer);
-      // Moved to the end, so that the first is the one used longest ago.
+      // Re-inserted at the end, so that the first entry is the least recently used.
       known.delete(id);
       known.set(id, all);
       const [oldest] = known.keys();

@@ -4,7 +4,7 @@ import type { TokenForm } from "../token/form.js";
 import { checkValidity, nowSeconds, type TimeRules } from "../token/time.js";
 import type { ChainFault, ChainLink, GrantSemantics, HeldGrant, Revocations, UcanToken, Verdict } from "./proof.js";
 
-/** By what tokens are judged. Its clock stands still during a request. */
+/** Rules for verifying tokens. The clock is fixed during a request. */
 export interface JudgingRules<G> extends TimeRules {
   readonly semantics: GrantSemantics<G>;
   readonly revocations: Revocations;
@@ -13,11 +13,11 @@ export interface JudgingRules<G> extends TimeRules {
   readonly allowNoExpiry: boolean;
 }
 
-/** Who is told what was found out. */
+/** Receives verified facts. */
 export interface Witness<G> {
-  /** A token's signature is right. */
+  /** The signature of a token is valid. */
   signed(form: TokenForm<G>): void;
-  /** A proof is for the issuer of this token and outlives it. If its signature is right, that was told before. */
+  /** The audience of a proof is this token's issuer, and it outlives the token. Its signature was reported if valid. */
   linked(form: TokenForm<G>, proof: TokenForm<G>): void;
 }
 
@@ -29,8 +29,8 @@ interface JudgedParts<G> {
 }
 
 /**
- * A token in one request. What costs is done when it is asked for, and once: the cheap before the expensive, so that a
- * signature is looked at only where it decides something.
+ * A token in one request. Checks run lazily and once, cheap ones first, so that a signature is verified only where it
+ * decides the result.
  */
 export class JudgedToken<G> implements UcanToken<G> {
   readonly proofs: readonly (JudgedToken<G> | TokenFault)[];
@@ -113,7 +113,7 @@ export class JudgedToken<G> implements UcanToken<G> {
     return this.proofs.length === 0 ? nothing("issuer_not_owner", this.id) : this.#judgeByProofs(root);
   }
 
-  /** Each proof takes its share of what is not covered yet; those behind the last share are not looked at. */
+  /** Proofs are checked in order until all grants are covered; the remaining ones are not checked. */
   #judgeByProofs(root: string): Verdict<G> {
     const held = new Map<G, HeldGrant<G>>();
     const faults: ChainFault[] = [];
@@ -135,7 +135,7 @@ export class JudgedToken<G> implements UcanToken<G> {
     return { grants, faults: distinct(faults) };
   }
 
-  /** What a proof gives to this token, or why nothing. Its links are looked at before its signature. */
+  /** The grants a proof passes to this token, or why none. Links are checked before the signature. */
   #giftOf(proof: JudgedToken<G> | TokenFault, root: string): Verdict<G> {
     if (typeof proof === "string") return { grants: [], faults: [{ reason: proof }] };
     const broken = this.#linkFault(proof);
@@ -149,7 +149,7 @@ export class JudgedToken<G> implements UcanToken<G> {
     const rules = this.#rules;
     if (rules.canonicalDid(proof.#form.audience) !== rules.canonicalDid(this.decoded.issuer)) return "broken_chain";
     const end = proof.decoded.expiresAt;
-    // One that says nothing of its end has a fault of its own.
+    // A proof without expiry has a fault of its own.
     if (end === null || end === undefined) return undefined;
     return typeof this.decoded.expiresAt === "number" && this.decoded.expiresAt <= end ? undefined : "outlives_proof";
   }
@@ -162,7 +162,7 @@ export class JudgedToken<G> implements UcanToken<G> {
 
 const nothing = <G>(reason: TokenFault, id: string): Verdict<G> => ({ grants: [], faults: [{ reason, id }] });
 
-/** Where proofs share proofs, the same fault comes from several sides. */
+/** Removes duplicates, which occur when proofs share proofs. */
 function distinct(faults: readonly ChainFault[]): readonly ChainFault[] {
   const known = new Map(faults.map((fault) => [`${fault.reason} ${fault.id}`, fault]));
   return [...known.values()];

@@ -1,73 +1,75 @@
+// Types of verification: tokens of a request, the grants and faults of their chains, and the verifier.
+
 import type { DecodedToken } from "../token/decode.js";
 import type { TokenFault } from "../token/fault.js";
 
-/** What capabilities mean; the tokens themselves do not know. */
+/** Semantics of capabilities, on which token handling does not depend. */
 export interface GrantSemantics<G> {
-  /** @param entry `{with, can}`, perhaps with more @returns `undefined`: it grants nothing */
+  /** @param entry `{with, can}`, possibly with more fields @returns `undefined` if it grants nothing */
   parse(entry: unknown): G | undefined;
   covers(wide: G, narrow: G): boolean;
 }
 
-/** One link of a chain, for people and the audit. */
+/** One link of a chain, for display and audit. */
 export interface ChainLink {
-  /** base64url SHA-256 of what was signed. */
+  /** Token id: base64url SHA-256 of the signed text. */
   readonly id: string;
   readonly issuer: string;
 }
 
-/** A grant that a chain really gives. */
+/** A grant proved by a chain. */
 export interface HeldGrant<G> {
   readonly grant: G;
-  /** From the top token to the one that its owner signed. */
+  /** From the top token to the one signed by the owner. */
   readonly chain: readonly ChainLink[];
-  /** Seconds; `null`: no end. */
+  /** Seconds since the epoch; `null`: no expiry. */
   readonly expiresAt: number | null;
 }
 
-/** A fault, and the token it was found in, as far as that has an id. */
+/** A fault, and the id of the token it was found in, if it has one. */
 export interface ChainFault {
   readonly reason: TokenFault;
   readonly id?: string;
 }
 
-/** What a token gives when a certain owner is at the root. */
+/** What a token grants for a given owner of the root. */
 export interface Verdict<G> {
   readonly grants: readonly HeldGrant<G>[];
-  /** Why it gives no more: entries of its own list that nothing covers, proofs that fell away, or its own faults. */
+  /** Why it grants no more: uncovered capabilities, invalid proofs, or its own faults. */
   readonly faults: readonly ChainFault[];
 }
 
-/** A token of a request. Nothing here was proved yet, except what {@link UcanToken.verdict} says. */
+/** A token of a request. Nothing is verified except the result of {@link UcanToken.verdict}. */
 export interface UcanToken<G> {
   readonly text: string;
-  /** Absent: it could not be read, or its chain breaks a limit. */
+  /** Absent: it is unreadable, or its chain exceeds a limit. */
   readonly decoded?: DecodedToken;
-  /** Why it, or its whole chain, cannot be read. */
+  /** Why it, or its whole chain, is unreadable. */
   readonly fault?: TokenFault;
   readonly id?: string;
-  /** Whether it has, or may have, capabilities: only a token that is plainly without is no proof. */
+  /** Whether it has, or may have, capabilities; only a token certain to have none cannot be a proof. */
   readonly carriesCapabilities: boolean;
-  /** Its list, parsed; what grants nothing is left out. */
+  /** Its parsed capabilities, without those that grant nothing. */
   readonly own: readonly G[];
-  /** As written, for people; at most as many as a token may have. */
+  /** Capabilities as written, for display. */
   readonly entries: readonly { readonly with: string; readonly can: string }[];
-  /** Its proofs in order; one that is missing or cannot be read is only a fault. */
+  /** Its proofs in order; a missing or unreadable one is a fault. */
   readonly proofs: readonly (UcanToken<G> | TokenFault)[];
-  /** Faults of this very token, without its proofs: revoked, time, lifetime, signature, in this order. */
+  /** The first fault of this token, without its proofs: revocation, time, lifetime, signature, in this order. */
   check(): TokenFault | undefined;
-  /** Its grants when `owner` is the root. Worked out once for each owner. */
+  /** Its grants if `owner` owns the root. Computed once per owner. */
   verdict(owner: string): Verdict<G>;
 }
 
-/** Ids and DIDs that are not to be believed any more. */
+/** Revoked token ids and DIDs. */
 export interface Revocations {
   has(idOrDid: string): boolean;
 }
 
 /** Reads the tokens of requests. */
 export interface UcanVerifier<G> {
-  /** The tokens of one request, which may name each other as proofs. Judged by the time of this call. No cryptography yet. */
+  /** Reads the tokens of one request, which may refer to each other. Fixes the time; no cryptography yet. */
   read(tokens: readonly string[]): readonly UcanToken<G>[];
-  /** Issuers in the chain of a token that has verified lately, its own among them. */
+  /** Issuers in the chain of a recently verified token, including its own. */
   issuersOf(id: string): ReadonlySet<string> | undefined;
 }

@@ -5,14 +5,14 @@ const DEFAULT_MAX_KEYS = 1000;
 
 /** Public keys by their DID. */
 export interface PublicKeys {
-  /** `undefined` for anything that is not a canonical `did:key` of an Ed25519 key that proves something. */
+  /** `undefined` unless it is a canonical `did:key` of an Ed25519 key not of small order. */
   of(did: string): KeyObject | undefined;
 }
 
 /**
- * Makes keys out of DIDs, and keeps those used last: what a DID says has to be decoded and looked at.
+ * LRU cache of public keys by DID, since decoding and checking a DID is costly.
  *
- * @param maxKeys how many are kept
+ * @param maxKeys capacity
  */
 export function createPublicKeys(maxKeys = DEFAULT_MAX_KEYS): PublicKeys {
   const kept = new Map<string, KeyObject>();
@@ -20,7 +20,7 @@ export function createPublicKeys(maxKeys = DEFAULT_MAX_KEYS): PublicKeys {
     of(did) {
       const key = kept.get(did) ?? makeKey(did);
       if (key === undefined) return undefined;
-      // Moved to the end, so that the first is the one used longest ago.
+      // Re-inserted at the end, so that the first entry is the least recently used.
       kept.delete(did);
       kept.set(did, key);
       const [oldest] = kept.keys();
@@ -33,7 +33,7 @@ export function createPublicKeys(maxKeys = DEFAULT_MAX_KEYS): PublicKeys {
 function makeKey(did: string): KeyObject | undefined {
   const raw = publicKeyFromDidKey(did);
   if (raw === undefined) return undefined;
-  // As a JWK (RFC 8037): to decode DER would take as long as checking a signature.
+  // Imported as a JWK (RFC 8037), since decoding DER would take as long as verifying a signature.
   const key = { kty: "OKP", crv: "Ed25519", x: Buffer.from(raw).toString("base64url") };
   return createPublicKey({ key, format: "jwk" });
 }

@@ -5,23 +5,22 @@ import type { UcanToken } from "./proof.js";
 
 const MAX_TOKENS = 8;
 const MAX_TOTAL_BYTES = 32_768;
-/** Tokens one above the other, the first included. */
+/** Maximum length of a chain, including the first token. */
 const MAX_DEPTH = 5;
-/** Distinct tokens in the chains of one token, itself included, and of all tokens of a request. */
+/** Maximum distinct tokens in the chains of one token, including itself, and in all chains of a request. */
 const MAX_NODES = 16;
 const MAX_NODES_OF_REQUEST = 32;
 
 interface ReadingParts<G> {
-  /** Reads one token, or knows it from before. */
+  /** Reads one token, or returns it from the cache. */
   read(text: string): TokenForm<G> | UnreadableToken;
   readonly rules: JudgingRules<G>;
   readonly witness: Witness<G>;
 }
 
 /**
- * Puts the tokens of one request together: finds the proofs named by CID among them, and holds the limits before anybody
- * pays for cryptography. A token whose chain breaks one is refused as a whole, and uses up nothing of what the request
- * may have.
+ * Links the tokens of one request: resolves proofs by CID among them, and enforces limits before any cryptography. A
+ * token whose chain exceeds a limit is refused as a whole, and does not count towards the limits of the request.
  */
 export function readRequest<G>(tokens: readonly string[], parts: ReadingParts<G>): readonly UcanToken<G>[] {
   if (isTooMuch(tokens)) return tokens.map((text) => refused(text, { fault: "too_large", carriesCapabilities: true }));
@@ -53,13 +52,13 @@ const refused = <G>(text: string, why: UnreadableToken & { readonly id?: string 
   verdict: () => ({ grants: [], faults: [{ reason: why.fault, ...(why.id === undefined ? {} : { id: why.id }) }] }),
 });
 
-/** Makes one token of each text, whoever it is a proof of, so that none is judged twice. */
+/** Creates one token per text, even if it is a proof of several, so that none is verified twice. */
 function createBinder<G>(forms: readonly (TokenForm<G> | UnreadableToken)[], { rules, witness }: ReadingParts<G>) {
   const bound = new Map<string, JudgedToken<G>>();
   const bind = (form: TokenForm<G>): JudgedToken<G> => {
     const known = bound.get(form.text);
     if (known !== undefined) return known;
-    // Ends, because a text cannot hold its own hash.
+    // Terminates, since a text cannot contain its own hash.
     const token = new JudgedToken({ form, proofs: form.proofs.map(resolve), rules, witness });
     bound.set(form.text, token);
     return token;
@@ -74,9 +73,9 @@ function createBinder<G>(forms: readonly (TokenForm<G> | UnreadableToken)[], { r
 }
 
 /**
- * Walks a chain level by level, so that proofs that share proofs cost no more than their number.
+ * Walks a chain breadth-first, so that shared proofs are visited once.
  *
- * @param counted what the request has used so far; added to unless there is a fault
+ * @param counted tokens the request has used so far; extended unless there is a fault
  */
 function countNodes<G>(top: JudgedToken<G>, counted: Set<JudgedToken<G>>): TokenFault | undefined {
   const nodes = new Set([top]);

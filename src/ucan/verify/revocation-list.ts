@@ -3,14 +3,14 @@ import { decodeBase64url } from "../token/base64url.js";
 const ID_BYTES = 32;
 const DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]+$/;
 
-/** Whether a text can stand in the list: a token id (43 characters of base64url) or a DID without path or fragment. */
+/** Whether a text is a valid entry: a token id (43 characters of base64url) or a DID without path or fragment. */
 export const isRevocable = (entry: string): boolean => DID.test(entry) || decodeBase64url(entry)?.length === ID_BYTES;
 
 /**
- * Reads a revocation list: one token id or DID a line, `#` begins a comment, also behind an entry. One line that says
- * nothing we know spoils the whole list: it may be a slip of the pen, and then somebody is believed who should not be.
+ * Parses a revocation list: one token id or DID per line; `#` starts a comment, also after an entry. One malformed line
+ * invalidates the list, since it may be a typo, and then a revoked token or DID would stay valid.
  *
- * @returns its entries in order, or the number of the first malformed line, counted from 1
+ * @returns its entries in order, or the number of the first malformed line (1-based)
  */
 export function parseRevocations(
   text: string,

@@ -4,8 +4,8 @@ import type { TokenFault } from "../token/fault.js";
 import type { PublicKeys } from "./public-keys.js";
 
 /**
- * Checks who signed a token; its key is that of `iss` and no other. OpenSSL refuses a signature whose scalar is not
- * reduced (`S + L`), so each has one form; keys of small order, which it takes, are no DIDs here.
+ * Verifies a token's signature with the key of `iss`. OpenSSL refuses non-reduced scalars (`S + L`), so signatures are
+ * not malleable; it accepts keys of small order, which are not valid DIDs here.
  */
 export function checkSignature(token: DecodedToken, keys: PublicKeys): TokenFault | undefined {
   const key = keys.of(token.issuer);

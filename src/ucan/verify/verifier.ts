@@ -7,24 +7,24 @@ import type { GrantSemantics, Revocations, UcanVerifier } from "./proof.js";
 import type { PublicKeys } from "./public-keys.js";
 import { readRequest } from "./read-chain.js";
 
-/** By what tokens are judged. Other rules need another verifier, since it remembers what it has read. */
+/** Rules of a verifier. Fixed for its lifetime, since it caches what it has read. */
 export interface UcanRules<G> extends TimeRules {
   readonly semantics: GrantSemantics<G>;
   readonly keys: PublicKeys;
   readonly revocations: Revocations;
-  /** The one DID of whoever has several; every other DID as it is. */
+  /** Maps the DIDs of a subject with several to its canonical one; returns other DIDs unchanged. */
   canonicalDid(did: string): string;
-  /** Seconds from now to the latest end of a delegation. */
+  /** Maximum remaining lifetime of a delegation, in seconds. */
   readonly maxLifetimeSeconds: number;
-  /** Whether `exp: null` is taken. */
+  /** Whether `exp: null` is accepted. */
   readonly allowNoExpiry: boolean;
-  /** Whether tokens of old Java venues, which state no version, are taken. */
+  /** Whether to accept tokens without a version, as from old Java venues. */
   readonly acceptUnversionedCovia: boolean;
 }
 
 /**
- * Makes what judges UCANs and their chains: synchronous, without network access, with no DID resolution beyond `did:key`,
- * and at most 32 signature checks for a request.
+ * Creates a verifier of UCANs and their chains: synchronous, without network access, resolving only `did:key`, with at
+ * most 32 signature verifications per request.
  *
  * @example createUcanVerifier(rules).read([token])[0]?.verdict(owner).grants;
  */
@@ -44,7 +44,7 @@ export function createUcanVerifier<G>(rules: UcanRules<G>): UcanVerifier<G> {
   };
 }
 
-/** All tokens of a request are judged by the same time, so that none is over while its proof is not. */
+/** Fixes the clock for a request, so that a token and its proofs are checked at the same time. */
 function atOneTime<G>(rules: JudgingRules<G>): JudgingRules<G> {
   const { clock } = rules;
   const nowMs = clock.nowMs();
