@@ -54,40 +54,40 @@ export type { Minted, MintProfile, MintRequest } from "./ucan/mint/mint.js";
 export { newSeed, type SigningKey, signingKeyFromSeed } from "./ucan/mint/signing-key.js";
 export type { PlugIn, PlugInOperation } from "./venue/catalogue/plug-in.js";
 
-/** What {@link createFileAdapter} takes: the `file` key of a venue's configuration, and where the audit goes. */
+/** Configuration of {@link createFileAdapter}: the `file` key of a venue's configuration, audit and authorisation. */
 export interface FileAdapterConfig extends FileConfigInput {
-  /** A file for JSON lines, or a sink of your own. Absent: no audit. */
+  /** A JSON Lines file, or a custom sink. Absent: no audit. */
   readonly audit?: { readonly file: string } | AuditSink;
-  /** What callers that `invoke` is told of may do. Absent: only what they can prove, to owners of roots. */
+  /** Authority of callers named in `invoke`. Absent: only what UCANs of root owners grant them. */
   readonly auth?: FileAdapterAuth;
 }
 
-/** Who may do what, beside the owners of roots. */
+/** Authority besides that of root owners. */
 export interface FileAdapterAuth {
-  /** DID that invocations are for: `aud` of a UCAN by which its issuer acts at once. */
+  /** DID of this service: the `aud` of UCANs that invoke it on behalf of their issuer. */
   readonly did?: string;
-  /** DID with authority over every root, and owner of those that have none. Callers without a DID have it too. */
+  /** DID with authority over every root, and owner of roots without one. Callers without a DID act as the operator. */
   readonly operator?: string;
   readonly grants?: readonly DidGrant[];
-  /** What every caller may do in roots without an owner. */
+  /** Capabilities of every caller in roots without an owner. */
   readonly publicCaps?: readonly Capability[];
   readonly ucan?: Partial<Omit<UcanConfig, "revocations">>;
   /** Seconds, 0 to 60. */
   readonly clockSkew?: number;
-  /** Ids of tokens, and DIDs, that are not to be believed any more. */
+  /** Revoked token ids and DIDs. */
   readonly revocations?: { has(idOrDid: string): boolean };
 }
 
 /**
- * Opens roots and gives the file operations on them.
+ * Opens roots and returns an adapter with the file operations on them.
  *
  * The caller of `invoke` is the operator unless the context names one: pass `caps` to narrow an agent, `signal` to
  * cancel. Relative paths are relative to the current directory.
  *
- * @returns `{ name: "file", description, operations, warnings, invoke(op, input, ctx), close() }`; close it, or temp
- *   roots stay behind until the next start
- * @throws ConfigError for a mistake in `config`, naming all of them; RootsError for directories that cannot be roots; the
- *   system's error when the audit file cannot be opened
+ * @returns `{ name: "file", description, operations, warnings, invoke(op, input, ctx), close() }`; without `close()`,
+ *   temp roots remain until the next start
+ * @throws ConfigError with all mistakes in `config`; RootsError for directories that cannot be roots; a system error if
+ *   the audit file cannot be opened
  * @example
  * const files = await createFileAdapter({ roots: { docs: { path: "./docs", readOnly: true }, scratch: { temp: true } } });
  * const { content } = await files.invoke("file:read", { root: "docs", path: "README.md" });
@@ -108,11 +108,11 @@ export async function createFileAdapter(config: FileAdapterConfig = {}): Promise
 }
 
 /**
- * Puts the tools of another system on one root of an adapter.
+ * Creates a profile: the tools of another system on one root of an adapter.
  *
- * @param adapter of {@link createFileAdapter}; whoever made it closes it
- * @returns `{ tools, call(name, args, ctx), ready, seed? }`; with `shell` in the binding, `tools` is whole once `ready` has
- *   resolved
+ * @param adapter from {@link createFileAdapter}; remains to be closed by its creator
+ * @returns `{ tools, call(name, args, ctx), ready, seed? }`; with `shell` in the binding, `tools` is complete once
+ *   `ready` has resolved
  * @throws ConfigError for a root or a profile that does not exist
  * @example
  * const files = await createFileAdapter({ roots: { scratch: { temp: true } } });
@@ -151,58 +151,58 @@ const isGrant = grantsFiles;
 
 async function openSink(audit: NonNullable<FileAdapterConfig["audit"]>): Promise<AuditSink> {
   if (!isAudit(audit)) throw new ConfigError(["'audit' must be { file: <path> }, or a sink with a write method"], 78);
-  // A sink of the embedder's own is the embedder's to close.
+  // The embedder closes its own sink.
   if ("write" in audit) return { write: (record) => audit.write(record), close: async () => {} };
   return openAuditFile(audit.file, () => {});
 }
 
-/** Callers without types may hand in anything. */
+/** Checked at run time for callers without TypeScript. */
 function isAudit(audit: unknown): boolean {
   if (typeof audit !== "object" || audit === null) return false;
   if ("write" in audit) return typeof audit.write === "function";
   return "file" in audit && typeof audit.file === "string" && audit.file !== "";
 }
 
-/** What a venue gets of the process it runs in. */
+/** Process environment of a venue. */
 export interface VenueOptions {
-  /** Folder that relative paths are relative to. Default: the current directory. */
+  /** Base directory of relative paths. Default: the current directory. */
   readonly baseDir?: string;
   /**
-   * Variables for `auth.tokens`, and `XDG_STATE_HOME` for the state directory. Default: none; the state directory is then
-   * below the home directory, unless `stateDir` names another.
+   * Variables for `auth.tokens`, and `XDG_STATE_HOME` for the state directory. Default: none; the state directory is
+   * then below the home directory, unless `stateDir` is set.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Takes the structured log in place of the configured one. Default: no log, unless `log` is configured. */
+  /** Receives the structured log instead of the configured one. Default: no log, unless `log` is configured. */
   readonly log?: Log;
 }
 
 /** A venue in this process. */
 export interface Venue {
   readonly did: string;
-  /** Base URL without a trailing slash. With port 0 it is right only once the venue listens. */
+  /** Base URL without a trailing slash. With port 0 it is valid only once the venue listens. */
   readonly url: string;
-  /** Bearer token that acts as the operator, where the configuration has one. */
+  /** Bearer token of the operator, if enabled by the configuration. */
   readonly localToken: string | undefined;
-  /** What an operator should know about the configuration and the roots; it may hold host paths. */
+  /** Warnings for the operator about configuration and roots; may contain host paths. */
   readonly warnings: readonly string[];
   /**
-   * Hosts an adapter of yours: its operations get jobs, authentication, input checks and audit, and appear in the
+   * Hosts a custom adapter: its operations get jobs, authentication, input validation and audit, and appear in the
    * catalogue, the values and over MCP. It is closed with the venue.
-   * @throws Error when a name is taken or not well-formed
+   * @throws Error if a name is taken or malformed
    */
   register(adapter: PlugIn): void;
-  /** Serves HTTP and MCP. @throws the error of the system, for example with `code` `EADDRINUSE` */
+  /** Serves HTTP and MCP. @throws a system error, for example with `code` `EADDRINUSE` */
   listen(): Promise<{ readonly url: string }>;
-  /** Lets running jobs end for a while, cancels the rest, closes everything. */
+  /** Waits a while for running jobs, cancels the rest, and closes everything. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a venue: the file adapter, and yours, over HTTP and MCP.
+ * Opens a venue: serves the file adapter and custom adapters over HTTP and MCP.
  *
  * @param config the same keys as in a configuration file
  * @returns `{ did, url, localToken, warnings, register(adapter), listen(), close() }`
- * @throws ConfigError for a mistake in `config`, naming all of them, and for what cannot be opened
+ * @throws ConfigError with all mistakes in `config`, and for anything that cannot be opened
  * @example
  * const venue = await createVenue({ port: 0, seedFile: "./venue.seed", file: { roots: { docs: "./docs" } } });
  * const { url } = await venue.listen();

@@ -1,10 +1,10 @@
-// JSON in which no integer changes: those that a double cannot hold are read as `bigint`, and written with their digits.
+// JSON that preserves integers: those that a double cannot represent are read as `bigint`, and written digit by digit.
 import { parse, stringify } from "lossless-json";
 
-/** Why a text that is JSON is refused: a number in it would become another one. */
+/** Valid JSON that is refused because one of its numbers could not be preserved. */
 export class UnkeptNumber extends Error {
   override readonly name = "UnkeptNumber";
-  /** `size`: it has more than {@link MOST_EXACT_CHARS} characters, and would take too long. */
+  /** `size`: the text has more than {@link MOST_EXACT_CHARS} characters, so parsing it exactly would take too long. */
   readonly reason: "range" | "size" | "depth";
 
   constructor(reason: UnkeptNumber["reason"]) {
@@ -13,9 +13,9 @@ export class UnkeptNumber extends Error {
   }
 }
 
-/** Longest text whose integers beyond 2^53 are kept: the exact reader is slow, and holds the event loop. */
+/** Maximum characters of a text that is parsed exactly; the exact parser is slow and blocks the event loop. */
 export const MOST_EXACT_CHARS = 1_048_576;
-/** Most digits of an integer that no double comes near. */
+/** Maximum digits of an integer that is read as `bigint`. */
 const MOST_DIGITS = 1000;
 
 const TEXTS = {
@@ -24,11 +24,11 @@ const TEXTS = {
   depth: "it is nested too deeply for integers beyond 2^53. Send them as strings",
 } as const;
 
-/** In every text with a number that `JSON.parse` may change, and in few others: 16 digits in a row, or a large exponent. */
+/** Fast test for numbers that `JSON.parse` may change: 16 digits, or a large exponent. May give false positives. */
 const SUSPECT = /\d[\d.]{15}|\d[eE]\+?\d{3}/;
 
 /**
- * As `JSON.parse`, but integers that would change are `bigint`. Fractions are doubles, as everywhere.
+ * As `JSON.parse`, but integers that a double cannot represent are `bigint`. Fractions are doubles.
  *
  * @throws SyntaxError, UnkeptNumber
  */
@@ -39,14 +39,14 @@ export function parseExact(text: string): unknown {
   try {
     return parse(text, undefined, { parseNumber: numberOf, onDuplicateKey: ({ newValue }) => newValue });
   } catch (error) {
-    // It reads by recursion. Whatever else is wrong, `JSON.parse` has found.
+    // The exact parser is recursive; `JSON.parse` has already reported any syntax error.
     throw error instanceof RangeError ? new UnkeptNumber("depth") : error;
   }
 }
 
 /**
- * As `JSON.stringify`, but a `bigint` is written as an integer. @throws what makes a value impossible to write
- * @param replacing makes a replacer, for each attempt another
+ * As `JSON.stringify`, but a `bigint` is written as an integer. @throws if a value cannot be serialised
+ * @param replacing creates a replacer, a new one for each attempt
  */
 export function stringifyExact(
   value: unknown,
@@ -60,7 +60,7 @@ export function stringifyExact(
   }
 }
 
-/** Whether a text known to be JSON has a number that is another one as a double. @throws UnkeptNumber */
+/** Whether a valid JSON text has a number that changes as a double. @throws UnkeptNumber */
 function changesNumber(text: string): boolean {
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
@@ -100,7 +100,7 @@ function numberOf(literal: string): number | bigint {
   const value = Number(literal);
   if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value;
   if (/^-?\d+$/.test(literal)) {
-    // The digits are kept, not only the size: from 10^21 on doubles are written with an exponent.
+    // Compares the text, not the value: from 10^21 on doubles are written with an exponent.
     if (String(value) === literal) return value;
     if (literal.length > MOST_DIGITS) throw new UnkeptNumber("range");
     return BigInt(literal);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { packageFile } from "../core/package-files.js";
 import type { JsonObject } from "../core/ports/adapter.js";
 
-/** What `schemas/<adapter>/<operation>.json` says of one operation. */
+/** Content of `schemas/<adapter>/<operation>.json`. */
 export interface OperationSchema {
   readonly title: string;
   readonly description: string;

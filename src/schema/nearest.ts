@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 
-/** Longer than any name of ours; comparing what a caller may have made up at will costs its length squared. */
+/** Maximum length compared: longer than any known name; edit distance of caller input takes quadratic time. */
 const MAX_LENGTH = 100;
 
 /**
@@ -10,17 +10,17 @@ const MAX_LENGTH = 100;
  *
  * @param key what was given
  * @param known the names that are valid there
- * @returns `undefined` when nothing is near
+ * @returns `undefined` if none is close
  */
 export function nearestName(key: string, known: readonly string[]): string | undefined {
   if (key.length > MAX_LENGTH) return undefined;
-  // Loaded only now: most processes never see an unknown name, and loading costs more than reading a whole config.
+  // Loaded lazily: most processes never see an unknown name, and loading takes longer than parsing a config.
   const { distance }: typeof import("fastest-levenshtein") = require("fastest-levenshtein");
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
     const [a, b] = [key.toLowerCase(), candidate.toLowerCase()];
-    // `host` means `hostname`, though `port` is fewer edits away.
+    // Prefers prefixes: `host` means `hostname`, though `port` has a smaller edit distance.
     const edits = isCutShort(a, b) ? Math.min(1, distance(a, b)) : distance(a, b);
     if (edits < least && edits <= Math.ceil(Math.max(a.length, b.length) / 3)) {
       nearest = candidate;

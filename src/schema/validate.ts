@@ -5,13 +5,13 @@ import type { Awaitable } from "../core/io.js";
 import type { JsonObject } from "../core/ports/adapter.js";
 import { nearestName } from "./nearest.js";
 
-/** Checks inputs against the schemas of their operations. Compiles each on first use: most processes need few. */
+/** Validates inputs against the schemas of their operations. Compiles each on first use: most processes need few. */
 export class InputValidator {
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #strict: boolean;
   #compiler: Promise<(schema: JsonObject) => ValidateFunction> | undefined;
 
-  /** @param options.strict `false` for schemas of others, which may hold keywords that mean nothing here */
+  /** @param options.strict `false` for third-party schemas, which may contain unknown keywords */
   constructor(options: { strict: boolean } = { strict: true }) {
     this.#strict = options.strict;
   }
@@ -90,7 +90,7 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
   }
 }
 
-/** JSON integers that no double holds arrive as `bigint`; a smaller one comes from code and has the wrong type. */
+/** Integers beyond the safe range arrive as `bigint`; a smaller `bigint` comes from code and has the wrong type. */
 const isUnsafe = (value: unknown): boolean =>
   typeof value === "bigint" && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER);
 

@@ -26,8 +26,8 @@ const UNCONFIRMED: Bounds = { entries: 500, characters: 1024 * 1024, ageMs: 10_0
 /**
  * Caches only what depends on the text of a token alone, so that a hit can never outlive a revocation or an expiry:
  * time, revocation, lifetime, owner and accompanying proofs are checked at every request. This is stricter than caching
- * grants by text, owner and the request's other tokens, and the text suffices as key. Unreadable tokens, and those whose
- * signature is not verified yet, go to a separate small, short-lived cache, where they cannot evict verified ones.
+ * grants by text, owner and the request's other tokens, and the text suffices as key. Unreadable tokens, and those
+ * whose signature is not verified yet, go to a separate small, short-lived cache, so they cannot evict verified ones.
  */
 export function createChainCache<G>(read: (text: string) => Read<G>, clock: Clock): ChainCache<G> {
   const confirmed = createRoom<TokenForm<G>>(CONFIRMED, clock);
