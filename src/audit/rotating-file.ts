@@ -1,7 +1,8 @@
 // An audit sink that appends JSON lines to a file and rotates it by size. Slow or failing disks never fail a call.
 
-import { type FileHandle, lstat, open, realpath, rename, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import type { AuditRecord, AuditSink } from "./record.js";
+import { rotate } from "./rotation.js";
 
 export interface AuditFileOptions {
   /** Maximum bytes per file; only a single longer record exceeds it. Default 64 MiB. */
@@ -194,7 +195,8 @@ class RotatingFile implements AuditFile {
   async #rotate(): Promise<void> {
     const { name, keep, maxBytes } = this.#settings;
     try {
-      if (await this.#isStillNamed()) await shift(name, keep);
+      // Another process that holds the lock for long is left alone: records go on into the full file.
+      if ((await this.#isStillNamed()) && !(await rotate(name, keep, () => this.#isStillNamed()))) return;
       const next = await open(name, "a", MODE);
       const full = this.#handle;
       this.#handle = next;
@@ -260,17 +262,4 @@ async function endsWithinLine(name: string, size: number): Promise<boolean> {
   } finally {
     await handle?.close();
   }
-}
-
-/** Deletes the oldest file, renames `<name>.1` to `<name>.2` and so on, and `name` to `<name>.1`. */
-async function shift(name: string, keep: number): Promise<void> {
-  if (keep === 0) await unlink(name).catch(unlessMissing);
-  for (let age = keep; age > 0; age--) {
-    await rename(age === 1 ? name : `${name}.${age - 1}`, `${name}.${age}`).catch(unlessMissing);
-  }
-}
-
-function unlessMissing(error: unknown): void {
-  if (typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT") return;
-  throw error;
 }

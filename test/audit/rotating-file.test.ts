@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { open as openHandle } from "node:fs/promises";
@@ -270,6 +271,19 @@ describe("an audit file that is full", () => {
     expect(numbers(`${file}.moved`).concat(numbers(file).filter((number) => number !== 7))).toEqual(range(1000, 12));
   });
 
+  test("is not rotated while another process does so, and is afterwards; a lock that was left lapses", async () => {
+    const sink = await open(file, { maxBytes: width * 10 });
+    mkdirSync(`${file}.rotating`);
+    for (let index = 0; index < 15; index++) sink.write(record({ bytes: 1000 + index }));
+    await until(() => lines().length === 15);
+    expect(names()).toEqual(["audit.jsonl", "audit.jsonl.rotating"]);
+    utimesSync(`${file}.rotating`, 0, 0);
+    sink.write(record({ bytes: 1015 }));
+    await sink.close();
+    expect(names()).toEqual(["audit.jsonl", "audit.jsonl.1"]);
+    expect([...numbers(`${file}.1`), ...numbers(file)]).toEqual(range(1000, 16));
+  });
+
   test("of two writers loses nothing of either", async () => {
     const sinks = await Promise.all([
       open(file, { maxBytes: width * 20, keep: 50 }),
@@ -352,18 +366,20 @@ describe("an audit file on a disk that does not keep up", () => {
 
   /** A program that writes so many records, says when that failed, and closes when its input ends. */
   function sinkProgram(): string {
-    const source = fileURLToPath(new URL("../../src/audit/rotating-file.ts", import.meta.url));
-    const { code } = transformFileSync(source, {
-      jsc: { target: "es2023", parser: { syntax: "typescript" } },
-      module: { type: "es6" },
-    });
+    const compiled = (name: string): string =>
+      transformFileSync(fileURLToPath(new URL(`../../src/audit/${name}.ts`, import.meta.url)), {
+        jsc: { target: "es2023", parser: { syntax: "typescript" } },
+        module: { type: "es6" },
+      }).code;
     const run = `
       const [, , path, count, retryMs] = process.argv;
       const sink = await openAuditFile(path, () => process.stdout.write("failed"), { retryMs: Number(retryMs) });
       for (let index = 0; index < Number(count); index++) sink.write({ index, text: "x".repeat(100) });
       process.stdin.resume().on("end", () => sink.close());`;
     const program = join(dir, "program.mjs");
-    writeFileSync(program, code + run);
+    writeFileSync(join(dir, "package.json"), '{"type":"module"}');
+    writeFileSync(join(dir, "rotation.js"), compiled("rotation"));
+    writeFileSync(program, compiled("rotating-file") + run);
     return program;
   }
 });
