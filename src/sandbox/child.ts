@@ -215,8 +215,8 @@ class Child implements SandboxProcess {
     const timer = setTimeout(() => this.#kill(), START_MS);
     await Promise.race([ready, ended]);
     clearTimeout(timer);
-    if (isReady) return;
     if (this.#isAborted) throw aborted();
+    if (isReady) return;
     const said = Buffer.from(this.#output.output(true).stderr.subarray(0, COMPLAINT_BYTES)).toString("utf8").trim();
     const refused = plan.refusal?.(said);
     if (refused !== undefined) throw refused;

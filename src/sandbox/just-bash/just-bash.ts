@@ -116,10 +116,11 @@ class ShellThread implements SandboxProcess {
   #start(ended: Promise<void>, host: ChildHost): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#worker.on("message", (message: FromThread) => {
-        if ("ready" in message) {
+        if (!("ready" in message)) this.#hear(message);
+        else if (!this.#isStopped) {
           this.#isReady = true;
           resolve();
-        } else this.#hear(message);
+        }
       });
       void ended.then(() => {
         if (this.#isReady) return;
