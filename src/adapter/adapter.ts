@@ -1,9 +1,10 @@
 // Assembles the file adapter from roots, operations and authorities, and reloads it without interrupting calls.
 
 import type { AuditSink } from "../audit/record.js";
-import { Authoriser, capsOf } from "../authz/authorise.js";
+import { Authoriser } from "../authz/authorise.js";
 import { createAuthorities } from "../authz/authorities.js";
 import type { CapabilityRules } from "../authz/capability-rules.js";
+import { capsOf } from "../authz/caps-list.js";
 import { createFileVerifier } from "../authz/file-verifier.js";
 import { type CallerRights, createRights } from "../authz/rights.js";
 import type { DriveSource } from "../backend/drive/drive.js";

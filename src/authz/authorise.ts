@@ -2,46 +2,14 @@
 
 import type { Ability } from "../core/call/capability.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
-import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ChainLink, HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
+import { type CapsList, combineCaps } from "./caps-list.js";
 import { type DenialReason, denied } from "./denial.js";
-import { covers, type Grant, intersect, type Need, parseGrant, printResource, type Scheme, wordsOf } from "./grant.js";
-
-/** A parsed caps list. An absent list restricts nothing and has no CapsList. */
-export interface CapsList {
-  readonly grants: readonly Grant[];
-  /** The whole list is invalid and grants nothing. */
-  readonly fault?: "malformed" | "too_large";
-}
+import { covers, type Grant, type Need, type Scheme, wordsOf } from "./grant.js";
 
 /** Most grants in a denial, and hence the most that are computed for it. */
 const MAX_SHOWN = 20;
-const MAX_ENTRIES = 256;
-
-/**
- * Parses a caps list of at most 256 entries. Malformed entries grant nothing; the others count.
- * @returns `undefined`: no restriction
- */
-export function readCaps(value: unknown): CapsList | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (!Array.isArray(value)) return { grants: [], fault: "malformed" };
-  if (value.length > MAX_ENTRIES) return { grants: [], fault: "too_large" };
-  return { grants: value.map(parseGrant).filter((grant) => grant !== undefined) };
-}
-
-/** The caps lists of one call: those of its caller, those of the call itself, and the directories it is confined to. */
-export const capsOf = ({ caps, callCaps, within }: SurfaceContext): readonly (CapsList | undefined)[] => [
-  readCaps(caps),
-  readCaps(callCaps),
-  within && { grants: within.map(grantWithin) },
-];
-
-const grantWithin = (segments: readonly string[]): Grant => ({
-  segments,
-  words: [],
-  written: { with: printResource([...segments, ""]), can: "*" },
-});
 
 /** Checks the rights of one call: caps ∩ authority, on canonical segments only. Does no I/O. */
 export class Authoriser {
@@ -179,7 +147,7 @@ export class Authoriser {
   /** The grants of caps ∩ authority, computed lazily. */
   *#combined(authority: Iterable<Grant>): Generator<Grant> {
     const lists = this.#caps.map((list) => list.grants);
-    for (const grant of authority) yield* combine(lists, grant);
+    for (const grant of authority) yield* combineCaps(lists, grant);
   }
 
   #denial(need: Need, ability: string, why: { isPathPolicy?: true; isOthers?: true } = {}): FileAdapterError {
@@ -236,17 +204,6 @@ const OWNER_MUST_SIGN = "Only the owner of that root can sign for it, with 'venu
 
 const isOnlyTime = (reasons: readonly DenialReason[]): boolean =>
   reasons.length === 1 && (reasons[0] === "expired" || reasons[0] === "not_yet_valid");
-
-function* combine(lists: readonly (readonly Grant[])[], narrowed: Grant): Generator<Grant> {
-  const [list, ...rest] = lists;
-  if (list === undefined) yield narrowed;
-  else {
-    for (const grant of list) {
-      const next = intersect(narrowed, grant);
-      if (next !== undefined) yield* combine(rest, next);
-    }
-  }
-}
 
 function sameSegments(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((segment, index) => segment === b[index]));

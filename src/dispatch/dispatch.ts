@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { Authoriser, capsOf } from "../authz/authorise.js";
+import { Authoriser } from "../authz/authorise.js";
+import { capsOf } from "../authz/caps-list.js";
 import type { Scheme } from "../authz/grant.js";
 import { asCallerError } from "../backend/drive/errors.js";
 import { CallScope, type Cancellation, cancelledBy } from "../core/call/scope.js";
@@ -281,7 +282,6 @@ export class Dispatcher {
     };
   }
 
-  /** @throws DRIVE_REQUIRES_AUTH */
   #owner(drive: string, { context }: Preparing): string {
     const owner = this.#options.driveOwner?.(context);
     if (owner === undefined) throw driveRequiresAuth(drive);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { Authoriser, readCaps } from "../../src/authz/authorise.js";
+import { Authoriser } from "../../src/authz/authorise.js";
+import { readCaps } from "../../src/authz/caps-list.js";
 import { type Grant, parseGrant } from "../../src/authz/grant.js";
 import type { Ability, Capability } from "../../src/core/call/capability.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { Authoriser, readCaps } from "../../src/authz/authorise.js";
+import { Authoriser } from "../../src/authz/authorise.js";
 import { createAuthorities } from "../../src/authz/authorities.js";
 import type { CapabilityRules } from "../../src/authz/capability-rules.js";
+import { readCaps } from "../../src/authz/caps-list.js";
 import { createFileVerifier } from "../../src/authz/file-verifier.js";
 import { parseGrant } from "../../src/authz/grant.js";
 import { createRights } from "../../src/authz/rights.js";

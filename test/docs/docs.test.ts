@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { ERROR_CODES } from "../../src/core/errors/errors.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
@@ -79,6 +79,13 @@ describe("docs", () => {
     );
     for (const link of links) expect(() => readdirOrRead(link)).not.toThrow();
   });
+});
+
+test.each(["ARCHITECTURE.md", "docs/design.md"])("%s names only sources that exist", (file) => {
+  const named = [...read(file).matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)`/g)].map(([, path]) => String(path));
+  expect(named.length).toBeGreaterThan(5);
+  const missing = named.filter((path) => !existsSync(new URL(`../../src/${path}`, import.meta.url)));
+  expect(missing).toEqual([]);
 });
 
 function readdirOrRead(url: URL): void {

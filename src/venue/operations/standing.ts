@@ -1,6 +1,6 @@
 // Who the caller of an operation is, and whether it acts with its full authority.
 
-import { readCaps } from "../../authz/authorise.js";
+import { readCaps } from "../../authz/caps-list.js";
 import { covers, EVERYTHING } from "../../authz/grant.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { OperationParts } from "./operation.js";
