@@ -163,14 +163,14 @@ describe("the description of an error", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 60, unit: "binary" }), fc.boolean(), (name, asCause) => {
         const path = `/${name}`;
-        const error = Object.assign(new Error(`EIO: i/o error, open '${path}'`), {
+        const error = Object.assign(new Error(`EACCES: permission denied, open '${path}'`), {
           path,
           code: "EIO",
           syscall: "open",
         });
         const shown = describeError(asCause ? new Error("outer", { cause: error }) : error);
         const { message: text } = asCause ? (shown.cause ?? shown) : shown;
-        expect(text).toBe("EIO: i/o error, open '<path>'");
+        expect(text).toBe("EACCES: permission denied, open '<path>'");
       }),
     );
   });
