@@ -73,6 +73,9 @@ describe("docs", () => {
     "docs/operations.md",
     "docs/venue.md",
     "docs/delegation.md",
+    "docs/command-line.md",
+    "docs/library.md",
+    "docs/design.md",
   ])("%s links only to files that exist", (file) => {
     const links = [...read(file).matchAll(/\]\(([^)#:]+)\)/g)].map(
       ([, link]) => new URL(String(link), new URL(`../../${file}`, import.meta.url)),

@@ -6,7 +6,6 @@ import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 import { IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
-import { isWithin } from "../../search/order.js";
 import { Pace } from "../../search/pace.js";
 
 /** The longest time limit that a caller may request. */
@@ -66,7 +65,7 @@ async function readRules(path: string, root: string, call: PlacesCall): Promise<
 export const namesGit = (pattern: string | readonly string[] | undefined): boolean =>
   [pattern ?? []].flat().some((one) => /^(?:\.\/)*\.git(?:\/|$)/.test(one));
 
-export const baseIsGit = (base: readonly string[]): boolean => !isWithin([], base) || base.includes(".git");
+export const baseIsGit = (base: readonly string[]): boolean => base.includes(".git");
 
 /** Advice if parts could not be opened: no other limit or pattern would help. */
 export const EXHAUSTED = "Some parts could not be opened. Call again later, or on a deeper path";
