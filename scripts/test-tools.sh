@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-jest=(node --experimental-vm-modules node_modules/jest/bin/jest.js --config jest.tools.config.js "$@")
+# A suite that fails may leave something running; the result is then known all the same.
+jest=(node --experimental-vm-modules node_modules/jest/bin/jest.js --config jest.tools.config.js --forceExit "$@")
 if [ -n "${SKIP_S3:-}" ]; then
   echo "Skipped: the suites of a real S3 server: $SKIP_S3" >&2
 elif bash scripts/s3-server.sh true; then

@@ -64,8 +64,11 @@ interface Job {
 const MAX_GROUP = 64;
 const MAX_WAITING = 1024;
 const MAX_TRIES = 8;
-/** Where whoever has less to put, or is nearer, comes first time and again. */
-const MAX_SHARED_TRIES = 32;
+/**
+ * Where venues share a root, the one with less to upload can win many times in a row. So the other tries for this long, but
+ * at least 32 and at most 500 times.
+ */
+const SHARED_TRIES = { ms: 15_000, least: 32, most: 500 };
 
 /** The changes of one owner, one after the other, and the drives as they are now. */
 export class OwnerQueue {
@@ -83,8 +86,16 @@ export class OwnerQueue {
     this.#parts = parts;
   }
 
-  get #maxTries(): number {
-    return this.#parts.store.sharesRoots === true ? MAX_SHARED_TRIES : MAX_TRIES;
+  /** Yields for each try that is allowed, the first included. */
+  *#tries(): Generator<void> {
+    const { store, clock } = this.#parts;
+    const start = clock.monotonicMs();
+    const mayTry = (tries: number): boolean => {
+      if (store.sharesRoots !== true) return tries < MAX_TRIES;
+      const isEarly = tries < SHARED_TRIES.least || clock.monotonicMs() - start < SHARED_TRIES.ms;
+      return isEarly && tries < SHARED_TRIES.most;
+    };
+    for (let tries = 0; mayTry(tries); tries += 1) yield;
   }
 
   get isIdle(): boolean {
@@ -148,7 +159,7 @@ export class OwnerQueue {
    * @param open those that have not been answered; what fails is taken out
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
-    for (let tries = 0; tries < this.#maxTries; tries += 1) {
+    for (const _ of this.#tries()) {
       const waiting = jobs.filter((job) => open.has(job));
       if (await this.#attempt(waiting, open)) return;
     }
@@ -228,7 +239,7 @@ export class OwnerQueue {
     let [{ drives, usedBytes }, base, state] = [made, first, known];
     const pins: PinnedState[] = [];
     try {
-      for (let tries = 0; tries < this.#maxTries; tries += 1) {
+      for (const _ of this.#tries()) {
         await base.writes.putTree(cellsOf(state.merged));
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));

@@ -21,9 +21,9 @@ export interface TestEngine extends DriveEngine {
 }
 
 /** An engine on a store in memory. */
-export function openEngine(
-  options: Partial<DriveEngineOptions> & { clock?: Clock & { now: number } } = {},
-): TestEngine {
+export function openEngine(options?: Partial<DriveEngineOptions> & { clock?: Clock & { now: number } }): TestEngine;
+export function openEngine(options: Partial<DriveEngineOptions>): Omit<TestEngine, "clock">;
+export function openEngine(options: Partial<DriveEngineOptions> = {}): Omit<TestEngine, "clock"> & { clock: Clock } {
   const { store = createMemoryStore(), clock = clockAt(1000) } = options;
   const keys = options.keys ?? createOwnerKeys({ records: store.keys, venueKey: VENUE_KEY, clock });
   const engine = createDriveEngine({ log: silentLog, ...options, store, keys, clock });

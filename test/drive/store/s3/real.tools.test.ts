@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { expect, jest } from "@jest/globals";
 import { openObjectStore } from "../../../../src/drive/store/s3/open-object-store.js";
 import { needs } from "../../../needs.js";
-import { ALICE, clockAt, openEngine } from "../../engine/engines.js";
+import { ALICE, openEngine } from "../../engine/engines.js";
 
 jest.setTimeout(120_000);
 
@@ -31,18 +31,21 @@ test("of two venues on a real S3 server one is killed, and nothing it has acknow
     credentials: { accessKeyId, secretAccessKey },
   };
   const store = await openObjectStore({ ...place, cachePath: join(folder, "own") });
-  const engine = openEngine({ store, clock: clockAt(Date.now()) });
+  const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
+  const engine = openEngine({ store, clock });
+  let child: ChildProcess | undefined;
   try {
     const owner = engine.owner(ALICE);
     await owner.change("notes", (draft) => draft.writeFile(["own-first"], new Uint8Array(10)));
     const options = JSON.stringify({ ...place, cachePath: join(folder, "child"), did: ALICE });
-    const child = spawn(process.execPath, [CHILD.pathname, options], { stdio: ["ignore", "pipe", "inherit"] });
+    const other = spawn(process.execPath, [CHILD.pathname, options], { stdio: ["ignore", "pipe", "inherit"] });
+    child = other;
     const acknowledged: string[] = [];
-    for await (const line of createInterface({ input: child.stdout })) {
+    for await (const line of createInterface({ input: other.stdout })) {
       acknowledged.push(line);
       if (acknowledged.length % 4 === 0)
         await owner.change("notes", (draft) => draft.writeFile([`own-${line}`], new Uint8Array(100_000)));
-      if (acknowledged.length >= ENOUGH) child.kill("SIGKILL");
+      if (acknowledged.length >= ENOUGH) other.kill("SIGKILL");
     }
     await owner.change("notes", (draft) => draft.writeFile(["own-last"], new Uint8Array(10)));
     const read = await owner.read("notes");
@@ -56,6 +59,7 @@ test("of two venues on a real S3 server one is killed, and nothing it has acknow
     read.release();
     expect(await store.collect({ graceMs: 86_400_000 })).toMatchObject({ missing: 0, removed: 0 });
   } finally {
+    child?.kill("SIGKILL");
     await engine.close();
     await store.close();
     rmSync(folder, { recursive: true, force: true });
