@@ -188,7 +188,7 @@ export interface VenueConfig {
   readonly audit: { readonly file?: string; readonly maxBytes: number; readonly keep: number };
   /** `file`: absolute path. Absent: standard error. */
   readonly log: { readonly level: LogLevel; readonly file?: string };
-  /** Who may read `/healthz` and `/metrics`. */
+  /** Who may read `/metrics`. */
   readonly metrics: "operator" | "public" | false;
   readonly file: FileConfig;
   readonly drives: DrivesConfig;

@@ -113,7 +113,7 @@ export interface HttpHost {
   readonly assets: Assets;
   /** Absent: there is no `/api/v1/files`. */
   readonly files?: HttpFiles;
-  /** Absent: there is no `/healthz` and no `/metrics`. */
+  /** Absent: there is no `/metrics`. */
   readonly metrics?: HttpMetrics;
   /** Base URL without a trailing slash; called only while the surface listens. */
   url(): string;

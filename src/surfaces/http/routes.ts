@@ -12,7 +12,7 @@ import { serveMcp } from "./endpoints/mcp.js";
 import { countValues, listValues, readValues, sliceValues } from "./endpoints/values.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { openApi } from "./openapi/openapi.js";
-import { COMMON_HEADERS, sendJson } from "./plumbing/answer.js";
+import { COMMON_HEADERS, publicPath, sendJson } from "./plumbing/answer.js";
 import type { Exchange, Handler } from "./plumbing/exchange.js";
 import { echo, endpointNotFound, HttpError, methodNotAllowed } from "./plumbing/http-error.js";
 import { getEvents } from "./plumbing/sse.js";
@@ -77,16 +77,14 @@ const ROUTES: readonly Route[] = [
   // The path at which newer clients look for the same content.
   { url: "/api/v1/content/*", methods: { GET: getContent } },
   { url: "/.well-known/did.json", methods: { GET: didDocument } },
+  { url: "/healthz", methods: { GET: health } },
   { url: "/openapi.json", methods: { GET: openApi } },
 ];
 
 /** Paths of files have no suffixes: files may have any name. */
 const FILE_ROUTES: readonly Route[] = [{ url: FILES_URL, methods: { GET: getFile, PUT: putFile }, streams: true }];
 
-const METRICS_ROUTES: readonly Route[] = [
-  { url: "/healthz", methods: { GET: health } },
-  { url: "/metrics", methods: { GET: metrics } },
-];
+const METRICS_ROUTES: readonly Route[] = [{ url: "/metrics", methods: { GET: metrics } }];
 
 /** Mounts all endpoints. Each route accepts any method, so that a known path with a wrong method is 405 and not 404. */
 export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
@@ -220,7 +218,7 @@ function mcpDiscovery(host: HttpHost): object {
     mcp_version: MCP_VERSION,
     server_url: `${host.url()}/mcp`,
     description: host.description,
-    endpoint: { path: "/mcp", transport: "streamable-http" },
+    endpoint: { path: publicPath(host, "/mcp"), transport: "streamable-http" },
   };
 }
 

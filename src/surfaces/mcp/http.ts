@@ -14,28 +14,32 @@ export interface McpExchange {
   readonly memory?: MemoryLease;
 }
 
+/** Where the endpoint reports what went wrong. */
+export interface McpReports {
+  /** A fault of the venue. */
+  onError(error: Error): void;
+  /** A request that was refused because of a mistake in it. */
+  onRefusal(error: Error): void;
+}
+
 /**
  * Creates the stateless streamable HTTP endpoint: each request gets a server of its own, bound to its caller.
  * @param hostFor returns the MCP host as seen by a caller
  */
 export function createMcpEndpoint(
   hostFor: (caller: Caller) => McpHost,
-  onError: (error: Error) => void,
+  { onError, onRefusal }: McpReports,
 ): (request: Request, exchange: McpExchange) => Promise<Response> {
-  const exchanges = new WeakMap<object, McpExchange>();
-  const handler = createMcpHandler(
-    ({ authInfo }) => {
-      const exchange = authInfo === undefined ? undefined : exchanges.get(authInfo);
-      if (exchange === undefined) throw new Error("The caller of an MCP request got lost");
-      return createMcpServer(hostFor(exchange.caller), () => exchange.memory);
-    },
-    { onerror: onError },
-  );
-  return (request, exchange) => {
-    const { caller, parsedBody } = exchange;
-    // The SDK passes authInfo through untouched, so it serves as the key of the exchange; the venue has authenticated.
-    const authInfo = { token: "", clientId: caller.did, scopes: [] };
-    exchanges.set(authInfo, exchange);
-    return handler.fetch(request, parsedBody === undefined ? { authInfo } : { authInfo, parsedBody });
+  return async (request, { caller, memory, parsedBody }) => {
+    // The SDK reports the mistakes of clients and its own faults alike; only the status of the response tells them apart.
+    let reported: Error[] | undefined = [];
+    const { fetch } = createMcpHandler(() => createMcpServer(hostFor(caller), () => memory), {
+      onerror: (error) => (reported === undefined ? onError(error) : reported.push(error)),
+    });
+    const response = await fetch(request, parsedBody === undefined ? {} : { parsedBody });
+    const isRefused = response.status >= 400 && response.status < 500;
+    for (const error of reported) (isRefused ? onRefusal : onError)(error);
+    reported = undefined;
+    return response;
   };
 }

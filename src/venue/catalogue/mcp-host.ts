@@ -5,7 +5,9 @@ import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
 import type { ResolveAsset, SurfaceContext } from "../../core/ports/adapter.js";
+import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
+import type { McpReports } from "../../surfaces/mcp/http.js";
 import { packageVersion } from "../../version.js";
 import type { VenueHost } from "../venue.js";
 import { briefTool } from "./brief-tool.js";
@@ -84,6 +86,17 @@ function offerOfProfile({ host }: McpParts, profile: string): Offer {
     toolName: tool.name.slice(profile.length + 1),
   }));
   return { instructions: adapter?.instructions ?? "", tools, maxWaitMs: undefined };
+}
+
+/** Characters of a refusal that are logged: it may repeat what the client sent. */
+const MOST_REASON_CHARS = 200;
+
+/** Logs what goes wrong over HTTP: mistakes of clients in one line for debugging, faults of the venue as errors. */
+export function mcpReports(log: Log, logInternal: McpParts["logInternal"]): McpReports {
+  return {
+    onError: (error) => logInternal(error, "mcp"),
+    onRefusal: ({ message }) => log.debug({ reason: message.slice(0, MOST_REASON_CHARS) }, "MCP request refused"),
+  };
 }
 
 /** Joins the tokens of every call and those of this one. Anything but a list is passed on, to be refused as invalid. */

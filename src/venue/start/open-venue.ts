@@ -10,7 +10,7 @@ import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { VenueAssets } from "../assets/assets.js";
-import { createMcpHost, type McpParts } from "../catalogue/mcp-host.js";
+import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { type PlugIn, plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
 import { type Access, closedAccess } from "../identity/access.js";
@@ -198,7 +198,7 @@ class VenueOpener {
     const { createMcpEndpoint } = await import("../../surfaces/mcp/http.js");
     return createMcpEndpoint(
       (caller) => createMcpHost(parts, caller),
-      (error) => this.#logInternal(error, "mcp"),
+      mcpReports(this.#options.log, this.#logInternal),
     );
   }
 

@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import { parseJsonText } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
-import { sendJson } from "../plumbing/answer.js";
+import { publicPath, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest } from "../plumbing/http-error.js";
 import { parsePage } from "../plumbing/page.js";
@@ -20,7 +20,7 @@ export async function registerAsset(host: HttpHost, { request, reply, caller }: 
   const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
   if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
   const id = await askAssets("", () => host.assets.register(metadata, caller, text));
-  return sendJson(reply.header("location", `/api/v1/assets/${id}`), 201, JSON.stringify(id));
+  return sendJson(reply.header("location", publicPath(host, `/api/v1/assets/${id}`)), 201, JSON.stringify(id));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js"
 import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
 import { parseJson } from "../admission/json-body.js";
 import type { HttpHost } from "../host.js";
-import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
+import { outputJson, publicPath, recordText, sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 
@@ -34,7 +34,8 @@ export async function invoke(host: HttpHost, exchange: Exchange): Promise<Fastif
   const wait = call.wait || asksToWait(request.query);
   const ms = wait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
   const record = await job.settled(ms, call.private ? hangUpOf(reply) : undefined);
-  return sendJson(reply.header("location", `/api/v1/jobs/${job.id}`), 201, recordText(record, host, exchange.memory));
+  reply.header("location", publicPath(host, `/api/v1/jobs/${job.id}`));
+  return sendJson(reply, 201, recordText(record, host, exchange.memory));
 }
 
 /**
@@ -46,9 +47,10 @@ export async function run(host: HttpHost, exchange: Exchange): Promise<FastifyRe
   const call = await parseInvoke(exchange);
   const job = submitCall(host, exchange, call);
   const record = await job.settled(host.limits.maxWaitMs, call.private ? hangUpOf(reply) : undefined);
-  reply.header("location", `/api/v1/jobs/${job.id}`);
+  const location = publicPath(host, `/api/v1/jobs/${job.id}`);
+  reply.header("location", location);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
-  if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see /api/v1/jobs/${job.id}`);
+  if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see ${location}`);
   const { error, errorCode, errorData } = record;
   return sendJson(reply, httpStatusOf(errorCode), JSON.stringify({ error, errorCode, errorData }));
 }

@@ -18,6 +18,10 @@ export function headersOf(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
 }
 
+/** The path of an endpoint as clients reach it: behind a proxy, below the path of `baseUrl`. */
+export const publicPath = (host: Pick<HttpHost, "url">, path: string): string =>
+  `${new URL(host.url()).pathname.replace(/\/+$/, "")}${path}`;
+
 /** A JSON text; a large one as a generator of pieces. */
 export type JsonText = string | Generator<string>;
 

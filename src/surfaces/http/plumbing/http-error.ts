@@ -57,9 +57,11 @@ export const ticketTakenBack = (): HttpError =>
 export const unsupportedScheme = (): HttpError =>
   new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
 
-export const hostNotAllowed = (): HttpError => new HttpError(403, "Host not allowed");
+export const hostNotAllowed = (): HttpError =>
+  new HttpError(403, "Host not allowed. Where a proxy gives this venue another name, set 'baseUrl'");
 
-export const originNotAllowed = (): HttpError => new HttpError(403, "Origin not allowed");
+export const originNotAllowed = (): HttpError =>
+  new HttpError(403, "Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own");
 
 /** Clients tell a missing endpoint from a missing resource by this text. */
 export const endpointNotFound = (method: string, path: string): HttpError =>

@@ -50,12 +50,18 @@ describe("on a loopback listener, Host", () => {
     "",
   ])("%j is refused", async (host) => {
     const answer = await status({ Host: host });
-    expect([answer.status, answer.body]).toEqual([403, '{"error":"Host not allowed"}']);
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      `{"error":"Host not allowed. Where a proxy gives this venue another name, set 'baseUrl'"}`,
+    ]);
   });
 
   test("must be there", async () => {
     const answer = await sendRaw(served.port, "GET /api/v1/status HTTP/1.1\r\n\r\n");
-    expect([answer.status, answer.body]).toEqual([403, '{"error":"Host not allowed"}']);
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      `{"error":"Host not allowed. Where a proxy gives this venue another name, set 'baseUrl'"}`,
+    ]);
   });
 
   test("is that of the request target, where that has one", async () => {
@@ -111,7 +117,10 @@ describe("Origin", () => {
     "http://localhost/",
   ])("%j is refused", async (origin) => {
     const answer = await status({ Origin: origin });
-    expect([answer.status, answer.body]).toEqual([403, '{"error":"Origin not allowed"}']);
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      `{"error":"Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own"}`,
+    ]);
   });
 
   test.each(["POST /api/v1/invoke", "GET /nope", "OPTIONS /api/v1/invoke", "POST /mcp"])(

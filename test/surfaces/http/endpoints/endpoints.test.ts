@@ -81,15 +81,26 @@ describe("what everybody may know", () => {
 
   test("is told under the base URL the venue is known by", async () => {
     const baseUrl = "https://files.example/venue";
-    const { url } = await serve(
+    const known = await serve(
       { read: () => 1 },
       { http: { baseUrl }, mcp: async () => async () => new Response("mcp") },
     );
+    const { url } = known;
     expect(await outcome(fetch(`${url}/api/v1/status`))).toMatchObject({ body: { url: baseUrl } });
-    expect(await outcome(fetch(`${url}/.well-known/mcp`))).toMatchObject({ body: { server_url: `${baseUrl}/mcp` } });
+    expect(await outcome(fetch(`${url}/.well-known/mcp`))).toMatchObject({
+      body: { server_url: `${baseUrl}/mcp`, endpoint: { path: "/venue/mcp" } },
+    });
     expect(await outcome(fetch(`${url}/.well-known/did.json`))).toMatchObject({
       body: { service: [{ serviceEndpoint: `${baseUrl}/api/v1` }] },
     });
+    const made = await fetch(`${url}/api/v1/assets`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    const ran = await postInvoke(known, { operation: "file:read", input: {} });
+    expect(made.headers.get("location")).toMatch(/^\/venue\/api\/v1\/assets\/[0-9a-f]{64}$/);
+    expect(ran.headers.get("location")).toMatch(/^\/venue\/api\/v1\/jobs\/[0-9a-f]{32}$/);
   });
 });
 

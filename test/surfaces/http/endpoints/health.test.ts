@@ -10,7 +10,19 @@ const venue = (readers: HttpMetrics["readers"], publicAccess = true): Promise<Se
   serve({}, { metrics: { readers, text }, http: { publicAccess } });
 const get = (served: Served, path: string, headers = {}): Promise<Response> => fetch(served.url + path, { headers });
 
-describe.each(["/healthz", "/metrics"])("%s", (path) => {
+test.each([
+  ["nobody, where nobody is served otherwise", {}],
+  ["somebody", as("alice")],
+  ["the operator", as("operator")],
+])("/healthz says one word to %s", async (_, headers) => {
+  for (const served of [await venue("operator", false), await serve({}, { http: { publicAccess: false } })]) {
+    const answer = await get(served, "/healthz", headers);
+    expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
+  }
+});
+
+describe("/metrics", () => {
+  const path = "/metrics";
   test.each([
     ["nobody", {}, 401, "Authentication required"],
     ["somebody", as("alice"), 403, "Only the operator may read this"],
@@ -47,9 +59,8 @@ describe.each(["/healthz", "/metrics"])("%s", (path) => {
   });
 });
 
-test("health is a word, metrics are the text as it was given", async () => {
+test("metrics are the text as it was given", async () => {
   const served = await venue("public");
-  expect(await outcome(get(served, "/healthz"))).toEqual({ status: 200, body: { status: "ok" } });
   const answer = await get(served, "/metrics");
   expect(await answer.text()).toBe("calls_total 3\n");
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4");

@@ -40,7 +40,7 @@ async function mcp(venue: VenueHost) {
       submit: ({ operation, input }) => venue.submit({ operation, input, caller: did, context: { callerDID: did } }),
       logInternal: () => {},
     }),
-    () => {},
+    { onError: () => {}, onRefusal: () => {} },
   );
 }
 

@@ -39,9 +39,9 @@ describe("the document", () => {
 
   test("leaves out what is switched off", async () => {
     const paths = Object.keys(Object((await documentOf(await serve({})))["paths"]));
-    for (const path of ["/mcp", "/.well-known/mcp", "/healthz", "/metrics"]) expect(paths).not.toContain(path);
+    for (const path of ["/mcp", "/.well-known/mcp", "/metrics"]) expect(paths).not.toContain(path);
     const all = Object.keys(Object((await documentOf(await fullVenue()))["paths"]));
-    expect(all).toEqual(expect.arrayContaining(["/mcp", "/.well-known/mcp", "/healthz", "/metrics", ...paths]));
+    expect(all).toEqual(expect.arrayContaining(["/mcp", "/.well-known/mcp", "/metrics", ...paths]));
   });
 
   test("has each operation id once, and a tag that is explained", async () => {

@@ -74,7 +74,10 @@ describe("a preflight", () => {
 
   test("of another origin is refused, without a word on what is allowed", async () => {
     const answer = await send(served, "OPTIONS /api/v1/invoke", preflight({ Origin: "https://evil.example" }));
-    expect([answer.status, answer.body]).toEqual([403, '{"error":"Origin not allowed"}']);
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      `{"error":"Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own"}`,
+    ]);
     expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
 

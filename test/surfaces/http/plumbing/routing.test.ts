@@ -31,7 +31,7 @@ describe("an unmapped route", () => {
     "GET /api/v1/agents",
     "GET /api/v1/secrets",
     "GET /metrics",
-    "GET /healthz",
+    "GET /healthy",
     "PROPFIND /",
     "OPTIONS *",
   ])("%s is 404 with the method and the path as sent", async (line) => {
