@@ -11,7 +11,16 @@ import { compileGlobs, type Globs } from "../search/globs.js";
 import { compareVisits } from "../search/order.js";
 import type { Pace } from "../search/pace.js";
 import { Patience, Sieve } from "../search/sieve.js";
-import { baseIsGit, baseOf, EXHAUSTED, hintOf, ignoreRules, namesGit, patienceMs } from "./searching/search.js";
+import {
+  baseIsGit,
+  baseOf,
+  EXHAUSTED,
+  hintOf,
+  ignoreRules,
+  namesGit,
+  noMatchIn,
+  patienceMs,
+} from "./searching/search.js";
 
 const PATIENCE_MS = 5000;
 const USUAL_LIMIT = 200;
@@ -74,6 +83,8 @@ class GlobSearch {
   readonly #limit: number;
   readonly #depth: number;
   readonly #found: Found[] = [];
+  /** Entries that are no directories and that were compared with the patterns. */
+  #seen = 0;
   #total: number;
 
   constructor(input: GlobInput, parts: GlobSearchParts) {
@@ -107,6 +118,7 @@ class GlobSearch {
     const isDirectory = entry.type === "directory";
     if (yield* this.#isExcluded(below, isDirectory)) return "skip";
     const isNew = sifted.kind === "in" && !sifted.isLast;
+    if (isNew && !isDirectory) this.#seen++;
     if (isNew) yield* this.#take(entry, path, sieve);
     return isDirectory && this.#parts.patterns.reaches(below) ? "enter" : "skip";
   }
@@ -159,6 +171,7 @@ class GlobSearch {
     return {
       paths: shown.map((one) => one.shown),
       totalMatches: this.#total,
+      ...(this.#total === 0 ? { filesSeen: this.#seen } : {}),
       countIsComplete: sieve.stopped === undefined && !sieve.isExhausted,
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
@@ -181,9 +194,17 @@ function render({ paths, ...rest }: GlobOutput): Rendering {
   return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
 }
 
-function noteOf({ shown, totalMatches, countIsComplete, nextCursor, hint, complete }: Noted): string | undefined {
+function noteOf({
+  shown,
+  totalMatches,
+  filesSeen = 0,
+  countIsComplete,
+  nextCursor,
+  hint,
+  complete,
+}: Noted): string | undefined {
   const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
-  if (complete) return shown > 0 ? hint : `No match${hint === undefined ? "" : `. ${hint}`}`;
+  if (complete) return shown > 0 ? hint : noMatchIn(filesSeen, hint);
   const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
 }

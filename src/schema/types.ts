@@ -306,6 +306,10 @@ export interface GlobInput {
 export interface GlobOutput {
   paths: string[];
   totalMatches: number;
+  /**
+   * How many files were compared, if none matched
+   */
+  filesSeen?: number;
   countIsComplete: boolean;
   timedOut: boolean;
   complete: boolean;

@@ -1,4 +1,5 @@
-// Parses the globs of callers, and derives which directories they can match in.
+// Parses the globs of callers, and derives which directories they can match in. As in Git and ripgrep, a pattern without
+// a slash matches a name at any depth; `./` before it keeps it to the start directory.
 
 import { invalidPattern } from "../core/errors/texts.js";
 import type { Glob } from "../path/glob-match.js";
@@ -6,6 +7,8 @@ import { GlobFault, readGlobNodes } from "../path/glob-reader.js";
 
 /** A caller's glob, parsed; it matches whole paths below the base. */
 export interface GlobPattern {
+  /** The pattern that whole paths below the base are matched against: its depth is spelled out. */
+  readonly text: string;
   readonly nodes: Glob;
   /** Leading directories of every match, as far as the pattern names them literally. */
   readonly fixed: readonly string[];
@@ -22,12 +25,17 @@ export function readGlob(pattern: string): GlobPattern {
   if (text.startsWith("!") && text[1] !== "(") throw invalidPattern(pattern, "use exclude in place of '!': at 0", 0);
   if (text.split("/").includes("..")) throw invalidPattern(pattern, "'..' is not allowed");
   const onlyDirectories = text.endsWith("/");
-  const body = onlyDirectories ? text.replace(/\/+$/, "") : text;
+  const given = onlyDirectories ? text.replace(/\/+$/, "") : text;
+  const atAnyDepth = text === pattern && !given.includes("/") && given !== "**";
+  // Checked before the prefix is added, so that positions of faults are the caller's.
+  const own = nodesOf(pattern, given);
+  const body = atAnyDepth ? `**/${given}` : given;
   const segments = body.split("/");
   const magic = segments.findIndex((segment, at) => at === segments.length - 1 || /[\\?*+@!()[\]{}]/.test(segment));
   const isFree = body.includes("**") || /[{(]/.test(body);
   return {
-    nodes: nodesOf(pattern, body),
+    text: body,
+    nodes: atAnyDepth ? nodesOf(pattern, body) : own,
     fixed: segments.slice(0, magic),
     maxDepth: isFree ? Number.POSITIVE_INFINITY : segments.length,
     onlyDirectories,

@@ -12,7 +12,7 @@ const MOST_CHARS = 1000;
 // The most common globs, such as `**/*.ts`: a name suffix at any depth.
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
 
-interface Compiled extends Omit<GlobPattern, "nodes">, Pick<GlobMatcher, "matches" | "weight"> {}
+interface Compiled extends Omit<GlobPattern, "nodes" | "text">, Pick<GlobMatcher, "matches" | "weight"> {}
 
 /** The union of some globs. Matching takes time linear in the path, whatever the patterns. */
 export class Globs {
@@ -60,8 +60,8 @@ export function compileGlobs(patterns: string | readonly string[], field: string
       if (pattern.length > MOST_CHARS) {
         throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MOST_CHARS} characters`);
       }
-      const { nodes, ...glob } = readGlob(pattern);
-      const ending = ENDING.exec(pattern)?.[1];
+      const { nodes, text, ...glob } = readGlob(pattern);
+      const ending = ENDING.exec(text)?.[1];
       if (ending !== undefined) return { ...glob, weight: 0, matches: (path) => path.endsWith(ending) };
       const { weight, matches } = compileGlob(nodes);
       return { ...glob, weight, matches };

@@ -33,7 +33,7 @@ describe("in a root that is a drive", () => {
       hint: '1 gitignored path hidden; pass ignore: "none"',
     });
     expect(await grep({ pattern, path: "sub/b.ts" })).toMatchObject({ totalMatches: 2, filesScanned: 1 });
-    expect(await grep({ pattern, glob: "*.ts" })).toMatchObject({ totalMatches: 1 });
+    expect(await grep({ pattern, glob: "./*.ts" })).toMatchObject({ totalMatches: 1 });
   });
 
   test("each caller searches a drive of their own", async () => {

@@ -27,20 +27,22 @@ describe("file:glob", () => {
   });
 
   test("says that there is none, and is complete", async () => {
-    put("a.ts");
+    put("a.ts", "b/c.ts");
     expect(await glob({ pattern: "*.rs" })).toEqual({
       paths: [],
       totalMatches: 0,
+      filesSeen: 2,
       countIsComplete: true,
       timedOut: false,
       complete: true,
     });
-    expect((await ground.render("glob", { pattern: "*.rs" })).note).toBe("No match");
+    expect((await ground.render("glob", { pattern: "*.rs" })).note).toBe("No match in 2 files");
   });
 
   test("is relative to a path, and answers relative to the root", async () => {
     put("src/lib/a.ts", "src/b.ts", "c.ts");
-    expect(await pathsOf({ pattern: "*.ts", path: "src" })).toEqual(["src/b.ts"]);
+    expect(await pathsOf({ pattern: "./*.ts", path: "src" })).toEqual(["src/b.ts"]);
+    expect(await pathsOf({ pattern: "*.ts", path: "src" })).toEqual(["src/b.ts", "src/lib/a.ts"]);
     expect(await pathsOf({ pattern: "lib/*", path: "/src/" })).toEqual(["src/lib/a.ts"]);
   });
 
@@ -83,7 +85,7 @@ describe("file:glob", () => {
     symlinkSync("real", join(ground.dir, "link"));
     symlinkSync("/etc", join(ground.dir, "out"));
     expect(await glob({ pattern: "**" })).toMatchObject({ paths: ["real/a.ts"], hidden: { symlinks: 2 } });
-    expect(await pathsOf({ pattern: "*", type: "any" })).toEqual(["link", "out", "real/"]);
+    expect(await pathsOf({ pattern: "./*", type: "any" })).toEqual(["link", "out", "real/"]);
   });
 
   test("leaves out what no path can reach, and counts it", async () => {
@@ -147,7 +149,7 @@ describe("rules of what to ignore", () => {
   test("count only what would have been an answer", async () => {
     ground.put(".gitignore", "*.log\n/dir\n");
     put("a.log", "a.ts", "dir/b.ts");
-    expect((await glob({ pattern: "*.ts" })).hidden).toBeUndefined();
+    expect((await glob({ pattern: "./*.ts" })).hidden).toBeUndefined();
     expect((await glob({ pattern: "**/*.ts" })).hidden).toEqual({ gitignored: 1 });
   });
 
@@ -220,7 +222,7 @@ describe("rules of what to ignore", () => {
     expect(await glob({ pattern: "**" })).toMatchObject({ paths: ["a"], complete: true });
     expect(await pathsOf({ pattern: "**", ignore: "none" })).toEqual(["a"]);
     expect(await pathsOf({ pattern: ".git/**" })).toEqual([".git/config", ".git/hooks/x"]);
-    expect(await pathsOf({ pattern: "*", path: ".git" })).toEqual([".git/config"]);
+    expect(await pathsOf({ pattern: "./*", path: ".git" })).toEqual([".git/config"]);
   });
 });
 

@@ -36,7 +36,7 @@ describe("file:grep", () => {
   test("says that there is none, and in how many files it looked", async () => {
     ground.put("a", "x");
     expect(await grep({ pattern: "y" })).toMatchObject({ matches: [], totalMatches: 0, complete: true });
-    expect((await ground.render("grep", { pattern: "y" })).note).toBe("No match in 1 files");
+    expect((await ground.render("grep", { pattern: "y" })).note).toBe("No match in 1 file");
   });
 
   test("gives files, or how many lines of each", async () => {

@@ -18,7 +18,7 @@ export function findGlobs({ names, paths, maxDepth }: FindWish): readonly string
   if (names.length > 0 && paths.length > 0) throw new UsageError("'find' takes either -name or -path");
   if (paths.length > 0) {
     if (maxDepth !== undefined) throw new UsageError("'find' takes -maxdepth with -name, not with -path");
-    return paths;
+    return paths.map((path) => (path.includes("/") ? path : `./${path}`));
   }
   const own = (names.length === 0 ? ["*"] : names).map(nameGlob);
   if (maxDepth === undefined) return own.map((glob) => `**/${glob}`);
@@ -26,7 +26,7 @@ export function findGlobs({ names, paths, maxDepth }: FindWish): readonly string
   if (maxDepth * own.length > MOST_DEPTH) {
     throw new UsageError(`-maxdepth can be at most ${Math.floor(MOST_DEPTH / own.length)} here`);
   }
-  return own.flatMap((glob) => Array.from({ length: maxDepth }, (_, depth) => `${"*/".repeat(depth)}${glob}`));
+  return own.flatMap((glob) => Array.from({ length: maxDepth }, (_, depth) => `./${"*/".repeat(depth)}${glob}`));
 }
 
 function nameGlob(name: string): string {

@@ -3,6 +3,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
+import { noMatchIn } from "./search.js";
 
 /** Each path once, then its lines: matches as `12:text`, context as `13-text`, `--` between separate groups. */
 export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
@@ -48,7 +49,7 @@ const shown = (text: string): string => text.split("\t").map(escapeText).join("\
 
 function noteOf(output: GrepOutput, given: number): string | undefined {
   const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned } = output;
-  if (complete) return given > 0 ? hint : `No match in ${filesScanned} files${hint === undefined ? "" : `. ${hint}`}`;
+  if (complete) return given > 0 ? hint : noMatchIn(filesScanned, hint);
   const next = nextCursor === undefined ? hint : `Go on with cursor: "${nextCursor}"`;
   const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;

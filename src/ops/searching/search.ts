@@ -87,6 +87,10 @@ export function hintOf(
   return kind === undefined ? {} : { hint: `Left out: ${count} ${SHOWN[kind] ?? kind}` };
 }
 
+/** The note of a search that found nothing. @param files how many it looked at */
+export const noMatchIn = (files: number, hint: string | undefined): string =>
+  `No match in ${files} file${files === 1 ? "" : "s"}${hint === undefined ? "" : `. ${hint}`}`;
+
 const SHOWN: Readonly<Record<string, string>> = {
   policy: "denied by policy",
   symlinks: "links, which are not followed",

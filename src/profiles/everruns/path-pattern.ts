@@ -20,8 +20,7 @@ export async function pathMatcher(pattern: string, prefix: string): Promise<Path
   const isBehindAlias = prefix !== "" && (pattern === prefix || pattern.startsWith(`${prefix}/`));
   const inside = isBehindAlias ? pattern.slice(prefix.length) : pattern;
   if (!/[*?[{]/.test(inside)) return (path) => `/${path}`.includes(inside);
-  const bare = inside.replace(/^\/+/, "");
-  const glob = inside.includes("/") ? bare : `**/${bare}`;
+  const glob = globOf(inside);
   try {
     const globs = compileGlobs(glob, "path_pattern");
     return (path) => globs.matches(path, false);
@@ -29,6 +28,13 @@ export async function pathMatcher(pattern: string, prefix: string): Promise<Path
     if (!(error instanceof FileAdapterError)) throw error;
     throw toolFault("INVALID_PATTERN", `Invalid path pattern: ${patternFault(error, glob)}`);
   }
+}
+
+/** A pattern with a slash starts at the top of the session, one without matches names at any depth. */
+function globOf(inside: string): string {
+  const bare = inside.replace(/^\/+/, "");
+  if (!inside.includes("/")) return `**/${bare}`;
+  return bare.includes("/") ? bare : `./${bare}`;
 }
 
 /** The reason why a pattern was rejected, without the surrounding text. */
