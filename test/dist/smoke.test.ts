@@ -90,6 +90,26 @@ describe("the library, built, under plain Node", () => {
     expect((await running.stop("SIGINT")).status).toBe(0);
   });
 
+  test.each([
+    ["library", /^Line 3: One\. \(more from line 4\)\nout\/\n[\s\S]*CAPABILITY_DENIED\n$/],
+    ["compare-and-set", /^20 increments, \d+ conflicts, count 20\n$/],
+    ["pages", /^4 pages, 8893 characters\n25 entries, /],
+    ["transfer", /^206 bytes 1048576-2097151\/2097152\nreplaced: 204, again with the old etag: 412\n$/],
+    ["audit", / file:write file:\/\/tmp\/in\/a\.txt OK\n.* file:read file:\/\/tmp\/secret\.txt CAPABILITY_DENIED\n$/],
+  ])("runs the example %s, which checks itself", async (name, expected) => {
+    const ended = await startNode([join(PACKAGE, `examples/${name}.mjs`)]).ended;
+    expect(ended).toMatchObject({ status: 0, stderr: "", stdout: expect.stringMatching(expected) });
+  });
+
+  test("has no example that no test runs", () => {
+    const tests = ["smoke", "acp"].map((name) => readFileSync(new URL(`./${name}.test.ts`, import.meta.url), "utf8"));
+    // acp-host starts acp-agent.
+    const files = readdirSync(join(PACKAGE, "examples")).filter((file) => file !== "acp-agent.mjs");
+    const names = files.map((file) => file.replace(".mjs", ""));
+    const run = (name: string) => tests.some((text) => new RegExp(`["/]${name}(?:\\.mjs)?["\`]`).test(text));
+    expect(names.filter((name) => !run(name))).toEqual([]);
+  });
+
   test("runs the example of delegation, which checks itself", async () => {
     const running = startNode([join(PACKAGE, "examples/delegation.mjs")]);
     const [, denial] = await running.until(/reads its folder again: (.*)/);

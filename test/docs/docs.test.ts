@@ -65,23 +65,23 @@ describe("docs", () => {
     expect(read("README.md").split("\n").length).toBeLessThanOrEqual(251);
   });
 
-  test.each([
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "docs/operations.md",
-    "docs/venue.md",
-    "docs/delegation.md",
-    "docs/command-line.md",
-    "docs/library.md",
-    "docs/design.md",
-  ])("%s links only to files that exist", (file) => {
-    const links = [...read(file).matchAll(/\]\(([^)#:]+)\)/g)].map(
-      ([, link]) => new URL(String(link), new URL(`../../${file}`, import.meta.url)),
-    );
-    for (const link of links) expect(() => readdirOrRead(link)).not.toThrow();
-  });
+  const pages = readdirSync(new URL("../../docs", import.meta.url)).filter((file) => file.endsWith(".md"));
+
+  test.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", ...pages.map((file) => `docs/${file}`)])(
+    "%s links only to files and headings that exist",
+    (file) => {
+      const links = [...read(file).matchAll(/\]\(([^):]+)\)/g)].map(([, link]) => String(link));
+      const missing = links.filter((link) => {
+        const [path = "", heading] = link.split("#");
+        const url =
+          path === ""
+            ? new URL(`../../${file}`, import.meta.url)
+            : new URL(path, new URL(`../../${file}`, import.meta.url));
+        return !existsSync(url) || (heading !== undefined && !headingsOf(url).includes(heading));
+      });
+      expect(missing).toEqual([]);
+    },
+  );
 });
 
 test.each(["ARCHITECTURE.md", "docs/design.md"])("%s names only sources that exist", (file) => {
@@ -91,10 +91,13 @@ test.each(["ARCHITECTURE.md", "docs/design.md"])("%s names only sources that exi
   expect(missing).toEqual([]);
 });
 
-function readdirOrRead(url: URL): void {
-  try {
-    readFileSync(url);
-  } catch {
-    readdirSync(url);
-  }
+/** Anchors of the headings of a page, as GitHub makes them. */
+function headingsOf(url: URL): string[] {
+  const headings = [...readFileSync(url, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, text]) => String(text));
+  return headings.map((text) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
 }
