@@ -12,6 +12,7 @@ import { explained, quotaExceeded, storeUnavailable } from "./fault.js";
 import { type NewCell, newCells } from "./new-cells.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
+import { triesAgainst } from "./tries.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
 
 /** What all owners have in common. */
@@ -63,12 +64,6 @@ interface Job {
 /** Changes that share one swap. */
 const MAX_GROUP = 64;
 const MAX_WAITING = 1024;
-const MAX_TRIES = 8;
-/**
- * Where venues share a root, the one with less to upload can win many times in a row. So the other tries for this long, but
- * at least 32 and at most 500 times.
- */
-const SHARED_TRIES = { ms: 15_000, least: 32, most: 500 };
 
 /** The changes of one owner, one after the other, and the drives as they are now. */
 export class OwnerQueue {
@@ -84,18 +79,6 @@ export class OwnerQueue {
   constructor(did: string, parts: EngineParts) {
     this.#did = did;
     this.#parts = parts;
-  }
-
-  /** Yields for each try that is allowed, the first included. */
-  *#tries(): Generator<void> {
-    const { store, clock } = this.#parts;
-    const start = clock.monotonicMs();
-    const mayTry = (tries: number): boolean => {
-      if (store.sharesRoots !== true) return tries < MAX_TRIES;
-      const isEarly = tries < SHARED_TRIES.least || clock.monotonicMs() - start < SHARED_TRIES.ms;
-      return isEarly && tries < SHARED_TRIES.most;
-    };
-    for (let tries = 0; mayTry(tries); tries += 1) yield;
   }
 
   get isIdle(): boolean {
@@ -159,7 +142,7 @@ export class OwnerQueue {
    * @param open those that have not been answered; what fails is taken out
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
-    for (const _ of this.#tries()) {
+    for (const _ of triesAgainst(this.#parts)) {
       const waiting = jobs.filter((job) => open.has(job));
       if (await this.#attempt(waiting, open)) return;
     }
@@ -239,7 +222,7 @@ export class OwnerQueue {
     let [{ drives, usedBytes }, base, state] = [made, first, known];
     const pins: PinnedState[] = [];
     try {
-      for (const _ of this.#tries()) {
+      for (const _ of triesAgainst(this.#parts)) {
         await base.writes.putTree(cellsOf(state.merged));
         await putNew(drives, base);
         const bytes = encode(key.sign(drives));
