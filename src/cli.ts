@@ -8,7 +8,15 @@ import { describeError } from "./core/errors/describe-error.js";
 import { packageVersion } from "./version.js";
 
 async function main(argv: readonly string[], context: CommandContext): Promise<number> {
-  return run(parseCommandLine(argv), context);
+  const command = parseCommandLine(argv);
+  try {
+    return await run(command, context);
+  } catch (error) {
+    const source = "source" in command ? command.source : undefined;
+    const file = typeof source === "object" ? source.file : undefined;
+    if (file === undefined || !(error instanceof ConfigError)) throw error;
+    throw (await import("./cli/load.js")).located(error, file);
+  }
 }
 
 /** Modules are imported per command, so that help and usage errors appear without delay. */

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { forgetsDrives } from "../config/checks/drives.js";
 import { ConfigError } from "../config/errors.js";
-import { inOrder, type Lines, withLine } from "../config/lines.js";
-import { readConfigLines } from "../config/load.js";
+import { locate, type Problem } from "../config/lines.js";
+import { locateKeys } from "../config/load.js";
 import { checkListener, isLoopbackListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
@@ -29,10 +29,11 @@ import { describeVenue, type RevocationFacts, type VenueFacts } from "./output/d
 /** `venue-files check`: describes what `serve` would run with this configuration, or lists all its problems. */
 export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
   const loaded = loadConfigs(command.source, context.cwd);
-  const lines: Lines = command.source.file === undefined ? new Map() : readConfigLines(command.source.file);
+  const { file } = command.source;
+  const keys = file === undefined ? { file: "", positions: new Map() } : locateKeys(file);
   const shared: string[] = [];
   const configs = attempting(() => withOwnStateDirs(loaded, context.env), shared) ?? loaded;
-  const problems = shared.map((problem) => withLine(problem, lines));
+  const problems: Problem[] = shared.map((text) => ({ text }));
   const described: string[] = [];
   for (const [index, config] of configs.entries()) {
     const own: string[] = [];
@@ -40,10 +41,10 @@ export async function check(command: Extract<Command, { name: "check" }>, contex
     if (refusal !== undefined) own.push(refusal);
     const found = await factsOf(config, { env: context.env, problems: own });
     if (found !== undefined) described.push(describeVenue(found));
-    const above = lines.has("venues") ? `venues[${index}].` : "";
-    problems.push(...own.map((problem) => withLine(problem, lines, above)));
+    const above = keys.positions.has("venues") ? `venues[${index}].` : "";
+    problems.push(...own.map((text) => ({ text, above })));
   }
-  if (problems.length > 0) throw new ConfigError(inOrder([...new Set(problems)]), EXIT.config);
+  if (problems.length > 0) throw new ConfigError(locate(problems, keys), EXIT.config);
   context.stdout.write(`venue-files ${packageVersion()}: the configuration is valid\n\n${described.join("\n")}`);
   return EXIT.ok;
 }

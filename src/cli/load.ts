@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { grantsFiles } from "../authz/grant.js";
 import { ConfigError } from "../config/errors.js";
-import { loadConfigFile, parseConfig } from "../config/load.js";
+import { locate, type Problem } from "../config/lines.js";
+import { loadConfigFile, locateKeys, parseConfig, parseJson5 } from "../config/load.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { ConfigSource } from "./arguments/arguments.js";
@@ -43,9 +43,9 @@ export function loadCaps(file: string | undefined): readonly unknown[] | undefin
   const name = `"${escapeText(basename(file))}"`;
   let caps: unknown;
   try {
-    caps = parseJson5(readFileSync(file, "utf8"));
+    caps = parseJson5(file, readFileSync(file, "utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new ConfigError([`Cannot read ${name}: not valid JSON5`], EXIT.config);
+    if (error instanceof ConfigError) throw error;
     const code = codeOf(error);
     throw new ConfigError([`Cannot read ${name}: ${READ_FAILURES[code] ?? code}`], EXIT.noInput);
   }
@@ -53,8 +53,16 @@ export function loadCaps(file: string | undefined): readonly unknown[] | undefin
   throw new ConfigError([`${name} must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`], EXIT.config);
 }
 
-function parseJson5(text: string): unknown {
-  // Loaded lazily: most commands need no JSON5.
-  const JSON5: typeof import("json5") = createRequire(import.meta.url)("json5");
-  return JSON5.parse(text);
+/** Problems that are found only when a configuration is put to use, with the places of the keys that they name. */
+export function located(error: unknown, file: string | undefined): unknown {
+  if (!(error instanceof ConfigError) || error.exitStatus !== EXIT.config || file === undefined) return error;
+  try {
+    const isLocated = (text: string): boolean => text.startsWith(`${escapeText(file)}:`);
+    const problems: Problem[] = error.problems.filter((text) => !isLocated(text)).map((text) => ({ text }));
+    const told = [...error.problems.filter(isLocated), ...locate(problems, locateKeys(file))];
+    return new ConfigError(told, error.exitStatus);
+  } catch {
+    // The file has changed since it was read.
+    return error;
+  }
 }

@@ -1,49 +1,82 @@
+import { escapeText } from "../core/errors/texts.js";
 import { type KeyPath, keyText } from "./key-path.js";
 
-/** Line number (1-based) of each key and array item of a configuration, by its path: `file.roots.docs`. */
-export type Lines = ReadonlyMap<string, number>;
+/** Where something stands in a text; both count from 1, columns in UTF-16 units. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Position of each key and array item of a configuration, by its path: `file.roots.docs`. */
+export type Positions = ReadonlyMap<string, Position>;
+
+/** A configuration file and where its keys stand. */
+export interface Located {
+  /** Name of the file as its author gave it. */
+  readonly file: string;
+  readonly positions: Positions;
+}
+
+/** A problem with a configuration. */
+export interface Problem {
+  readonly text: string;
+  /** Path prefix of the keys it names: `venues[0].`. */
+  readonly above?: string;
+}
 
 /**
- * Finds the lines of all keys.
+ * Finds the positions of all keys.
  *
  * @param text valid JSON5
  * @param unquote parses a quoted key
  */
-export function linesOf(text: string, unquote: (quoted: string) => unknown): Lines {
+export function positionsOf(text: string, unquote: (quoted: string) => unknown): Positions {
   const scanner = new Scanner(text, unquote);
   scanner.value([]);
-  return scanner.lines;
+  return scanner.positions;
 }
 
-/** Prefixes a problem with the line of the first key it names, if known. @param above path prefix of its keys */
-export function withLine(problem: string, lines: Lines, above = ""): string {
+/**
+ * Puts `file:line:column` of the first key it names before each problem, in the order of the file. Problems that name
+ * none of its keys come last, as they are.
+ */
+export function locate(problems: readonly Problem[], { file, positions }: Located): readonly string[] {
+  const placed = problems.map((problem) => ({ text: problem.text, at: positionOf(problem, positions) }));
+  const lines = placed
+    .sort((one, other) => compare(one.at, other.at))
+    .map(({ text, at }) => (at === undefined ? text : `${place(file, at)}: ${text}`));
+  return [...new Set(lines)];
+}
+
+/** `venue.json5:3:9`, as editors and terminals open it. */
+export const place = (file: string, { line, column }: Position): string => `${escapeText(file)}:${line}:${column}`;
+
+function compare(one: Position | undefined, other: Position | undefined): number {
+  if (one === undefined || other === undefined) return Number(one === undefined) - Number(other === undefined);
+  return one.line - other.line || one.column - other.column;
+}
+
+function positionOf({ text, above = "" }: Problem, positions: Positions): Position | undefined {
   // A mistake on the command line, not in the file.
-  if (problem.endsWith(" by --root")) return problem;
-  for (const [, quoted = ""] of problem.matchAll(/'([^']+)'/g)) {
+  if (text.endsWith(" by --root")) return undefined;
+  for (const [, quoted = ""] of text.matchAll(/'([^']+)'/g)) {
     // Messages about a root that cannot be opened contain only its name.
-    const places = problem.startsWith("Root '") ? [`file.roots.${quoted}`] : [quoted];
-    const line = places.map((place) => lineOf(above + place, lines)).find((found) => found !== undefined);
-    if (line !== undefined) return `line ${line}: ${problem}`;
-  }
-  return problem;
-}
-
-/** For a missing key, the line of its parent. */
-function lineOf(path: string, lines: Lines): number | undefined {
-  for (let at = path; at !== ""; at = at.replace(/(?:^|\.)[^.[\]]*$|\[[^[\]]*\]$/, "")) {
-    const line = lines.get(at);
-    if (line !== undefined) return line;
-    if (!/[.[\]]/.test(at)) return undefined;
+    const key = text.startsWith("Root '") ? `file.roots.${quoted}` : quoted;
+    const found = nearestPosition(above + key, positions);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** Sorts problems by line; those without a line come last. */
-export const inOrder = (problems: readonly string[]): readonly string[] =>
-  problems
-    .map((problem) => ({ problem, line: Number(/^line ([0-9]+): /.exec(problem)?.[1] ?? Number.POSITIVE_INFINITY) }))
-    .sort((one, other) => (one.line === other.line ? 0 : one.line - other.line))
-    .map(({ problem }) => problem);
+/** For a missing key, the position of its parent. */
+function nearestPosition(path: string, positions: Positions): Position | undefined {
+  for (let at = path; at !== ""; at = at.replace(/(?:^|\.)[^.[\]]*$|\[[^[\]]*\]$/, "")) {
+    const found = positions.get(at);
+    if (found !== undefined) return found;
+    if (!/[.[\]]/.test(at)) return undefined;
+  }
+  return undefined;
+}
 
 /** White space and comments. */
 const BLANK = /(?:[\s\uFEFF]+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)*/y;
@@ -51,11 +84,13 @@ const QUOTED = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/y;
 const BARE = /[^\s\uFEFF,:{}[\]/"']+/y;
 
 class Scanner {
-  readonly lines = new Map<string, number>();
+  readonly positions = new Map<string, Position>();
   readonly #text: string;
   readonly #unquote: (quoted: string) => unknown;
   #at = 0;
   #line = 1;
+  /** Offset at which the line begins. */
+  #start = 0;
 
   constructor(text: string, unquote: (quoted: string) => unknown) {
     this.#text = text;
@@ -80,18 +115,22 @@ class Scanner {
   }
 
   #member(path: KeyPath): void {
-    const line = this.#line;
+    const position = this.#position();
     const key = this.#scalar();
     const name = /^["']/.test(key) ? String(this.#unquote(key)) : key;
-    this.lines.set(keyText([...path, name]), line);
+    this.positions.set(keyText([...path, name]), position);
     this.#blank();
     this.#takes(":");
     this.value([...path, name]);
   }
 
   #item(path: KeyPath): void {
-    this.lines.set(keyText(path), this.#line);
+    this.positions.set(keyText(path), this.#position());
     this.value(path);
+  }
+
+  #position(): Position {
+    return { line: this.#line, column: this.#at - this.#start + 1 };
   }
 
   #blank(): void {
@@ -112,9 +151,10 @@ class Scanner {
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const [found = ""] = pattern.exec(this.#text) ?? [];
-    this.#at += found.length;
     // Counts lines as the JSON5 parser does in its error messages.
     this.#line += found.split("\n").length - 1;
+    if (found.includes("\n")) this.#start = this.#at + found.lastIndexOf("\n") + 1;
+    this.#at += found.length;
     return found;
   }
 }

@@ -6,7 +6,7 @@ import type { FileConfig } from "../core/file-config.js";
 import { packageFile } from "../core/package-files.js";
 import { isObject, type JsonSchema } from "./checks/json-schema.js";
 import { ConfigError } from "./errors.js";
-import { inOrder, type Lines, linesOf, withLine } from "./lines.js";
+import { type Located, locate, place, positionsOf } from "./lines.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
 import type { VenueParseOptions } from "./parse-venue.js";
 import { parseVenue, parseVenues } from "./parse-venues.js";
@@ -24,19 +24,19 @@ const require = createRequire(import.meta.url);
  * const [config] = loadConfigFile("config.json5");
  */
 export function loadConfigFile(path: string, options: Omit<VenueParseOptions, "baseDir"> = {}): readonly VenueConfig[] {
-  const value = parseText(nameOf(path), readBytes(path));
+  const value = parseJson5(path, textOf(nameOf(path), readBytes(path)));
   try {
     return parseConfigs(value, { ...options, baseDir: dirname(resolve(path)) });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const lines = readConfigLines(path);
-    throw new ConfigError(inOrder(error.problems.map((problem) => withLine(problem, lines))), error.exitStatus);
+    const problems = error.problems.map((text) => ({ text }));
+    throw new ConfigError(locate(problems, locateKeys(path)), error.exitStatus);
   }
 }
 
-/** Line numbers of the keys of a config file, for problems found later. @throws ConfigError if it cannot be read */
-export function readConfigLines(path: string): Lines {
-  return linesOf(textOf(nameOf(path), readBytes(path)), json5().parse);
+/** Where the keys of a config file stand, for problems found later. @throws ConfigError if it cannot be read */
+export function locateKeys(path: string): Located {
+  return { file: path, positions: positionsOf(textOf(nameOf(path), readBytes(path)), json5().parse) };
 }
 
 const nameOf = (path: string): string => `"${escapeText(basename(path))}"`;
@@ -107,13 +107,17 @@ function textOf(quotedName: string, bytes: Uint8Array): string {
   }
 }
 
-function parseText(quotedName: string, bytes: Uint8Array): unknown {
-  const text = textOf(quotedName, bytes);
+/** What the JSON5 parser says, without its own form of the position; it shows one character at most. */
+const PARSER_TEXT = /^JSON5: (.*?)(?: at \d+:\d+)?$/s;
+
+/** Parses JSON5. @param path name of the file, for the message @throws ConfigError that says where it is invalid */
+export function parseJson5(path: string, text: string): unknown {
   try {
     return json5().parse(text);
   } catch (error) {
-    const { lineNumber, columnNumber } = error as { lineNumber?: number; columnNumber?: number };
-    const where = lineNumber === undefined ? "" : ` at line ${lineNumber}, column ${columnNumber}`;
-    throw new ConfigError([`Cannot read ${quotedName}: not valid JSON5${where}`], 78);
+    const { lineNumber: line = 1, columnNumber: column = 1 } = error as { lineNumber?: number; columnNumber?: number };
+    const [, reason = ""] = PARSER_TEXT.exec(error instanceof Error ? error.message : "") ?? [];
+    const why = reason === "" ? "" : `: ${escapeText(reason)}`;
+    throw new ConfigError([`${place(path, { line, column })}: not valid JSON5${why}`], 78);
   }
 }

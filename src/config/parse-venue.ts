@@ -67,9 +67,10 @@ function* warnOfIdentity(venue: Place, { stateDir, seed, seedFile }: VenueConfig
   yield `The identity of this venue ends with its process: set ${key} or ${file} to keep one`;
 }
 
-/** An invalid venue (not an object) becomes an empty draft. */
+/** An invalid venue (not an object) becomes an empty draft. `$schema` is for editors. */
 function parseDraft(checked: unknown): DraftVenue {
-  return (checked ?? {}) as DraftVenue;
+  const { $schema: _, ...draft } = (checked ?? {}) as DraftVenue & { readonly $schema?: string };
+  return draft;
 }
 
 /** `undefined` if not all names are known. */

@@ -10,7 +10,7 @@ const SHELL: JsonSchema = {
   type: "object",
   additionalProperties: false,
   required: ["venues"],
-  properties: { venues: { type: "array", minItems: 1 } },
+  properties: { $schema: { type: "string" }, venues: { type: "array", minItems: 1 } },
 };
 
 /** Checks and completes one venue. @throws ConfigError */

@@ -276,10 +276,11 @@ describe("check", () => {
     expect(stderr).not.toContain("too short to be safe");
   });
 
-  test("tells once what is wrong in several venues alike", async () => {
+  test("tells what is wrong in several venues alike at each of its places", async () => {
     const venue = (port: number) => `{ port: ${port}, file: { roots: { docs: "nowhere" } } }`;
     const { stderr } = await check(`{ venues: [${venue(8091)}, ${venue(8092)}] }`);
-    expect(stderr.match(/Root 'docs' does not exist/g)).toHaveLength(1);
+    const places = stderr.match(/^venue\.json5:1:\d+(?=: Root 'docs' does not exist)/gm) ?? [];
+    expect(new Set(places).size).toBe(2);
   });
 
   test("tells all mistakes of a file at once, with their lines", async () => {
@@ -293,8 +294,8 @@ describe("check", () => {
 }`);
     expect(status).toBe(78);
     const told = stderr.trimEnd().split("\n");
-    expect(told.map((line) => line.replace(/(?<=^line \d+: ).*/, ""))).toEqual([2, 3, 5, 7].map((n) => `line ${n}: `));
-    expect(told[1]).toBe("line 3: Unknown config key 'nme' - did you mean 'name'?");
+    expect(told.map((line) => /^.*venue\.json5:(\d+:\d+): ./.exec(line)?.[1])).toEqual(["2:3", "3:3", "5:22", "7:14"]);
+    expect(told[1]).toMatch(/venue\.json5:3:3: Unknown config key 'nme' - did you mean 'name'\?$/);
   });
 
   test("a file that is not there ends with 66", async () => {

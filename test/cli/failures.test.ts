@@ -50,7 +50,7 @@ describe("66, a file that cannot be read:", () => {
 describe("78, an invalid configuration:", () => {
   const rootForm = "expected NAME=PATH or NAME=PATH:ro, for example --root docs=./docs or --root docs=./docs:ro";
   test.concurrent.each<[string, string]>([
-    ["serve --config text.json5", `Cannot read "text.json5": not valid JSON5 at line 1, column 1`],
+    ["serve --config text.json5", "text.json5:1:1: not valid JSON5: invalid character 'h'"],
     ["serve --root docs", `Cannot read --root 'docs': ${rootForm}`],
     ["serve --root docs=docs --root docs=.", "Root 'docs' is given twice by --root"],
     ["serve --config tmp.json5 --root tmp=docs", "Root 'tmp' is given twice: in the config and by --root"],
@@ -63,14 +63,14 @@ describe("78, an invalid configuration:", () => {
     ],
     [
       "call file:roots --config no-audit.json5",
-      `'audit.file' cannot be opened: its folder does not exist: ${folder}/nowhere/audit.jsonl`,
+      `no-audit.json5:1:12: 'audit.file' cannot be opened: its folder does not exist: ${folder}/nowhere/audit.jsonl`,
     ],
     [
       "serve --config no-log.json5",
-      `'log.file' cannot be opened: its folder does not exist: ${folder}/nowhere/venue.log`,
+      `no-log.json5:1:10: 'log.file' cannot be opened: its folder does not exist: ${folder}/nowhere/venue.log`,
     ],
-    ["mcp --config no-mcp.json5", "MCP is switched off: 'mcp' is false"],
-    ["mcp --caps text.json5", `Cannot read "text.json5": not valid JSON5`],
+    ["mcp --config no-mcp.json5", "no-mcp.json5:1:3: MCP is switched off: 'mcp' is false"],
+    ["mcp --caps text.json5", "text.json5:1:1: not valid JSON5: invalid character 'h'"],
     [
       "mcp --caps no-list.json5",
       `"no-list.json5" must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`,
@@ -104,7 +104,7 @@ describe("78, an invalid configuration:", () => {
     const tmp = makeFolder({ "c.json5": `{ file: { roots: { t: { temp: true }, a: "no", b: "nor" } } }` });
     const { status, stderr } = await run(["serve", "--config", "c.json5"], { cwd: tmp, tmp });
     expect(status).toBe(78);
-    expect(stderr.match(/^Root '[ab]' does not exist/gm)).toHaveLength(2);
+    expect(stderr.match(/^c\.json5:1:(?:39|48): Root '[ab]' does not exist/gm)).toHaveLength(2);
     expect(tempRootsIn(tmp)).toEqual([]);
   });
 

@@ -34,7 +34,7 @@ describe("an unknown key is named with its full path and the nearest valid key",
     [{ rateLimit: { perSec: 1 } }, "Unknown config key 'rateLimit.perSec' - did you mean 'perSecond'?"],
     [{ mcp: { serverInfo: { nmae: "a" } } }, "Unknown config key 'mcp.serverInfo.nmae' - did you mean 'name'?"],
     [{ file: { "a\nb": 1 } }, "Unknown config key 'file.a\\u{a}b'"],
-    [{ $schema: "./schemas/config.json" }, "Unknown config key '$schema'"],
+    [{ schema: "./schemas/config.json" }, "Unknown config key 'schema' - did you mean '$schema'?"],
     [{ toString: "a" }, "Unknown config key 'toString'"],
     [
       { auth: { public: { caps: [{ with: "file://", cann: "crud" }] } } },

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import JSON5 from "json5";
-import { inOrder, linesOf, withLine } from "../../src/config/lines.js";
+import { locate, positionsOf } from "../../src/config/lines.js";
 
-const linesIn = (text: string) => linesOf(text, JSON5.parse);
+const positionsIn = (text: string) => positionsOf(text, JSON5.parse);
+const linesIn = (text: string) => new Map([...positionsIn(text)].map(([key, { line }]) => [key, line]));
 
 const TEXT = `// a comment with { and 'quotes'
 {
@@ -67,45 +68,83 @@ describe("the lines of a configuration", () => {
   test("come to an end for any text at all", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(..."{}[]:,'\"/*\\ \na1"), { maxLength: 40 }), (characters) => {
-        linesOf(characters.join(""), () => "key");
+        positionsOf(characters.join(""), () => "key");
       }),
     );
   });
 });
 
+test("columns are those where keys and items begin", () => {
+  expect(Object.fromEntries(positionsIn(TEXT))).toMatchObject({
+    name: { line: 3, column: 3 },
+    port: { line: 4, column: 19 },
+    "log.level": { line: 5, column: 12 },
+    "auth.tokens[1]": { line: 10, column: 7 },
+    "auth.tokens[1].caps[0]": { line: 11, column: 16 },
+    mcp: { line: 15, column: 3 },
+  });
+});
+
+test("every key stands at its position, whatever stands around it", () => {
+  const blank = fc.constantFrom("", " ", "\n", "\r\n", "/* \n */", "// x\n", "\t");
+  fc.assert(
+    fc.property(fc.array(fc.tuple(blank, blank), { minLength: 1, maxLength: 8 }), (blanks) => {
+      const text = `{${blanks.map(([before, after], index) => `${before}k${index}${after}: "a\\\nb"`).join(",")}}`;
+      const lines = text.split("\n");
+      for (const [key, { line, column }] of positionsIn(text)) {
+        expect(lines[line - 1]?.slice(column - 1)).toMatch(new RegExp(`^${key}(?![0-9])`));
+      }
+    }),
+  );
+});
+
 describe("a problem", () => {
-  const lines = linesIn(TEXT);
+  const file = "etc/venue.json5";
+  const positions = positionsIn(TEXT);
   test.each([
-    ["'port' must be an integer", "line 4: "],
-    ["Unknown config key 'log.level' - did you mean 'port'?", "line 5: "],
-    ["'auth.tokens[1].token' is missing: expected an object", "line 10: "],
-    ["'auth.tokens[1].caps[0].nb[3].x' grants nothing", "line 11: "],
-    ["'auth.public.caps' is missing", "line 7: "],
-    ["Root 'docs' does not exist or cannot be reached: /docs", "line 14: "],
-    ["Root 'a b' is not a directory: /a", "line 14: "],
-    ["Root 'port' does not exist or cannot be reached: /port", "line 14: "],
-    ["Root 'docs' is given twice: in the config and by --root", ""],
-    ["'seed' is missing", ""],
-    ["Config must be an object", ""],
-    ["Refusing to start: '0.0.0.0' is not a loopback address", ""],
-  ])("%s has its line in front", (problem, line) => {
-    expect(withLine(problem, lines)).toBe(line + problem);
+    ["'port' must be an integer", "4:19"],
+    ["Unknown config key 'log.level' - did you mean 'port'?", "5:12"],
+    ["'auth.tokens[1].token' is missing: expected an object", "10:7"],
+    ["'auth.tokens[1].caps[0].nb[3].x' grants nothing", "11:16"],
+    ["'auth.public.caps' is missing", "7:3"],
+    ["Root 'docs' does not exist or cannot be reached: /docs", "14:20"],
+    ["Root 'a b' is not a directory: /a", "14:37"],
+    ["Root 'port' does not exist or cannot be reached: /port", "14:11"],
+  ])("%s is told with its file, line and column", (text, at) => {
+    expect(locate([{ text }], { file, positions })).toEqual([`etc/venue.json5:${at}: ${text}`]);
+  });
+
+  test.each([
+    "Root 'docs' is given twice: in the config and by --root",
+    "'seed' is missing",
+    "Config must be an object",
+    "Refusing to start: '0.0.0.0' is not a loopback address",
+  ])("%s is told as it is", (text) => {
+    expect(locate([{ text }], { file, positions })).toEqual([text]);
   });
 
   test("of one of several venues is found there", () => {
-    const several = linesIn("{ venues: [\n{ port: 1 },\n{ audit: {\nfile: 'a' } } ] }");
-    expect(withLine("'audit.file' cannot be opened", several, "venues[1].")).toBe(
-      "line 4: 'audit.file' cannot be opened",
-    );
-    expect(withLine("'venues[0]' and 'venues[1]' both", several)).toBe("line 2: 'venues[0]' and 'venues[1]' both");
+    const several = positionsIn("{ venues: [\n{ port: 1 },\n{ audit: {\nfile: 'a' } } ] }");
+    const problems = [
+      { text: "'audit.file' cannot be opened", above: "venues[1]." },
+      { text: "'venues[0]' and 'venues[1]' both" },
+    ];
+    expect(locate(problems, { file: "v", positions: several })).toEqual([
+      "v:2:1: 'venues[0]' and 'venues[1]' both",
+      "v:4:1: 'audit.file' cannot be opened",
+    ]);
   });
 
-  test("is told in the order of the file", () => {
-    expect(inOrder(["line 12: b", "no line", "line 3: a", "line 12: c"])).toEqual([
-      "line 3: a",
-      "line 12: b",
-      "line 12: c",
-      "no line",
-    ]);
+  test("is told once, in the order of the file", () => {
+    const texts = ["'mcp' b", "no key", "'port' a", "'log' c", "'port' a", "no key"];
+    const told = locate(
+      texts.map((text) => ({ text })),
+      { file: "v", positions },
+    );
+    expect(told).toEqual(["v:4:19: 'port' a", "v:5:3: 'log' c", "v:15:3: 'mcp' b", "no key"]);
+  });
+
+  test("names a file with control characters escaped", () => {
+    expect(locate([{ text: "'port' x" }], { file: "a\nb", positions })[0]).not.toContain("\n");
   });
 });

@@ -62,10 +62,10 @@ describe("a config file", () => {
   test("takes the last of two equal keys, and __proto__ as a name", () => {
     expect(only(loadConfigFile(file(`{ port: 1, port: 2 }`))).port).toBe(2);
     expect(problemsOf(() => loadConfigFile(file(`{ __proto__: { port: 1 } }`)))).toEqual([
-      "line 1: Unknown config key '__proto__'",
+      expect.stringMatching(/venue\.json5:1:3: Unknown config key '__proto__'$/),
     ]);
     expect(problemsOf(() => loadConfigFile(file(`{ file: { roots: { __proto__: "a" } } }`)))).toEqual([
-      expect.stringMatching(/^line 1: 'file\.roots\.__proto__' has an invalid name: expected /),
+      expect.stringMatching(/venue\.json5:1:20: 'file\.roots\.__proto__' has an invalid name: expected /),
     ]);
   });
 });
@@ -105,24 +105,27 @@ describe("a file that cannot be read ends with status 66", () => {
 
 describe("an invalid file ends with status 78", () => {
   test.each([
-    ["{\n  name: 'a',\n  port: }", 'Cannot read "venue.json5": not valid JSON5 at line 3, column 9'],
-    ["", 'Cannot read "venue.json5": not valid JSON5 at line 1, column 1'],
+    ["{\n  name: 'a',\n  port: }", "FILE:3:9: not valid JSON5: invalid character '}'"],
+    ["", "FILE:1:1: not valid JSON5: invalid end of input"],
     [Uint8Array.of(0x27, 0xff, 0x27), 'Cannot read "venue.json5": not valid UTF-8'],
     ["[]", "Config must be an object, not an array"],
     ["null", "Config must be an object, not null"],
     ["'name'", "Config must be an object, not a string"],
     ["7", "Config must be an object, not 7"],
-  ])("%j", (content, message) => {
-    const error = configErrorOf(() => loadConfigFile(file(content)));
+  ])("%j", (content, text) => {
+    const path = file(content);
+    const message = text.replace("FILE", path);
+    const error = configErrorOf(() => loadConfigFile(path));
     expect(error).toMatchObject({ exitStatus: 78, problems: [message], message });
   });
 
   test("with one line for each problem", () => {
-    const error = configErrorOf(() => loadConfigFile(file(`{ port: "8080", nmae: "a" }`)));
+    const path = file(`{ port: "8080", nmae: "a" }`);
+    const error = configErrorOf(() => loadConfigFile(path));
     expect(error?.exitStatus).toBe(78);
     expect(error?.message.split("\n")).toEqual([
-      "line 1: Unknown config key 'nmae' - did you mean 'name'?",
-      "line 1: 'port' must be an integer from 0 to 65535, not a string",
+      `${path}:1:3: 'port' must be an integer from 0 to 65535, not a string`,
+      `${path}:1:17: Unknown config key 'nmae' - did you mean 'name'?`,
     ]);
   });
 });

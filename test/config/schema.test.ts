@@ -47,7 +47,7 @@ const documented = [...new Set(keyPaths({ $ref: "#/$defs/venue" }).map((path) =>
 describe("config.example.json5", () => {
   const text = readFileSync(EXAMPLE, "utf8");
   const all: string = text
-    .replace(/^(\s*)\/\/ (\w+: .+,|\{ (?:name|did): .+,)$/gm, "$1$2")
+    .replace(/^(\s*)\/\/ ("?\$?\w+"?: .+,|\{ (?:name|did): .+,)$/gm, "$1$2")
     .replace(/<64 hex digits>/g, "ab".repeat(32))
     .replace(/<the rest of [^>]+>/g, "x");
   const everything = parseObject(all.replace('content: "memory"', 'content: "file"'));
@@ -111,10 +111,49 @@ describe("schemas/config.json", () => {
     expect(bare).toEqual([]);
   });
 
+  test("says the default of every key that may be left out", () => {
+    const silent: string[] = [];
+    const visit = (value: unknown, path: string): void => {
+      if (typeof value !== "object" || value === null) return;
+      const { properties = {}, required = [], oneOf = [] } = value as JsonSchema;
+      const needed = [...required, ...oneOf.flatMap((one) => one.required)];
+      for (const [key, property] of Object.entries(properties)) {
+        const isSaid = property.default !== undefined || property.description?.includes("Default") === true;
+        if (!isSaid && !needed.includes(key)) silent.push(`${path}.${key}`);
+      }
+      for (const [key, part] of Object.entries(value))
+        if (!["if", "then", "else"].includes(key)) visit(part, `${path}.${key}`);
+    };
+    visit(schema, "");
+    expect(silent).toEqual([]);
+  });
+
+  test.each([{}, { venues: [{}] }, { venues: [{ $schema: "x" }] }])(
+    "lets %j name a schema, and ignores it",
+    (value) => {
+      const named = { ...value, $schema: "./node_modules/venue-files/schemas/config.json" };
+      expect(validate(named)).toBe(true);
+      const options = { baseDir: "/base" };
+      expect(parseConfigs(named, options)).toEqual([parseConfig({}, options)]);
+      expect(validate({ ...value, $schema: 5 })).toBe(false);
+      expect(problemsOf(() => parseConfigs({ ...value, $schema: 5 }, options))).toEqual([
+        "'$schema' must be a string, not 5",
+      ]);
+    },
+  );
+
+  test("has an id, by which editors and registries know it", () => {
+    expect(JSON.parse(readFileSync(new URL("../../schemas/config.json", import.meta.url), "utf8"))).toMatchObject({
+      $id: expect.stringMatching(/^https:\/\/[^#]+\/schemas\/config\.json$/),
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+    });
+  });
+
   test("has the keys of the specification", () => {
     const under = (group: string, ...keys: string[]) => [group, ...keys.map((key) => `${group}.${key}`)];
     expect(documented).toEqual(
       [
+        "$schema",
         ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
         ...["corsOrigins", "maxRequestBytes", "maxInFlightBytes", "maxContentSize", "metrics", "file"],
         ...under("drives", "store", "store.path", "staleMs", "verifyReads", "allowKeyExport"),
