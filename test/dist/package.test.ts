@@ -31,6 +31,15 @@ function packedFiles(): readonly string[] {
   return files.map(({ path }) => path);
 }
 
+test("the manifest says where the project is, and what it is about", () => {
+  expect(manifest).toMatchObject({
+    homepage: expect.stringMatching(/^https:/),
+    repository: { type: "git", url: expect.stringMatching(/^git\+https:/) },
+    bugs: { url: expect.stringMatching(/^https:/) },
+    keywords: expect.arrayContaining(["mcp", "filesystem"]),
+  });
+});
+
 describe("the tarball", () => {
   let files: readonly string[];
   beforeAll(() => {
