@@ -1,8 +1,8 @@
 // Concurrent calls on one backend.
 
 import { bodyOf, type Content, type Files, slowly, turn } from "./files.js";
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 

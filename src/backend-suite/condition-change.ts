@@ -7,7 +7,7 @@ import type { AppendOptions, Written } from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
 import { bodyOf, type Content, placeOf } from "./files.js";
-import type { Stage } from "./index.js";
+import type { Stage } from "./scenario.js";
 
 export const ONE = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed";
 export const TWO = "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3";

@@ -4,8 +4,8 @@ import { existsNotDirectory, isADirectory, parentMissing } from "../core/errors/
 import { etagOf, hashText } from "../core/etag.js";
 import { change, codeOf, EMPTY, etag, hash, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
 import { bodyOf, expectFailure, placeOf, slowly } from "./files.js";
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 import { sizeScenarios } from "./size-scenarios.js";
 
 /** SHA-256 of this many times "x". */

@@ -4,9 +4,9 @@ import { isADirectory, notADirectory, parentMissing } from "../core/errors/texts
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
 import { bodyOf, expectFailure, placeOf, slowly } from "./files.js";
-import type { Scenario } from "./index.js";
 import { expectRecent } from "./reading-suite.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 type Method = "write" | "append";
 

@@ -4,8 +4,8 @@ import { existsNotDirectory, notADirectory, notEmpty, parentMissing, rootDelete 
 import { parsePath } from "../path/grammar.js";
 import { SUITE_ROOT, testAccess } from "./access.js";
 import { expectFailure, placeOf } from "./files.js";
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 export function mkdirSuite(scenario: Scenario): void {
   describe("mkdir", () => {

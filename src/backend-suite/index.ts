@@ -5,7 +5,7 @@ import { concurrencySuite } from "./concurrency-suite.js";
 import { conditionSuite } from "./condition-suite.js";
 import { contentSuite, parentsSuite } from "./content-suite.js";
 import { mkdirSuite, removeSuite } from "./entries-suite.js";
-import { type Files, filesOf } from "./files.js";
+import { filesOf } from "./files.js";
 import { guardsSuite } from "./guards-suite.js";
 import { lifeSuite } from "./life-suite.js";
 import { listSuite, walkSuite } from "./listing-suite.js";
@@ -14,6 +14,7 @@ import { openSuite } from "./open-suite.js";
 import { readSuite, statSuite } from "./reading-suite.js";
 import { relocationSuite } from "./relocation-suite.js";
 import { describe, expect, test } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 export type { RelPath } from "../core/call/path.js";
 export {
@@ -36,10 +37,8 @@ export type {
   Entry,
   FileStat,
   Listing,
-  OpenFile,
   ReadBytes,
   ReadRange,
-  Stamp,
   Visit,
   WalkContent,
   WalkEntry,
@@ -47,16 +46,10 @@ export type {
   WriteOptions,
   Written,
 } from "../core/ports/backend.js";
+export type { OpenFile, Stamp } from "../core/ports/open-file.js";
 export { sortByName } from "../path/order.js";
 export { type AccessOverrides, SUITE_ROOT, steppingClock, type TestAccess, testAccess } from "./access.js";
-
-/** The empty root on which one behaviour is tested. */
-export interface Stage {
-  readonly backend: Backend;
-  readonly files: Files;
-  readonly links: boolean;
-  readonly maxDepth: number;
-}
+export type { Scenario, Stage } from "./scenario.js";
 
 /** Properties in which backends differ. */
 export interface BackendSuiteOptions {
@@ -70,9 +63,6 @@ export interface BackendSuiteOptions {
   /** Declares further behaviours in the same way. */
   readonly also?: (scenario: Scenario) => void;
 }
-
-/** Declares one behaviour as a test. */
-export type Scenario = (behaviour: string, show: (stage: Stage) => Promise<void>) => void;
 
 export interface OpenedBackend {
   readonly backend: Backend;

@@ -5,8 +5,8 @@ import { aborted, timedOut } from "../core/errors/texts.js";
 import { steppingClock } from "./access.js";
 import { CHANGES, CONTENT_CHANGES, makeGround } from "./changes.js";
 import { expectFailure, type Files, filesOf, turn } from "./files.js";
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 /** How a deadline or a cancellation by the caller affects a change. */
 export function lifeSuite(scenario: Scenario): void {

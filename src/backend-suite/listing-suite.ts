@@ -4,9 +4,9 @@ import { aborted, notADirectory, notFound } from "../core/errors/texts.js";
 import type { WalkEntry } from "../core/ports/backend.js";
 import { steppingClock } from "./access.js";
 import { expectFailure, type Files, filesOf, placeOf } from "./files.js";
-import type { Scenario } from "./index.js";
 import { expectRecent } from "./reading-suite.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 /** In the order of every enumeration. U+FF5E sorts before U+1F600 by code point, but after it by UTF-16 code unit. */
 const ORDERED = ["-x", "1", "10", "9", "_", "A", "a", "a.txt", "ab", "B", "b", "Zz", "é", "Ü", "～", "😀"];

@@ -1,7 +1,7 @@
 // Names of files and directories are preserved exactly.
 
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 /** Names that a careless backend would change, merge or misinterpret. */
 const NAMES = [

@@ -1,12 +1,12 @@
 // Open files.
 
 import { aborted, isADirectory, notFound } from "../core/errors/texts.js";
-import type { OpenFile } from "../core/ports/backend.js";
+import type { OpenFile } from "../core/ports/open-file.js";
 import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
 import { denial, expectFailure, placeOf } from "./files.js";
-import type { Scenario, Stage } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario, Stage } from "./scenario.js";
 
 async function open({ backend }: Stage, path: string, overrides: AccessOverrides = {}): Promise<OpenFile> {
   const parsed = parsePath(SUITE_ROOT, path);

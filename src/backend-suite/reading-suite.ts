@@ -2,8 +2,8 @@
 
 import { contentTooLarge, isADirectory, notFound } from "../core/errors/texts.js";
 import { expectFailure, placeOf } from "./files.js";
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 const MINUTE_MS = 60_000;
 

@@ -7,8 +7,8 @@ import { parsePath } from "../path/grammar.js";
 import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
 import { makeGround } from "./changes.js";
 import { denial, expectFailure, placeOf } from "./files.js";
-import type { Scenario } from "./index.js";
 import { describe, expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 type Ends = { readonly from?: AccessOverrides; readonly to?: AccessOverrides };
 type Relocate = (backend: Backend, names: readonly [string, string], options?: object, ends?: Ends) => Promise<unknown>;

@@ -2,8 +2,8 @@
 
 import { change, etag, ONE, ONE_TWO, refusal, TWO } from "./condition-change.js";
 import { expectFailure, slowly } from "./files.js";
-import type { Scenario } from "./index.js";
 import { expect } from "./runner.js";
+import type { Scenario } from "./scenario.js";
 
 /** How an append with an expected size behaves. */
 export function sizeScenarios(scenario: Scenario): void {

@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import { ioError } from "../core/errors/texts.js";
 import type { Sha256 } from "../core/etag.js";
 import { runIo } from "../core/io.js";
-import type { OpenFile } from "../core/ports/backend.js";
+import type { OpenFile } from "../core/ports/open-file.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
-import type { ByteSpan, DownloadInput, TakeDownload } from "../core/ports/transfer.js";
+import type { ByteSpan, TakeDownload } from "../core/ports/streams.js";
+import type { DownloadInput } from "../core/ports/transfer.js";
 import { mimeByName } from "./content/mime.js";
 
 const CHUNK_BYTES = 262_144;

@@ -2,7 +2,7 @@ import { invalidInput, notSupportedHere, quotaExceeded } from "../core/errors/te
 import type { MountedDirectory } from "../core/ports/mount.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
-import type { CommandTransfer } from "../core/ports/transfer.js";
+import type { CommandTransfer } from "../core/ports/streams.js";
 
 /** Limits of the system (execve) in bytes: for one argument, and roughly for all arguments and variables together. */
 const MOST_ARGUMENT_BYTES = 131_071;

@@ -1,7 +1,8 @@
 import { contentTooLarge } from "../core/errors/texts.js";
 import { expectedOf } from "../core/etag.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
-import type { UploadBody, Uploaded, UploadInput } from "../core/ports/transfer.js";
+import type { UploadBody } from "../core/ports/streams.js";
+import type { Uploaded, UploadInput } from "../core/ports/transfer.js";
 
 /** A sender must bring at least so many bytes within each operation timeout; each time the deadline is renewed. */
 const PROGRESS_BYTES = 65_536;

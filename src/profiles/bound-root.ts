@@ -7,50 +7,7 @@ import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import { parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
-import type { Profile, ProfileHost } from "./profile.js";
-
-/** Operations that profile tools map to; each takes a single path. */
-export type BoundOperation =
-  | "file:list"
-  | "file:stat"
-  | "file:read"
-  | "file:hash"
-  | "file:grep"
-  | "file:write"
-  | "file:edit"
-  | "file:mkdir"
-  | "file:delete";
-
-/** The directory that the tools of a profile see, for the duration of one tool call. */
-export interface BoundRoot {
-  readonly root: string;
-  /** Whether the root is configured as read-only. */
-  readonly readOnly: boolean;
-  /**
-   * Runs an operation below the prefix, on behalf of the tool's caller. Paths in results and errors are relative to the
-   * prefix. A missing prefix directory reads as an empty directory.
-   * @throws FileAdapterError
-   */
-  invoke<Name extends BoundOperation>(
-    operation: Name,
-    input: Omit<FileInputs[Name], "root">,
-    wishes?: BoundWishes,
-  ): Promise<FileOutputs[Name]>;
-  /**
-   * Runs a command in a sandbox with only this directory mounted.
-   * @param at mount point, default `/workspace`
-   * @throws FileAdapterError
-   */
-  exec(request: Omit<ExecRequest, "mounts">, at?: string): Promise<SandboxProcess>;
-  /** Whether the caller has cancelled the call. */
-  readonly isCancelled: boolean;
-}
-
-/**
- * Per-operation options beside the input. Paths passed to the callbacks in `terms` are relative to the root, so they
- * include the prefix.
- */
-export type BoundWishes = Pick<PathRules, "removesFilesOnly"> & Pick<SurfaceContext, "terms">;
+import type { BoundOperation, BoundRoot, BoundWishes, Profile, ProfileHost } from "./profile.js";
 
 const NO_WISHES: BoundWishes = {};
 

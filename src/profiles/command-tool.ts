@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
-import type { BoundRoot } from "./bound-root.js";
+import type { BoundRoot } from "./profile.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "./profile.js";
 
 /** Error text if no sandbox is available. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
-import type { TakeDownload } from "../../src/core/ports/transfer.js";
+import type { TakeDownload } from "../../src/core/ports/streams.js";
 import { failureOf } from "../ops/ground.js";
 import { ALICE, ANONYMOUS, BOB, useDrives } from "./ground.js";
 

@@ -21,7 +21,6 @@ import type {
   Listing,
   Moved,
   MoveOptions,
-  OpenFile,
   ReadBytes,
   ReadRange,
   SourceOptions,
@@ -29,6 +28,7 @@ import type {
   WriteOptions,
   Written,
 } from "../../core/ports/backend.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { sortByName } from "../../path/order.js";

@@ -10,16 +10,8 @@ import {
   parentMissing,
 } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
-import type {
-  Access,
-  At,
-  Copied,
-  CopyOptions,
-  Moved,
-  MoveOptions,
-  OpenFile,
-  PlaceOptions,
-} from "../../core/ports/backend.js";
+import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, PlaceOptions } from "../../core/ports/backend.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
 import { refused } from "../expected.js";

@@ -1,7 +1,8 @@
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { notADirectory, notFound } from "../../core/errors/texts.js";
-import type { Access, Entry, Stamp } from "../../core/ports/backend.js";
+import type { Access, Entry } from "../../core/ports/backend.js";
+import type { Stamp } from "../../core/ports/open-file.js";
 import type { DriveChange, DriveSnapshot } from "../../drive/engine/engine.js";
 import { isReachableName } from "../../path/grammar.js";
 

@@ -14,7 +14,6 @@ import type {
   Listing,
   Moved,
   MoveOptions,
-  OpenFile,
   ReadBytes,
   ReadRange,
   SourceOptions,
@@ -23,6 +22,7 @@ import type {
   Written,
 } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import { readEntries, readNames } from "../../jail/directory.js";
 import { type EngineName, type Pinned, READ } from "../../jail/handles.js";

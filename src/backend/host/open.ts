@@ -1,5 +1,6 @@
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
-import type { Access, OpenFile, Stamp } from "../../core/ports/backend.js";
+import type { Access } from "../../core/ports/backend.js";
+import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
 import { type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";

@@ -1,4 +1,5 @@
-import type { ReadBytes, Stamp } from "../../core/ports/backend.js";
+import type { ReadBytes } from "../../core/ports/backend.js";
+import type { Stamp } from "../../core/ports/open-file.js";
 
 /** Smaller ones are not worth keeping: the allocator has them at hand. */
 const LEAST_BYTES = 65_536;

@@ -1,7 +1,7 @@
 import type { Io } from "../../core/io.js";
 import { below, CREATE, type Pinned, READ, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import type { Stage } from "../../jail/staging/staging.js";
+import type { Stage } from "../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
 
 /** Of names in the staging directory. */

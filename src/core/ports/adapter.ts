@@ -7,7 +7,8 @@ import type { PathRules } from "../call/path-rules.js";
 import type { Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
 import type { AnswerMemory } from "../memory.js";
-import type { Transfer } from "./transfer.js";
+import type { ExecRequest, SandboxProcess } from "./sandbox.js";
+import type { Transfer } from "./streams.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -141,3 +142,6 @@ export interface Adapter {
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
   close(): Promise<void>;
 }
+
+/** Runs commands as an operation, with the same authorisation and audit as any other. */
+export type Exec = (request: ExecRequest, context: SurfaceContext) => Promise<SandboxProcess>;

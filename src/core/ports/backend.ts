@@ -6,6 +6,7 @@ import type { Place } from "../errors/texts.js";
 import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
+import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
@@ -131,12 +132,6 @@ export interface FileStat {
   readonly stamp?: Stamp;
 }
 
-/**
- * Version stamp of a file's content within its root: while the stamp is unchanged, so is the content. Absent where that
- * cannot be guaranteed, such as for a host file modified less than 2 s ago.
- */
-export type Stamp = string;
-
 /** Bytes to read. A backend returns fewer only at the end of the file. */
 export interface ReadRange {
   readonly offset: number;
@@ -150,21 +145,6 @@ export interface ReadBytes {
   readonly stamp?: Stamp;
   /** Returns the buffer to the backend for reuse; `bytes` must not be accessed afterwards. */
   release?(): void;
-}
-
-/** An open regular file; unaffected by renames of its path. Whoever opens it closes it. */
-export interface OpenFile {
-  /** Size in bytes when it was opened. */
-  readonly size: number;
-  /** Milliseconds since the epoch. */
-  readonly modified: number;
-  readonly stamp?: Stamp;
-  /** File descriptor of this process, for copies by the kernel. */
-  readonly descriptor?: number;
-  /** Fewer bytes than `length` only at the end. The caller owns the buffer. @throws ABORTED, TIMEOUT, IO_ERROR */
-  read(offset: number, length: number): Awaitable<Buffer>;
-  /** Idempotent. */
-  close(): void;
 }
 
 /** Options of every change. */

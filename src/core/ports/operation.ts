@@ -14,7 +14,8 @@ import type { Annotations, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { DenyPolicy } from "./deny-policy.js";
 import type { SandboxExit } from "./sandbox.js";
-import type { Ticket, TicketRequest, Transfer } from "./transfer.js";
+import type { Transfer } from "./streams.js";
+import type { Ticket, TicketRequest } from "./transfer.js";
 
 /** Quota and usage; usage only once it has been counted. */
 export interface QuotaFacts extends Quota {

@@ -1,7 +1,5 @@
 // Port of sandboxes: drivers that run commands with access to nothing but their mounts, and their configuration.
 
-import type { SurfaceContext } from "./adapter.js";
-
 export type DriverName = "bwrap" | "just-bash" | "none" | "unsafe";
 
 /** Resource limits per process or per run, named as by prlimit(1). Sizes are bytes. */
@@ -115,9 +113,6 @@ export interface ExecMount {
   /** Mounted read-only, even if the caller has write access. */
   readonly readOnly?: boolean;
 }
-
-/** Runs commands as an operation, with the same authorisation and audit as any other. */
-export type Exec = (request: ExecRequest, context: SurfaceContext) => Promise<SandboxProcess>;
 
 export interface SandboxJob extends RunOptions {
   readonly mounts: readonly SandboxMount[];

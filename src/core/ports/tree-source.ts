@@ -1,7 +1,7 @@
 // Port of copies: a backend exposes a file or directory tree, and another backend reads it entry by entry.
 
 import type { Awaitable } from "../io.js";
-import type { OpenFile } from "./backend.js";
+import type { OpenFile } from "./open-file.js";
 
 /** A file or directory to copy. */
 export interface SourceEntry {

@@ -3,7 +3,14 @@ import type { Io } from "../../core/io.js";
 import { below, CREATE, type Handles, identity, type Pinned, READ, release } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
-import type { Stage } from "./staging.js";
+
+/** Where something is prepared before one rename puts it in place, or where it is removed after one rename took it away. */
+export interface Stage {
+  readonly directory: Pinned;
+  /** What names in it start with. */
+  readonly prefix: string;
+  release(): void;
+}
 
 /** After the prefix of its stage. */
 const LOCK_NAME = "lock";

@@ -7,7 +7,7 @@ import { finishing } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
 import { Leftovers } from "./leftovers.js";
-import { createLock, type LockFile, type LockPlace, takeStaleLock } from "./lock-file.js";
+import { createLock, type LockFile, type LockPlace, type Stage, takeStaleLock } from "./lock-file.js";
 import {
   isDead,
   isElsewhere,
@@ -17,14 +17,6 @@ import {
   printIdentity,
 } from "./process-identity.js";
 import { purge } from "./purge.js";
-
-/** Where something is prepared before one rename puts it in place, or where it is removed after one rename took it away. */
-export interface Stage {
-  readonly directory: Pinned;
-  /** What names in it start with. */
-  readonly prefix: string;
-  release(): void;
-}
 
 /** A file being prepared. */
 export interface StagedFile {

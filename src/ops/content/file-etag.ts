@@ -3,7 +3,7 @@
 import { createHash, hash } from "node:crypto";
 import { etagOf, hashText, type Sha256 } from "../../core/etag.js";
 import { type Io, wait } from "../../core/io.js";
-import type { OpenFile, Stamp } from "../../core/ports/backend.js";
+import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
 
 /** `hash` is present only if the call's profile asks for details. */

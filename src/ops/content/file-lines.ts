@@ -2,7 +2,7 @@
 
 import type { CallScope } from "../../core/call/scope.js";
 import { type Io, wait } from "../../core/io.js";
-import type { OpenFile } from "../../core/ports/backend.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TextCodec } from "./encoding.js";
 import { lastLineEnd, lineEnd } from "./text.js";
 

@@ -1,7 +1,7 @@
 // Builds the answer of a read from the bytes that were found.
 
 import { notText } from "../../core/errors/texts.js";
-import type { Stamp } from "../../core/ports/backend.js";
+import type { Stamp } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
 import type { TextCodec } from "./encoding.js";
 import { etagFor } from "./file-etag.js";

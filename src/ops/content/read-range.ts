@@ -1,7 +1,7 @@
 // Reads ranges of lines, and ranges of bytes as whole characters, from files of any size.
 
 import { type Io, wait } from "../../core/io.js";
-import type { OpenFile } from "../../core/ports/backend.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { holdAnswer } from "./answer-room.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";

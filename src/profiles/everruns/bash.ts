@@ -2,9 +2,8 @@
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { shellEnvironment } from "../../core/ports/sandbox.js";
-import type { BoundRoot } from "../bound-root.js";
 import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
-import type { ProfileShell, ProfileTool } from "../profile.js";
+import type { BoundRoot, ProfileShell, ProfileTool } from "../profile.js";
 import { cleanOutput } from "./clean-output.js";
 import { described } from "./described.js";
 import type { SessionPaths } from "./session-path.js";

@@ -3,7 +3,7 @@
 import type { CallTerms } from "../../core/call/terms.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
-import type { BoundRoot } from "../bound-root.js";
+import type { BoundRoot } from "../profile.js";
 import type { ReadonlyFiles } from "./readonly-files.js";
 import type { SessionPaths } from "./session-path.js";
 import { toolFault } from "./tool-fault.js";

@@ -1,7 +1,6 @@
 // Writes the initial files of a host application into a session.
 
-import type { BoundRoot } from "../bound-root.js";
-import type { SeedFile } from "../profile.js";
+import type { BoundRoot, SeedFile } from "../profile.js";
 import type { ReadonlyFiles } from "./readonly-files.js";
 import type { SessionPaths } from "./session-path.js";
 

@@ -2,8 +2,7 @@
 
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
-import type { BoundRoot } from "../bound-root.js";
-import type { ProfileTool } from "../profile.js";
+import type { BoundRoot, ProfileTool } from "../profile.js";
 import { described } from "./described.js";
 import { editFile } from "./edit-file.js";
 import { deleteFile, listDirectory, type Session, type SessionCall, statFile, writeFile } from "./files.js";

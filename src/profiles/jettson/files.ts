@@ -5,8 +5,7 @@ import { invalidInput } from "../../core/errors/texts.js";
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import { loadOperationSchema } from "../../schema/load.js";
-import type { BoundRoot } from "../bound-root.js";
-import type { ProfileTool } from "../profile.js";
+import type { BoundRoot, ProfileTool } from "../profile.js";
 import { parseFilePath, parseWorkspacePath } from "./path.js";
 
 /** Maximum bytes of content returned by a read. */

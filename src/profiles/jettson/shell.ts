@@ -2,8 +2,8 @@
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { type SandboxExit, type SandboxOutput, shellEnvironment } from "../../core/ports/sandbox.js";
-import type { BoundRoot } from "../bound-root.js";
 import { commandTool, endOf, exitCodeOf, MOST_OUTPUT_BYTES, secondsWithin, WORKSPACE } from "../command-tool.js";
+import type { BoundRoot } from "../profile.js";
 import { type ProfileShell, type ProfileTool, ToolError } from "../profile.js";
 import { isBlocked } from "./blocklist.js";
 import { described } from "./files.js";

@@ -11,7 +11,7 @@ import { Turns } from "./files/turns.js";
 import { takeBack } from "./files/write-text.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
 import { pacedStream } from "./paced-stream.js";
-import { type AcpConnection, createConnection } from "./protocol/connection.js";
+import { type AcpCapabilities, type AcpConnection, createConnection } from "./protocol/connection.js";
 import { type Peer, type Ready, registerHandlers } from "./protocol/handlers.js";
 import { type FileSession, type Host, keyOf } from "./protocol/session.js";
 import { type SessionDirectories, Sessions } from "./protocol/sessions.js";
@@ -26,12 +26,6 @@ const LIMITS = {
   terminals: 8,
   terminalTimeoutMs: 3_600_000,
 } satisfies AcpLimits;
-
-/** Capabilities announced to agents in `initialize`. */
-export interface AcpCapabilities {
-  readonly fs: { readonly readTextFile: boolean; readonly writeTextFile: boolean };
-  readonly terminal: boolean;
-}
 
 /**
  * Serves the `fs/*` and `terminal/*` methods of the Agent Client Protocol (version 1) to agents. All paths are

@@ -1,9 +1,10 @@
 // Published face of the ACP surface: the client side of the Agent Client Protocol (version 1), served from a file
 // adapter.
 
-export { type AcpCapabilities, AcpClientFs } from "./client-fs.js";
-export type { AcpAdapter, AcpCaller, AcpLimits, AcpMount, AcpOptions, AcpTerminals } from "./options.js";
-export type { AcpConnection, NewSession } from "./protocol/connection.js";
+export { AcpClientFs } from "./client-fs.js";
+export type { AcpAdapter } from "./files/files.js";
+export type { AcpCaller, AcpLimits, AcpMount, AcpOptions, AcpTerminals } from "./options.js";
+export type { AcpCapabilities, AcpConnection, NewSession } from "./protocol/connection.js";
 export type { SessionDirectories } from "./protocol/sessions.js";
 export type { ApprovalAnswer, ApprovalRequest, Approve, CommandRequest, WriteRequest } from "./review/approval.js";
 export type { AcpAuditRecord } from "./review/audit.js";

@@ -1,25 +1,12 @@
 // Options of the ACP surface: adapter, mounts, limits, approval, audit and terminals.
 
-import type { Ability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
-import type { InvokeContext, SurfaceContext } from "../../core/ports/adapter.js";
+import type { InvokeContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
-import type { Exec, Sandbox } from "../../core/ports/sandbox.js";
+import type { Sandbox } from "../../core/ports/sandbox.js";
+import type { AcpAdapter } from "./files/files.js";
 import type { Approve } from "./review/approval.js";
 import type { AcpAuditRecord } from "./review/audit.js";
-
-/** The part of the file adapter that this surface uses; `createFileAdapter` returns all of it. */
-export interface AcpAdapter {
-  /** @throws FileAdapterError on every failure */
-  invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
-  /** The rights of the caller. Absent: missing rights show only when an operation is refused. */
-  rights?(
-    operation: string,
-    context: SurfaceContext,
-  ): { allows(segments: readonly string[], ability: Ability | "exec/run"): boolean };
-  /** Absent: there are no terminals. */
-  readonly exec?: Exec;
-}
 
 /** A root and the absolute path under which agents see it. */
 export interface AcpMount {

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Gauge, Histogram, Registry } from "prom-client";
 import type { Root } from "../../core/ports/operation.js";
-import type { MetricsSources, OperationTally, RootTally } from "./metrics.js";
+import type { MetricsSources, OperationTally, RootTally } from "./metrics-sources.js";
 
 /** Disk usage of the file system of a root. */
 interface RootUsage {

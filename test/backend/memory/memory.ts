@@ -30,7 +30,6 @@ import type {
   Listing,
   Moved,
   MoveOptions,
-  OpenFile,
   ReadBytes,
   ReadRange,
   SourceOptions,
@@ -38,6 +37,7 @@ import type {
   WriteOptions,
   Written,
 } from "../../../src/core/ports/backend.js";
+import type { OpenFile } from "../../../src/core/ports/open-file.js";
 import type { TreeSource } from "../../../src/core/ports/tree-source.js";
 import { checkAppend } from "./append.js";
 import { collect } from "./collect.js";

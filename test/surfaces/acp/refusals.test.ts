@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { Log } from "../../../src/core/ports/log.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpAdapter } from "../../../src/surfaces/acp/options.js";
+import type { AcpAdapter } from "../../../src/surfaces/acp/files/files.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
 import { useGround } from "../../ops/ground.js";
 import { connectAgent, SDKS, type TestAgent } from "./stage.js";

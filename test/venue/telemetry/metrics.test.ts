@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { AuditRecord } from "../../../src/audit/record.js";
-import { createMetrics, type MetricsSources, type VenueMetrics } from "../../../src/venue/telemetry/metrics.js";
+import { createMetrics, type VenueMetrics } from "../../../src/venue/telemetry/metrics.js";
+import type { MetricsSources } from "../../../src/venue/telemetry/metrics-sources.js";
 import { gate } from "../catalogue/fake-adapter.js";
 
 const opened: VenueMetrics[] = [];

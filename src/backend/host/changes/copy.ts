@@ -1,11 +1,12 @@
 import { createHash, type Hash } from "node:crypto";
 import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
 import { type Io, runIo, wait } from "../../../core/io.js";
-import type { Copied, CopyOptions, OpenFile } from "../../../core/ports/backend.js";
+import type { Copied, CopyOptions } from "../../../core/ports/backend.js";
+import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
 import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import { finishing } from "../../../jail/reserve.js";
-import type { Stage } from "../../../jail/staging/staging.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import { isReservedName } from "../../../path/grammar.js";

@@ -2,7 +2,7 @@ import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape }
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { ChangeOptions } from "../../../core/ports/backend.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
-import type { Stage } from "../../../jail/staging/staging.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { apart, checkExpected, type Guard } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { ioError, isADirectory } from "../../../core/errors/texts.js";
 import { type Awaitable, type Io, runIo } from "../../../core/io.js";
-import type { Access, OpenFile, SourceOptions } from "../../../core/ports/backend.js";
+import type { Access, SourceOptions } from "../../../core/ports/backend.js";
+import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
 import { type Name, readNames } from "../../../jail/directory.js";
 import { identity, type Pinned, release } from "../../../jail/handles.js";

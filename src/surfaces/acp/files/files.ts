@@ -2,9 +2,10 @@
 
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { Ability } from "../../../core/call/capability.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { hashText } from "../../../core/etag.js";
-import type { SurfaceContext } from "../../../core/ports/adapter.js";
+import type { Exec, SurfaceContext } from "../../../core/ports/adapter.js";
 import type {
   HashOutput,
   MkdirInput,
@@ -15,7 +16,19 @@ import type {
   StatOutput,
   WriteInput,
 } from "../../../schema/types.js";
-import type { AcpAdapter } from "../options.js";
+
+/** The part of the file adapter that this surface uses; `createFileAdapter` returns all of it. */
+export interface AcpAdapter {
+  /** @throws FileAdapterError on every failure */
+  invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
+  /** The rights of the caller. Absent: missing rights show only when an operation is refused. */
+  rights?(
+    operation: string,
+    context: SurfaceContext,
+  ): { allows(segments: readonly string[], ability: Ability | "exec/run"): boolean };
+  /** Absent: there are no terminals. */
+  readonly exec?: Exec;
+}
 
 /** A file, by root and path. */
 export interface FilePlace {

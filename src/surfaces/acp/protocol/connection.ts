@@ -8,7 +8,6 @@ import {
   type McpServer,
   methods,
 } from "@agentclientprotocol/sdk";
-import type { AcpCapabilities } from "../client-fs.js";
 import type { Mount } from "../files/mounts.js";
 import type { Peer } from "./handlers.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
@@ -96,4 +95,10 @@ async function greet(connection: ClientConnection, { peer, clientInfo, capabilit
   peer.agent = agentInfo?.name.slice(0, MAX_NAME);
   // Additional directories are sent only to agents that announce support; the session reaches them either way.
   return { takesDirectories: (agentCapabilities?.sessionCapabilities?.additionalDirectories ?? null) !== null };
+}
+
+/** Capabilities announced to agents in `initialize`. */
+export interface AcpCapabilities {
+  readonly fs: { readonly readTextFile: boolean; readonly writeTextFile: boolean };
+  readonly terminal: boolean;
 }

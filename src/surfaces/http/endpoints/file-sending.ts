@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
 import { hashText } from "../../../core/etag.js";
-import type { ByteSpan, Download } from "../../../core/ports/transfer.js";
+import type { ByteSpan, Download } from "../../../core/ports/streams.js";
 import { COMMON_HEADERS, sendError } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { contentHeaders, isKnown, rangeOf } from "./content-headers.js";
