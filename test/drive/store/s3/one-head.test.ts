@@ -120,6 +120,7 @@ describe("of changes that meet", () => {
       if (!isRootPut(request) || isOther) return undefined;
       isOther = true;
       round += 1;
+      bucket.clock.now += 500;
       const after = append(other, ".").finally(() => {
         isOther = false;
       });
