@@ -142,21 +142,23 @@ export class OwnerQueue {
    * @param open those that have not been answered; what fails is taken out
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
+    let writes = createWriteSet(this.#parts.store);
     for (const _ of triesAgainst(this.#parts)) {
       const waiting = jobs.filter((job) => open.has(job));
-      if (await this.#attempt(waiting, open)) return;
+      if (await this.#attempt(waiting, open, writes)) return;
+      writes = writes.again();
     }
     throw tooOften();
   }
 
   /** @returns false when it has to be done again */
-  async #attempt(jobs: readonly Job[], open: Set<Job>): Promise<boolean> {
-    const { keys, store, usage } = this.#parts;
+  async #attempt(jobs: readonly Job[], open: Set<Job>, writes: WriteSet): Promise<boolean> {
+    const { keys, usage } = this.#parts;
     const pinned = await this.load({ mayBeStale: false });
     try {
       // Fails before anything is asked for when the key cannot be opened.
       const active = await keys.active(this.#did);
-      const base = this.#base(pinned.state, createWriteSet(store));
+      const base = this.#base(pinned.state, writes);
       const before = await drivesOf(pinned.state, base.scope);
       const usedBefore = usedBytesOf(pinned.state);
       if (usedBefore !== undefined) usage.learn(before, usedBefore);

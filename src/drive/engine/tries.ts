@@ -3,8 +3,8 @@ import type { CellStore } from "../store/cell-store.js";
 
 const MAX_TRIES = 8;
 /**
- * Where venues share a root, the one with less to upload can win many times in a row. So the other tries for this long, but
- * at least 32 and at most 500 times.
+ * Where venues share a root, one that is nearer to the storage can win many times in a row. So the other tries for this
+ * long, but at least 32 and at most 500 times.
  */
 const SHARED_TRIES = { ms: 15_000, least: 32, most: 500 };
 

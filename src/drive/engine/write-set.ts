@@ -14,6 +14,8 @@ export interface WriteSet {
   readonly overlay: Required<Overlay>;
   flush(): Promise<void>;
   readonly commit: CellBatch["commit"];
+  /** For another try of the change, instead of this one: what the store has of this one already is not written again. */
+  again(): WriteSet;
 }
 
 /** Puts a cell; a promise is back-pressure. The bytes are the caller's again when it is done. @throws STORE_UNAVAILABLE */
@@ -33,8 +35,9 @@ export const putTo =
 /** Cells that can be read before they are flushed; more are flushed when they are asked for. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
 
-export function createWriteSet(store: CellStore): WriteSet {
-  const batch: CellBatch = store.batch();
+export const createWriteSet = (store: CellStore): WriteSet => writeSetOn(store.batch(), store);
+
+function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
   const putBytes = putTo(batch);
   const kept = new Map<string, Uint8Array>();
   const tree = new Set<string>();
@@ -74,5 +77,10 @@ export function createWriteSet(store: CellStore): WriteSet {
     },
     flush: () => reach(() => batch.flush()),
     commit: (...args) => reach(() => batch.commit(...args)),
+    again() {
+      if (batch.restart === undefined) return createWriteSet(store);
+      batch.restart();
+      return writeSetOn(batch, store);
+    },
   };
 }

@@ -65,13 +65,18 @@ export interface CellBatch {
   put(hash: Uint8Array, bytes: Uint8Array): void | Promise<void>;
   /** Durable when resolved. More cells can be put afterwards. */
   flush(): Promise<void>;
-  /** `flush` and `swapRoot` combined, at lower cost. After a conflict the cells are kept. */
+  /** `flush` and `swapRoot` combined, at lower cost. After a conflict the batch still has the cells; `flush` writes them. */
   commit(
     owner: string,
     expected: RootRecord | null,
     bytes: Uint8Array,
     hint?: SwapHint,
   ): Promise<RootRecord | "conflict">;
+  /**
+   * Begins another try of the change: forgets cells that have not been written. Those that have been cost nothing when
+   * they are put again, and belong to the next root only then. Absent where a new batch is as good.
+   */
+  restart?(): void;
 }
 
 /** What the writer of a root knew about it; stores keep it if they can. */

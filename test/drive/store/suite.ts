@@ -140,6 +140,7 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
         const batch = store.batch();
         for (const { hash, bytes } of cells) await batch.put(hash, bytes);
         expect(await batch.commit(OWNER, null, root)).toBe("conflict");
+        await batch.flush();
         expect(await missingOf(store, cells)).toBe(0);
         const [present = null] = await store.roots(OWNER);
         expect(await batch.commit(OWNER, present, root)).toMatchObject({ bytes: expect.anything() });

@@ -157,6 +157,7 @@ export class ObjectStore implements CellStore {
       },
       flush: () => this.#run(() => batch.flush()),
       commit: (...all) => this.#run(() => batch.commit(...all)),
+      restart: () => batch.restart?.(),
     };
   }
 

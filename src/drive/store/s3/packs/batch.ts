@@ -23,34 +23,56 @@ export interface BatchParts {
 
 /**
  * Collects cells in two packs, one for parts of files and one for everything else; each is put as soon as it is full.
+ * A commit leaves what is small to the root object, so that another try after a conflict uploads nothing but the root.
  */
 export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): CellBatch {
   let chunks = new PackBuilder();
   let trees = new PackBuilder();
-  const needed: PackInfo[] = [];
   let hasPacks = false;
+  /** Packs that the next root needs: with cells of this batch, or of others. */
+  const listed = new Map<string, PackInfo>();
+  const list = (packs: Iterable<PackInfo>): void => {
+    for (const pack of packs) listed.set(pack.id, pack);
+  };
 
   const upload = (builder: PackBuilder, kind: PackKind): Promise<void> => {
+    if (kind !== "chunk") list(uploads.neededBy(cellsIn(builder)));
     hasPacks = true;
-    if (kind !== "chunk") needed.push(...uploads.neededBy(cellsIn(builder)));
-    return uploads.begin(builder.build(kind));
+    const pack = builder.build(kind);
+    list([pack.info]);
+    return uploads.begin(pack);
+  };
+  const uploadChunks = async (): Promise<void> => {
+    const rest = chunks;
+    chunks = new PackBuilder();
+    if (rest.count > 0) await upload(rest, "chunk");
   };
   const uploadRest = async (): Promise<void> => {
-    const [restChunks, restTrees] = [chunks, trees];
-    chunks = new PackBuilder();
+    const rest = trees;
     trees = new PackBuilder();
-    const isSmall = restChunks.bytes + restTrees.bytes <= SMALL_PACK_BYTES;
-    if (isSmall && restChunks.count > 0 && restTrees.count > 0) {
-      for (const [text, cell] of restTrees.cells()) restChunks.add(text, cell);
-      await upload(restChunks, "mixed");
-      return;
+    const isSmall = chunks.bytes + rest.bytes <= SMALL_PACK_BYTES;
+    if (isSmall && chunks.count > 0 && rest.count > 0) {
+      const mixed = chunks;
+      chunks = new PackBuilder();
+      for (const [text, cell] of rest.cells()) mixed.add(text, cell);
+      return upload(mixed, "mixed");
     }
-    if (restChunks.count > 0) await upload(restChunks, "chunk");
-    if (restTrees.count > 0) await upload(restTrees, "tree");
+    await uploadChunks();
+    if (rest.count > 0) await upload(rest, "tree");
   };
-  const flush = async (): Promise<readonly PackInfo[]> => {
+  const flush = async (): Promise<void> => {
     await uploadRest();
-    return uploads.settled();
+    await uploads.settled();
+  };
+  /** Uploads what a root object cannot carry. @returns the cells that it carries */
+  const uploadLarge = async (): Promise<ReadonlyMap<HashText, Uint8Array>> => {
+    if (chunks.bytes + trees.bytes > MAX_CARRIED_BYTES) {
+      // One pack for both is no more requests than one for the chunks; beside packs that are there, it would be one more.
+      if (hasPacks && trees.bytes <= MAX_CARRIED_BYTES) await uploadChunks();
+      else await uploadRest();
+    }
+    await uploads.settled();
+    return new Map([...chunks.cells(), ...trees.cells()]);
   };
 
   return {
@@ -59,6 +81,12 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       checkCell(hash, bytes);
       uploads.touch();
       const isChunk = bytes.length >= CHUNK_BYTES && isLeafBlob(bytes);
+      const uploaded = uploads.packWith(hash);
+      if (uploaded !== undefined) {
+        list([uploaded]);
+        if (!isChunk) list(uploads.neededBy([bytes]));
+        return undefined;
+      }
       const builder = isChunk ? chunks : trees;
       builder.add(textOfHash(hash), bytes);
       if (builder.bytes < PACK_CELL_BYTES) return undefined;
@@ -74,23 +102,20 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       checkOpen();
       checkOwner(owner);
       checkRoot(bytes);
-      if (!hasPacks && chunks.bytes + trees.bytes <= MAX_CARRIED_BYTES) {
-        const cells = new Map<HashText, Uint8Array>([...chunks.cells(), ...trees.cells()]);
-        const others = [...needed, ...uploads.neededBy([bytes, ...cells.values()])];
-        const record = await swap(owner, expected, { bytes, packs: others, cells, includes: hint?.includes });
-        if (record !== "conflict") {
-          chunks = new PackBuilder();
-          trees = new PackBuilder();
-          uploads.end();
-          return record;
-        }
-      }
-      // Also after a conflict: the cells are then in place for the retry.
-      const own = await flush();
-      const packs = [...own, ...needed, ...uploads.neededBy([bytes])];
-      const record = await swap(owner, expected, { bytes, packs, cells: new Map(), includes: hint?.includes });
-      if (record !== "conflict") uploads.end();
+      const cells = await uploadLarge();
+      const packs = [...listed.values(), ...uploads.neededBy([bytes, ...cells.values()])];
+      const record = await swap(owner, expected, { bytes, packs, cells, includes: hint?.includes });
+      if (record === "conflict") return record;
+      chunks = new PackBuilder();
+      trees = new PackBuilder();
+      hasPacks = false;
+      uploads.end();
       return record;
+    },
+    restart() {
+      chunks = new PackBuilder();
+      trees = new PackBuilder();
+      listed.clear();
     },
   };
 }

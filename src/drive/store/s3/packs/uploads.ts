@@ -6,6 +6,7 @@ import { branchHashes } from "../../cell-refs.js";
 import { createSlots } from "../client/parallel.js";
 import type { S3Client } from "../client/s3-client.js";
 import type { Views } from "../roots/views.js";
+import { mayHold } from "./bloom.js";
 import type { BuiltPack } from "./builder.js";
 import { findInFooter } from "./footer.js";
 import type { PackInfo } from "./manifest.js";
@@ -16,7 +17,9 @@ export interface UploadGroup {
   /** Resolves when the upload has started, which waits for a free slot. */
   begin(pack: BuiltPack): Promise<void>;
   /** Waits for all started uploads. @throws the failure of any of them, on every call */
-  settled(): Promise<readonly PackInfo[]>;
+  settled(): Promise<void>;
+  /** The uploaded pack of this group that has a cell. */
+  packWith(hash: Uint8Array): PackInfo | undefined;
   touch(): void;
   /** Packs of other batches that the cells refer to, including all other packs of those batches. */
   neededBy(cells: Iterable<Uint8Array>): readonly PackInfo[];
@@ -85,7 +88,6 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
   const groupOf = (): UploadGroup => {
     dropStale();
     const group: Group = { startedAt: now(), usedAt: now(), packs: new Map() };
-    const all: PackInfo[] = [];
     const failures: unknown[] = [];
     const own = new Set<Promise<void>>();
     const upload = async (pack: BuiltPack, end: () => void): Promise<void> => {
@@ -109,7 +111,6 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
       async begin(pack) {
         groups.add(group);
         const end = await slots.take();
-        all.push(pack.info);
         const putting = upload(pack, end);
         for (const set of [own, running]) {
           set.add(putting);
@@ -122,7 +123,11 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
       async settled() {
         await Promise.all(own);
         if (failures.length > 0) throw failures[0];
-        return all;
+      },
+      packWith(hash) {
+        for (const { info, footer } of group.packs.values())
+          if (mayHold(info.filter, hash) && findInFooter(footer, hash) !== undefined) return info;
+        return undefined;
       },
     };
   };

@@ -47,6 +47,8 @@ interface NextHead {
 const MAX_MOVES = 4;
 const FIRST_WAIT_MS = 10;
 const MAX_WAIT_MS = 300;
+/** How long a manifest can be used after it was put; far less than any collection waits. */
+const UNUSED_MS = 30_000;
 
 /**
  * Swaps an owner's single root with conditional puts. Every put has a number that later heads retain. If a response is
@@ -58,6 +60,8 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
   let puts = 0;
   /** Conflicts since the last swap, by owner. */
   const conflicts = new Map<string, number>();
+  /** By owner, the manifest put last that no root has: a change that is tried again often lists the same packs. */
+  const unused = new Map<string, { readonly id: string; readonly packs: readonly PackInfo[]; readonly at: number }>();
 
   const nextPart = ({ before, merged }: NextHead): HeadPart => {
     const known = before?.object.head;
@@ -94,20 +98,29 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
     if (seen !== undefined && seen.size >= MAX_PUTS && !seen.has(self) && !isSurelyRefused(result)) throw unknownFate();
     return false;
   };
+  /** The currently listed manifest is safe from collection, and so is one put so recently; any other is put anew. */
+  const manifestFor = async (
+    owner: string,
+    packs: readonly PackInfo[],
+    before: LoadedRoot | undefined,
+  ): Promise<string> => {
+    if (before !== undefined && listsSame(before.packs, packs)) return before.object.manifest;
+    const last = unused.get(owner);
+    if (last !== undefined && now() - last.at < UNUSED_MS && listsSame(last.packs, packs)) return last.id;
+    const encoded = encodeManifest(packs, newSalt());
+    const id = manifestId(encoded);
+    const at = now();
+    await client.put(manifestKey(id), encoded);
+    unused.set(owner, { id, packs, at });
+    return id;
+  };
   const publish = async (owner: string, next: NextHead): Promise<LoadedRoot | undefined> => {
     const { before, packs, bytes, carried } = next;
-    const listed = new Set(before?.packs.map(({ id }) => id));
-    const isSame = listed.size === packs.length && packs.every(({ id }) => listed.has(id));
-    let manifest = before?.object.manifest;
-    // The currently listed manifest is safe from collection. Any other gets a fresh one, which no collection can be
-    // about to delete.
-    if (!isSame || manifest === undefined) {
-      const encoded = encodeManifest(packs, newSalt());
-      manifest = manifestId(encoded);
-      await client.put(manifestKey(manifest), encoded);
-    }
+    const manifest = await manifestFor(owner, packs, before);
     const root = loadedRoot(HEAD_ID, "", { bytes, manifest, carried, head: nextPart(next) }, packs);
-    return (await put(owner, root, before)) ? root : undefined;
+    if (!(await put(owner, root, before))) return undefined;
+    unused.delete(owner);
+    return root;
   };
   /** Moves cells into a pack if they are too large to be carried in the root object. */
   const packed = async (next: NextHead): Promise<NextHead> => {
@@ -165,6 +178,11 @@ export function createHeadSwap({ client, roots, uploads, now }: HeadSwapParts): 
         return (await publish(owner, { before, bytes, carried, packs, merged: [] })) !== undefined;
       }),
   };
+}
+
+function listsSame(some: readonly PackInfo[], others: readonly PackInfo[]): boolean {
+  const listed = new Set(some.map(({ id }) => id));
+  return listed.size === others.length && others.every(({ id }) => listed.has(id));
 }
 
 const isRecord =
