@@ -1,4 +1,5 @@
 import { isADirectory } from "../core/errors/texts.js";
+import { option } from "../core/errors/wording.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { LeftOut } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
@@ -20,7 +21,8 @@ export const copy: Operation<CopyInput, CopyOutput> = {
     const source = await backend.source(from.path, { followLast: true, there: to.access }, from.access);
     try {
       const isDirectory = source.top.type === "directory";
-      if (isDirectory && input.recursive !== true) throw isADirectory(from.access.place, "Pass recursive: true");
+      if (isDirectory && input.recursive !== true)
+        throw isADirectory(from.access.place, ["Pass ", option("recursive")]);
       const paths = { path: from.path.text, to: to.path.text, copied: true };
       if (isOneTree && from.path.text === to.path.text) return { ...paths, overwritten: false, files: 0, atomic: true };
       const options = { ...placeOptions(input), expectedFrom: expectedFrom(input), isWhole: false };

@@ -46,9 +46,26 @@ function uriOf(input: ReadInput): string {
 
 /** The note for models beside the body: what is missing of the requested range, and the etag. */
 function noteOf(output: ReadOutput, input: ReadInput): string | undefined {
-  const parts = [cutNote(output, input), output.etag === undefined ? undefined : `etag ${output.etag}`];
+  const parts = [
+    cutNote(output, input) ?? emptyNote(output, input),
+    output.etag === undefined ? undefined : `etag ${output.etag}`,
+  ];
   return parts.filter((part) => part !== undefined).join(". ") || undefined;
 }
+
+/** Why there is no text: an empty file, or a start behind the end, which it tells. */
+function emptyNote({ content, offset, size, totalLines }: ReadOutput, input: ReadInput): string | undefined {
+  if (content !== "") return undefined;
+  if (size === 0) return "Empty file";
+  if (offset === undefined || offset < size || (input.line === undefined && input.offset === undefined)) {
+    return "Nothing was asked for";
+  }
+  const end =
+    input.line === undefined || totalLines === undefined ? counted(size, "byte") : counted(totalLines, "line");
+  return `Past the end: the file has ${end}`;
+}
+
+const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? "" : "s"}`;
 
 function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
   const { complete, offset = 0, length = 0, size, startLine, endLine, nextLine, nextOffset } = output;

@@ -33,6 +33,7 @@ function describe(name: string, tool: ProfileTool, instance: ProfileInstance): O
     ...(hiddenOutput === undefined ? {} : { hiddenOutput }),
     ...(unavailable === undefined ? {} : { unavailable }),
     ...(render === undefined ? {} : { render: render.bind(tool) }),
+    isVerbatim: true,
     renderError: (value) => instance.renderError(value),
   };
 }

@@ -68,7 +68,9 @@ describe("changes with a precondition", () => {
     const expected = failure("NOT_A_FILE", "Not a regular file: link", "link");
     expect(await ground.fail("delete", { path: "link", ifMatch: etag("two") })).toEqual(expected);
     const directory = await ground.fail("delete", { path: "dir", recursive: true, ifMatch: etag("two") });
-    expect(directory).toEqual(failure("IS_A_DIRECTORY", "Not a regular file: dir", "dir"));
+    expect(directory).toEqual(
+      failure("IS_A_DIRECTORY", "Not a regular file: dir. It is a directory: list it with file:list", "dir"),
+    );
     expect(ground.names()).toEqual(["dir", "link"]);
   });
 

@@ -208,8 +208,18 @@ function refusals() {
     ["where the parent is missing", "none/x", false, missing("none")],
     ["where more is missing", "none/none/x", false, missing("none/none")],
     ["below a file", "file/x", true, failure("NOT_A_DIRECTORY", "Not a directory: file", "file")],
-    ["on a directory", "dir", true, failure("IS_A_DIRECTORY", "Not a regular file: dir", "dir")],
-    ["on the root", "", false, failure("IS_A_DIRECTORY", "Not a regular file: /", "")],
+    [
+      "on a directory",
+      "dir",
+      true,
+      failure("IS_A_DIRECTORY", "Not a regular file: dir. It is a directory: list it with file:list", "dir"),
+    ],
+    [
+      "on the root",
+      "",
+      false,
+      failure("IS_A_DIRECTORY", "Not a regular file: /. It is a directory: list it with file:list", ""),
+    ],
     [
       "on a link to nothing",
       "dangling",

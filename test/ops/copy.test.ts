@@ -80,7 +80,13 @@ describe("file:copy", () => {
     const before = tree();
     for (const path of ["a", "dir"]) {
       const input = { path, to: "to", recursive: true };
-      expect(await ground.fail("copy", input)).toEqual(failure("ALREADY_EXISTS", "Already exists: to", "to"));
+      expect(await ground.fail("copy", input)).toEqual(
+        failure(
+          "ALREADY_EXISTS",
+          "Already exists: to. 'to' is the whole new path, name included; overwrite: true replaces a file",
+          "to",
+        ),
+      );
     }
     expect(await ground.fail("copy", { path: "dir", to: "to", recursive: true, overwrite: true })).toMatchObject({
       code: "ALREADY_EXISTS",

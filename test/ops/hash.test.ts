@@ -26,7 +26,7 @@ describe("file:hash", () => {
   test("of files only", async () => {
     ground.mkdir("dir");
     expect(await ground.fail("hash", { path: "dir" })).toEqual(
-      failure("IS_A_DIRECTORY", "Not a regular file: dir", "dir"),
+      failure("IS_A_DIRECTORY", "Not a regular file: dir. It is a directory: list it with file:list", "dir"),
     );
     expect(await ground.fail("hash", { path: "none" })).toEqual(failure("NOT_FOUND", "Not found: r:none", "none"));
   });

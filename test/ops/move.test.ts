@@ -56,7 +56,11 @@ describe("file:move", () => {
       const before = tree();
       for (const path of ["from-file", "from-dir"]) {
         expect(await ground.fail("move", { path, to: "to" })).toEqual(
-          failure("ALREADY_EXISTS", "Already exists: to", "to"),
+          failure(
+            "ALREADY_EXISTS",
+            "Already exists: to. 'to' is the whole new path, name included; overwrite: true replaces a file",
+            "to",
+          ),
         );
       }
       expect(tree()).toEqual(before);

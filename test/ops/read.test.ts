@@ -220,8 +220,16 @@ describe("file:read is refused", () => {
     ["where nothing is", "none", failure("NOT_FOUND", "Not found: r:none", "none")],
     ["where no parent is", "none/x", failure("NOT_FOUND", "Not found: r:none/x", "none/x")],
     ["below a file", "file/x", failure("NOT_FOUND", "Not found: r:file/x", "file/x")],
-    ["on a directory", "dir", failure("IS_A_DIRECTORY", "Not a regular file: dir", "dir")],
-    ["on the root", "/", failure("IS_A_DIRECTORY", "Not a regular file: /", "")],
+    [
+      "on a directory",
+      "dir",
+      failure("IS_A_DIRECTORY", "Not a regular file: dir. It is a directory: list it with file:list", "dir"),
+    ],
+    [
+      "on the root",
+      "/",
+      failure("IS_A_DIRECTORY", "Not a regular file: /. It is a directory: list it with file:list", ""),
+    ],
     ["on a FIFO, at once", "pipe", failure("NOT_A_FILE", "Not a regular file: pipe", "pipe")],
     ["on a link that leads out", "out", failure("SYMLINK_ESCAPE", "Path escapes root via symlink: out", "out")],
     ["on a link to nothing", "dangling", failure("DANGLING_SYMLINK", dangling, "dangling")],

@@ -8,6 +8,7 @@ import type { FileRun } from "../arguments/file-line.js";
 import type { FileCommand } from "../arguments/file-options.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load.js";
+import { failureText } from "../output/failure.js";
 import { coloured, type Paint, plain } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
@@ -88,7 +89,9 @@ function parseOutput<O extends Operation>(output: unknown): FileOutputs[O] {
 function sayFailure(error: unknown, { json }: FileCommand, { stderr }: CommandContext): void {
   if (!(error instanceof FileAdapterError)) throw error;
   const { message, code, data } = error;
-  const text = json ? JSON.stringify({ error: message, errorCode: code, errorData: data }) : `venue-files: ${message}`;
+  const text = json
+    ? JSON.stringify({ error: message, errorCode: code, errorData: data })
+    : `venue-files: ${failureText(error)}`;
   stderr.write(`${text}\n`);
 }
 

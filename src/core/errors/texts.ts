@@ -1,6 +1,7 @@
 // Messages and data of all errors but those of edits (`edit-texts.ts`). Caller text in a message is escaped.
 
 import { adapterError, type ErrorCode, type FileAdapterError } from "./errors.js";
+import { option, type Sentence, tool } from "./wording.js";
 
 /** A path in a root, as the caller may see it: canonical, or the raw text where the grammar rejected it. */
 export interface Place {
@@ -87,9 +88,11 @@ export const notFound = (place: Place): FileAdapterError =>
 export const notADirectory = (place: Place): FileAdapterError =>
   adapterError("NOT_A_DIRECTORY", `Not a directory: ${p(place)}`, at(place));
 
-/** @param advice the next useful call, if there is one */
-export const isADirectory = (place: Place, advice = ""): FileAdapterError =>
-  adapterError("IS_A_DIRECTORY", `Not a regular file: ${p(place)}${advice === "" ? "" : `. ${advice}`}`, at(place));
+/** @param advice the next useful call */
+export const isADirectory = (place: Place, advice: Sentence = DIRECTORY_ADVICE): FileAdapterError =>
+  adapterError("IS_A_DIRECTORY", [`Not a regular file: ${p(place)}. `, ...advice], at(place));
+
+const DIRECTORY_ADVICE: Sentence = ["It is a directory: list it with ", tool("list")];
 
 export const notAFile = (place: Place): FileAdapterError =>
   adapterError("NOT_A_FILE", `Not a regular file: ${p(place)}`, at(place));
@@ -98,7 +101,7 @@ export const notAFile = (place: Place): FileAdapterError =>
 export const parentMissing = (place: Place): FileAdapterError =>
   adapterError(
     "PARENT_MISSING",
-    `Parent directory does not exist: ${p(place)}. Pass parents: true or call file:mkdir`,
+    [`Parent directory does not exist: ${p(place)}. Pass `, option("parents"), " or call ", tool("mkdir")],
     at(place),
   );
 
@@ -106,7 +109,7 @@ export const existsNotDirectory = (place: Place): FileAdapterError =>
   adapterError("EXISTS_NOT_DIRECTORY", `Path exists and is not a directory: ${p(place)}`, at(place));
 
 export const notEmpty = (place: Place): FileAdapterError =>
-  adapterError("NOT_EMPTY", `Directory not empty: ${p(place)} (pass recursive: true)`, at(place));
+  adapterError("NOT_EMPTY", [`Directory not empty: ${p(place)} (pass `, option("recursive"), ")"], at(place));
 
 export const rootDelete = (root: string): FileAdapterError =>
   adapterError("ROOT_DELETE", "Refusing to delete the root itself", { root, path: "" });
@@ -196,8 +199,16 @@ export const notKept = (place: Place): FileAdapterError =>
     at(place),
   );
 
-export const alreadyExists = (place: Place): FileAdapterError =>
-  adapterError("ALREADY_EXISTS", `Already exists: ${p(place)}`, at(place));
+/** @param advice what to do about it, after the path */
+export const alreadyExists = (place: Place, advice: Sentence = TARGET_ADVICE): FileAdapterError =>
+  adapterError("ALREADY_EXISTS", [`Already exists: ${p(place)}`, ...advice], at(place));
+
+/** A common mistake is to name the folder that something should go into. */
+const TARGET_ADVICE: Sentence = [
+  ". 'to' is the whole new path, name included; ",
+  option("overwrite"),
+  " replaces a file",
+];
 
 /** @param reason ends with the position if it is known @param position of the fault in the pattern, in characters */
 export const invalidPattern = (pattern: string, reason: string, position?: number): FileAdapterError =>

@@ -125,6 +125,8 @@ export interface OperationMetadata {
   readonly hiddenOutput?: readonly string[];
   /** Why the operation is currently not listed, although it can be called. Absent or `undefined`: it is listed. */
   readonly unavailable?: () => string | undefined;
+  /** Answers and failures are those of an imitated system: surfaces add nothing to them. */
+  readonly isVerbatim?: true;
   /** Text for a model of an output that reports a failure. Default: the output as JSON. */
   renderError?(output: unknown): string;
   /** Present if the answer has a body or a long list: it is rendered for a model instead of structured content. */

@@ -5,6 +5,7 @@ import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { OperationMetadata, Rendering } from "../../core/ports/adapter.js";
 import { stringifyExact } from "../../schema/exact-json.js";
+import { failureContent } from "./failure.js";
 
 const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
@@ -33,11 +34,14 @@ export function answer(
     return { content: [text(JSON.stringify(output))], structuredContent, _meta: job };
   }
   const rendering = tool.render(output, call.input);
-  const content = [body(rendering)];
+  // Some hosts refuse an empty text, and a model would not know what it means: the note stands alone then.
+  const isEmpty = rendering.kind === "text" && rendering.text === "" && tool.isVerbatim !== true;
+  const content = isEmpty ? [] : [body(rendering)];
   if (rendering.kind === "json" && rendering.image !== undefined) {
     content.push({ type: "image", data: rendering.image.base64, mimeType: rendering.image.mime });
   }
-  if (rendering.note !== undefined) content.push(text(rendering.note));
+  const note = rendering.note ?? (isEmpty ? "Nothing" : undefined);
+  if (note !== undefined) content.push(text(note));
   return {
     content,
     _meta: { ...(Object.keys(rendering.rest).length > 0 ? { [RESULT]: rendering.rest } : {}), ...job },
@@ -47,10 +51,10 @@ export function answer(
 /**
  * A failed tool call. Without `structuredContent`: official clients validate it against the output schema even here.
  */
-export function failure(error: FileAdapterError, jobId: string): CallToolResult {
+export function failure(error: FileAdapterError, tool: OperationMetadata, jobId: string): CallToolResult {
   return {
     isError: true,
-    content: [text(error.message)],
+    content: failureContent(error, tool),
     _meta: { [ERROR]: { errorCode: error.code, errorData: error.data }, [JOB]: jobId },
   };
 }

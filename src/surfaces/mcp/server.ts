@@ -34,10 +34,10 @@ export function createMcpServer(host: McpHost, memoryOf: MemoryOf = () => undefi
     try {
       return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
     } catch (error) {
-      if (error instanceof FileAdapterError) return failure(error, job.id);
+      if (error instanceof FileAdapterError) return failure(error, tool, job.id);
       // For example, output that JSON cannot represent; the caller must not see such details.
       host.logInternal(error, job.id);
-      return failure(internalError(job.id), job.id);
+      return failure(internalError(job.id), tool, job.id);
     }
   });
   return server;

@@ -79,7 +79,18 @@ const PLACED: readonly [string, (place: texts.Place) => FileAdapterError, string
   ["READ_ONLY_ROOT", texts.readOnlyRoot, "Root 'r' is read-only", "Root 'r' is read-only"],
   ["NOT_FOUND", texts.notFound, "Not found: r:a/b", "Not found: r:/"],
   ["NOT_A_DIRECTORY", texts.notADirectory, "Not a directory: a/b", "Not a directory: /"],
-  ["IS_A_DIRECTORY", texts.isADirectory, "Not a regular file: a/b", "Not a regular file: /"],
+  [
+    "IS_A_DIRECTORY",
+    texts.isADirectory,
+    "Not a regular file: a/b. It is a directory: list it with file:list",
+    "Not a regular file: /. It is a directory: list it with file:list",
+  ],
+  [
+    "ALREADY_EXISTS",
+    texts.alreadyExists,
+    "Already exists: a/b. 'to' is the whole new path, name included; overwrite: true replaces a file",
+    "Already exists: /. 'to' is the whole new path, name included; overwrite: true replaces a file",
+  ],
   ["NOT_A_FILE", texts.notAFile, "Not a regular file: a/b", "Not a regular file: /"],
   [
     "PARENT_MISSING",

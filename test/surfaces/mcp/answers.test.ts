@@ -88,8 +88,25 @@ describe("a body comes as", () => {
     });
   });
 
-  test("empty text for an empty file", async () => {
-    expect((await read("empty.txt")).content).toEqual([{ type: "text", text: "" }, versionOf("")]);
+  test("a note alone where there is no text, as some hosts refuse an empty one", async () => {
+    const note = async (path: string, more: object = {}) => (await read(path, more)).content;
+    const etag = etagOfContent("");
+    expect(await note("empty.txt")).toEqual([{ type: "text", text: `Empty file. etag ${etag}` }]);
+    expect(await note("text.txt", { line: 9 })).toEqual([
+      { type: "text", text: expect.stringMatching(/^Past the end: the file has 1 line\b/) },
+    ]);
+    expect(await note("text.txt", { offset: 18 })).toEqual([
+      { type: "text", text: expect.stringMatching(/^Past the end: the file has 18 bytes\b/) },
+    ]);
+    expect(await note("text.txt", { limit: 0 })).toEqual([
+      { type: "text", text: expect.stringMatching(/^Nothing was asked for/) },
+    ]);
+    expect((await call("file_grep", { root: "r", pattern: "nowhere in it" })).content).toEqual([
+      { type: "text", text: expect.stringMatching(/^No match in [1-9]\d* files/) },
+    ]);
+    expect((await call("file_glob", { root: "r", pattern: "*.rs" })).content).toEqual([
+      { type: "text", text: expect.stringMatching(/^No match in [1-9]\d* files/) },
+    ]);
   });
 
   test.each([
@@ -182,12 +199,19 @@ describe("every answer", () => {
 
 describe("a failure has text, code and data, and no structured content:", () => {
   test.each<[string, string, Record<string, unknown>, string, string, unknown]>([
-    ["of a body", "file_read", { root: "r", path: "no" }, "Not found: r:no", "NOT_FOUND", { root: "r", path: "no" }],
+    [
+      "of a body",
+      "file_read",
+      { root: "r", path: "no" },
+      "Not found: r:no [NOT_FOUND]",
+      "NOT_FOUND",
+      { root: "r", path: "no" },
+    ],
     [
       "of a small answer",
       "file_mkdir",
       { root: "r", path: "a/b" },
-      "Parent directory does not exist: a. Pass parents: true or call file:mkdir",
+      "Parent directory does not exist: a. Pass parents: true or call file_mkdir [PARENT_MISSING]",
       "PARENT_MISSING",
       { root: "r", path: "a" },
     ],
@@ -195,7 +219,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
       "of the input",
       "file_delete",
       { root: "r", path: "dir", recusive: true },
-      "Unknown field 'recusive' - did you mean 'recursive'?",
+      "Unknown field 'recusive' - did you mean 'recursive'? [INVALID_INPUT]",
       "INVALID_INPUT",
       { pointer: "/recusive", expected: "root, path, recursive, ifMatch" },
     ],
@@ -203,7 +227,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
       "of the path",
       "file_stat",
       { root: "r", path: "../x" },
-      "Path escapes root 'r': ../x",
+      "Path escapes root 'r': ../x [PATH_ESCAPES_ROOT]",
       "PATH_ESCAPES_ROOT",
       { root: "r", path: "../x" },
     ],
@@ -236,7 +260,7 @@ describe("arguments are taken as they are:", () => {
     ["a number as text", "file_read", { root: "r", path: "text.txt", offset: "1" }, "'offset' must be a whole number"],
     ["what looks like tokens", "file_stat", { root: "r", path: "text.txt", ucan: [] }, UNKNOWN_UCAN],
   ])("%s", async (_name, tool, args, text) => {
-    expect(textOf(await call(tool, args))).toBe(text);
+    expect(textOf(await call(tool, args))).toBe(`${text} [INVALID_INPUT]`);
   });
 
   test("tokens that are none", async () => {

@@ -65,7 +65,7 @@ describe("a client that", () => {
     const { result } = await raw.call("file_tree", slow);
     expect(result).toMatchObject({
       isError: true,
-      content: [{ type: "text", text: "Operation timed out after 1 ms" }],
+      content: [{ type: "text", text: "Operation timed out after 1 ms [TIMEOUT]" }],
     });
     expect(result._meta).toMatchObject({ "venue-files/error": { errorCode: "TIMEOUT", errorData: {} } });
     await raw.process.stop();

@@ -76,8 +76,8 @@ describe.each(combinations)("%s over %s", (client, transport) => {
   });
 
   test.each([
-    ["a body", "file_read", { root: "tmp", path: "nope" }, "Not found: tmp:nope", "NOT_FOUND"],
-    ["a small answer", "file_stat", { root: "tmp" }, "'path' is required", "INVALID_INPUT"],
+    ["a body", "file_read", { root: "tmp", path: "nope" }, "Not found: tmp:nope [NOT_FOUND]", "NOT_FOUND"],
+    ["a small answer", "file_stat", { root: "tmp" }, "'path' is required [INVALID_INPUT]", "INVALID_INPUT"],
   ])("is told of a failure, instead of %s", async (_name, tool, args, text, errorCode) => {
     const answer = await session.call(tool, args);
     expect(answer).toMatchObject({ isError: true, content: [{ type: "text", text }] });

@@ -28,7 +28,7 @@ test("a real client writes 8 MiB in one call, and not a byte more", async () => 
   const text = 'é\n"'.repeat(LIMIT / 4);
   expect((await write("a.txt", { content: text })).structuredContent).toMatchObject({ written: LIMIT, created: true });
   const tooMuch = await write("a.txt", { content: `${text}x` });
-  expect(textOf(tooMuch)).toBe(`Content too large: ${LIMIT + 1} bytes, limit ${LIMIT}`);
+  expect(textOf(tooMuch)).toBe(`Content too large: ${LIMIT + 1} bytes, limit ${LIMIT} [TOO_LARGE]`);
   expect(tooMuch._meta?.["venue-files/error"]).toEqual({
     errorCode: "TOO_LARGE",
     errorData: { root: "r", path: "a.txt", size: LIMIT + 1, limit: LIMIT },

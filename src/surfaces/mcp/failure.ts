@@ -1,0 +1,62 @@
+// Failed tool calls. Many hosts show models nothing but `content`, so whatever helps stands there.
+
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import type { FileAdapterError } from "../../core/errors/errors.js";
+import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
+import type { OperationMetadata } from "../../core/ports/adapter.js";
+import { fitTokens } from "./token-estimate.js";
+
+const MOST_TOKENS = 75;
+const MOST_NEAREST_CHARS = 600;
+
+/**
+ * The content of a failed call: the text and the code, then what helps to mend the call. The tools of a profile answer
+ * as the system they imitate, with the text alone.
+ */
+export function failureContent(error: FileAdapterError, tool: OperationMetadata): CallToolResult["content"] {
+  if (tool.isVerbatim === true) return [text(error.message)];
+  const code = ` [${error.code}]`;
+  const help = helpOf(error);
+  const said = fitTokens(phrase(error.sentence, wordingOf(tool)), MOST_TOKENS, code);
+  return [text(said), ...(help === "" ? [] : [text(help)])];
+}
+
+const text = (value: string): ContentBlock => ({ type: "text", text: value });
+
+/** Tools of one adapter share the beginning of their names. */
+function wordingOf({ name, toolName }: OperationMetadata): Wording {
+  const own = name.slice(name.indexOf(":") + 1);
+  const start = toolName.endsWith(own) ? toolName.slice(0, -own.length) : "file_";
+  return { ...PLAIN_WORDING, tool: (one) => `${start}${one}` };
+}
+
+function helpOf({ code, data }: FileAdapterError): string {
+  const { hint, nearest, current } = data;
+  return [
+    ...(code === "NO_MATCH" ? nearestIn(nearest) : []),
+    ...(code === "CONFLICT" ? currentIn(current) : []),
+    ...(typeof hint === "string" ? [hint] : []),
+  ].join("\n");
+}
+
+function nearestIn(nearest: unknown): string[] {
+  const [best]: unknown[] = Array.isArray(nearest) ? nearest : [];
+  const {
+    startLine,
+    endLine,
+    text: found,
+  }: { startLine?: unknown; endLine?: unknown; text?: unknown } = typeof best === "object" && best !== null ? best : {};
+  if (typeof found !== "string") return [];
+  return [`Nearest text, lines ${startLine}-${endLine}:`, firstChars(found)];
+}
+
+/** Cut between characters. */
+function firstChars(found: string): string {
+  if (found.length <= MOST_NEAREST_CHARS) return found;
+  return found.slice(0, MOST_NEAREST_CHARS).replace(/[\ud800-\udbff]$/, "");
+}
+
+function currentIn(current: unknown): string[] {
+  if (current === null) return ["Nothing is there now"];
+  return typeof current === "string" ? [`Current etag: ${current}`] : [];
+}

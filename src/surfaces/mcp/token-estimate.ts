@@ -1,0 +1,67 @@
+// Keeps texts for models within a number of tokens, without a tokenizer: estimates err on the long side.
+
+/** Runs of letters up to this length are mostly words, which take about a token for every four letters. */
+const WORD_CHARS = 12;
+/** Shortest form of a path or another word that is cut in its middle. */
+const SHORTEST_CHARS = 24;
+
+/** Texts are not looked at further: nothing longer would fit. */
+const MOST_CHARS = 2000;
+
+const RUNS = /[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]/gu;
+
+/** An upper estimate of the tokens of a text. */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  for (const word of text.split(/\s+/)) {
+    // Identifiers and hashes mix letters and digits, and take a token for every one to two characters.
+    const isMixed = /[0-9]/.test(word) && /[A-Za-z]/.test(word);
+    // Spaces before digits take a token of their own.
+    if (/[0-9]/.test(word)) tokens++;
+    for (const [run] of word.matchAll(RUNS)) tokens += costOf(run, isMixed);
+  }
+  return tokens;
+}
+
+function costOf(run: string, isMixed: boolean): number {
+  const first = run.charCodeAt(0);
+  if (first > 0x7f) return Buffer.byteLength(run);
+  if (/[A-Za-z]/.test(run)) {
+    if (isMixed || run.length > WORD_CHARS) return 0.8 * run.length;
+    return Math.max(1, run.length / 5);
+  }
+  if (/[0-9]/.test(run)) return isMixed ? 0.8 * run.length : Math.ceil(run.length / 3);
+  return 0.8;
+}
+
+/**
+ * Shortens a text so that it takes at most about `most` tokens with `ending`, which stays whole: first the longest words
+ * (paths and names) in their middle, then the end.
+ */
+export function fitTokens(text: string, most: number, ending: string): string {
+  const room = most - estimateTokens(ending);
+  const words = text.slice(0, MOST_CHARS).toWellFormed().split(" ");
+  while (estimateTokens(words.join(" ")) > room) {
+    const sizes = words.map((word) => [...word].length);
+    const size = Math.max(...sizes);
+    if (size <= SHORTEST_CHARS) return `${cutTo(words.join(" "), room)}${ending}`;
+    const at = sizes.indexOf(size);
+    words[at] = shorten(words[at] ?? "");
+  }
+  return `${words.join(" ")}${ending}`;
+}
+
+/** Takes a third out of the middle of a word, at least down to the shortest form. */
+function shorten(word: string): string {
+  const points = [...word.replace("…", "")];
+  const kept = Math.max(SHORTEST_CHARS - 2, Math.floor((points.length * 2) / 3));
+  const head = Math.floor(kept / 2);
+  return `${points.slice(0, head).join("")}…${points.slice(head - kept).join("")}`;
+}
+
+function cutTo(text: string, room: number): string {
+  const points = [...text];
+  let end = points.length;
+  while (end > 0 && estimateTokens(`${points.slice(0, end).join("")}…`) > room) end -= 8;
+  return `${points.slice(0, Math.max(0, end)).join("")}…`;
+}
