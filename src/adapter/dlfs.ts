@@ -75,8 +75,10 @@ function createAdapter(
   };
 }
 
+const PLAIN_ROOT = { readOnly: false, deny: [], protect: [], encoding: "utf-8" };
+
 function rootOf(drive: string, source: DriveSource | undefined): PersonalRoot {
-  if (isDriveName(drive)) return driveRoot(drive, { drive, readOnly: false, deny: [], encoding: "utf-8" }, source);
+  if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT }, source);
   const rules = "1 to 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
   throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
 }

@@ -21,6 +21,8 @@ export interface AccessOverrides {
   readonly create?: (requested: readonly string[], real: readonly string[]) => void;
   /** @default nothing is denied */
   readonly policy?: PlacePolicy;
+  /** @default nothing is protected */
+  readonly protection?: PlacePolicy;
   /** @default everything */
   readonly holds?: (ability: Ability) => boolean;
   /** @default "test" */
@@ -42,6 +44,7 @@ export function testAccess(overrides: AccessOverrides = {}): TestAccess {
     place: { root: SUITE_ROOT, path: overrides.path ?? "" },
     verb: overrides.verb ?? "test",
     policy: overrides.policy,
+    protection: overrides.protection,
     holds: overrides.holds ?? (() => true),
     scope: new CallScope({
       clock: overrides.clock ?? systemClock,

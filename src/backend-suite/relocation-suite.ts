@@ -168,12 +168,13 @@ function moveScenarios(scenario: Scenario): void {
     expect(await files.names("")).toEqual(["empty", "full", "old"]);
   });
 
-  scenario("leaves a directory where it is that holds what the policy denies at either end", async (stage) => {
+  scenario("leaves a directory where it is that holds what is denied or protected at either end", async (stage) => {
     const { backend, files } = stage;
     await makeGround(files);
     const before = await files.snapshot();
     const policy = { denies: (_below: readonly string[], name: string) => name === "inner" };
-    for (const ends of [{ from: { policy } }, { to: { policy } }]) {
+    const protection = policy;
+    for (const ends of [{ from: { policy } }, { to: { policy } }, { from: { protection } }, { to: { protection } }]) {
       expect(await codeOf(move(backend, ["full", "new"], {}, ends))).toBe("DENIED_BY_POLICY");
     }
     expect(await files.snapshot()).toEqual(before);
@@ -218,6 +219,8 @@ function copyScenarios(scenario: Scenario): void {
     const denying = (name: string) => ({ policy: { denies: (_: readonly string[], one: string) => one === name } });
     await copy(backend, ["from", "to"], {}, { from: denying("here"), to: denying("there") });
     expect((await files.walk("to")).map(({ name }) => name)).toEqual(["a", "sub"]);
+    await copy(backend, ["from", "kept"], {}, { to: { protection: denying("there").policy } });
+    expect((await files.walk("kept")).map(({ name }) => name)).toEqual(["a", "here", "x", "sub"]);
   });
 
   scenario("sees that what was copied has changed since", async ({ backend, files }) => {

@@ -102,10 +102,10 @@ function completeRoot(name: string, root: CheckedRoot): RootConfig {
 
 function completeDrive(
   drive: string,
-  { readOnly, description, maxReadBytes, deny, encoding }: CheckedRoot,
+  { readOnly, description, maxReadBytes, deny, protect, encoding }: CheckedRoot,
 ): RootConfig {
   return {
-    ...{ kind: "dlfs", drive, readOnly, deny, encoding },
+    ...{ kind: "dlfs", drive, readOnly, deny, protect, encoding },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
   };

@@ -37,6 +37,8 @@ export interface RootOptions {
   readonly quota?: Quota;
   /** Globs of paths denied to every caller, in the syntax of `path/deny.ts`. */
   readonly deny: readonly string[];
+  /** Globs of paths that every caller may at most read, in the same syntax. */
+  readonly protect: readonly string[];
   /** Text encoding of its files; `utf-8` also reads UTF-16 where a byte order mark announces it. */
   readonly encoding: string;
   /** DID of its owner. Absent: the operator. */
@@ -59,7 +61,7 @@ export interface TempRootConfig extends RootOptions {
 
 /** A drive of the caller: each caller gets its own. */
 export interface DriveRootConfig
-  extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "encoding"> {
+  extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "protect" | "encoding"> {
   readonly kind: "dlfs";
   readonly drive: string;
   /** Not configurable: each caller owns its drive. */

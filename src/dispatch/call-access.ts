@@ -1,4 +1,4 @@
-// The Access of one call: checks deny patterns, grants and protected paths, for the requested path and the real one.
+// The Access of one call: checks deny and protect patterns, grants and the paths a facade protects, for the requested path and the real one.
 
 import type { Authoriser } from "../authz/authorise.js";
 import type { Ability } from "../core/call/capability.js";
@@ -6,16 +6,18 @@ import type { RelPath } from "../core/call/path.js";
 import type { PathRules } from "../core/call/path-rules.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { CallTerms } from "../core/call/terms.js";
-import { deniedByPolicy, type Place, permissionDenied } from "../core/errors/texts.js";
+import { deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../core/errors/texts.js";
 import type { Access, PlacePolicy } from "../core/ports/backend.js";
-import type { DenyPolicy } from "../core/ports/deny-policy.js";
+import type { RootFacts } from "../core/ports/operation.js";
+import type { PathPolicy } from "../core/ports/path-policy.js";
 
 export interface CallAccessOptions {
   readonly verb: string;
   readonly abilities: readonly Ability[];
   readonly authoriser: Authoriser;
   readonly scope: CallScope;
-  readonly policy: DenyPolicy | undefined;
+  /** Whether what the root protects is refused. */
+  readonly guarded: boolean;
   readonly links?: "refuse" | undefined;
   /** See {@link CallTerms}; absent for operations that change nothing. */
   readonly isProtected?: CallTerms["isProtected"];
@@ -29,32 +31,38 @@ export class CallAccess implements Access {
   readonly verb: string;
   readonly scope: CallScope;
   readonly policy: PlacePolicy | undefined;
+  readonly protection: PlacePolicy | undefined;
   readonly links: "refuse" | undefined;
   readonly rules: PathRules | undefined;
   readonly #path: RelPath;
   readonly #authoriser: Authoriser;
   readonly #abilities: readonly Ability[];
-  readonly #denials: DenyPolicy | undefined;
+  readonly #denials: PathPolicy | undefined;
+  readonly #protections: PathPolicy | undefined;
   readonly #isProtected: CallTerms["isProtected"];
   readonly #leadsTo: CallTerms["leadsTo"];
   #real: readonly string[];
 
   /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
-  constructor(root: string, path: RelPath, options: CallAccessOptions) {
-    this.place = { root, path: path.text };
+  constructor(root: RootFacts, path: RelPath, options: CallAccessOptions) {
+    this.place = { root: root.name, path: path.text };
     this.verb = options.verb;
     this.scope = options.scope;
     this.links = options.links;
     this.#path = path;
     this.#authoriser = options.authoriser;
     this.#abilities = options.abilities;
-    this.#denials = options.policy;
+    const { policy } = root;
+    const protection = options.guarded ? root.protection : undefined;
+    this.#denials = policy;
+    this.#protections = protection;
     this.#isProtected = options.isProtected;
     this.#leadsTo = options.leadsTo;
     this.rules = options.rules;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
-    this.policy = options.policy && this.#policyBelow(options.policy);
+    this.policy = policy && this.#policyBelow(policy);
+    this.protection = protection && this.#policyBelow(protection);
   }
 
   real(segments: readonly string[]): void {
@@ -86,10 +94,11 @@ export class CallAccess implements Access {
 
   #requireAllowed(segments: readonly string[]): void {
     if (this.#denials?.denies(segments) === true) throw deniedByPolicy(this.place, this.verb);
+    if (this.#protections?.denies(segments) === true) throw protectedByPolicy(this.place, this.verb);
     if (this.#isProtected?.(segments, this.verb) === true) throw permissionDenied(this.place);
   }
 
-  #policyBelow(policy: DenyPolicy): PlacePolicy {
+  #policyBelow(policy: PathPolicy): PlacePolicy {
     const { segments } = this.#path;
     const tops = () => (this.#real === segments ? [segments] : [segments, this.#real]);
     return {

@@ -215,7 +215,7 @@ export class Dispatcher {
   ): PathCall {
     const { authoriser, progress, scope } = state;
     const { drives, limits } = this.#options;
-    const { root: rootName, abilities, changes } = request;
+    const { root: rootName, abilities, changes, guarded = changes } = request;
     const isFirst = progress.resource === undefined;
     if (isFirst) progress.resource = [rootName];
     const path = parsePath(rootName, request.path, process.platform === "win32");
@@ -227,12 +227,12 @@ export class Dispatcher {
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const { policy } = root;
     const { links, pathRules: rules } = state.context;
     const isProtected = changes ? call.terms?.isProtected : undefined;
     const leadsTo = call.terms?.leadsTo;
-    const own = { verb: operation.name, abilities, authoriser, scope, policy, links, rules, isProtected, leadsTo };
-    const access = new CallAccess(root.name, path, own);
+    const verb = operation.name;
+    const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo };
+    const access = new CallAccess(root, path, own);
     const { budget, memory, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } =
       call;
     // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.

@@ -82,10 +82,11 @@ function commandOf({ transfer }: PlacesCall): CommandTransfer {
 function placeOf(mount: ExecMount, call: PlacesCall): ExecPlace {
   const { root, prefix = "" } = mount;
   const request = { root, abilities: ["exec/run"], changes: false } as const;
-  const top = call.at({ ...request, path: "" });
-  const at = prefix === "" ? top : call.at({ ...request, path: prefix });
+  // What is protected below is told to the mount; the top of a root never is itself.
+  const top = call.at({ ...request, path: "", guarded: true });
   const writable =
     mount.readOnly !== true && !top.root.readOnly && top.access.holds("crud/write") && top.access.holds("crud/delete");
+  const at = prefix === "" ? top : call.at({ ...request, path: prefix, guarded: writable });
   return { mount, top, at, writable };
 }
 

@@ -1,15 +1,10 @@
-// Compiles an operator's deny patterns into the DenyPolicy of a root.
+// Compiles an operator's patterns (root options `deny` and `protect`) into a PathPolicy.
 
-import type { DenyPolicy } from "../core/ports/deny-policy.js";
+import type { PathPolicy } from "../core/ports/path-policy.js";
 import { type Anchors, allAbove, anchorsOf } from "./deny-anchors.js";
 import { compileGlob, type GlobMatcher } from "./glob-match.js";
 import { GlobFault, readGlobNodes } from "./glob-reader.js";
-
-/** `@secrets`: files that usually hold keys and passwords, at any depth. */
-const SECRETS: readonly string[] = [
-  ...[".env", ".env.*", "*.pem", "*.key", "id_rsa*", "id_ed25519*", ".netrc", ".npmrc", ".git-credentials"],
-  ...["**/.aws/**", "**/.ssh/**"],
-];
+import { patternsOf } from "./pattern-sets.js";
 
 export interface DenyOptions {
   /** Names that differ only in case, or in how their characters are composed, are one name. Asked at each match: it may be found out late. */
@@ -24,15 +19,16 @@ interface PathPattern {
 }
 
 /**
- * Compiles deny patterns: globs in which `*` and `?` match leading dots too. A pattern without `/` is a base name at
- * any depth, others start at the root. Denying a directory denies everything below. `@secrets` stands for a list.
+ * Compiles patterns: globs in which `*` and `?` match leading dots too. A pattern without `/` is a base name at
+ * any depth, others start at the root. A directory that matches covers everything below. `@secrets` and `@git` stand for
+ * lists.
  *
  * @throws Error whose message completes "must be a glob: …"
  */
-export function compileDeny(patterns: readonly string[], options: DenyOptions): DenyPolicy {
+export function compileDeny(patterns: readonly string[], options: DenyOptions): PathPolicy {
   const exact = compile(patterns, (name) => name);
-  let folded: DenyPolicy | undefined;
-  const now = (): DenyPolicy => {
+  let folded: PathPolicy | undefined;
+  const now = (): PathPolicy => {
     if (!options.foldsCase) return exact;
     folded ??= compile(patterns, foldName);
     return folded;
@@ -44,10 +40,10 @@ export function compileDeny(patterns: readonly string[], options: DenyOptions): 
   };
 }
 
-function compile(patterns: readonly string[], fold: (name: string) => string): DenyPolicy {
+function compile(patterns: readonly string[], fold: (name: string) => string): PathPolicy {
   const names: GlobMatcher[] = [];
   const paths: PathPattern[] = [];
-  for (const pattern of patterns.flatMap((one) => (one === "@secrets" ? SECRETS : [one]))) {
+  for (const pattern of patterns.flatMap(patternsOf)) {
     // As in ignore files, a trailing slash only marks a directory.
     const plain = pattern.replace(/\/+$/, "");
     const rooted = plain.replace(/^(?:\.?\/)+/, "");
@@ -89,7 +85,7 @@ function compile(patterns: readonly string[], fold: (name: string) => string): D
 
 function matcherOf(glob: string, pattern: string): GlobMatcher {
   if (pattern.startsWith("!")) throw new Error("it cannot begin with '!'");
-  if (glob === "" || pattern.startsWith("@secrets")) throw new Error("nothing can have that name");
+  if (glob === "") throw new Error("nothing can have that name");
   if (glob.split("/").some((part) => part === "" || part === "." || part === "..")) {
     throw new Error("it cannot hold '//', '.' or '..' as a part");
   }
@@ -115,5 +111,14 @@ function isAmbiguous(glob: string): boolean {
   return bare.includes("|");
 }
 
-/** Folds at least as much as any file system: names that differ folded are different files everywhere. */
-const foldName = (name: string): string => name.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
+/**
+ * Folds at least as much as any file system: names that differ folded are different files everywhere. HFS+ ignores some
+ * invisible characters, so that `.g\u200cit` is `.git` there.
+ */
+const foldName = (name: string): string =>
+  name
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .normalize("NFC")
+    .toUpperCase()
+    .toLowerCase()
+    .normalize("NFC");

@@ -14,7 +14,7 @@ import { runIo } from "../core/io.js";
 import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/ports/operation.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
-import { compileDeny } from "../path/deny.js";
+import { compileDeny, type DenyOptions } from "../path/deny.js";
 
 /** The open roots of one adapter. */
 export interface OpenRoots {
@@ -58,11 +58,11 @@ export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
 /** A root of kind `dlfs`: each caller's own drive named `drive`. */
 export function driveRoot(
   name: string,
-  { drive, readOnly, description, maxReadBytes, deny, encoding }: Omit<DriveRootConfig, "kind">,
+  { drive, readOnly, description, maxReadBytes, deny, protect, encoding }: Omit<DriveRootConfig, "kind">,
   drives: DriveSource | undefined,
 ): PersonalRoot {
   return {
-    ...(deny.length === 0 ? {} : { policy: compileDeny(deny, { foldsCase: false }) }),
+    ...policiesOf({ deny, protect }, { foldsCase: false }),
     ...{ name, kind: "dlfs", readOnly, drive },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
@@ -167,11 +167,11 @@ class RootSet implements OpenRoots {
       ...(usage === undefined ? {} : { usage }),
       ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
       durable: durability === "flush",
-      hardLinks,
+      // Another name of a protected file would be a way to change it in place.
+      hardLinks: hardLinks && config.protect.length === 0,
       maxCopyBytes,
     };
     const backend = new HostBackend(jail, rules, this.#buffers);
-    const policy = config.deny.length === 0 ? undefined : compileDeny(config.deny, backend);
     const root: OpenRoot = {
       name,
       kind: config.kind,
@@ -180,7 +180,7 @@ class RootSet implements OpenRoots {
       ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
       ...named(encoding),
       ...(owner === undefined ? {} : { owner }),
-      ...(policy === undefined ? {} : { policy }),
+      ...policiesOf(config, backend),
       ...(usage === undefined ? {} : { quota: () => usage.facts() }),
       hostPath: jail.realPath,
       // A getter: finding the engine may load a native library, and few callers ask for it.
@@ -198,6 +198,13 @@ class RootSet implements OpenRoots {
     const isKept = before?.config.kind === "temp" && before.config.prefix === prefix;
     return (isKept ? before.host?.path : undefined) ?? this.#temp.create(prefix);
   }
+}
+
+function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, options: DenyOptions) {
+  return {
+    ...(deny.length === 0 ? {} : { policy: compileDeny(deny, options) }),
+    ...(protect.length === 0 ? {} : { protection: compileDeny(protect, options) }),
+  };
 }
 
 /** UTF-8, the default, counts as not configured: a file may then say otherwise. */

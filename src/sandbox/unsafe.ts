@@ -29,7 +29,8 @@ export class UnsafeSandbox implements Sandbox {
     if (job.mounts.some(({ writable }) => !writable))
       throw unavailable(this.#host, "without a sandbox nothing is read-only");
     const isHidden = job.mounts.some(({ host }) => host?.masks.some(({ path }) => !isStage(path)) === true);
-    if (isHidden) throw unavailable(this.#host, "without a sandbox nothing that is denied can be hidden");
+    if (isHidden)
+      throw unavailable(this.#host, "without a sandbox nothing that is denied or protected can be kept from commands");
     const identity = identityFor(this, job.mounts);
     if (identity === "root") throw unavailable(this.#host, "commands never run as root: set shell.uid and shell.gid");
     const env = Object.fromEntries(Object.entries(job.env).map(([name, value]) => [name, onHost(job, value)]));

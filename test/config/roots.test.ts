@@ -7,7 +7,15 @@ const parse = (value: FileConfigInput) => parseFileConfig(value, { baseDir: "/ba
 const rootOf = (root: string | RootConfigInput) => Object.values(parse({ roots: { docs: root } }).roots)[0];
 const rootProblems = (root: unknown) => fileProblems({ roots: { docs: root } });
 
-const common = { readOnly: false, crossDevice: false, hardLinks: false, io: "auto", deny: [], encoding: "utf-8" };
+const common = {
+  readOnly: false,
+  crossDevice: false,
+  hardLinks: false,
+  io: "auto",
+  deny: [],
+  protect: [],
+  encoding: "utf-8",
+};
 const quota = { bytes: 1_073_741_824 };
 
 describe("a root", () => {
@@ -27,8 +35,12 @@ describe("a root", () => {
       readOnly: false,
       encoding: "utf-8",
       deny: [],
+      protect: [],
     });
-    const options = { readOnly: true, description: "Notes", maxReadBytes: 5, encoding: "latin1", deny: ["*.key"] };
+    const options = {
+      ...{ readOnly: true, description: "Notes", maxReadBytes: 5, encoding: "latin1" },
+      ...{ deny: ["*.key"], protect: ["@git"] },
+    };
     expect(rootOf({ dlfs: "é".repeat(32), ...options })).toEqual({ kind: "dlfs", drive: "é".repeat(32), ...options });
   });
 
@@ -63,6 +75,7 @@ describe("a root", () => {
       io: "pool",
       maxReadBytes: 7,
       deny: ["@secrets", "a/**"],
+      protect: ["@git", "b"],
       encoding: "Shift_JIS",
       quota: { bytes: 5, files: 6 },
       owner: "did:web:files.example.com:me",
@@ -116,6 +129,15 @@ describe("a wrong root is refused", () => {
     [{ path: "a", quota: 5 }, "'roots.docs.quota' must be an object, not 5"],
     [{ path: "a", quota: { bytes: -1 } }, "'roots.docs.quota.bytes' must be an integer of at least 0, not -1"],
     [{ path: "a", quota: { byte: 1 } }, "Unknown config key 'roots.docs.quota.byte' - did you mean 'bytes'?"],
+    [{ path: "a", protect: "x" }, "'roots.docs.protect' must be an array, not a string"],
+    [
+      { path: "a", protect: ["@git", "@gti"] },
+      "'roots.docs.protect[1]' must be a glob: there is no set '@gti', only @secrets and @git; a name with @ is written [@]",
+    ],
+    [
+      { dlfs: "a", protect: ["[b"] },
+      "'roots.docs.protect[0]' must be a glob: a bracket, brace or range in it does not fit",
+    ],
     [{ path: "a", deny: "x" }, "'roots.docs.deny' must be an array, not a string"],
     [{ path: "a", deny: [""] }, "'roots.docs.deny[0]' must be a string that is not empty"],
     [

@@ -187,7 +187,7 @@ describe("schemas/config.json", () => {
           (option) => `file.roots.*.${option}`,
         ),
         ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.encoding"],
-        ...["file.roots.*.deny", "file.roots.*.grep"],
+        ...["file.roots.*.deny", "file.roots.*.protect", "file.roots.*.grep"],
         ...under("file.roots.*.quota", "bytes", "files"),
       ].sort(),
     );

@@ -48,6 +48,7 @@ describe("an empty config", () => {
             hardLinks: false,
             io: "auto",
             deny: [],
+            protect: [],
             encoding: "utf-8",
             quota: { bytes: 1_073_741_824 },
           },

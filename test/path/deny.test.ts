@@ -74,11 +74,30 @@ describe("a deny pattern", () => {
     (path) => expect(denies("@secrets", path)).toBe(false),
   );
 
+  test.each([".git", ".git/config", "a/.git", "a/b/.git/hooks/x"])("@git denies %s", (path) => {
+    expect(denies("@git", path)).toBe(true);
+    expect(denies("@git", path.toUpperCase(), true)).toBe(true);
+    expect(denies("@git", path.replace("git", "g\u200cit"), true)).toBe(true);
+  });
+
+  test.each([".gitignore", "git", "a.git", ".github/x"])("@git leaves %s alone", (path) => {
+    expect(denies("@git", path)).toBe(false);
+  });
+
+  test.each([
+    ["[@]scope", "a/@scope/b"],
+    ["@types/**", "@types/node"],
+    ["@(a|b)", "b"],
+  ])("%j is a glob and no set: it denies %j", (pattern, path) => expect(denies(pattern, path)).toBe(true));
+
   test.each([
     ["!a", "it cannot begin with '!'"],
     ["", "nothing can have that name"],
     ["/", "nothing can have that name"],
-    ["@secrets2", "nothing can have that name"],
+    ["@secrets2", "there is no set '@secrets2', only @secrets and @git"],
+    ["@git/", "there is no set '@git/', only @secrets and @git"],
+    ["@git/config", "there is no set '@git/config'"],
+    ["@*", "there is no set '@*'"],
     ["a//b", "it cannot hold '//', '.' or '..' as a part"],
     ["../a", "it cannot hold '//', '.' or '..' as a part"],
     ["a/../b", "it cannot hold '//', '.' or '..' as a part"],

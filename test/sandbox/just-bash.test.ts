@@ -7,7 +7,7 @@ import { createMemoryDrives } from "../../src/venue/start/drives.js";
 import { useShell } from "./ground.js";
 
 const ground = useShell({
-  root: { deny: [".env"], quota: { bytes: 50_000 } },
+  root: { deny: [".env"], protect: ["@git"], quota: { bytes: 50_000 } },
   roots: { fixed: { temp: true, readOnly: true } },
   shell: { driver: "just-bash" },
 });
@@ -57,6 +57,15 @@ describe("a shell in JavaScript", () => {
     expect(ran).toMatchObject({ stdout: "before\n", exitCode: 1 });
     expect(ran.stderr).toContain("permission denied, open '/workspace/.env'");
     expect(readFileSync(join(ground.dir, ".env"), "utf8")).toBe("SECRET");
+  });
+
+  test("may read what is protected, and not change it", async () => {
+    ground.put("a/.git/config", "[core]");
+    const ran = await ground.sh("cat a/.git/config; rm -rf a; mv a b; echo x > a/.git/hook; ls -A a/.git");
+    expect(ran.stdout).toBe("[core]");
+    const last = await ground.sh("mv a/.git g; cp a/.git/config a/.git/copy; ls -A a/.git");
+    expect(last.stdout).toBe("config\n");
+    expect(readFileSync(join(ground.dir, "a/.git/config"), "utf8")).toBe("[core]");
   });
 
   test("sees nothing but what its caller may, and nothing of the host", async () => {

@@ -34,6 +34,7 @@ import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine
 import { sortByName } from "../../path/order.js";
 import { refused, requireExpected } from "../expected.js";
 import { authoriseParents } from "../parents.js";
+import { omissionOf } from "../refusal.js";
 import { checkExpected } from "./conditions.js";
 import { asCallerError } from "./errors.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./place.js";
@@ -206,9 +207,8 @@ export class DriveBackend implements Backend {
       try {
         const found = await statAt(tree, path.segments);
         if (found === undefined) throw notFound(access.place);
-        const denies = (below: readonly string[], name: string): boolean =>
-          [access.policy, there?.policy].some((policy) => policy?.denies(below, name) === true);
-        return new DriveTree({ ...{ tree, found, denies, run }, at: { path, access }, look: this.#door.look });
+        const omission = (below: readonly string[], name: string) => omissionOf(access, there, { below, name });
+        return new DriveTree({ ...{ tree, found, omission, run }, at: { path, access }, look: this.#door.look });
       } catch (error) {
         tree.release();
         throw error;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import type { FileAdapterError } from "../../core/errors/errors.js";
 import {
   alreadyExists,
-  deniedByPolicy,
   invalidInput,
   invalidPath,
   isADirectory,
@@ -16,6 +16,7 @@ import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
 import { refused } from "../expected.js";
 import { authoriseParents } from "../parents.js";
+import { refusalOf } from "../refusal.js";
 import { checkExpected } from "./conditions.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories, type Spot, stamped, statAt } from "./tree.js";
@@ -127,9 +128,8 @@ async function loadAll(drive: DriveDoor, source: TreeSource, access: Access): Pr
     const { below, type } = entry;
     const name = below.at(-1);
     if (entry.raw !== undefined) throw invalidPath(access.place, "not valid Unicode");
-    if (name !== undefined && access.policy?.denies(below.slice(0, -1), name) === true) {
-      throw deniedByPolicy(access.place, access.verb);
-    }
+    const refusal = name === undefined ? undefined : refusalOf(access, below.slice(0, -1), name);
+    if (refusal !== undefined) throw refusal;
     all.push(type === "directory" ? { below } : { below, content: await loadFile(drive, entry, access) });
   }
   return all;
@@ -161,6 +161,7 @@ async function loadFile(drive: DriveDoor, entry: SourceEntry, access: Access) {
 export class DriveTree implements TreeSource {
   readonly top: SourceEntry;
   readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
+  refusal: FileAdapterError | undefined;
   readonly #parts: DriveTreeParts;
   readonly #entries: AsyncGenerator<SourceEntry>;
 
@@ -187,9 +188,11 @@ export class DriveTree implements TreeSource {
   }
 
   async *#below(below: readonly string[]): AsyncGenerator<SourceEntry> {
-    const { tree, at, denies } = this.#parts;
+    const { tree, at, omission } = this.#parts;
     for (const entry of await tree.entries([...at.path.segments, ...below])) {
-      if (denies(below, entry.name)) {
+      const omitted = omission(below, entry.name);
+      if (omitted !== undefined) {
+        this.refusal ??= omitted;
         this.left.policy++;
         continue;
       }
@@ -220,7 +223,8 @@ export interface DriveTreeParts {
   readonly at: At;
   /** What is there. */
   readonly found: DriveStat;
-  denies(below: readonly string[], name: string): boolean;
+  /** Why an entry is left out; `undefined`: it is not. */
+  omission(below: readonly string[], name: string): FileAdapterError | undefined;
   /** Ends with the call, and names the place in its errors. */
   run<T>(work: () => Promise<T>): Promise<T>;
   /** The drive as it is now. */

@@ -1,17 +1,17 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
-import { deniedByPolicy } from "../../core/errors/texts.js";
 import { isPending } from "../../core/io.js";
 import type { Access, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
 import type { DriveSnapshot } from "../../drive/engine/engine.js";
 import { isReachableName } from "../../path/grammar.js";
 import { sortByName } from "../../path/order.js";
+import { isUnguarded, refusalOf } from "../refusal.js";
 
 const DAMAGE: ReadonlySet<string> = new Set(["STORE_DAMAGED", "MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL"]);
 
 type DriveEntry = Awaited<ReturnType<DriveSnapshot["entries"]>>[number];
 
 interface Walk extends WalkOptions {
-  readonly access: Access;
+  readonly access: Pick<Access, "scope" | "policy">;
 }
 
 /** A directory that a walk is in. */
@@ -28,16 +28,23 @@ export function walkBelow(tree: DriveSnapshot, segments: readonly string[], walk
   return visitBelow(tree, { segments, below: [], isDenied: false }, walk);
 }
 
-/** Refuses a directory that holds anything the policy denies. @throws DENIED_BY_POLICY */
+/** Refuses a directory that holds anything denied or protected. @throws DENIED_BY_POLICY */
 export async function requireAllAllowed(
   tree: DriveSnapshot,
   segments: readonly string[],
   access: Access,
 ): Promise<void> {
-  if (access.policy === undefined) return;
+  if (isUnguarded(access)) return;
+  let refusal: FileAdapterError | undefined;
+  const policy = {
+    denies: (below: readonly string[], name: string): boolean => {
+      refusal = refusalOf(access, below, name);
+      return refusal !== undefined;
+    },
+  };
   const walk: WalkOptions = { visit: () => "enter", visitDenied: () => "stop", sizes: false };
-  const end = await walkBelow(tree, segments, { ...walk, access });
-  if (end === "stop") throw deniedByPolicy(access.place, access.verb);
+  await walkBelow(tree, segments, { ...walk, access: { scope: access.scope, policy } });
+  if (refusal !== undefined) throw refusal;
 }
 
 async function visitBelow(tree: DriveSnapshot, spot: Spot, walk: Walk): Promise<"on" | "stop"> {

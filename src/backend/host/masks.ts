@@ -1,4 +1,4 @@
-import { deniedByPolicy, tooManyDenied } from "../../core/errors/texts.js";
+import { deniedByPolicy, protectedByPolicy, tooManyDenied, tooManyProtected } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { Mask } from "../../core/ports/sandbox.js";
@@ -8,7 +8,7 @@ import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { isReservedName } from "../../path/grammar.js";
 
-/** More denied entries than this cannot be hidden from commands. */
+/** More denied entries than this cannot be hidden from commands, nor more protected ones mounted read-only. */
 const MOST_DENIED = 1_000;
 /** Directories that must keep their names. Where it would be more, one that holds what is denied is hidden whole. */
 const MOST_PINS = 128;
@@ -27,6 +27,8 @@ interface Frame {
   readonly path: Buffer;
   readonly names: readonly Name[];
   next: number;
+  /** It is mounted read-only, or stands in what is. */
+  isReadOnly: boolean;
 }
 
 /** Something to be hidden, and the depths of the directories above it that must keep their names. */
@@ -36,14 +38,16 @@ interface Target extends Mask {
 }
 
 /**
- * What commands in a directory must not see: what the root denies everybody, and what is reserved. Links are left as they
+ * What commands in a directory must not see: what the root denies everybody, and what is reserved. And what they must not
+ * change: what the root protects, if they may change anything. Links are left as they
  * are: what they lead to is judged by its own name. What takes too much to be hidden by itself is hidden with a directory
  * that holds it; so nothing that a command leaves behind keeps the next one from being run, but what is denied itself.
  *
- * @throws DENIED_BY_POLICY when more than 1,000 entries are denied, or the directory cannot be looked into
+ * @throws DENIED_BY_POLICY when more than 1,000 entries are denied or protected, or the directory cannot be looked into
  */
-export function* findMasks(jail: Jail, start: Pinned, access: Access): Io<readonly Mask[]> {
-  const frames: Frame[] = [{ directory: start, below: [], path: Buffer.alloc(0), names: [], next: 0 }];
+export function* findMasks(jail: Jail, start: Pinned, access: Access, isWritable = true): Io<readonly Mask[]> {
+  const top = { directory: start, below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable };
+  const frames: Frame[] = [top];
   const search = new MaskSearch(jail, access, frames);
   try {
     yield* search.read();
@@ -56,9 +60,7 @@ export function* findMasks(jail: Jail, start: Pinned, access: Access): Io<readon
       yield* access.scope.breathe();
       const child = yield* search.look(frame, name);
       if (child === undefined) continue;
-      frames.push({
-        ...{ directory: child, below: [...frame.below, name.name], path: pathOf(frame, name), names: [], next: 0 },
-      });
+      frames.push({ ...child, below: [...frame.below, name.name], path: pathOf(frame, name), names: [], next: 0 });
       yield* search.read();
     }
     return search.masks();
@@ -73,8 +75,10 @@ class MaskSearch {
   /** From the start to the directory that is being looked into: each stands at its depth. */
   readonly #frames: Frame[];
   readonly #hidden: Mask[] = [];
+  readonly #shields: Mask[] = [];
   readonly #pins = new Map<string, Mask>();
   #denied = 0;
+  #protected = 0;
   #reserved = 0;
 
   constructor(jail: Jail, access: Access, frames: Frame[]) {
@@ -83,11 +87,24 @@ class MaskSearch {
     this.#frames = frames;
   }
 
-  /** Directories that keep their names come first: over what is mounted below them already they would lay it open. */
+  /** What stays visible comes first: over what is mounted below it already it would lay that open. */
   masks(): readonly Mask[] {
-    if (this.#denied > MOST_DENIED) throw tooManyDenied(this.#access.place, this.#denied, MOST_DENIED);
-    const pins = [...this.#pins.values()].sort((a, b) => a.path.length - b.path.length);
-    return [...pins, ...this.#hidden];
+    const { place } = this.#access;
+    if (this.#denied > MOST_DENIED) throw tooManyDenied(place, this.#denied, MOST_DENIED);
+    if (this.#protected > MOST_DENIED) throw tooManyProtected(place, this.#protected, MOST_DENIED);
+    // Of two on one directory the one that makes it read-only comes last.
+    const visible = [...this.#pins.values(), ...this.#shields].sort((a, b) => a.path.length - b.path.length);
+    return [...visible, ...this.#hidden];
+  }
+
+  /** Has an entry mounted read-only if it is protected. @returns whether it cannot be changed then */
+  #protect(frame: Frame, name: Name): boolean {
+    const { protection } = this.#access;
+    if (frame.isReadOnly || protection?.denies(frame.below, name.name) !== true) return frame.isReadOnly;
+    if (++this.#protected > MOST_DENIED) return true;
+    const target = targetOf(frame, name, "readonly");
+    this.#mask({ ...target, anchors: protection.anchors?.(frame.below, name.name) ?? above(target.depth) });
+    return true;
   }
 
   /** Reads the last directory. One that cannot be looked into may hold what is denied, so it is hidden. */
@@ -104,12 +121,12 @@ class MaskSearch {
       this.#frames.splice(-1, 1, { ...frame, names });
     } catch (error) {
       if (errnoOf(error) === undefined || errnoOf(error) === "ENOENT") throw error;
-      if (this.#access.policy !== undefined) this.#hideDirectory(this.#frames.length - 1);
+      this.#keepOut(this.#frames.length - 1);
     }
   }
 
   /** @returns a directory to look into */
-  *look(frame: Frame, name: Name): Io<Pinned | undefined> {
+  *look(frame: Frame, name: Name): Io<Pick<Frame, "directory" | "isReadOnly"> | undefined> {
     const isTop = frame.directory === this.#jail.top;
     const isDenied = this.#access.policy?.denies(frame.below, name.name) === true;
     const stat = name.type === undefined ? yield* examine(this.#jail.sys, frame.directory, name) : undefined;
@@ -118,7 +135,11 @@ class MaskSearch {
     const kind = type === "directory" ? "directory" : "file";
     if (isDenied) this.#deny(frame, name, kind);
     else if (this.#isReserved(name.name, isTop)) this.#mask(targetOf(frame, name, kind));
-    else if (type === "directory") return yield* this.#enter(frame, name);
+    else {
+      const isReadOnly = this.#protect(frame, name);
+      const directory = type === "directory" ? yield* this.#enter(frame, name) : undefined;
+      return directory && { directory, isReadOnly };
+    }
     return undefined;
   }
 
@@ -149,7 +170,7 @@ class MaskSearch {
       return yield* this.#jail.handles.enter(frame.directory, name.raw);
     } catch (error) {
       if (errnoOf(error) !== "EACCES") throw error;
-      if (this.#access.policy !== undefined) this.#hideDirectory(frame.below.length);
+      this.#keepOut(frame.below.length);
       return undefined;
     }
   }
@@ -161,27 +182,38 @@ class MaskSearch {
     this.#mask({ ...target, anchors: this.#access.policy?.anchors?.(frame.below, name.name) ?? above(target.depth) });
   }
 
-  /** @param depth of the directory */
-  #hideDirectory(depth: number): void {
-    if (depth === 0) throw this.#refused();
-    this.#mask({ ...this.#directoryAt(depth), anchors: above(depth) });
+  /** What cannot be looked into may hold what is denied or protected. @param depth of the directory */
+  #keepOut(depth: number): void {
+    const { policy, protection } = this.#access;
+    const isReadOnly = this.#frames[depth]?.isReadOnly === true || protection === undefined;
+    if (policy === undefined && isReadOnly) return;
+    const kind = policy === undefined ? "readonly" : "directory";
+    if (depth === 0) throw this.#refused(kind);
+    this.#mask({ ...this.#directoryAt(depth, kind), anchors: above(depth) });
   }
 
-  #directoryAt(depth: number): Omit<Target, "anchors"> {
-    return { depth, path: this.#frames[depth]?.path ?? Buffer.alloc(0), kind: "directory" };
+  #directoryAt(depth: number, kind: Target["kind"]): Omit<Target, "anchors"> {
+    return { depth, path: this.#frames[depth]?.path ?? Buffer.alloc(0), kind };
   }
 
-  /** Hides something, or a directory that it stands in; that is left then. */
+  /** Hides something, or a directory that it stands in; that is left then. Or makes it read-only. */
   #mask(target: Target): void {
+    const kind = target.kind === "readonly" ? "readonly" : "directory";
     const depth = this.#tooHigh(target);
     if (depth !== undefined) {
-      this.#mask({ ...this.#directoryAt(depth), anchors: target.anchors.filter((at) => at < depth) });
+      if (depth === 0) throw this.#refused(kind);
+      this.#mask({ ...this.#directoryAt(depth, kind), anchors: target.anchors.filter((at) => at < depth) });
       return;
     }
-    if (this.#hidden.length >= MOST_MASKS) throw this.#refused();
+    if (this.#hidden.length + this.#shields.length >= MOST_MASKS) throw this.#refused(kind);
     for (const at of target.anchors) {
-      const { path } = this.#directoryAt(at);
+      const { path } = this.#directoryAt(at, "pin");
       this.#pins.set(keyOf(path), { path, kind: "pin" });
+    }
+    if (target.kind === "readonly") {
+      this.#shields.push({ path: target.path, kind });
+      for (const frame of this.#frames.slice(target.depth)) frame.isReadOnly = true;
+      return;
     }
     this.#hidden.push({ path: target.path, kind: target.kind });
     while (this.#frames.length > target.depth) leave(this.#frames, this.#frames[0]?.directory);
@@ -192,18 +224,19 @@ class MaskSearch {
     if (path.length > LONGEST_PATH) {
       return this.#frames.findLastIndex((frame, at) => at < depth && frame.path.length <= LONGEST_PATH);
     }
-    const fresh = anchors.filter((at) => !this.#pins.has(keyOf(this.#directoryAt(at).path)));
+    const fresh = anchors.filter((at) => !this.#pins.has(keyOf(this.#directoryAt(at, "pin").path)));
     return this.#pins.size + fresh.length > MOST_PINS && fresh.length > 0 ? Math.min(...fresh) : undefined;
   }
 
-  #refused(): Error {
-    return deniedByPolicy(this.#access.place, "run a command in");
+  #refused(kind: Target["kind"]): Error {
+    const refuse = kind === "readonly" ? protectedByPolicy : deniedByPolicy;
+    return refuse(this.#access.place, "run a command in");
   }
 }
 
 const above = (depth: number): number[] => Array.from({ length: Math.max(0, depth - 1) }, (_, index) => index + 1);
 
-const targetOf = (frame: Frame, name: Name, kind: "file" | "directory"): Target => ({
+const targetOf = (frame: Frame, name: Name, kind: Target["kind"]): Target => ({
   ...{ path: pathOf(frame, name), kind, depth: frame.below.length + 1, anchors: [] },
 });
 

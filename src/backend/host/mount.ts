@@ -66,7 +66,7 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const common = { jail, walk, stage, path: jail.realPath, uid, gid };
     if (found.state !== "found") return new Mounted(mounting, { ...common, masks: [] });
     const directory = directoryOf(found, access);
-    const masks = yield* findMasks(jail, directory, access);
+    const masks = yield* findMasks(jail, directory, access, options.writable);
     const mark = options.writable ? yield* placeRunMark(jail, found.real) : undefined;
     return new Mounted(mounting, { ...common, path: [jail.realPath, ...found.real].join("/"), masks, directory, mark });
   } catch (error) {

@@ -1,17 +1,28 @@
-import { deniedByPolicy } from "../../core/errors/texts.js";
+import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { Io } from "../../core/io.js";
 import type { Pinned } from "../../jail/handles.js";
+import { isUnguarded, refusalOf } from "../refusal.js";
 import type { Change } from "./target.js";
 import { walkEntries } from "./walk.js";
 
 /**
- * Refuses to do anything to a whole directory that holds what the policy denies, or in which that cannot be seen.
+ * Refuses to do anything to a whole directory that holds what is denied or protected, or in which that cannot be seen.
  * @throws DENIED_BY_POLICY, PERMISSION_DENIED
  */
-export function* requireAllAllowed({ jail, access }: Change, object: Pinned): Io<void> {
-  if (access.policy === undefined || !object.stat.isDirectory()) return;
-  const refuse = (): never => {
-    throw deniedByPolicy(access.place, access.verb);
+export function* requireAllAllowed({ jail, access }: Pick<Change, "jail" | "access">, object: Pinned): Io<void> {
+  if (isUnguarded(access) || !object.stat.isDirectory()) return;
+  let refusal: FileAdapterError | undefined;
+  const policy = {
+    denies: (below: readonly string[], name: string): boolean => {
+      refusal = refusalOf(access, below, name);
+      return refusal !== undefined;
+    },
   };
-  yield* walkEntries(jail, object, { visit: () => "enter", visitDenied: refuse, sizes: false, strict: true, access });
+  const refuse = (): never => {
+    throw refusal;
+  };
+  const guarded = { scope: access.scope, policy };
+  yield* walkEntries(jail, object, {
+    ...{ visit: () => "enter", visitDenied: refuse, sizes: false, strict: true, access: guarded },
+  });
 }

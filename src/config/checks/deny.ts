@@ -1,16 +1,19 @@
 import { compileDeny } from "../../path/deny.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
-/** Checks that the deny patterns of roots are valid globs. @param roots possibly incomplete */
+/** Checks that the deny and protect patterns of roots are valid globs or sets. @param roots possibly incomplete */
 export function checkDeny(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
   for (const [name, root] of Object.entries(roots ?? {})) {
-    const { deny }: { deny?: unknown } = typeof root === "object" && root !== null ? root : {};
-    for (const [index, pattern] of (Array.isArray(deny) ? deny : []).entries()) {
-      if (typeof pattern !== "string") continue;
-      const fault = faultOf(pattern);
-      if (fault === undefined) continue;
-      const place = ["roots", name, "deny", index].reduce<Place>(below, file);
-      file.check.problems.push(`${quoted(place)} must be a glob: ${fault}`);
+    const options: { deny?: unknown; protect?: unknown } = typeof root === "object" && root !== null ? root : {};
+    for (const option of ["deny", "protect"] as const) {
+      const patterns: unknown = options[option];
+      for (const [index, pattern] of (Array.isArray(patterns) ? patterns : []).entries()) {
+        if (typeof pattern !== "string") continue;
+        const fault = faultOf(pattern);
+        if (fault === undefined) continue;
+        const place = ["roots", name, option, index].reduce<Place>(below, file);
+        file.check.problems.push(`${quoted(place)} must be a glob: ${fault}`);
+      }
     }
   }
 }

@@ -224,12 +224,26 @@ export const deniedByPolicy = (place: Place, verb: string): FileAdapterError =>
     at(place),
   );
 
+/** `DENIED_BY_POLICY` for what may be read, whether or not the path exists. @param verb the refused action: `write` */
+export const protectedByPolicy = (place: Place, verb: string): FileAdapterError =>
+  adapterError(
+    "DENIED_BY_POLICY",
+    `Cannot ${verb} "${p(place)}": protected by policy of root "${r(place)}" (may be read, not changed). Do not retry`,
+    at(place),
+  );
+
 /** The root has more denied entries than a sandbox can hide from a command. File operations still work. */
 export const tooManyDenied = (place: Place, found: number, limit: number): FileAdapterError =>
-  adapterError("DENIED_BY_POLICY", `too many denied entries to hide: ${found}, limit ${limit}`, {
+  tooManyMasks(place, "denied entries to hide", { denied: found, limit });
+
+/** The root has more protected entries than a sandbox can mount read-only. File operations still work. */
+export const tooManyProtected = (place: Place, found: number, limit: number): FileAdapterError =>
+  tooManyMasks(place, "protected entries to mount read-only", { denied: found, limit });
+
+const tooManyMasks = (place: Place, what: string, count: { denied: number; limit: number }): FileAdapterError =>
+  adapterError("DENIED_BY_POLICY", `too many ${what}: ${count.denied}, limit ${count.limit}`, {
     ...at(place),
-    denied: found,
-    limit,
+    ...count,
   });
 
 /** @param what the root cannot do */

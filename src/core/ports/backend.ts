@@ -28,6 +28,8 @@ export interface Access {
   create(requested: readonly string[], real: readonly string[]): void;
   /** Deny patterns of the root; absent: none. {@link real} and {@link create} check it too. */
   readonly policy?: PlacePolicy | undefined;
+  /** Protect patterns of the root, checked likewise; absent: none, or the call changes nothing. */
+  readonly protection?: PlacePolicy | undefined;
   /** Additional path rules of the calling facade; absent: none. */
   readonly rules?: PathRules | undefined;
   /** Whether the caller also holds another ability, on both the requested and the real path. Never throws. */
@@ -36,7 +38,7 @@ export interface Access {
   readonly links?: "refuse" | undefined;
 }
 
-/** The deny patterns of a root below one requested place, applied to both the requested and the real path. */
+/** Deny or protect patterns of a root below one requested place, applied to both the requested and the real path. */
 export interface PlacePolicy {
   /** Whether an entry is denied, given that its directory is not. @param below from the place to the directory */
   denies(below: readonly string[], name: string): boolean;
@@ -220,8 +222,8 @@ export interface Copied {
 export interface SourceOptions {
   /** Resolve a link at the end of the path. */
   readonly followLast: boolean;
-  /** Also leave out what the policy of this other place denies. */
-  readonly there?: Pick<Access, "policy">;
+  /** Also leave out what this other place denies or protects. */
+  readonly there?: Pick<Access, "policy" | "protection">;
 }
 
 /** New content, loaded only after all other checks have passed. */

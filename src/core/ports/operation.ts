@@ -12,7 +12,7 @@ import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
 import type { Annotations, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
-import type { DenyPolicy } from "./deny-policy.js";
+import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
 import type { Ticket, TicketRequest } from "./transfer.js";
@@ -34,7 +34,9 @@ export interface RootFacts {
   /** Maximum bytes one read in this root returns; absent: the limit of the adapter. */
   readonly maxReadBytes?: number;
   /** Paths denied to every caller; absent: none. */
-  readonly policy?: DenyPolicy;
+  readonly policy?: PathPolicy;
+  /** Paths that every caller may at most read; absent: none. */
+  readonly protection?: PathPolicy;
   /** Text encoding; absent: UTF-8, or UTF-16 where a byte order mark announces it. */
   readonly encoding?: string;
   /** DID of the configured owner. */
@@ -152,6 +154,8 @@ export interface PlaceRequest {
   /** All of them are needed. */
   readonly abilities: readonly Ability[];
   readonly changes: boolean;
+  /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */
+  readonly guarded?: boolean;
 }
 
 /** Call of an operation on several places. */

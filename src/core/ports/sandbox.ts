@@ -136,15 +136,18 @@ export interface HostMount {
   /** Owner of the root directory. */
   readonly uid: number;
   readonly gid: number;
-  /** Entries to hide, listed after the directories that are pinned for them. */
+  /** Entries to hide or to mount read-only, outer before inner, after the directories that are pinned for them. */
   readonly masks: readonly Mask[];
 }
 
-/** An entry to mount over. `pin`: a visible directory that must not be renamed, since there is a mask below it. */
+/**
+ * An entry to mount over. `pin`: a visible directory that must not be renamed, since there is a mask below it.
+ * `readonly`: a visible file or directory that commands cannot change, with all below it.
+ */
 export interface Mask {
   /** Relative to the mount; bytes, since names need not be valid UTF-8. */
   readonly path: Uint8Array;
-  readonly kind: "file" | "directory" | "pin";
+  readonly kind: "file" | "directory" | "pin" | "readonly";
 }
 
 /** The mounted directory through operations of the caller who runs the command. */

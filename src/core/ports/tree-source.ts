@@ -1,5 +1,6 @@
 // Port of copies: a backend exposes a file or directory tree, and another backend reads it entry by entry.
 
+import type { FileAdapterError } from "../errors/errors.js";
 import type { Awaitable } from "../io.js";
 import type { OpenFile } from "./open-file.js";
 
@@ -19,6 +20,7 @@ export interface SourceEntry {
 /** Counts of entries a copy leaves out. */
 export interface LeftOut {
   readonly symlinks: number;
+  /** Denied, or protected at the target. */
   readonly policy: number;
   /** Neither file nor directory, or on another device. */
   readonly unreadable: number;
@@ -33,6 +35,8 @@ export interface TreeSource {
   next(): Awaitable<SourceEntry | undefined>;
   /** Left out so far. */
   readonly left: LeftOut;
+  /** Why an entry was left out by policy, as a refusal of the source; absent: none was. */
+  readonly refusal?: FileAdapterError | undefined;
   /** Whether everything visited is still unchanged. */
   isUnchanged(): Awaitable<boolean>;
   /** Idempotent. */

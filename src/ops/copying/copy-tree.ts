@@ -1,4 +1,4 @@
-import { conflict, deniedByPolicy, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
+import { conflict, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Expected, etagOf, isExpected } from "../../core/etag.js";
 import type { Copied, PlaceOptions } from "../../core/ports/backend.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
@@ -26,7 +26,7 @@ export async function copyTree(
       throw conflict(place, { verb, expected, current: etagOf(sha256) });
     }
     if (!isWhole) return;
-    if (source.left.policy > 0) throw deniedByPolicy(place, verb);
+    if (source.refusal !== undefined) throw source.refusal;
     if (source.left.symlinks + source.left.unreadable > 0) {
       throw notSupportedByRoot(place, "moving links and special files elsewhere. Copy the rest, or delete them first");
     }

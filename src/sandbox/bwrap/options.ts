@@ -168,6 +168,7 @@ function* show(mount: SandboxMount, sourceOf: () => Source): Generator<Arg> {
   for (const { kind, path } of host.masks) {
     const target = join(at, path);
     if (kind === "pin") yield* [bind, join(from, path), target];
+    else if (kind === "readonly") yield* ["--ro-bind", join(from, path), target];
     else if (kind === "file") yield* ["--ro-bind", `${NOTHING}/file`, target];
     else if (option === "") yield* ["--ro-bind", `${NOTHING}/directory`, target];
     else yield* ["--perms", "0555", "--tmpfs", target, "--remount-ro", target];

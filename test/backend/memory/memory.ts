@@ -6,7 +6,6 @@ import type { RelPath } from "../../../src/core/call/path.js";
 import type { Clock } from "../../../src/core/clock.js";
 import {
   contentTooLarge,
-  deniedByPolicy,
   existsNotDirectory,
   isADirectory,
   notADirectory,
@@ -48,8 +47,8 @@ import {
   describe,
   emptyDirectory,
   type FileNode,
-  holdsDenied,
   leadsToTarget,
+  refusalBelow,
   type Spot,
   sizeOf,
   type TreeNode,
@@ -177,7 +176,8 @@ class MemoryBackend implements Backend {
     if (node === undefined) return { existed: false };
     if (node.type === "directory" && access.rules?.removesFilesOnly === true) throw isADirectory(access.place);
     if (node.type === "directory" && node.children.size > 0 && !options.recursive) throw notEmpty(access.place);
-    if (holdsDenied(node, access)) throw deniedByPolicy(access.place, access.verb);
+    const refusal = refusalBelow(node, access);
+    if (refusal !== undefined) throw refusal;
     access.scope.commit();
     spot.directory.children.delete(spot.name);
     spot.directory.modified = this.#clock.nowMs();

@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { sha256Now } from "../../../src/backend/digest.js";
 import { refused, requireExpected } from "../../../src/backend/expected.js";
 import { authoriseParents } from "../../../src/backend/parents.js";
+import { omissionOf, refusalOf } from "../../../src/backend/refusal.js";
 import type { RelPath } from "../../../src/core/call/path.js";
 import type { Clock } from "../../../src/core/clock.js";
+import type { FileAdapterError } from "../../../src/core/errors/errors.js";
 import {
   alreadyExists,
-  deniedByPolicy,
   invalidInput,
   isADirectory,
   notADirectory,
@@ -25,7 +26,7 @@ import type {
   SourceOptions,
 } from "../../../src/core/ports/backend.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
-import { childrenOf, type DirectoryNode, emptyDirectory, type FileNode, holdsDenied, type TreeNode } from "./tree.js";
+import { childrenOf, type DirectoryNode, emptyDirectory, type FileNode, refusalBelow, type TreeNode } from "./tree.js";
 
 /** A tree and what changes in it need. */
 export interface MemoryTree {
@@ -49,13 +50,18 @@ export function sourceOf({ top }: MemoryTree, { path, access }: At, { there }: S
   if (node === undefined) throw notFound(access.place);
   const seen = filesIn(node);
   const left = { symlinks: 0, policy: 0, unreadable: 0 };
+  let refusal: FileAdapterError | undefined;
   const below = entriesBelow(node, [], (directory, name) => {
-    const isDenied = [access.policy, there?.policy].some((policy) => policy?.denies(directory, name) === true);
-    if (isDenied) left.policy++;
-    return !isDenied;
+    const omission = omissionOf(access, there, { below: directory, name });
+    refusal ??= omission;
+    if (omission !== undefined) left.policy++;
+    return omission === undefined;
   });
   return {
     ...{ top: entryOf(node, [], access), left },
+    get refusal() {
+      return refusal;
+    },
     next() {
       access.scope.checkpoint();
       const step = below.next();
@@ -135,7 +141,8 @@ function* loadBelow(
     access.scope.checkpoint();
     const name = entry.below.at(-1) ?? "";
     const directory = nodeAt(top, entry.below.slice(0, -1));
-    if (access.policy?.denies(entry.below.slice(0, -1), name) === true) throw deniedByPolicy(access.place, access.verb);
+    const refusal = refusalOf(access, entry.below.slice(0, -1), name);
+    if (refusal !== undefined) throw refusal;
     if (directory?.type !== "directory") throw notFound(access.place);
     const node = entry.type === "file" ? yield* loadFile(entry, modified) : emptyDirectory(modified);
     directory.children.set(name, node);
@@ -172,7 +179,8 @@ export function moveNode(tree: MemoryTree, from: At, to: At, options: MoveOption
     throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
   }
   for (const end of [from, to]) {
-    if (holdsDenied(node, end.access)) throw deniedByPolicy(access.place, access.verb);
+    const refusal = refusalBelow(node, end.access);
+    if (refusal !== undefined) throw refusal;
   }
   const goal = goalAt(tree, to, options);
   requireFree(goal.old, { ...options, isFile: node.type === "file" }, to.access);

@@ -1,4 +1,6 @@
+import { refusalOf } from "../../../src/backend/refusal.js";
 import type { RelPath } from "../../../src/core/call/path.js";
+import type { FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { Sha256 } from "../../../src/core/etag.js";
 import { type Io, wait } from "../../../src/core/io.js";
 import type { Access, Entry, WalkContent, WalkEntry, WalkOptions } from "../../../src/core/ports/backend.js";
@@ -94,12 +96,18 @@ function walkEntry(name: string, node: TreeNode, { depth, sizes }: { depth: numb
   return { name, type: node.type, size, depth, ...more };
 }
 
-/** Whether the policy denies anything below a node, which is at the place of the call. */
-export function holdsDenied(node: TreeNode, access: NodeWalk["access"], below: readonly string[] = []): boolean {
-  if (node.type === "file" || access.policy === undefined) return false;
-  return [...node.children].some(
-    ([name, child]) => access.policy?.denies(below, name) === true || holdsDenied(child, access, [...below, name]),
-  );
+/** Why a node at the place of the call must stay: something below it is denied or protected. */
+export function refusalBelow(
+  node: TreeNode,
+  access: Access,
+  below: readonly string[] = [],
+): FileAdapterError | undefined {
+  if (node.type === "file") return undefined;
+  for (const [name, child] of node.children) {
+    const refusal = refusalOf(access, below, name) ?? refusalBelow(child, access, [...below, name]);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 /** How far a path leads into the tree. */

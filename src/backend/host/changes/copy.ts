@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { alreadyExists, deniedByPolicy, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
+import { alreadyExists, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
 import { type Io, runIo, wait } from "../../../core/io.js";
 import type { Copied, CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
@@ -11,6 +11,7 @@ import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import { isReservedName } from "../../../path/grammar.js";
 import type { Held } from "../../quota.js";
+import { refusalOf } from "../../refusal.js";
 import { reserve } from "../quota.js";
 import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
 import { checkTarget, nameCopy, refuseInside } from "./put.js";
@@ -168,7 +169,8 @@ class Copying {
     const { jail, access } = this.#change;
     const name = entry.below.at(-1) ?? "";
     const parent = descent.directory;
-    if (access.policy?.denies(entry.below.slice(0, -1), name) === true) throw deniedByPolicy(access.place, access.verb);
+    const refusal = refusalOf(access, entry.below.slice(0, -1), name);
+    if (refusal !== undefined) throw refusal;
     // Names of other stores may be anything.
     const isUnsafe = entry.raw === undefined && /^\.{0,2}$|\/|\0/.test(name);
     if (isUnsafe || isReservedName(name, false, jail.foldsCase)) throw invalidPath(access.place, "reserved name");

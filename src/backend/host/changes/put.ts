@@ -118,7 +118,7 @@ function* nameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
 }
 
 /** The same for a directory: a rename replaces an empty one, and no other. */
-function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
+export function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
   try {
     yield* sys.mkdir(to, 0o700);
   } catch (error) {

@@ -2,12 +2,15 @@ import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape }
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { ChangeOptions } from "../../../core/ports/backend.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
+import { finishing } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
-import { errnoOf } from "../../../jail/sys.js";
+import { errnoOf, quietly } from "../../../jail/sys.js";
+import { isUnguarded } from "../../refusal.js";
 import { apart, checkExpected, type Guard } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
+import { nameDirectory } from "./put.js";
 
 /** A tree that has been taken out of everybody's sight, and is to be emptied. */
 interface Hidden {
@@ -34,9 +37,11 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
   try {
     if (options.recursive && expected === undefined) yield* requireAllAllowed(change, object);
     if (expected === undefined) change.access.scope.commit();
-    hidden = yield* apart(change, expected !== undefined, (guard) =>
+    const taken = yield* apart(change, expected !== undefined, (guard) =>
       removeName(change, { name, object, stale: turn.stale, ...options, guard }),
     );
+    if (taken !== undefined) yield* lookAgain(change, taken, name);
+    hidden = taken;
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
     // Out of sight is out of sight, even if the disk would not promise it.
@@ -154,6 +159,7 @@ function* hideBeside(
     if (errnoOf(again) !== "EXDEV") throw again;
   }
   // A layered file system cannot move it at all, so it goes piece by piece.
+  yield* requireAllAllowed(change, directory);
   yield* jail.staging.purge(jail.staging.beside(walk.directory), path.slice(walk.directory.path.length + 1));
   if ((yield* jail.sys.lstat(path)) !== undefined) throw ioError(change.access.place, "EXDEV");
   return undefined;
@@ -171,6 +177,39 @@ function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
   const name = change.jail.staging.newName(stage);
   yield* change.jail.sys.rename(path, below(stage.directory, name));
   return { stage, name };
+}
+
+/**
+ * Looks into a hidden tree, which nobody can reach by a path any more: what another process put there after the first
+ * look is not removed with it. The tree gets its name back then.
+ * @throws DENIED_BY_POLICY, PERMISSION_DENIED
+ */
+function* lookAgain(change: Change, hidden: Hidden, name: string): Io<void> {
+  const { jail, access } = change;
+  if (isUnguarded(access)) return;
+  const directory = yield* jail.handles.enter(hidden.stage.directory, hidden.name);
+  if (typeof directory === "string") return;
+  try {
+    yield* requireAllAllowed(change, directory);
+  } catch (error) {
+    yield* finishing(putBack(change, hidden, name));
+    throw errnoOf(error) === "ENOENT" ? ioError(access.place, "ESTALE") : error;
+  } finally {
+    release(directory);
+  }
+}
+
+/** Names a hidden tree as before, or, where something has the name by now, beside it. */
+function* putBack({ jail, walk }: Change, { stage, name: hiddenName }: Hidden, name: string): Io<void> {
+  const from = below(stage.directory, hiddenName);
+  try {
+    for (let attempt = 0; attempt <= RACES; attempt++) {
+      const free = attempt === 0 ? name : `${name}.restored-${attempt}`;
+      if ((yield* quietly(nameDirectory(jail.sys, from, below(walk.directory, free)))) === true) return;
+    }
+  } finally {
+    stage.release();
+  }
 }
 
 /** Empties a hidden tree, which may take longer than the caller wants to wait. */

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
+import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { ioError, isADirectory } from "../../../core/errors/texts.js";
 import { type Awaitable, type Io, runIo } from "../../../core/io.js";
 import type { Access, SourceOptions } from "../../../core/ports/backend.js";
@@ -11,6 +12,7 @@ import { Descent } from "../../../jail/walk/descent.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../../path/grammar.js";
 import { named } from "../../errno.js";
+import { omissionOf } from "../../refusal.js";
 import { openFile } from "../open.js";
 
 const PERMISSION_BITS = 0o777;
@@ -36,6 +38,7 @@ export class HostSource implements TreeSource {
   readonly top: SourceEntry;
   readonly identity: string;
   readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
+  refusal: FileAdapterError | undefined;
   readonly #parts: HostSourceParts;
   readonly #descent: Descent;
   readonly #frames: Frame[] = [];
@@ -98,7 +101,9 @@ export class HostSource implements TreeSource {
 
   *#lookAt(name: Name): Io<SourceEntry | undefined> {
     const { jail, access, there } = this.#parts;
-    if ([access.policy, there?.policy].some((policy) => policy?.denies(this.#below, name.name) === true)) {
+    const omission = omissionOf(access, there, { below: this.#below, name: name.name });
+    if (omission !== undefined) {
+      this.refusal ??= omission;
       this.left.policy++;
       return undefined;
     }

@@ -1,5 +1,8 @@
-/** Paths in one root that the operator denies to every caller, whether or not they exist. */
-export interface DenyPolicy {
+/**
+ * Paths in one root that the operator restricts for every caller, whether or not they exist: what is denied can neither be
+ * seen nor changed, what is protected can be read but not changed. Below, "denied" stands for both.
+ */
+export interface PathPolicy {
   /** Whether a path, or a directory above it, is denied. @param segments from the root, which itself is never denied */
   denies(segments: readonly string[]): boolean;
   /** Whether an entry is denied, given that its directory is allowed. */

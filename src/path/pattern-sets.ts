@@ -1,0 +1,27 @@
+// Named lists of patterns for the root options `deny` and `protect`.
+
+const SETS: Readonly<Record<string, readonly string[]>> = {
+  /** Files that usually hold keys and passwords, at any depth. */
+  "@secrets": [
+    ...[".env", ".env.*", "*.pem", "*.key", "id_rsa*", "id_ed25519*", ".netrc", ".npmrc", ".git-credentials"],
+    ...["**/.aws/**", "**/.ssh/**"],
+  ],
+  /** The repository of Git at any depth: a folder, or in worktrees and submodules a file. Its hooks are programs. */
+  "@git": [".git"],
+};
+
+export const SET_NAMES: readonly string[] = Object.keys(SETS);
+
+/**
+ * Resolves a pattern that may be the name of a set. Names begin with `@`; `@(` opens a group of a glob, and a path may
+ * begin with such a segment (`@types/**`).
+ *
+ * @throws Error for an unknown set; the message completes "must be a glob: …"
+ */
+export function patternsOf(pattern: string): readonly string[] {
+  if (Object.hasOwn(SETS, pattern)) return SETS[pattern] ?? [];
+  const [first = ""] = pattern.split("/", 1);
+  const isSetName = first === pattern ? /^@(?!\()/.test(first) : Object.hasOwn(SETS, first);
+  if (!isSetName) return [pattern];
+  throw new Error(`there is no set '${pattern}', only ${SET_NAMES.join(" and ")}; a name with @ is written [@]`);
+}
