@@ -37,6 +37,8 @@ export function describe(adapter: string, { operation, schema }: RegisteredOpera
     output: schema.output,
     hidden: operation.hidden ?? [],
     ...(operation.hiddenOutput === undefined ? {} : { hiddenOutput: operation.hiddenOutput }),
+    ...(operation.modelDefaults === undefined ? {} : { modelDefaults: operation.modelDefaults }),
     ...(operation.render === undefined ? {} : { render: operation.render.bind(operation) }),
+    ...(operation.renderFields === undefined ? {} : { renderFields: operation.renderFields }),
   };
 }

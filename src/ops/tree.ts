@@ -1,53 +1,34 @@
 import { escapeText } from "../core/errors/texts.js";
 import type { WalkEntry } from "../core/ports/backend.js";
-import type { Operation } from "../core/ports/operation.js";
+import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { TreeInput, TreeOutput } from "../schema/types.js";
-import { HiddenCount } from "../search/sieve.js";
+import { compileGlobs } from "../search/globs.js";
 import { clamp } from "./content/clamp.js";
 import { humanSize } from "./content/human-size.js";
-import { EXHAUSTED, hintOf } from "./searching/search.js";
+import { entryName } from "./searching/entry-name.js";
+import { baseIsGit, EXHAUSTED, hintOf, ignoreRules } from "./searching/search.js";
+import { type Folder, type Survey, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
 
 /** `tree`: a directory and its content as indented text, the form that costs models the fewest tokens. */
 export const tree: Operation<TreeInput, TreeOutput> = {
   name: "tree",
-  on: "path",
+  on: "places",
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  async run(input, { root, path, access }) {
-    const maxDepth = clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 });
-    const maxEntries = clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 });
-    const sizes = input.info === "size";
-    let lines = `${[root.name, ...path.segments].map(escapeText).join("/")}/\n`;
-    let entries = 0;
-    let truncated = false;
-    let depthLimited = false;
-    const visit = (entry: WalkEntry): "enter" | "skip" | "stop" => {
-      if (entries === maxEntries) {
-        truncated = true;
-        return "stop";
-      }
-      entries++;
-      lines += line(entry);
-      if (entry.type !== "directory") return "skip";
-      if (entry.depth < maxDepth) return "enter";
-      depthLimited = true;
-      return "skip";
+  modelDefaults: { ignore: "gitignore" },
+  async run(input, call) {
+    const base = call.at({ root: rootOf(input), path: input.path ?? "", abilities: ["crud/read"], changes: false });
+    const survey = await new TreeSurvey(await surveyOptions(input, { base, call })).run();
+    const { entries, isCut: truncated, depthLimited } = survey;
+    const { root, path } = base;
+    const first = `${[root.name, ...path.segments].map(escapeText).join("/")}/\n`;
+    return {
+      tree: first + linesOf(survey.top, 1),
+      ...{ truncated, entries, depthLimited },
+      ...completenessOf(survey),
     };
-    const hidden = new HiddenCount();
-    const visitDenied = () => {
-      hidden.add("policy");
-      return "skip" as const;
-    };
-    const unreadable = () => hidden.add("unreadable");
-    let isExhausted = false;
-    const exhausted = () => {
-      isExhausted = true;
-    };
-    await root.backend.walk(path, { visit, visitDenied, unreadable, exhausted, sizes }, access);
-    const ends = { truncated, depthLimited, isExhausted };
-    return { tree: lines, truncated, entries, depthLimited, ...completenessOf(ends, hidden) };
   },
   render: ({ tree: text, ...rest }) => {
     const note = rest.reason === "error" ? rest.hint : (cutNote(rest) ?? rest.hint);
@@ -55,26 +36,52 @@ export const tree: Operation<TreeInput, TreeOutput> = {
   },
 };
 
-function completenessOf(
-  { truncated, depthLimited, isExhausted }: { truncated: boolean; depthLimited: boolean; isExhausted: boolean },
-  hidden: HiddenCount,
-) {
-  const early = truncated ? "limit" : depthLimited ? "depth" : undefined;
-  const reason: "limit" | "depth" | "error" | undefined = isExhausted ? "error" : early;
+/** On drives the input has `drive` in place of `root`. */
+const rootOf = (input: { readonly root?: string; readonly drive?: string }): string => input.root ?? input.drive ?? "";
+
+async function surveyOptions(
+  input: TreeInput,
+  { base, call }: { base: PathCall; call: PlacesCall },
+): Promise<SurveyOptions> {
+  const { root, path, access } = base;
+  const { ignore: mode = "none", exclude } = input;
+  const excluded = exclude === undefined ? undefined : compileGlobs(exclude, "exclude");
+  const rules = await ignoreRules({ root: root.name, ignore: mode }, { base, call });
+  return {
+    ...{ backend: root.backend, path, access },
+    maxDepth: clamp(input.maxDepth, { low: 1, high: 10, otherwise: 3 }),
+    maxEntries: clamp(input.maxEntries, { low: 1, high: 5000, otherwise: 500 }),
+    sizes: input.info === "size",
+    ignore: rules && { ...rules, entersGit: baseIsGit(path.segments) },
+    exclude: excluded,
+  };
+}
+
+function completenessOf({ isCut, isTired, depthLimited, isExhausted, hidden }: Survey) {
+  const early = isTired ? "visited" : isCut ? "limit" : depthLimited ? "depth" : undefined;
+  const reason: "limit" | "visited" | "depth" | "error" | undefined = isExhausted ? "error" : early;
   const cut = { ...(reason === undefined ? {} : { reason }), ...hidden.part() } as const;
   return { complete: reason === undefined, ...cut, ...hintOf(cut, ADVICE) };
 }
 
 const ADVICE = {
   limit: "Pass a deeper path or a larger maxEntries",
+  visited: "Numbers of what is left out are too low. Pass a deeper path",
   depth: "Pass a deeper path or a larger maxDepth",
   error: EXHAUSTED,
 };
 
+function linesOf({ shown, left }: Folder, depth: number): string {
+  const lines = shown.map(
+    ({ entry, folder }) => line(entry) + (folder === undefined ? "" : linesOf(folder, depth + 1)),
+  );
+  return lines.join("") + (left === 0 ? "" : `${"\t".repeat(depth)}… ${left} more\n`);
+}
+
 function line(entry: WalkEntry): string {
   const mark = entry.type === "directory" ? "/" : entry.type === "symlink" ? "@" : "";
   const size = entry.size !== undefined && entry.type === "file" ? ` (${humanSize(entry.size)})` : "";
-  return `${"\t".repeat(entry.depth)}${escapeText(entry.name)}${mark}${size}\n`;
+  return `${"\t".repeat(entry.depth)}${entryName(entry.name)}${mark}${size}\n`;
 }
 
 function cutNote(output: { truncated: boolean; entries: number; depthLimited: boolean }): string | undefined {

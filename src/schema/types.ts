@@ -154,6 +154,14 @@ export interface TreeInput {
    * size: show file sizes
    */
   info?: "size" | "";
+  /**
+   * gitignore: not what Git ignores; default over MCP, else none
+   */
+  ignore?: "gitignore" | "none";
+  /**
+   * Globs to leave out, below path
+   */
+  exclude?: string | string[];
 }
 
 export interface TreeOutput {
@@ -162,8 +170,9 @@ export interface TreeOutput {
   entries: number;
   depthLimited: boolean;
   complete: boolean;
-  reason?: "limit" | "depth" | "error";
+  reason?: "limit" | "visited" | "depth" | "error";
   hidden?: {
+    gitignored?: number;
     policy?: number;
     unreadable?: number;
   };

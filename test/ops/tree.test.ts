@@ -154,17 +154,19 @@ describe("depth of file:tree", () => {
 });
 
 describe("number of entries of file:tree", () => {
-  const counts: readonly [string, number | undefined, string, boolean][] = [
-    ["all by default", undefined, "r/\n\ta/\n\t\t1\n\t\t2\n\tb\n", false],
-    ["all if exactly they fit", 4, "r/\n\ta/\n\t\t1\n\t\t2\n\tb\n", false],
-    ["up to the limit, at any depth", 3, "r/\n\ta/\n\t\t1\n\t\t2\n", true],
-    ["one at least", 0, "r/\n\ta/\n", true],
-    ["one at least, also below 0", -1, "r/\n\ta/\n", true],
+  const counts: readonly [string, number | undefined, string, number][] = [
+    ["all by default", undefined, "r/\n\ta/\n\t\t1\n\t\t2\n\tb\n", 4],
+    ["all if exactly they fit", 4, "r/\n\ta/\n\t\t1\n\t\t2\n\tb\n", 4],
+    ["a level before the next is deepened", 3, "r/\n\ta/\n\t\t1\n\t\t… 1 more\n\tb\n", 3],
+    ["where there is more that does not fit at all", 2, "r/\n\ta/\n\t\t… 2 more\n\tb\n", 2],
+    ["one at least", 0, "r/\n\ta/\n\t\t… 2 more\n\t… 1 more\n", 1],
+    ["one at least, also below 0", -1, "r/\n\ta/\n\t\t… 2 more\n\t… 1 more\n", 1],
   ];
-  test.each(counts)("shows %s", async (_, maxEntries, tree, truncated) => {
+  test.each(counts)("shows %s", async (_, maxEntries, tree, entries) => {
     for (const name of ["a/1", "a/2", "b"]) ground.put(name);
     const shown = await ground.run("tree", maxEntries === undefined ? {} : { maxEntries });
-    expect(shown).toMatchObject({ tree, truncated, entries: tree.split("\n").length - 2, depthLimited: false });
+    const truncated = entries < 4;
+    expect(shown).toMatchObject({ tree, truncated, entries, depthLimited: false });
     expect([shown.complete, shown.reason]).toEqual(truncated ? [false, "limit"] : [true, undefined]);
   });
 
@@ -175,7 +177,7 @@ describe("number of entries of file:tree", () => {
     expect(await ground.run("tree", {})).toMatchObject({ entries: 500, truncated: true });
     const { tree, ...rest } = await ground.run("tree", { maxEntries: 9_999_999 });
     expect(rest).toMatchObject({ entries: 5000, truncated: true, depthLimited: false, complete: false });
-    expect(tree.split("\n")).toHaveLength(5002);
+    expect(tree.split("\n").slice(-3)).toEqual(["\t999", "\t… 1 more", ""]);
   });
 
   test.each([
@@ -190,6 +192,128 @@ describe("number of entries of file:tree", () => {
   });
 });
 
+describe("file:tree of what does not fit", () => {
+  const fill = (folder: string, count: number) => {
+    for (let index = 1; index <= count; index++) ground.put(`${folder}/${index}`);
+  };
+
+  test("shares the room of a level fairly: small folders are whole, large ones get the same", async () => {
+    fill("a", 50);
+    fill("b", 2);
+    fill("c", 50);
+    const { tree, entries } = await ground.run("tree", { maxEntries: 12 });
+    const three = (before: string) => `${before}1\n${before}10\n${before}11\n`;
+    expect(tree).toBe(
+      `r/\n\ta/\n${three("\t\t")}\t\t12\n\t\t… 46 more\n\tb/\n\t\t1\n\t\t2\n\tc/\n${three("\t\t")}\t\t… 47 more\n`,
+    );
+    expect(entries).toBe(12);
+  });
+
+  test("says of each folder that is shown and not whole how much is left out of it, and of no other", async () => {
+    ground.put("a/b/c/d");
+    ground.mkdir("empty");
+    fill("z", 3);
+    expect(await ground.run("tree", { maxEntries: 5, maxDepth: 10 })).toMatchObject({
+      tree: "r/\n\ta/\n\t\tb/\n\t\t\t… 1 more\n\tempty/\n\tz/\n\t\t1\n\t\t… 2 more\n",
+      ...{ entries: 5, truncated: true, depthLimited: false, complete: false, reason: "limit" },
+    });
+    expect(await ground.run("tree", { maxEntries: 5, maxDepth: 2 })).toMatchObject({
+      tree: "r/\n\ta/\n\t\tb/\n\tempty/\n\tz/\n\t\t1\n\t\t… 2 more\n",
+      depthLimited: true,
+    });
+  });
+
+  test("counts below a level that is cut, and leaves out nothing of a level that fits", async () => {
+    fill("a/x", 4);
+    fill("b/y", 4);
+    ground.put("b/z");
+    expect(await ground.run("tree", { maxEntries: 4 })).toMatchObject({
+      tree: "r/\n\ta/\n\t\tx/\n\t\t\t… 4 more\n\tb/\n\t\ty/\n\t\t\t… 4 more\n\t\t… 1 more\n",
+    });
+    expect(await ground.run("tree", { maxEntries: 5 })).toMatchObject({
+      tree: "r/\n\ta/\n\t\tx/\n\t\t\t… 4 more\n\tb/\n\t\ty/\n\t\t\t… 4 more\n\t\tz\n",
+    });
+  });
+
+  test("is the same each time", async () => {
+    for (const folder of ["q", "k", "B", "a"]) fill(folder, 9);
+    const first = await ground.run("tree", { maxEntries: 20 });
+    for (let again = 0; again < 3; again++) expect(await ground.run("tree", { maxEntries: 20 })).toEqual(first);
+  });
+
+  test("shows a name that begins as the line about the rest does in another way", async () => {
+    ground.put("… 3 more");
+    ground.put("a…");
+    expect(await ground.run("tree", {})).toMatchObject({ tree: "r/\n\ta…\n\t\\u{2026} 3 more\n" });
+  });
+
+  test("counts neither what policy denies nor what Git ignores as left out", async () => {
+    ground.put(".gitignore", "*.log\n");
+    for (const name of ["d/a", "d/b.log", "d/c", "d/e.log"]) ground.put(name);
+    const shown = await ground.run("tree", { maxEntries: 2, ignore: "gitignore" });
+    expect(shown).toMatchObject({ tree: "r/\n\t.gitignore\n\td/\n\t\t… 2 more\n", hidden: { gitignored: 2 } });
+  });
+});
+
+describe("file:tree of a repository", () => {
+  const repository = () => {
+    ground.put(".gitignore", "out/\n");
+    for (const name of [".git/objects/ab", "out/a.js", "src/.gitignore", "src/a.ts", "src/b.gen", "src/c/.git"]) {
+      ground.put(name, name === "src/.gitignore" ? "*.gen\n" : "");
+    }
+  };
+
+  test("shows everything unless it is to look with Git's eyes", async () => {
+    repository();
+    const { tree, hidden } = await ground.run("tree", {});
+    expect(tree).toContain("\t.git/\n\t\tobjects/\n\t\t\tab\n");
+    expect(tree).toContain("\tout/\n\t\ta.js\n");
+    expect(hidden).toBeUndefined();
+    expect(await ground.run("tree", { ignore: "none" })).toMatchObject({ tree });
+  });
+
+  test("leaves out what Git ignores, and has one line for its own directory", async () => {
+    repository();
+    expect(await ground.run("tree", { ignore: "gitignore" })).toEqual({
+      tree: "r/\n\t.git/\n\t.gitignore\n\tsrc/\n\t\t.gitignore\n\t\ta.ts\n\t\tc/\n\t\t\t.git\n",
+      ...{ truncated: false, entries: 7, depthLimited: false, complete: true },
+      hidden: { gitignored: 3 },
+      hint: '3 gitignored paths hidden; pass ignore: "none"',
+    });
+  });
+
+  test("shows an ignored folder that is named, and keeps to the rules above one that is not", async () => {
+    repository();
+    expect(await ground.run("tree", { path: "out", ignore: "gitignore" })).toMatchObject({ tree: "r/out/\n\ta.js\n" });
+    expect(await ground.run("tree", { path: ".git", ignore: "gitignore" })).toMatchObject({
+      tree: "r/.git/\n\tobjects/\n\t\tab\n",
+    });
+    ground.put("src/c/d.gen");
+    const below = await ground.run("tree", { path: "src/c", ignore: "gitignore" });
+    expect(below).toMatchObject({ tree: "r/src/c/\n\t.git\n", hidden: { gitignored: 1 } });
+  });
+
+  test("leaves out what is excluded, below the directory it starts in", async () => {
+    for (const name of ["a/x.ts", "a/x.test.ts", "a/sub/y.test.ts", "b/z"]) ground.put(name);
+    const { tree, hidden } = await ground.run("tree", { exclude: ["**/*.test.ts", "b/"] });
+    expect(tree).toBe("r/\n\ta/\n\t\tsub/\n\t\tx.ts\n");
+    expect(hidden).toBeUndefined();
+    expect(await ground.run("tree", { path: "a", exclude: "sub/*" })).toMatchObject({
+      tree: "r/a/\n\tsub/\n\tx.test.ts\n\tx.ts\n",
+    });
+    expect(await ground.fail("tree", { exclude: "[" })).toMatchObject({ code: "INVALID_PATTERN" });
+  });
+
+  test("does not read ignore files that the caller may not read", async () => {
+    ground.put(".gitignore", "secret-name\n");
+    ground.put("sub/secret-name");
+    const caps = [{ with: "file://r/sub/", can: "crud/read" }];
+    expect(await ground.run("tree", { path: "sub", ignore: "gitignore" }, { caps })).toMatchObject({
+      tree: "r/sub/\n\tsecret-name\n",
+    });
+  });
+});
+
 describe("what a model sees of file:tree", () => {
   test("is the text, and beside it what was left out with the call that shows it", async () => {
     ground.put("a/b");
@@ -199,6 +323,7 @@ describe("what a model sees of file:tree", () => {
       rest: { truncated: false, entries: 2, depthLimited: false, complete: true },
     });
     expect(await ground.render("tree", { maxEntries: 1 })).toMatchObject({
+      text: "r/\n\ta/\n\t\t… 1 more\n",
       rest: { truncated: true, entries: 1 },
       note: "Cut after 1 entries. Call file_tree with a deeper path, or a larger maxEntries",
     });

@@ -119,6 +119,8 @@ export interface OperationMetadata {
   /** JSON Schema of the input and of the output. */
   readonly input: JsonObject;
   readonly output: JsonObject;
+  /** Input fields that a surface for models sets where the caller leaves them out. */
+  readonly modelDefaults?: JsonObject;
   /** Input fields whose values are file content; records of a call hide them. */
   readonly hidden: readonly string[];
   /** Output fields that appear only in the answer; records of a call hide them. */
@@ -131,6 +133,8 @@ export interface OperationMetadata {
   renderError?(output: unknown): string;
   /** Present if the answer has a body or a long list: it is rendered for a model instead of structured content. */
   render?(output: unknown, input: unknown): Rendering;
+  /** Schemas of further input fields, each with an `enum`, that `render` takes and the operation does not. */
+  readonly renderFields?: JsonObject;
 }
 
 /** A named set of operations hosted by a venue. */

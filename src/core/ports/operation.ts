@@ -10,7 +10,7 @@ import type { VersionCache } from "../etag-cache.js";
 import type { Quota } from "../file-config.js";
 import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
-import type { Annotations, Rendering, ResolveAsset } from "./adapter.js";
+import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
@@ -213,8 +213,12 @@ interface OperationBase<Input, Output> {
   bytes?(output: Output): number;
   /** How the command ended, for the audit record. */
   exitOf?(output: Output): SandboxExit;
+  /** Input fields that a surface for models sets where the caller leaves them out. */
+  readonly modelDefaults?: Readonly<Partial<Input>>;
   /** Present when the answer has a body or a long list. */
   render?(output: Output, input: Input): Rendering;
+  /** Schemas of further input fields, each with an `enum`, that only `render` takes. */
+  readonly renderFields?: JsonObject;
 }
 
 /** One operation: one file in `ops/`, one schema, one test, one line in the registry. */

@@ -15,6 +15,13 @@ export interface ToolCall {
   readonly memory?: MemoryLease | undefined;
 }
 
+/** The arguments of a tool call as the operation takes them. */
+export interface ToolInput {
+  readonly input: unknown;
+  /** The input, with what only chooses how the answer is shown. */
+  readonly shown: unknown;
+}
+
 /** What the MCP surface needs from the venue. */
 export interface McpHost {
   /** Implementation info returned by `initialize`. */
@@ -25,6 +32,8 @@ export interface McpHost {
   readonly tools: readonly OperationMetadata[];
   /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
+  /** Translates the arguments of a call of a tool. Absent: they are the input. */
+  inputOf?(tool: OperationMetadata, given: Readonly<Record<string, unknown>>): ToolInput;
   /** Starts the job of a tool call. */
   submit(call: ToolCall, signal: AbortSignal): StartedJob;
   /** Logs failures whose details a caller must not see. */

@@ -26,13 +26,14 @@ export function createMcpServer(host: McpHost, memoryOf: MemoryOf = () => undefi
     if (tool === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${escapeText(params.name)}`);
     }
-    const { input, ucans } = splitTokens(params.arguments ?? {});
+    const { given, ucans } = splitTokens(params.arguments ?? {});
+    const { input, shown } = host.inputOf?.(tool, given) ?? { input: given, shown: given };
     const memory = memoryOf(context.mcpReq.id);
     const job = submit(host, { operation: tool.name, input, ucans, memory }, context.mcpReq.signal);
     // The job may outlive the request, so it holds the memory until it ends.
     if (memory !== undefined) keep(memory, job);
     try {
-      return answer(tool, await outcome(job, host.maxWaitMs), { input, jobId: job.id });
+      return answer(tool, await outcome(job, host.maxWaitMs), { input: shown, jobId: job.id });
     } catch (error) {
       if (error instanceof FileAdapterError) return failure(error, tool, job.id);
       // For example, output that JSON cannot represent; the caller must not see such details.
@@ -61,10 +62,10 @@ function submit(host: McpHost, call: ToolCall, signal: AbortSignal): StartedJob 
 }
 
 /** UCANs travel among the arguments as `ucans`; operations never see them. */
-function splitTokens(given: Record<string, unknown>): { input: Record<string, unknown>; ucans: unknown } {
-  if (!Object.hasOwn(given, "ucans")) return { input: given, ucans: undefined };
-  const { ucans, ...input } = given;
-  return { input, ucans };
+function splitTokens(args: Record<string, unknown>): { given: Record<string, unknown>; ucans: unknown } {
+  if (!Object.hasOwn(args, "ucans")) return { given: args, ucans: undefined };
+  const { ucans, ...given } = args;
+  return { given, ucans };
 }
 
 function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknown> {

@@ -4,7 +4,7 @@ import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
-import type { ResolveAsset, SurfaceContext } from "../../core/ports/adapter.js";
+import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { McpReports } from "../../surfaces/mcp/http.js";
@@ -12,6 +12,7 @@ import { packageVersion } from "../../version.js";
 import type { VenueHost } from "../venue.js";
 import { briefTool } from "./brief-tool.js";
 import type { HostedOperation } from "./catalogue.js";
+import { toolInput } from "./tool-input.js";
 import { inToolOrder, isInToolSet } from "./tool-sets.js";
 
 const INSTRUCTIONS =
@@ -63,7 +64,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   };
 }
 
-type Offer = Pick<McpHost, "instructions" | "tools" | "maxWaitMs">;
+type Offer = Pick<McpHost, "instructions" | "tools" | "maxWaitMs" | "inputOf">;
 
 function offerOfAll(parts: McpParts): Offer {
   const { jobs, file, profiles } = parts.config;
@@ -75,7 +76,20 @@ function offerOfAll(parts: McpParts): Offer {
     instructions: INSTRUCTIONS,
     tools: offered.map(({ adapter, metadata }) => (adapter.name === parts.files.name ? briefTool(metadata) : metadata)),
     maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
+    // A profile's tools take what the system they imitate takes.
+    inputOf: (tool, given) =>
+      Object.hasOwn(profiles, adapterOf(tool))
+        ? { input: given, shown: given }
+        : toolInput(tool, given, onlyRoot(parts, tool)),
   };
+}
+
+const adapterOf = ({ name }: OperationMetadata): string => name.slice(0, name.indexOf(":"));
+
+/** The root that calls of a tool may leave out. Asked at each call: a reload may add another. */
+function onlyRoot({ files }: McpParts, tool: OperationMetadata): string | undefined {
+  const [first, ...others] = files.roots;
+  return others.length === 0 && adapterOf(tool) === files.name ? first?.name : undefined;
 }
 
 /** The tools of a profile under the names and texts of the system it imitates, which that system's agents know. */

@@ -1,0 +1,268 @@
+// Chooses the entries that `tree` shows: all of them if they fit, else level by level with fair shares.
+
+import type { RelPath } from "../../core/call/path.js";
+import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import type { Access, Backend, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
+import type { Globs } from "../../search/globs.js";
+import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
+import { Pace } from "../../search/pace.js";
+import { HiddenCount, MOST_VISITED } from "../../search/sieve.js";
+import { fairShares } from "./fair-shares.js";
+
+export interface SurveyOptions {
+  readonly backend: Backend;
+  readonly path: RelPath;
+  readonly access: Access;
+  readonly maxDepth: number;
+  readonly maxEntries: number;
+  readonly sizes: boolean;
+  /** Git's view: ignored entries are left out, `.git` is not entered. Absent: nothing is ignored. */
+  readonly ignore: { readonly rules: IgnoreRules; readonly unread: number; readonly entersGit: boolean } | undefined;
+  readonly exclude: Globs | undefined;
+}
+
+/** A shown directory with those of its entries that are shown, in order. */
+export interface Folder {
+  readonly shown: Shown[];
+  /** Direct entries left out for lack of room. */
+  left: number;
+}
+
+export interface Shown {
+  readonly entry: WalkEntry;
+  /** Only of a directory that was to be entered. */
+  readonly folder: OpenFolder | undefined;
+}
+
+/** The result of a survey. */
+export interface Survey {
+  readonly top: Folder;
+  /** Number of entries shown. */
+  readonly entries: number;
+  /** Something was left out for lack of room. */
+  readonly isCut: boolean;
+  readonly depthLimited: boolean;
+  /** The visit limit ended the last walk: numbers of what was left out are too low. */
+  readonly isTired: boolean;
+  readonly isExhausted: boolean;
+  readonly hidden: HiddenCount;
+}
+
+/** A directory under survey. */
+class OpenFolder implements Folder {
+  shown: Shown[] = [];
+  left = 0;
+  /** Entries seen in the current walk. */
+  seen = 0;
+  /** Most entries to show. */
+  share = 0;
+  /** Made when needed: most folders have no folders in them. */
+  #byName: Map<string, OpenFolder> | undefined;
+
+  add(entry: WalkEntry, folder: OpenFolder | undefined): void {
+    this.shown.push({ entry, folder });
+    if (folder === undefined) return;
+    this.#byName ??= new Map();
+    this.#byName.set(entry.name, folder);
+  }
+
+  /** The shown directory of that name. */
+  named(name: string): OpenFolder | undefined {
+    return this.#byName?.get(name);
+  }
+
+  clear(): void {
+    this.shown = [];
+    this.#byName = undefined;
+    this.seen = 0;
+    this.left = 0;
+  }
+
+  /** The shown directories `depth` levels below, in order. */
+  *below(depth: number): Generator<OpenFolder> {
+    if (depth === 0) yield this;
+    else for (const { folder } of this.shown) if (folder !== undefined) yield* folder.below(depth - 1);
+  }
+}
+
+/** Called for each entry that is not left out. @returns the folder to enter, if any */
+type Take = (parent: OpenFolder, entry: WalkEntry) => OpenFolder | "skip" | "stop";
+
+/**
+ * Surveys a directory. The first walk is depth first and shows everything. If that does not fit, each level is shown
+ * whole before the next; the first one that does not fit is shared out among its directories.
+ */
+export class TreeSurvey {
+  readonly #options: SurveyOptions;
+  readonly #pace: Pace;
+  readonly #top = new OpenFolder();
+  /** The directories from the start down to the current one. */
+  readonly #trail: OpenFolder[] = [];
+  readonly #names: string[] = [];
+  #hidden = new HiddenCount();
+  #visited = 0;
+  #entries = 0;
+  #isCut = false;
+  #depthLimited = false;
+  #isTired = false;
+  #isExhausted = false;
+
+  constructor(options: SurveyOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.access.scope, () => false);
+  }
+
+  async run(): Promise<Survey> {
+    await this.#walk((parent, entry) => this.#show(parent, entry));
+    if (this.#isCut || this.#isTired) await this.#byLevels();
+    return {
+      ...{ top: this.#top, entries: this.#entries, isCut: this.#isCut, depthLimited: this.#depthLimited },
+      ...{ isTired: this.#isTired, isExhausted: this.#isExhausted, hidden: this.#hidden },
+    };
+  }
+
+  /** Shows an entry while there is room. */
+  #show(parent: OpenFolder, entry: WalkEntry): OpenFolder | "skip" | "stop" {
+    if (this.#entries === this.#options.maxEntries) {
+      this.#isCut = true;
+      return "stop";
+    }
+    return this.#add(parent, entry);
+  }
+
+  #add(parent: OpenFolder, entry: WalkEntry): OpenFolder | "skip" {
+    this.#entries++;
+    const isOpen = entry.type === "directory" && !this.#isShut(entry);
+    const folder = isOpen && entry.depth < this.#options.maxDepth ? new OpenFolder() : undefined;
+    if (isOpen && folder === undefined) this.#depthLimited = true;
+    parent.add(entry, folder);
+    return folder ?? "skip";
+  }
+
+  async #byLevels(): Promise<void> {
+    this.#top.clear();
+    this.#isCut = false;
+    this.#entries = 0;
+    this.#depthLimited = false;
+    const { maxDepth, maxEntries } = this.#options;
+    for (let depth = 1; depth <= maxDepth; depth++) {
+      const folders = [...this.#top.below(depth - 1)];
+      if (folders.length === 0) return;
+      await this.#count(depth);
+      const room = maxEntries - this.#entries;
+      const shares = fairShares(
+        folders.map(({ seen }) => seen),
+        room,
+      );
+      const isWhole = !this.#isTired && folders.every(({ seen }, index) => shares[index] === seen);
+      folders.forEach((folder, index) => {
+        // In a level that fits, what appears between two walks is shown if there is room.
+        folder.share = isWhole ? Number.POSITIVE_INFINITY : (shares[index] ?? 0);
+      });
+      await this.#fill(depth);
+      if (this.#isCut || this.#isTired) return;
+    }
+  }
+
+  /** Counts the entries of a level, those of each folder in `seen`. */
+  async #count(depth: number): Promise<void> {
+    await this.#walk((parent, entry) => {
+      if (entry.depth < depth) return parent.named(entry.name) ?? "skip";
+      parent.seen++;
+      return "skip";
+    });
+  }
+
+  /** Shows the entries of a level up to the share of each folder, and counts what is left out in it and just below. */
+  async #fill(depth: number): Promise<void> {
+    const folders = [...this.#top.below(depth - 1)];
+    const isLast = folders.some(({ seen, share }) => share < seen);
+    for (const folder of folders) folder.clear();
+    await this.#walk((parent, entry) => {
+      if (entry.depth < depth) return parent.named(entry.name) ?? "skip";
+      parent.seen++;
+      const isShown =
+        entry.depth === depth && parent.shown.length < parent.share && this.#entries < this.#options.maxEntries;
+      if (isShown) {
+        const folder = this.#add(parent, entry);
+        return isLast ? folder : "skip";
+      }
+      parent.left++;
+      this.#isCut = true;
+      return "skip";
+    });
+  }
+
+  async #walk(take: Take): Promise<void> {
+    const { backend, path, access, ignore, sizes } = this.#options;
+    const hidden = new HiddenCount();
+    this.#hidden = hidden;
+    this.#visited = 0;
+    this.#isTired = false;
+    this.#trail.length = 0;
+    this.#trail.push(this.#top);
+    for (let count = 0; count < (ignore?.unread ?? 0); count++) hidden.add("unreadable");
+    const unreadable = () => hidden.add("unreadable");
+    const visitDenied = () => {
+      hidden.add("policy");
+      return "skip" as const;
+    };
+    const exhausted = () => {
+      this.#isExhausted = true;
+    };
+    const visit = (entry: WalkEntry) => this.#visit(entry, take);
+    const options = { visit, visitDenied, unreadable, exhausted, sizes, ...this.#rules() };
+    await backend.walk(path, options, access);
+  }
+
+  #rules(): Pick<WalkOptions, "rules"> {
+    const { ignore, path } = this.#options;
+    if (ignore === undefined) return {};
+    const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) => {
+      const unread = ignore.rules.enter([...path.segments, ...this.#names.slice(0, depth)], contents);
+      for (let count = 0; count < unread; count++) this.#hidden.add("unreadable");
+    };
+    return { rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
+  }
+
+  #visit(entry: WalkEntry, take: Take): Awaitable<WalkStep> {
+    if (this.#visited++ === MOST_VISITED) {
+      this.#isTired = true;
+      return "stop";
+    }
+    this.#names.length = entry.depth - 1;
+    this.#names.push(entry.name);
+    const { ignore, exclude } = this.#options;
+    if (ignore === undefined && exclude === undefined) return this.#step(entry, take);
+    return runIo(this.#sift(entry, take));
+  }
+
+  *#sift(entry: WalkEntry, take: Take): Io<WalkStep> {
+    const { ignore, exclude, path } = this.#options;
+    const isDirectory = entry.type === "directory";
+    if (exclude !== undefined && (yield* exclude.test(this.#names.join("/"), isDirectory, this.#pace))) return "skip";
+    const isShut = this.#isShut(entry);
+    const isIgnored =
+      isShut ||
+      (ignore !== undefined &&
+        (yield* ignore.rules.ignores([...path.segments, ...this.#names], isDirectory, this.#pace)));
+    if (isIgnored) this.#hidden.add("gitignored");
+    return isIgnored && !isShut ? "skip" : this.#step(entry, take);
+  }
+
+  #step(entry: WalkEntry, take: Take): WalkStep {
+    const parent = this.#trail[entry.depth - 1];
+    if (parent === undefined) return "skip";
+    const next = take(parent, entry);
+    if (typeof next === "string") return next;
+    this.#trail.length = entry.depth;
+    this.#trail.push(next);
+    return "enter";
+  }
+
+  /** Git's own directory is one line. */
+  #isShut({ name, type }: WalkEntry): boolean {
+    const { ignore } = this.#options;
+    return ignore !== undefined && !ignore.entersGit && name === ".git" && type === "directory";
+  }
+}

@@ -1,0 +1,43 @@
+// What an MCP tool call means as input of its operation: models and their hosts write some things their own way.
+
+import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
+import type { ToolInput } from "../../surfaces/mcp/host.js";
+import { readStrings } from "./string-arguments.js";
+
+/**
+ * Translates the arguments of a tool call. Fields that are absent or `null` get the defaults for models.
+ * @param onlyRoot name of the only configured root, where there is exactly one
+ */
+export function toolInput(
+  tool: OperationMetadata,
+  given: Readonly<Record<string, unknown>>,
+  onlyRoot: string | undefined,
+): ToolInput {
+  const fields = properties(tool.input);
+  const read = readStrings(given, { ...tool.input, properties: { ...fields, ...tool.renderFields } });
+  const { own, rendering } = split(read, tool.renderFields ?? {});
+  const root = onlyRoot !== undefined && Object.hasOwn(fields, "root") ? { root: onlyRoot } : {};
+  const input = withDefaults(own, { ...root, ...tool.modelDefaults });
+  return { input, shown: { ...input, ...rendering } };
+}
+
+/** Takes out the fields that only choose how the answer is shown. One with another value stays, to be refused. */
+function split(read: Readonly<Record<string, unknown>>, renderFields: JsonObject) {
+  const isShown = ([name, value]: readonly [string, unknown]): boolean => {
+    if (!Object.hasOwn(renderFields, name)) return false;
+    const { enum: values = [] } = renderFields[name] as { enum?: readonly unknown[] };
+    return value === null || values.includes(value);
+  };
+  const entries = Object.entries(read);
+  return {
+    own: Object.fromEntries(entries.filter((entry) => !isShown(entry))),
+    rendering: Object.fromEntries(entries.filter((entry) => isShown(entry) && entry[1] !== null)),
+  };
+}
+
+function withDefaults(given: Readonly<Record<string, unknown>>, defaults: JsonObject): Record<string, unknown> {
+  const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(given, name) || given[name] === null);
+  return { ...given, ...Object.fromEntries(missing) };
+}
+
+const properties = ({ properties: fields }: JsonObject): JsonObject => (fields as JsonObject | undefined) ?? {};
