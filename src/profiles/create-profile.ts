@@ -9,6 +9,8 @@ import type { JsonObject, SurfaceContext } from "../core/ports/adapter.js";
 import { parsePath } from "../path/grammar.js";
 import { InputValidator } from "../schema/validate.js";
 import { type Bound, bindCall } from "./bound-root.js";
+import { everruns } from "./everruns/everruns.js";
+import { jettson } from "./jettson/jettson.js";
 import {
   type Profile,
   type ProfileBinding,
@@ -18,7 +20,9 @@ import {
   type SeedFile,
   ToolError,
 } from "./profile.js";
-import { PROFILES } from "./registry.js";
+
+/** All profiles by name. */
+const PROFILES: ReadonlyMap<string, Profile> = new Map([jettson, everruns].map((profile) => [profile.name, profile]));
 
 /** An open profile. */
 export interface ProfileInstance {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../core/clock.js";
-import type { Sandbox, ShellConfig } from "../core/ports/sandbox.js";
+import { notSupportedHere } from "../core/errors/texts.js";
+import type { DriverName, Sandbox, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
 import type { BwrapHost } from "./bwrap/bwrap.js";
-import { createNone } from "./none.js";
 
 export interface SandboxParts {
   readonly clock?: Clock;
@@ -42,4 +42,17 @@ async function openBwrap(config: ShellConfig, host: BwrapHost): Promise<Sandbox>
 async function openJustBash(host: BwrapHost): Promise<Sandbox> {
   const { JustBashSandbox } = await import("./just-bash/just-bash.js");
   return new JustBashSandbox(host);
+}
+
+/** A sandbox that is not available, with the reason. */
+function createNone(reason: string, name: DriverName = "none"): Sandbox {
+  const probe: SandboxProbe = { available: false, reason, network: false, realBinaries: false };
+  return {
+    name,
+    shows: "files",
+    probe: async () => probe,
+    run() {
+      throw notSupportedHere("no sandbox available");
+    },
+  };
 }

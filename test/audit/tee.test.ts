@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { AuditRecord, AuditSink } from "../../src/audit/record.js";
-import { teeSink } from "../../src/audit/tee.js";
+import { teeSink } from "../../src/audit/record.js";
 
 const RECORD: AuditRecord = {
   time: 1,

@@ -1,12 +1,18 @@
 import { ConfigError } from "../../config/errors.js";
 import { systemClock } from "../../core/clock.js";
-import type { Profile, ProfileBinding } from "../profile.js";
+import type { BoundRoot, Profile, ProfileBinding, SeedFile } from "../profile.js";
 import { bashTool } from "./bash.js";
 import { ReadonlyFiles } from "./readonly-files.js";
-import { seedFiles } from "./seed.js";
 import { type SessionPaths, sessionPaths } from "./session-path.js";
 import { textOf } from "./texts.js";
 import { fileTools } from "./tools.js";
+
+/** Target of the seed files. */
+interface SeedBed {
+  readonly root: BoundRoot;
+  readonly paths: SessionPaths;
+  readonly files: ReadonlyFiles;
+}
 
 const ALIAS = "/workspace";
 
@@ -49,3 +55,16 @@ function requireStrict({ variant = "strict", onStale = "reject" }: ProfileBindin
 }
 
 const mistake = (text: string): ConfigError => new ConfigError([text], 78);
+
+/**
+ * Writes the files in order, replacing existing ones, and records which are read-only for the tools.
+ * @throws as `file:write`
+ */
+async function seedFiles(seeds: readonly SeedFile[], { root, paths, files }: SeedBed): Promise<void> {
+  for (const { path, content, encoding = "text", readonly = false } of seeds) {
+    const session = paths.parse(path);
+    const body = encoding === "base64" ? { bytes: content } : { content };
+    await root.invoke("file:write", { path: session, ...body, parents: true });
+    files.set(session, readonly);
+  }
+}

@@ -3,11 +3,11 @@
 import { type ClientApp, client, type Stream } from "@agentclientprotocol/sdk";
 import { systemClock } from "../../core/clock.js";
 import { silentLog } from "../../core/ports/log.js";
+import { Turns } from "../../core/turns.js";
 import { packageVersion } from "../../version.js";
 import { openBuffer, saveBuffer } from "./files/buffer-files.js";
 import { rootsOf } from "./files/files.js";
 import { findPlace, namesDirectory, placeMounts } from "./files/mounts.js";
-import { Turns } from "./files/turns.js";
 import { takeBack } from "./files/write-text.js";
 import type { AcpLimits, AcpOptions } from "./options.js";
 import { pacedStream } from "./paced-stream.js";

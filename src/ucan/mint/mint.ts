@@ -7,10 +7,10 @@ import type { UcanVerifier } from "../verify/proof.js";
 import { createPublicKeys } from "../verify/public-keys.js";
 import { createUcanVerifier, type UcanRules } from "../verify/verifier.js";
 import { checkAudience, endAfter } from "./checks.js";
-import type { MintClaims } from "./claims.js";
-import { mintCovia } from "./covia.js";
+import { type MintClaims, newNonce } from "./claims.js";
 import { limitError, MintError, proofError } from "./error.js";
 import { checkUcan08Proofs, readProofs, type UsableProof } from "./proofs.js";
+import { signToken } from "./sign-token.js";
 import type { SigningKey } from "./signing-key.js";
 import { mintUcan08 } from "./ucan08.js";
 
@@ -140,4 +140,19 @@ function idOf<G>(text: string, verifier: UcanVerifier<G>): string {
   const fault = token.check();
   if (fault === undefined) return token.id;
   throw new MintError(fault, `The token would be refused (${fault}). Sign with another key`);
+}
+
+/** Mints a token in the form of Covia clients: version in the payload, proofs inline. */
+function mintCovia({ key, audience, capabilities, expiresAt, proofs, facts }: MintClaims): string {
+  const payload = {
+    iss: key.did,
+    aud: audience,
+    ucv: "0.10.0",
+    att: capabilities,
+    prf: proofs,
+    exp: expiresAt,
+    nnc: newNonce(),
+    ...(facts.length === 0 ? {} : { fct: facts }),
+  };
+  return signToken(payload, key);
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../core/ports/adapter.js";
 import type { GrantSemantics } from "../verify/proof.js";
 import type { PublicKeys } from "../verify/public-keys.js";
 import { checkSignature } from "../verify/signature.js";
@@ -6,7 +7,11 @@ import { type DecodedToken, decodeToken } from "./decode.js";
 import { namesInFacts } from "./facts.js";
 import type { TokenFault } from "./fault.js";
 import { tokenCid, tokenId } from "./id.js";
-import { hasKnownVersion } from "./version.js";
+
+/** Known versions in a header and in a payload. */
+const HEADER_VERSION = /^0\.[89]\.(?:0|[1-9][0-9]{0,3})$/;
+
+const PAYLOAD_VERSION = /^0\.10\.(?:0|[1-9][0-9]{0,3})$/;
 
 /** Maximum proofs of one token. */
 export const MAX_PROOFS = 4;
@@ -104,3 +109,24 @@ function onDemand<T>(work: () => T): () => T {
     return done.result;
   };
 }
+
+/**
+ * Whether a UCAN states a known version, in the place its profile requires: 0.8 and 0.9 in the header, with an array;
+ * 0.10 in the payload.
+ *
+ * @param token `header` and `payload`, with exactly one kind of list
+ * @param acceptUnversionedCovia accept tokens of old Java venues, which have a `kid` but no version
+ */
+function hasKnownVersion(
+  { header, payload }: { readonly header: JsonObject; readonly payload: JsonObject },
+  acceptUnversionedCovia: boolean,
+): boolean {
+  const isArray = "att" in payload;
+  const inHeader = "ucv" in header;
+  const inPayload = "ucv" in payload;
+  if (inHeader) return !inPayload && isArray && matches(HEADER_VERSION, header["ucv"]);
+  if (inPayload) return matches(PAYLOAD_VERSION, payload["ucv"]);
+  return acceptUnversionedCovia && isArray && "kid" in header;
+}
+
+const matches = (pattern: RegExp, version: unknown): boolean => typeof version === "string" && pattern.test(version);

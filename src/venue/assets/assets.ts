@@ -7,13 +7,13 @@ import type { Clock } from "../../core/clock.js";
 import type { AssetContent, JsonObject, ResolveAsset } from "../../core/ports/adapter.js";
 import { AssetError, type Assets, type OwnAsset, type StoredContent } from "../../core/ports/asset.js";
 import type { Log } from "../../core/ports/log.js";
+import { Turns } from "../../core/turns.js";
 import { errnoOf } from "../../jail/sys.js";
 import { ByteBudget } from "./budget.js";
 import { canonicalJson, isAssetReference, parseAssetReference } from "./id.js";
 import { contentOf, parseMetadata, readMetadata } from "./metadata.js";
 import { AssetRegistry, costOf, ownerCost } from "./registry.js";
 import type { AssetStore } from "./store.js";
-import { Turns } from "./turns.js";
 
 /** Maximum bytes of metadata in total: it stays in memory even when content is stored in files. */
 const MOST_METADATA_TOTAL_BYTES = 268_435_456;
@@ -98,7 +98,7 @@ class StoredAssets implements VenueAssets {
   async register(metadata: JsonObject, caller: Caller, given?: string): Promise<string> {
     this.#checkWrite(caller);
     const { id, json } = parseMetadata(metadata, given);
-    await this.#turns.take(id, () => this.#addOwner({ id, json, did: caller.did }));
+    await this.#turns.run(id, () => this.#addOwner({ id, json, did: caller.did }));
     return id;
   }
 

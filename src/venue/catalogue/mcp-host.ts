@@ -13,7 +13,12 @@ import type { VenueHost } from "../venue.js";
 import { briefTool } from "./brief-tool.js";
 import type { HostedOperation } from "./catalogue.js";
 import { toolInput } from "./tool-input.js";
-import { inToolOrder, isInToolSet } from "./tool-sets.js";
+
+/** The file operations agents use most, in the order they are offered. */
+const EVERYDAY: readonly string[] = [
+  ...["roots", "list", "tree", "read", "stat", "glob", "grep"],
+  ...["write", "edit", "append", "mkdir", "move", "copy", "delete"],
+].map((name) => `file:${name}`);
 
 const INSTRUCTIONS =
   "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself. " +
@@ -135,3 +140,13 @@ function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
     )
     .sort((one, other) => inToolOrder(one.metadata.name, other.metadata.name));
 }
+
+/** Whether a tool set includes a file operation. Each tool costs a model tokens before its first call. */
+const isInToolSet = (set: "default" | "full", name: string): boolean => set === "full" || EVERYDAY.includes(name);
+/** Compares operations by the order they are offered in: everyday ones first, the others in their given order. */
+function inToolOrder(one: string, other: string): number {
+  const [a, b] = [one, other].map((name) => EVERYDAY.indexOf(name));
+  return rank(a) - rank(b);
+}
+
+const rank = (index = -1): number => (index < 0 ? EVERYDAY.length : index);

@@ -1,5 +1,6 @@
 // A venue's identity, and how it authenticates callers and judges tokens.
 
+import type { CapabilityRules } from "../../authz/capability-rules.js";
 import type { Grant } from "../../authz/grant.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Authenticate, NameCaller } from "../../core/call/caller.js";
@@ -8,6 +9,7 @@ import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import type { UcanVerifier } from "../../ucan/verify/proof.js";
 import type { Authenticator } from "./authenticate.js";
 import type { Identity } from "./identity.js";
+import { publicCapsOf } from "./public-caps.js";
 import type { RevocationList } from "./revocations.js";
 import type { StaticToken } from "./static-tokens.js";
 
@@ -71,3 +73,13 @@ export const closedAccess: Access = {
   didDocument: () => ({}),
   prepareReload: () => () => {},
 };
+
+/** Venue-wide grants and public capabilities (per-root ones live with the root). */
+export const capabilityRulesOf = (config: VenueConfig, access: Access): CapabilityRules => ({
+  venueDid: access.did,
+  operator: access.operator,
+  canonicalDid: access.canonicalDid,
+  publicCaps: publicCapsOf(config),
+  grants: config.auth.grants,
+  verifier: access.verifier,
+});

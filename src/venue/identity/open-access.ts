@@ -3,14 +3,14 @@
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
+import type { JsonObject } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import { checkSecretsOutside } from "../start/secrets.js";
 import { openLocalToken } from "../start/state-dir.js";
 import { hasLocalToken, openState } from "../start/state-place.js";
 import { type Access, keyOf } from "./access.js";
 import { createAuthenticator } from "./authenticate.js";
-import { didDocument } from "./did-document.js";
-import { canonicalDid, openIdentity } from "./identity.js";
+import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { resolveStaticTokens } from "./static-tokens.js";
 import { openTokenJudge } from "./token-judge.js";
 
@@ -63,5 +63,25 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
         current = authenticator();
       };
     },
+  };
+}
+
+/**
+ * The DID document of a venue, where clients find its key and its endpoint.
+ *
+ * @param baseUrl without a trailing slash
+ * @see https://www.w3.org/TR/did-core/
+ */
+export function didDocument({ did, multikey }: Pick<Identity, "did" | "multikey">, baseUrl: string): JsonObject {
+  const method = { id: `${did}#${multikey}`, type: "Multikey", controller: did, publicKeyMultibase: multikey };
+  return {
+    "@context": "https://www.w3.org/ns/did/v1",
+    id: did,
+    verificationMethod: [method],
+    authentication: [method.id],
+    assertionMethod: [method.id],
+    capabilityDelegation: [method.id],
+    capabilityInvocation: [method.id],
+    service: [{ type: "Covia.API.v1", serviceEndpoint: `${baseUrl}/api/v1` }],
   };
 }

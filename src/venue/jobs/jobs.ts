@@ -23,8 +23,7 @@ import { createJobIds } from "./id.js";
 import { KeptJob } from "./kept.js";
 import { answered, failure, type Outcome, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
-import type { JobRun } from "./run.js";
-import { RunningJobs } from "./running.js";
+import { type JobRun, RunningJobs } from "./running.js";
 
 export interface JobLimits extends RetentionLimits {
   /** Time a cancellation waits for the job to end, in milliseconds. */

@@ -2,9 +2,21 @@ import type { Adapter, OperationMetadata } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
+import { authWhoami } from "./auth-whoami.js";
 import { createIssuedTokens } from "./issued-tokens.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
-import { VENUE_ADAPTERS, VENUE_OPERATIONS } from "./registry.js";
+import { ucanIssue } from "./ucan-issue.js";
+import { ucanRevoke } from "./ucan-revoke.js";
+import { ucanVerify } from "./ucan-verify.js";
+
+/** All operations of the venue itself, in the order clients see them. */
+export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [ucanIssue, ucanVerify, ucanRevoke, authWhoami];
+
+/** Descriptions of their adapters, by the part of the operation name before the colon. */
+export const VENUE_ADAPTERS: Readonly<Record<string, string>> = {
+  ucan: "Capability tokens: issue, verify, revoke.",
+  auth: "Who calls, and what they may do.",
+};
 
 /** Creates the venue's own adapters, `ucan` and `auth`. They receive the whole context of a call. */
 export function createVenueAdapters(

@@ -1,8 +1,7 @@
 // Opens a venue from its configuration: everything it names, or nothing.
 
 import { assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
-import type { AuditSink } from "../../audit/record.js";
-import { teeSink } from "../../audit/tee.js";
+import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
@@ -13,8 +12,7 @@ import type { VenueAssets } from "../assets/assets.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { type PlugIn, plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
-import { type Access, closedAccess } from "../identity/access.js";
-import { capabilityRulesOf } from "../identity/capabilities.js";
+import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
 import { type OwnCaller, ownContext } from "../identity/own-caller.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import type { VenueMetrics } from "../telemetry/metrics.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { didDocument } from "../../../src/venue/identity/did-document.js";
 import { openIdentity } from "../../../src/venue/identity/identity.js";
+import { didDocument } from "../../../src/venue/identity/open-access.js";
 
 const SEED = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
 const MULTIKEY = "z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw";

@@ -100,27 +100,27 @@ function* nameFile(sys: Sys, from: string, to: string): Io<boolean> {
   return true;
 }
 
-/** Where files have one name: an empty one is made, which nobody had, and replaced. */
+/** Where hard links are not supported: creates an empty file, which nobody else has, and replaces it. */
 function* nameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
-  try {
+  const create = function* () {
     closeNow(yield* sys.open(to, CREATE, 0o600));
-  } catch (error) {
-    if (errnoOf(error) === "EEXIST") return false;
-    throw error;
-  }
-  try {
-    yield* sys.rename(from, to);
-  } catch (error) {
-    yield* quietly(sys.unlink(to));
-    throw error;
-  }
-  return true;
+  };
+  return yield* replaceNew({ sys, from, to }, create(), () => sys.unlink(to));
 }
 
 /** The same for a directory: a rename replaces an empty one, and no other. */
 export function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
+  return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
+}
+
+/** Renames onto an entry that `create` makes for it. @returns whether there was none before */
+function* replaceNew(
+  { sys, from, to }: { readonly sys: Sys; readonly from: string; readonly to: string },
+  create: Io<unknown>,
+  remove: () => Io<unknown>,
+): Io<boolean> {
   try {
-    yield* sys.mkdir(to, 0o700);
+    yield* create;
   } catch (error) {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
@@ -128,7 +128,7 @@ export function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> 
   try {
     yield* sys.rename(from, to);
   } catch (error) {
-    yield* quietly(sys.rmdir(to));
+    yield* quietly(remove());
     throw error;
   }
   return true;

@@ -3,11 +3,11 @@
 import type { Clock } from "../../../core/clock.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Log } from "../../../core/ports/log.js";
+import type { Turns } from "../../../core/turns.js";
 import { Buffers } from "../files/buffers.js";
 import type { AcpAdapter } from "../files/files.js";
 import { type FileCalls, type FilePlace, realPathAt } from "../files/files.js";
 import { below, type Mount } from "../files/mounts.js";
-import type { Turns } from "../files/turns.js";
 import { type Approve, StandingAnswers } from "../review/approval.js";
 import { Changes, type HistoryLimits } from "../review/changes.js";
 

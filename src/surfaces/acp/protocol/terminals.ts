@@ -3,10 +3,11 @@
 import { randomUUID } from "node:crypto";
 import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
 import { type SandboxExit, type SandboxProcess, shellEnvironment } from "../../../core/ports/sandbox.js";
+import { unlessAborted } from "../../../core/turns.js";
 import { typeAt } from "../files/files.js";
 import type { AcpPlace } from "../files/mounts.js";
 import type { AcpTerminals } from "../options.js";
-import { requireApproval, unlessAborted } from "../review/approval.js";
+import { requireApproval } from "../review/approval.js";
 import { UnknownTerminal } from "./errors.js";
 import { type CreateTerminalParams, InvalidParams } from "./params.js";
 import type { FileSession, Reach } from "./session.js";

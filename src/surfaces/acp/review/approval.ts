@@ -1,6 +1,6 @@
 // Approval of writes and commands, with the "always" answers that stand for the rest of a session.
 
-import { aborted } from "../../../core/errors/texts.js";
+import { unlessAborted } from "../../../core/turns.js";
 import type { Overwritten } from "./changes.js";
 
 export type ApprovalAnswer = "allow" | "reject" | "allow_always" | "reject_always";
@@ -82,18 +82,4 @@ export async function requireApproval(
   if (answer === "allow_always") standing.keep(kind, root, "allow");
   else if (answer === "reject_always") standing.keep(kind, root, "reject");
   if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
-}
-
-/** @throws ABORTED as soon as `signal` aborts, without waiting for `work` */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(aborted());
-    if (signal.aborted) {
-      work.catch(() => {});
-      stop();
-      return;
-    }
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

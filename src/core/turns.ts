@@ -1,0 +1,40 @@
+// Runs work one piece after the other per key, and gives up waiting when a caller aborts.
+
+import { aborted } from "./errors/texts.js";
+
+/** A mutex per key: work with the same key runs in order of arrival, with different keys concurrently. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /**
+   * Runs `work` after all earlier work of the key, even if that failed.
+   *
+   * @param signal cancels the wait, not work that has begun
+   * @throws ABORTED
+   */
+  run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const turn = (signal === undefined ? before : unlessAborted(before, signal)).then(work);
+    // Later work also waits for the predecessors of a turn that was aborted.
+    const settled = Promise.allSettled([before, turn]);
+    this.#last.set(key, settled);
+    void settled.then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    });
+    return turn;
+  }
+}
+
+/** @throws ABORTED as soon as `signal` aborts, without waiting for `work` */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = () => reject(aborted());
+    if (signal.aborted) {
+      work.catch(() => {});
+      stop();
+      return;
+    }
+    signal.addEventListener("abort", stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
