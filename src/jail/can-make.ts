@@ -1,15 +1,20 @@
+// Predicts whether a file, directory or socket could be created at a host path, without creating anything.
+
 import { accessSync, constants, lstatSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { errnoOf } from "./sys.js";
 
 const { W_OK, X_OK } = constants;
-/** File systems of the kernel, in which nobody makes anything, although even root is told that it may. */
+/** Kernel file systems (magic number → name): nothing can be created there, although access(2) tells root otherwise. */
 const KERNEL_TYPES: ReadonlyMap<number, string> = new Map([
   [0x9fa0, "ENOENT"],
   [0x62656572, "EPERM"],
 ]);
 
-/** Whether a file could be opened to append to it, or made. Nothing is opened or made. @returns the errno it would fail with */
+/**
+ * Checks whether a file could be opened for appending, or created.
+ * @returns the errno it would fail with; `undefined`: it would succeed
+ */
 export const whyNotFile = (path: string): string | undefined =>
   failing(() => {
     const stat = statSync(path, { throwIfNoEntry: false });
@@ -19,7 +24,10 @@ export const whyNotFile = (path: string): string | undefined =>
     return undefined;
   });
 
-/** Whether a folder is there and can be written in, or could be made. Nothing is made. @returns the errno it would fail with */
+/**
+ * Checks whether a directory exists and is writable, or could be created.
+ * @returns the errno it would fail with; `undefined`: it would succeed
+ */
 export const whyNotFolder = (path: string): string | undefined =>
   failing(() => {
     let at = path;
@@ -27,7 +35,7 @@ export const whyNotFolder = (path: string): string | undefined =>
     return whyNotIn(at);
   });
 
-/** The same of listening on a Unix socket. One that is there may be a live one, which is not asked. */
+/** Checks whether a Unix socket could be listened on. An existing socket is accepted without connecting to it. */
 export const whyNotSocket = (path: string): string | undefined =>
   failing(() => {
     const stat = lstatSync(path, { throwIfNoEntry: false });

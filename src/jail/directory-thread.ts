@@ -1,18 +1,18 @@
-// Reads directories and looks at their entries in a thread, so that a busy event loop keeps to what only it can do.
+// Reads directories and stats their entries in a worker thread, so that large listings do not block a busy event loop.
 import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import { compiledFile } from "../core/package-files.js";
 import type { EntryType } from "../core/ports/backend.js";
 
-/** Types as they stand in messages, by index. */
+/** Entry types as numbered in messages. */
 export const TYPES: readonly (EntryType | undefined)[] = [undefined, "file", "directory", "symlink", "other"];
-/** In place of a type: nothing has the name any more, or it cannot be examined. */
+/** Stands in place of a type: the entry is gone or cannot be examined. */
 export const NOTHING = 255;
 
-/** With `names`: what stands under them. Without: which names there are. */
+/** With `names`: stat these entries. Without: list the directory. */
 export interface Request {
   readonly id: number;
-  /** Of a directory that is held open until the answer is there. */
+  /** Path of a directory that the caller holds open until the answer arrives. */
   readonly path: string;
   readonly names?: readonly (string | Uint8Array)[];
 }
@@ -23,13 +23,13 @@ export interface Reply {
 }
 
 export interface FoundNames {
-  /** A character for each byte. */
+  /** latin1: one character per byte. */
   readonly names: readonly string[];
   /** Indexes in {@link TYPES}. */
   readonly types: Uint8Array;
 }
 
-/** Of each name, in order. */
+/** Stats per requested name, in order. */
 export interface FoundStats {
   /** Indexes in {@link TYPES}, or {@link NOTHING}. */
   readonly types: Uint8Array;
@@ -39,9 +39,9 @@ export interface FoundStats {
   readonly times: Float64Array;
 }
 
-/** Work of fewer entries costs less than asking for it. */
+/** Below this many entries, a round trip to the thread costs more than the work itself. */
 export const WORTH_A_THREAD = 200;
-/** More requests than this would wait longer in the thread than in the event loop. */
+/** With more pending requests than this, a request would wait longer in the thread than in the event loop. */
 const MOST_PENDING = 4;
 const IDLE_MS = 10_000;
 const MEMORY_MB = 64;
@@ -53,16 +53,16 @@ interface Pending {
 
 export interface DirectoryThreadOptions {
   readonly isBusy?: () => boolean;
-  /** After which an unused thread ends. */
+  /** Milliseconds after which an idle thread ends. */
   readonly idleMs?: number;
 }
 
 /**
- * One thread, started when the event loop is busy and ended when it has been idle. What it is asked while it starts, fails
- * or has enough to do, is answered `undefined`: then the caller does the work itself.
+ * One worker thread, started when the event loop is busy and ended when it has been idle. While it is starting, after
+ * it has failed, or when its queue is full, requests return `undefined` and the caller does the work itself.
  */
 export class DirectoryThread {
-  /** Of the process: the event loop is one, too. */
+  /** Shared by the whole process, which also has only one event loop. */
   static readonly shared = new DirectoryThread();
   readonly #isBusy: () => boolean;
   readonly #idleMs: number;
@@ -81,26 +81,29 @@ export class DirectoryThread {
     return this.#isOnline;
   }
 
-  /** Whether work on so many entries is better done in the thread. */
+  /** Whether work on this many entries should go to the thread. */
   takes(entries: number): boolean {
     if (entries <= WORTH_A_THREAD || !this.#isBusy()) return false;
     if (this.#worker === undefined) this.#start();
     return this.#isOnline && this.#pending.size < MOST_PENDING;
   }
 
-  /** The names in a directory. @throws an error with the code of the system */
+  /**
+   * Lists a directory.
+   * @throws an error with the errno as `code`
+   */
   async names(path: string): Promise<FoundNames | undefined> {
     const found = await this.#ask({ path });
     return found !== undefined && "names" in found ? found : undefined;
   }
 
-  /** Looks at entries of a directory without following links. */
+  /** Stats entries of a directory without following links. */
   async stats(path: string, names: readonly (string | Buffer)[]): Promise<FoundStats | undefined> {
     const found = await this.#ask({ path, names });
     return found !== undefined && "sizes" in found ? found : undefined;
   }
 
-  /** Ends the thread; work asked of it is answered `undefined`. */
+  /** Ends the thread; pending requests return `undefined`. */
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
@@ -133,7 +136,7 @@ export class DirectoryThread {
     });
     const end = () => this.#forget(worker);
     worker.once("error", end).once("exit", end);
-    // After the listeners, which hold the process again. A call that waits for an answer holds it by the timer of its deadline.
+    // After adding listeners, since those ref the worker again. A waiting call is kept alive by its deadline's timer.
     worker.unref();
   }
 
@@ -147,7 +150,7 @@ export class DirectoryThread {
     for (const { resolve } of waiting) resolve(undefined);
   }
 
-  /** Begins to count the time without work anew. */
+  /** Restarts the idle timer. */
   #rest(): void {
     clearTimeout(this.#idle);
     if (this.#worker === undefined) return;
@@ -158,17 +161,17 @@ export class DirectoryThread {
   }
 }
 
-/** Time over which the event loop is judged, in ms, and the share of it that must be work. */
+/** Window (ms) over which the event loop's utilisation is measured, and the utilisation that counts as busy. */
 const WINDOW_MS = 20;
 const BUSY = 0.8;
 
-/** Time that an event loop has worked and rested since its start, in ms. */
+/** Active and idle time of an event loop since its start, in ms. */
 interface LoopTimes {
   readonly active: number;
   readonly idle: number;
 }
 
-/** Tells whether an event loop has had hardly any rest lately. */
+/** Creates a test for whether the event loop has been busy in the last window. */
 export function loopLoad(times: () => LoopTimes = () => performance.eventLoopUtilization()): () => boolean {
   let since = times();
   let busy = false;

@@ -1,3 +1,5 @@
+// Thread entry point of {@link DirectoryThread}.
+
 import { type Dirent, readdirSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { typeOf } from "./directory.js";
@@ -5,7 +7,7 @@ import { type FoundNames, type FoundStats, NOTHING, type Reply, type Request, TY
 import { statOfName } from "./stat.js";
 import { errnoOf } from "./sys.js";
 
-/** Answers for the directories that {@link DirectoryThread} asks about. Descriptors belong to the whole process. */
+/** Answers requests of {@link DirectoryThread}. Descriptors are shared by all threads of the process. */
 parentPort?.on("message", (request: Request) => {
   parentPort?.postMessage(answer(request));
 });
@@ -19,7 +21,7 @@ function answer({ id, path, names }: Request): Reply {
 }
 
 function namesIn(path: string): FoundNames {
-  // A character for each byte: not all names are UTF-8.
+  // latin1 keeps one character per byte: names need not be UTF-8.
   const entries: Dirent[] = readdirSync(path, { withFileTypes: true, encoding: "latin1" });
   return {
     names: entries.map(({ name }) => name),
@@ -40,7 +42,7 @@ function statsOf(path: string, names: readonly (string | Uint8Array)[]): FoundSt
   return { types, sizes, times };
 }
 
-/** `undefined` for what vanished or cannot be examined. */
+/** `undefined` if the entry is gone or cannot be examined. */
 function found(path: string | Buffer): ReturnType<typeof statOfName> {
   try {
     return statOfName(path);

@@ -1,3 +1,5 @@
+// Lists directories by handle: sorted names, entries with size and time, and stored spellings.
+
 import type { Dirent } from "node:fs";
 import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
@@ -11,22 +13,22 @@ import { errnoOf, type Sys } from "./sys.js";
 
 /** A name found in a directory. */
 export interface Name {
-  /** As shown: bytes that are not UTF-8 stand as `\xhh`. */
+  /** For display: bytes that are not valid UTF-8 appear as `\xhh`. */
   readonly name: string;
-  /** What to put behind the directory's path to reach the entry itself. */
+  /** Appended to the directory's path to reach the entry. */
   readonly raw: string | Buffer;
-  /** From the directory itself; `undefined` where the file system does not say. */
+  /** As reported by readdir; `undefined` where the file system does not report it. */
   readonly type: EntryType | undefined;
 }
 
-/** What {@link readNames} needs to know of the root. */
+/** Properties of the root that {@link readNames} needs. */
 export interface DirectoryRules {
   readonly top: boolean;
   readonly foldsCase: boolean;
   readonly scope: CallScope;
 }
 
-/** A directory that takes more bytes than this may hold thousands of names, and is read in pieces. */
+/** Size in bytes above which a directory may hold thousands of names and is read in pieces. */
 const LARGE_BYTES = 16_384;
 
 /** The sorted names of a directory, without the reserved ones. */
@@ -48,17 +50,20 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
   return yield* sortPatiently(names, rules.scope);
 }
 
-/** Bytes that a directory takes for each entry, more or less; larger ones than the second are read in pieces here. */
+/**
+ * Approximate bytes of directory per entry, and the size above which a directory is read in pieces here rather than in
+ * the thread.
+ */
 const ENTRY_BYTES = 32;
 const HUGE_BYTES = 1_048_576;
 
-/** `undefined`: to be read here. */
+/** `undefined`: read it in this thread. */
 function* namesByThread({ thread }: Sys, { path, stat }: Pinned): Io<FoundNames | undefined> {
   if (stat.size > HUGE_BYTES || thread?.takes(stat.size / ENTRY_BYTES) !== true) return undefined;
   return (yield thread.names(path)) as FoundNames | undefined;
 }
 
-/** Hands over the entries of a directory, all at once or piece by piece. What is removed meanwhile disturbs nobody. */
+/** Passes the entries of a directory to `work`, all at once or in pieces. Entries removed meanwhile cause no error. */
 export function* eachPiece(sys: Sys, directory: Pinned, work: (entries: Dirent[]) => Io<void>): Io<void> {
   if (directory.stat.size <= LARGE_BYTES) return yield* work(yield* sys.names(directory.path));
   const open = yield* sys.openDirectory(directory.path);
@@ -73,7 +78,7 @@ export function* eachPiece(sys: Sys, directory: Pinned, work: (entries: Dirent[]
   }
 }
 
-/** The entries of a directory with size and time; what vanishes or cannot be examined is left out. */
+/** The entries of a directory with size and time. Entries that vanish or cannot be examined are left out. */
 export function* readEntries(
   sys: Sys,
   directory: Pinned,
@@ -97,10 +102,10 @@ export function* readEntries(
   return entries;
 }
 
-/** Entries that the thread is asked about at once: a call that has ended lets it go on no longer than that. */
+/** Maximum entries per request to the thread; bounds the work that continues after its call has ended. */
 const AT_ONCE = 1024;
 
-/** `undefined`: to be looked at here. */
+/** `undefined`: stat them in this thread. */
 function* statsByThread({ thread }: Sys, { path }: Pinned, names: readonly Name[]): Io<FoundStats | undefined> {
   if (thread?.takes(names.length) !== true) return undefined;
   const raw = names.map((name) => name.raw);
@@ -112,11 +117,14 @@ function statAt(found: FoundStats, index: number): Pick<Stat, "type" | "size" | 
   return type === undefined ? undefined : { type, size: found.sizes[index] ?? 0, modifiedMs: found.times[index] ?? 0 };
 }
 
-/** Whether a path of a request could lead to it. @param top it stands in the root directory itself */
+/**
+ * Whether the path grammar allows a path to this entry.
+ * @param top the entry is in the root directory itself
+ */
 export const isReachable = (name: Name, top: boolean, windows = false): boolean =>
   typeof name.raw === "string" && isReachableName(name.name, top, windows);
 
-/** `undefined` when the entry vanished or cannot be examined. */
+/** `undefined` if the entry vanished or cannot be examined. */
 export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | undefined> {
   try {
     return yield* sys.lstat(entryPath(directory, entry.raw));
@@ -135,9 +143,9 @@ export function typeOf(entry: Dirent): EntryType | undefined {
 }
 
 /**
- * The name under which `object` stands in `directory`, on a file system that answers to other spellings too. Names that
- * fold alike are tried first; what the file system folds in its own way is found by looking at every entry.
- * Falls back to the spelling used when the entry is gone by now.
+ * The stored spelling of the name of `object` in `directory`, on a file system that folds names. Names with equal case
+ * folding are tried first, then every entry, since file systems have their own folding rules. Falls back to `used` if
+ * the entry is gone.
  */
 export function* storedName(sys: Sys, directory: Pinned, used: string, object: Pinned): Io<string> {
   const names = (yield* sys.names(directory.path)).map(nameOf);
@@ -160,7 +168,7 @@ function named(latin1: string, type: EntryType | undefined): Name {
   return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type };
 }
 
-/** A name as text if its bytes are UTF-8, else as they are. */
+/** The name as text if it is valid UTF-8, else as bytes. */
 export function rawName({ name }: Pick<Dirent, "name">): string | Buffer {
   if (/^[\0-\x7f]*$/.test(name)) return name;
   const bytes = Buffer.from(name, "latin1");
@@ -168,7 +176,7 @@ export function rawName({ name }: Pick<Dirent, "name">): string | Buffer {
   return Buffer.from(text).equals(bytes) ? text : bytes;
 }
 
-/** Decodes what is UTF-8 and shows every other byte as `\xhh`. */
+/** Decodes valid UTF-8 and shows every other byte as `\xhh`. */
 function escapeBytes(bytes: Buffer): string {
   let shown = "";
   for (let at = 0; at < bytes.length; ) {

@@ -1,3 +1,5 @@
+// Detects whether the file system of a root folds names (case, normalisation).
+
 import { mkdirSync, opendirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { RESERVED_NAME } from "../path/grammar.js";
@@ -5,19 +7,19 @@ import type { PinnedRoot } from "./handles.js";
 import { foldsByType } from "./mounts.js";
 import { statOfName, statOfOpen } from "./stat.js";
 
-/** Names of the root that are looked at for one that has another case. */
+/** Maximum names of the root directory examined to find one with letters of both cases. */
 const MOST_NAMES = 50;
 
-/** Whether the file system of a root answers to other spellings of a name. */
+/** Whether the file system of a root folds names. Decided by trying an existing name in another case. */
 export class Folding {
   readonly #top: PinnedRoot;
   #known: boolean | undefined;
-  /** Of the root when nothing in it had a name to try. */
+  /** Path of the root while no name in it allowed a decision. */
   #undecided: string | undefined;
 
   /**
-   * @param realPath of the root, for the texts of errors
-   * @param mayMake where the root holds no name to try, the staging directory is made for a moment
+   * @param realPath of the root, for error messages
+   * @param mayMake create the staging directory for a moment if the root holds no usable name
    * @throws system errors
    */
   constructor(top: PinnedRoot, realPath: string, mayMake: boolean) {
@@ -26,7 +28,7 @@ export class Folding {
     if (this.#known === undefined && mayMake) this.#known = foldsOwnName(top.path);
   }
 
-  /** Asked again as long as it could not be seen, whenever something has been put into the root. */
+  /** While undecided, tested again whenever something may have been added to the root. */
   get isOn(): boolean {
     if (this.#known !== undefined) return this.#known;
     const { fd, path } = this.#top;
@@ -36,13 +38,16 @@ export class Folding {
       this.#known = foldsNames(path);
       this.#undecided = version;
     } catch {
-      // A root that cannot be read now is asked once more with the next call.
+      // The root cannot be read now; the next call tries again.
     }
     return this.#known ?? false;
   }
 }
 
-/** `undefined`: no name in the directory has letters of two cases. @throws system errors */
+/**
+ * `undefined`: no name in the directory has letters.
+ * @throws system errors
+ */
 function foldsNames(path: string): boolean | undefined {
   const directory = opendirSync(path);
   try {
@@ -57,7 +62,7 @@ function foldsNames(path: string): boolean | undefined {
   }
 }
 
-/** `undefined`: the directory may not be written to, or the name is somebody's by now. */
+/** `undefined`: the directory is not writable, or the name has been taken meanwhile. */
 function foldsOwnName(path: string): boolean | undefined {
   const own = join(path, RESERVED_NAME);
   try {
@@ -71,12 +76,15 @@ function foldsOwnName(path: string): boolean | undefined {
     try {
       rmdirSync(own);
     } catch {
-      // Another process prepares something in it by now.
+      // Another process is using it.
     }
   }
 }
 
-/** Whether the other spelling is the same entry. The entries themselves: a link from one to the other proves nothing. */
+/**
+ * Whether both spellings name the same entry. Compared without following links: a link to the other spelling proves
+ * nothing.
+ */
 function isOne(path: string, name: string): boolean {
   const other = statOfName(join(path, swapCase(name)));
   return other !== undefined && other.identity === statOfName(join(path, name))?.identity;

@@ -1,50 +1,54 @@
+// Handles: how a walk pins directories and files so that later system calls reach the same object.
+
 import fs from "node:fs";
 import type { Identity } from "../core/identity.js";
 import type { Io } from "../core/io.js";
 import { type Stat, statOfName, statOfOpen } from "./stat.js";
 import { closeNow, errnoOf, type Sys } from "./sys.js";
 
-/** `O_PATH` of Linux on x64 and arm64: a handle to the object itself, without opening it for I/O. Node has no name for it. */
+/**
+ * Linux `O_PATH` on x64 and arm64: a handle to the object itself, without opening it for I/O. Not in Node's constants.
+ */
 const O_PATH = 0x200000;
 const { O_NOFOLLOW = 0, O_DIRECTORY = 0, O_RDONLY, O_NONBLOCK = 0 } = fs.constants;
-/** Pins an object, the link itself if it is one. */
+/** Pins an object, and a link instead of its target. */
 export const NO_FOLLOW_PATH = O_PATH | O_NOFOLLOW;
 
-/** An object that a walk has arrived at. On Linux it stays the same object whatever happens to its name. */
+/** An object reached by a walk. On Linux it remains the same object when its name is changed or replaced. */
 export interface Pinned {
   /** -1 where the platform has no path handles. */
   readonly fd: number;
-  /** What to give to a system call to mean this very object. */
+  /** Path by which system calls reach this very object. */
   readonly path: string;
   readonly stat: Stat;
 }
 
-/** A root: held for as long as it is open, so what was seen of it grows old. */
+/** The pinned directory of a root. It is held while the root is open, so its `stat` can be outdated. */
 export interface PinnedRoot extends Pinned {
   stat: Stat;
 }
 
-/** Looks at a root again, because somebody asks for the root itself. */
+/** Refreshes the `stat` of a root. */
 export function* renew(sys: Sys, root: PinnedRoot): Io<void> {
   const stat = root.fd >= 0 ? yield* sys.fstat(root.fd) : yield* sys.lstat(root.path);
   if (stat?.isDirectory() === true) root.stat = stat;
 }
 
-/** The path of `name` directly below a pinned directory. The name is one component and never holds a slash. */
+/** The path of `name` in a pinned directory. `name` is one component without slashes. */
 export const below = (directory: Pinned, name: string): string => `${directory.path}/${name}`;
 
-/** The same for an entry whose name may not be UTF-8. */
+/** Like {@link below}, for names that need not be UTF-8. */
 export const entryPath = (directory: Pinned, name: string | Buffer): string | Buffer =>
   typeof name === "string" ? below(directory, name) : Buffer.concat([Buffer.from(`${directory.path}/`), name]);
 
-/** Identity of an object, for the queues of writers. */
+/** Identity (device and inode) of an object, used as a lock key. */
 export const identity = (object: Pinned): Identity => object.stat.identity;
 
 export function release(object: Pinned): void {
   if (object.fd >= 0) closeNow(object.fd);
 }
 
-/** A path handle of Linux. What it points to is asked only when somebody needs to know: most directories are only passed. */
+/** An `O_PATH` handle on Linux. Its stat is read on demand, since most directories are only passed through. */
 class ProcHandle implements Pinned {
   readonly fd: number;
   readonly path: string;
@@ -62,40 +66,43 @@ class ProcHandle implements Pinned {
   }
 }
 
-/** How paths are walked; only `real-path check` can be raced. */
+/** How paths are walked. Only `real-path check` is subject to races. */
 export type EngineName = "openat2" | "handle walk" | "real-path check";
 
-/** How a step of a walk is done on this platform. */
+/** Steps of a walk on this platform. */
 export interface Handles {
   readonly engine: EngineName;
-  /** Opens the root itself. @param realPath canonical, absolute */
+  /**
+   * Pins the root itself.
+   * @param realPath canonical, absolute
+   */
   openRoot(realPath: string): PinnedRoot;
-  /** The directory `name` in `parent`, not through a link. */
+  /** Pins the directory `name` in `parent`; links are not followed. */
   enter(parent: Pinned, name: string | Buffer): Io<Pinned | "missing" | "not a directory">;
-  /** The object `name` in `parent`, the link itself if it is one. */
+  /** Pins the entry `name` in `parent`, a link itself included. */
   pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined>;
   /** Opens a pinned regular file or directory for I/O. */
   reopen(object: Pinned, flags: number): Io<number>;
   /**
-   * The object that the names lead to below the root, if all but the last are directories and no link is among those.
-   * `undefined` says nothing: the names must be walked then.
+   * Pins the object at the end of `names` in one step, if all but the last are directories and none is a link.
+   * `undefined` says nothing about it: walk the names then.
    */
   reach?(top: Pinned, names: readonly string[]): Pinned | undefined;
 }
 
 /**
- * Handles through `/proc/self/fd`. Opening `/proc/self/fd/<directory>/<name>` with no-follow is `openat`: the magic link
- * jumps to the pinned inode, so no rename or link above or beside it can lead the call elsewhere.
+ * Handles through `/proc/self/fd`. Opening `/proc/self/fd/<directory>/<name>` without following links acts like
+ * `openat`: the magic link leads to the pinned inode, so no rename or link above or beside it can redirect the call.
  */
 export class ProcHandles implements Handles {
   readonly #sys: Sys;
-  /** Directory of this process's descriptors. By its number it takes the system one link less than `/proc/self`. */
+  /** This process's descriptor directory. `/proc/<pid>` saves resolving the link `/proc/self`. */
   readonly #descriptors: string;
 
   constructor(sys: Sys) {
     this.#sys = sys;
     const own = fs.readlinkSync("/proc/self");
-    // They differ where procfs shows another pid namespace; then the number means somebody else.
+    // They differ if procfs shows another pid namespace, in which this pid belongs to another process.
     this.#descriptors = own === String(process.pid) ? `/proc/${own}/fd/` : "/proc/self/fd/";
   }
 
@@ -108,7 +115,7 @@ export class ProcHandles implements Handles {
     return { fd, path: `${this.#descriptors}${fd}`, stat: statOfOpen(fd) };
   }
 
-  /** Takes over a path handle. */
+  /** Takes ownership of an `O_PATH` descriptor. */
   pinned(fd: number): Pinned {
     return new ProcHandle(fd, `${this.#descriptors}${fd}`);
   }
@@ -150,8 +157,8 @@ export class ProcHandles implements Handles {
 }
 
 /**
- * Plain paths, each component looked at without following links: the real-path check for platforms without procfs.
- * Every link is resolved and judged as on Linux, but a link that is swapped in between the look and the use is followed.
+ * Plain paths, with a no-follow check of each component: the real-path check for platforms without procfs. Links are
+ * resolved and judged as on Linux, but a link swapped in between check and use is followed.
  */
 export class PathHandles implements Handles {
   readonly engine = "real-path check";
@@ -171,14 +178,14 @@ export class PathHandles implements Handles {
     const path = entryPath(parent, name);
     const stat = yield* this.#sys.lstat(path);
     if (stat === undefined) return "missing";
-    // A name that is not UTF-8 has no path text to go on with.
+    // A name that is not UTF-8 cannot be part of a path string.
     return stat.isDirectory() && typeof path === "string" ? { fd: -1, path, stat } : "not a directory";
   }
 
   *pin(parent: Pinned, name: string | Buffer): Io<Pinned | undefined> {
     const path = entryPath(parent, name);
     const stat = yield* this.#sys.lstat(path);
-    // A name that is not UTF-8 has no path text to go on with.
+    // A name that is not UTF-8 cannot be part of a path string.
     return stat === undefined || typeof path !== "string" ? undefined : { fd: -1, path, stat };
   }
 
@@ -198,9 +205,9 @@ export class PathHandles implements Handles {
 
 export const READ = O_RDONLY;
 export const READ_DIRECTORY = O_RDONLY | O_DIRECTORY;
-/** Reads what was made by {@link CREATE}, not what somebody may have put in its place. */
+/** Opens a file made with {@link CREATE} for reading, never a link put in its place. */
 export const READ_NEW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 export const APPEND = fs.constants.O_WRONLY | fs.constants.O_APPEND;
-/** Makes a new file and nothing else: fails on anything that has the name, links too. */
+/** Creates a new file; fails if the name exists, even as a link. */
 export const CREATE = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;
 export const CREATE_APPEND = CREATE | fs.constants.O_APPEND;

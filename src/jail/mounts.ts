@@ -1,10 +1,12 @@
+// Properties of file systems and mounts, read from `statfs`: which cannot be roots, are slow, or fold names.
+
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { statOfName } from "./stat.js";
 
 /** File system types by their magic numbers, as `statfs` reports them. */
 const PROCFS = 0x9fa0;
-/** What the kernel shows of itself, and takes orders by. */
+/** Kernel interfaces, whose files are not content. */
 const KERNEL = new Set([
   PROCFS,
   0x62656572, // sysfs
@@ -40,7 +42,7 @@ const FOLDING = new Set([
 
 const typeOf = (path: string): number => statfsSync(path).type >>> 0;
 
-/** Whether handles through `/proc/self/fd` can be trusted here: a real procfs, not something mounted in its place. */
+/** Whether `/proc/self/fd` is a real procfs, so that handles through it can be trusted. */
 export function hasProcHandles(): boolean {
   if (process.platform !== "linux") return false;
   try {
@@ -50,7 +52,7 @@ export function hasProcHandles(): boolean {
   }
 }
 
-/** Why a directory must not be a root, in words that complete "cannot be a root: …". */
+/** Why a directory must not be a root; completes "cannot be a root: …". */
 export function unfitAsRoot(realPath: string): string | undefined {
   if (realPath === "/" || /^[A-Za-z]:[\\/]?$/.test(realPath)) return "it is the whole file system";
   if (process.platform !== "linux") return undefined;
@@ -59,7 +61,7 @@ export function unfitAsRoot(realPath: string): string | undefined {
   return type === DEVPTS || isOnDeviceTree(realPath) ? "it holds device files" : undefined;
 }
 
-/** devtmpfs reports itself as tmpfs, so it is known by where it is mounted. */
+/** devtmpfs reports itself as tmpfs, so it is recognised by its mount point. */
 function isOnDeviceTree(realPath: string): boolean {
   try {
     const devices = statSync("/dev").dev;
@@ -69,15 +71,17 @@ function isOnDeviceTree(realPath: string): boolean {
   }
 }
 
-/** Whether small calls belong in the thread pool because the file system may answer late. */
+/** Whether system calls may block for long, so that they belong in the thread pool. */
 export function isNetworkFileSystem(realPath: string): boolean {
   return process.platform === "linux" && NETWORK.has(typeOf(realPath));
 }
 
-/** Whether the type of the file system says that it answers to other spellings of a name. */
+/** Whether the file system type folds names. */
 export const foldsByType = (path: string): boolean => process.platform !== "linux" || FOLDING.has(typeOf(path));
 
-/** Whether someone else may rename a directory above the root, and so decide what the path means at the next start. */
+/**
+ * Whether another user may rename a directory above the root, and so choose what its path leads to at the next start.
+ */
 export function othersMayReplace(realPath: string, uid: number): boolean {
   for (let path = join(realPath, ".."); ; path = join(path, "..")) {
     const { mode, uid: owner } = statSync(path);

@@ -1,21 +1,23 @@
+// Sorts long listings without blocking the event loop.
+
 import type { CallScope } from "../core/call/scope.js";
 import type { Io } from "../core/io.js";
 import { compareCodePoints, sortByName } from "../path/order.js";
 
-/** So many are sorted before others get a turn. */
+/** Entries sorted before other calls get a turn. */
 const RUN = 4096;
 
 interface Named {
   readonly name: string;
 }
 
-/** Names already folded for comparing. */
+/** An entry with its name prepared for comparison. */
 interface Keyed<T extends Named> {
   readonly entry: T;
   readonly folded: string;
 }
 
-/** What {@link sortByName} does, without keeping everybody waiting: runs are sorted one by one, and then merged. */
+/** Sorts like {@link sortByName}, in runs that are merged afterwards; other calls get turns in between. */
 export function* sortPatiently<T extends Named>(entries: readonly T[], scope: CallScope): Io<T[]> {
   if (entries.length <= RUN) return sortByName(entries);
   let runs: Keyed<T>[][] = [];

@@ -1,16 +1,21 @@
+// Reserves descriptors, so that a change that has begun can finish when the process runs out of them.
+
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import type { Io } from "../core/io.js";
 
-/** Enough for a few changes that are made at once; each needs one to three. */
+/** Enough for a few concurrent changes, which need one to three descriptors each. */
 const SIZE = 8;
 
 const held: number[] = [];
 let users = 0;
-/** More than 0 while a step of work that has begun runs. */
+/** Above 0 while a step of {@link finishing} runs. */
 let depth = 0;
 
-/** Holds a few descriptors of this process back, for {@link finishing}. Whoever calls it calls {@link leaveReserve} once. */
+/**
+ * Adds a user of the reserve: keeps descriptors open for {@link finishing}. Pair each call with one of {@link
+ * leaveReserve}.
+ */
 export function joinReserve(): void {
   users++;
   refill();
@@ -20,12 +25,12 @@ export function leaveReserve(): void {
   if (--users === 0) for (const fd of held.splice(0)) closeSync(fd);
 }
 
-/** Takes back what has been given up, as far as there is anything to take. */
+/** Reopens released descriptors, as far as the process may open any. */
 function refill(): void {
   try {
     while (users > 0 && held.length < SIZE) held.push(openSync(devNull, "r"));
   } catch {
-    // Tried again after the next work that needed it.
+    // The next use of the reserve tries again.
   }
 }
 
@@ -36,12 +41,13 @@ function giveUp(): boolean {
 }
 
 /**
- * To be asked when nothing more can be opened: gives a descriptor of the reserve up, if the work that runs has begun.
- * @returns whether to try again; another thread may have been faster
+ * Releases one descriptor of the reserve if the running step belongs to {@link finishing}. Call it when an open fails
+ * for lack of descriptors.
+ * @returns whether to retry; another thread may have taken the descriptor
  */
 export const spare = (): boolean => depth > 0 && giveUp();
 
-/** Runs work that must not stop half way: where the process can open no more, it uses the reserve. */
+/** Runs work that must not stop half-way; if the process can open no more descriptors, it draws on the reserve. */
 export function* finishing<T>(work: Io<T>): Io<T> {
   let resume = (): IteratorResult<Promise<unknown>, T> => work.next();
   try {
@@ -60,7 +66,7 @@ export function* finishing<T>(work: Io<T>): Io<T> {
   }
 }
 
-/** Other work runs between two steps, and has no right to the reserve. */
+/** Marks one step only: between steps other work runs, which may not use the reserve. */
 function counted<T>(step: () => T): T {
   depth++;
   try {

@@ -1,3 +1,5 @@
+// Stats of host objects, exact for inode and device numbers beyond 2^53.
+
 import fs, { type BigIntStats, type Stats } from "node:fs";
 import { type Identity, identityOf, isExact } from "../core/identity.js";
 import type { EntryType } from "../core/ports/backend.js";
@@ -5,7 +7,7 @@ import type { EntryType } from "../core/ports/backend.js";
 const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK } = fs.constants;
 export const EXACT = { bigint: true } as const;
 
-/** What is known of an object of the host. */
+/** Stat of a host object. */
 export class Stat {
   /** Type and permission bits. */
   readonly mode: number;
@@ -13,7 +15,10 @@ export class Stat {
   readonly size: number;
   readonly #from: Stats | BigIntStats;
 
-  /** @param from bigints, or numbers that are exact: {@link statOfOpen}, {@link statOfName} and `Sys` see to that */
+  /**
+   * @param from bigint stats, or number stats without rounding, as {@link statOfOpen}, {@link statOfName} and `Sys`
+   * ensure
+   */
   constructor(from: Stats | BigIntStats) {
     this.#from = from;
     this.mode = Number(from.mode);
@@ -27,7 +32,7 @@ export class Stat {
   /** Equal only for objects of the same file system. */
   get device(): number | bigint {
     const { dev } = this.#from;
-    // In one form, so that both kinds of stats can be compared.
+    // Normalised, so that number and bigint stats compare equal.
     return dev <= Number.MAX_SAFE_INTEGER ? Number(dev) : dev;
   }
 
@@ -39,12 +44,12 @@ export class Stat {
     return Number(this.#from.gid);
   }
 
-  /** Number of names. */
+  /** Number of hard links. */
   get nlink(): number {
     return Number(this.#from.nlink);
   }
 
-  /** Whole milliseconds since the epoch, as every time here. */
+  /** Whole milliseconds since the epoch, like all times here. */
   get modifiedMs(): number {
     return Math.floor(Number(this.#from.mtimeMs));
   }
@@ -53,13 +58,13 @@ export class Stat {
     return Math.floor(Number(this.#from.ctimeMs));
   }
 
-  /** When it was made, or the earliest time there is where the file system does not say. */
+  /** Creation time, or the earliest known time if the file system does not record it. */
   get createdMs(): number {
     const made = Math.floor(Number(this.#from.birthtimeMs));
     return made > 0 ? made : Math.min(this.modifiedMs, this.changedMs);
   }
 
-  /** The object and its state: the same text as long as neither changes. */
+  /** Identity and state: equal text as long as the object is the same and unchanged. */
   get version(): string {
     const from = this.#from;
     const times = "mtimeNs" in from ? `${from.mtimeNs}:${from.ctimeNs}` : `${from.mtimeMs}:${from.ctimeMs}`;
@@ -86,18 +91,22 @@ export class Stat {
 }
 
 /**
- * What an open descriptor stands for, at once. Bigints cost a small read some 5 %, so they are asked for only where a
- * number was rounded. @throws system errors
+ * Stats an open descriptor synchronously. Bigint stats make a small read some 5 % slower, so they are requested only
+ * where a number was rounded.
+ * @throws system errors
  */
 export function statOfOpen(fd: number): Stat {
   const stat = fs.fstatSync(fd);
   return new Stat(isExact(stat) ? stat : fs.fstatSync(fd, EXACT));
 }
 
-/** What has a name, the link itself if it is one; `undefined`: nothing. At once. @throws system errors */
+/**
+ * Stats a name synchronously without following links; `undefined`: it does not exist.
+ * @throws system errors
+ */
 export function statOfName(path: string | Buffer): Stat | undefined {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false });
-  // Asked again, all is taken from that answer: the name may stand for something else by then.
+  // Everything is taken from the second answer, since the name may denote another object by then.
   const exact = stat === undefined || isExact(stat) ? stat : fs.lstatSync(path, { ...EXACT, throwIfNoEntry: false });
   return exact === undefined ? undefined : new Stat(exact);
 }

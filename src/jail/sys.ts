@@ -1,3 +1,5 @@
+// The system calls used on the content of a root, synchronous or in the thread pool.
+
 import fs, { type BigIntStats, type Dir, type Dirent, type Stats } from "node:fs";
 import { promisify } from "node:util";
 import { isExact } from "../core/identity.js";
@@ -37,16 +39,16 @@ interface NameOptions {
   encoding: "latin1";
 }
 
-/** As {@link statOfOpen} does it. */
+/** Like {@link statOfOpen}. */
 async function pooledStat(ask: (options?: typeof EXACT) => Promise<Stats | BigIntStats>): Promise<Stat> {
   const stat = await ask();
   return new Stat(isExact(stat) ? stat : await ask(EXACT));
 }
 
-/** How many entries of a large directory are fetched at once. */
+/** Entries of a large directory fetched per call. */
 const PIECE = 256;
 
-/** Runs a system call whose failure does not matter; answers `undefined` then. */
+/** Runs a system call and returns `undefined` if it fails. */
 export function* quietly<T>(call: Io<T>): Io<T | undefined> {
   try {
     return yield* call;
@@ -56,7 +58,7 @@ export function* quietly<T>(call: Io<T>): Io<T | undefined> {
   }
 }
 
-/** Whether a system call succeeded, where the reason of its failure does not matter. */
+/** Runs a system call and returns whether it succeeded. */
 export function* succeeds(call: Io<void>): Io<boolean> {
   try {
     yield* call;
@@ -67,20 +69,22 @@ export function* succeeds(call: Io<void>): Io<boolean> {
   }
 }
 
-/** Bodies above this many bytes go through the thread pool even on a local disk, so that others are served meanwhile. */
+/**
+ * Bodies above this size (bytes) use the thread pool even on a local disk, so that other calls are served meanwhile.
+ */
 const LARGE_BYTES = 262_144;
 
 const NO_DESCRIPTORS: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE"]);
 const DESCRIPTOR_RETRIES = 5;
 
-/** The errno name of a failed system call, if `error` is one. */
+/** The errno name, if `error` comes from a failed system call. */
 export function errnoOf(error: unknown): string | undefined {
-  // By shape: an error of another realm is no instance of this one's Error.
+  // By shape: an error of another realm is not an instance of this realm's Error.
   if (typeof error !== "object" || error === null || !("code" in error) || !("syscall" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a system call failed because this process, or the system, can open no more. */
+/** Whether a system call failed for lack of descriptors, in this process or the system. */
 export const isExhaustion = (error: unknown): boolean => NO_DESCRIPTORS.has(errnoOf(error));
 
 function* waited<T>(work: Promise<T>): Io<T> {
@@ -91,7 +95,7 @@ function* atOnce<T>(work: () => T): Io<T> {
   return work();
 }
 
-/** Asks again for a while where descriptors have run out: others close theirs. */
+/** Retries for a while if descriptors have run out, since other calls release theirs. */
 function* patiently<T>(open: () => Io<T>): Io<T> {
   for (let attempt = 1; ; ) {
     try {
@@ -107,12 +111,12 @@ function* patiently<T>(open: () => Io<T>): Io<T> {
 }
 
 /**
- * The system calls of one root, either all in the calling thread or all in the thread pool (network file systems).
- * Failures are the system's own errors; they hold paths and never leave the jail and the backend above it.
+ * The system calls of one root: all synchronous, or all in the thread pool (network file systems). They fail with the
+ * system's errors, which contain paths and must not leave the jail and the backend.
  */
 export class Sys {
   readonly #pool: boolean;
-  /** For large directories; `undefined` where every call goes through the thread pool. */
+  /** Lists large directories; `undefined` if every call uses the thread pool. */
   readonly thread: DirectoryThread | undefined;
 
   constructor(usePool: boolean, thread = DirectoryThread.shared) {
@@ -120,7 +124,7 @@ export class Sys {
     this.thread = usePool ? undefined : thread;
   }
 
-  /** Whether every call goes through the thread pool. */
+  /** Whether every call uses the thread pool. */
   get pooled(): boolean {
     return this.#pool;
   }
@@ -135,7 +139,7 @@ export class Sys {
     return yield* patiently(() => atOnce(() => fs.openSync(path, flags, mode)));
   }
 
-  /** Closes a descriptor that was written to; others are closed by {@link closeNow}. */
+  /** Closes a descriptor that was written to; for others use {@link closeNow}. */
   *close(fd: number): Io<void> {
     if (this.#pool) yield pool.close(fd);
     else fs.closeSync(fd);
@@ -145,7 +149,7 @@ export class Sys {
     return this.#pool ? ((yield pooledStat((options) => pool.fstat(fd, options))) as Stat) : statOfOpen(fd);
   }
 
-  /** `undefined` when nothing has that name. */
+  /** `undefined` if the name does not exist. */
   *lstat(path: string | Buffer): Io<Stat | undefined> {
     if (!this.#pool) return statOfName(path);
     try {
@@ -160,21 +164,21 @@ export class Sys {
     return this.#pool ? ((yield pool.readlink(path)) as string) : fs.readlinkSync(path, "utf8");
   }
 
-  /** The entries of a directory. Names come as latin1, a character for each byte: not all of them are UTF-8. */
+  /** The entries of a directory. Names are latin1, one character per byte, since they need not be UTF-8. */
   *names(path: string): Io<Dirent[]> {
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
     if (this.#pool) return yield* patiently(() => waited(pool.names(path, options)));
     return yield* patiently(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
   }
 
-  /** Opens a directory for {@link readPiece}; whoever does closes it. */
+  /** Opens a directory for {@link readPiece}; the caller closes it. */
   *openDirectory(path: string): Io<Dir> {
     const options = { encoding: "latin1", bufferSize: PIECE } as const;
     if (this.#pool) return yield* patiently(() => waited(pool.opendir(path, options)));
     return yield* patiently(() => atOnce(() => fs.opendirSync(path, options)));
   }
 
-  /** The next entries of a directory, none at its end. Names as in {@link names}. */
+  /** The next entries of a directory; empty at its end. Names as in {@link names}. */
   *readPiece(directory: Dir): Io<Dirent[]> {
     const entries: Dirent[] = [];
     while (entries.length < PIECE) {
@@ -192,7 +196,7 @@ export class Sys {
     return ((yield pool.read(fd, buffer, at, length, position)) as { bytesRead: number }).bytesRead;
   }
 
-  /** Bytes written, which may be fewer than there are. */
+  /** @returns bytes written, possibly fewer than given */
   *write(fd: number, buffer: Uint8Array, at: number): Io<number> {
     const length = buffer.length - at;
     if (!this.#pool && length <= LARGE_BYTES) return fs.writeSync(fd, buffer, at, length);
@@ -218,7 +222,7 @@ export class Sys {
     else fs.rmdirSync(path);
   }
 
-  /** Always in the thread pool: a directory that has held very many names takes long to be given up. */
+  /** Always in the thread pool: removing a directory that held very many names is slow. */
   *rmdirLarge(path: string): Io<void> {
     yield pool.rmdir(path);
   }
@@ -228,19 +232,19 @@ export class Sys {
     else fs.renameSync(from, to);
   }
 
-  /** A second name for what the first one names, a link itself if it is one. */
+  /** Creates a hard link, to a link itself if `from` is one. */
   *link(from: string, to: string): Io<void> {
     if (this.#pool) yield pool.link(from, to);
     else fs.linkSync(from, to);
   }
 
-  /** Makes one open file share the blocks of another, or fails. Always in the thread pool. */
+  /** Shares the blocks of one open file with another (reflink), or fails. Always in the thread pool. */
   *clone(from: number, to: number): Io<void> {
     const path = (fd: number): string => `/proc/self/fd/${fd}`;
     yield pool.copyFile(path(from), path(to), fs.constants.COPYFILE_FICLONE_FORCE);
   }
 
-  /** Always in the thread pool: a flush takes as long as the disk likes. */
+  /** Always in the thread pool: a flush can take arbitrarily long. */
   *fsync(fd: number): Io<void> {
     yield pool.fsync(fd);
   }
@@ -270,13 +274,13 @@ export class Sys {
     else fs.chownSync(path, uid, gid);
   }
 
-  /** The entry itself, a link if it is one. */
+  /** Applies to a link itself. */
   *lchown(path: string | Buffer, uid: number, gid: number): Io<void> {
     if (this.#pool) yield pool.lchown(path, uid, gid);
     else fs.lchownSync(path, uid, gid);
   }
 
-  /** Whether the process may write what `path` names. */
+  /** Whether this process may write the file at `path`. */
   *mayWrite(path: string): Io<boolean> {
     try {
       if (this.#pool) yield pool.access(path, fs.constants.W_OK);
@@ -289,7 +293,7 @@ export class Sys {
   }
 }
 
-/** Closes a descriptor that nothing was written through: that never waits, not even on a network file system. */
+/** Closes a descriptor that was not written to; this does not block, even on a network file system. */
 export function closeNow(fd: number): void {
   fs.closeSync(fd);
 }

@@ -1,15 +1,17 @@
-/** A failure may be over soon; one that lasts is asked about ever more rarely. */
+// Retries the removal of staged entries that could not be removed.
+
+/** First delay before a retry, in ms; it doubles while the failure lasts. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Names that could not be removed, and when that is tried again. */
+/** Names that could not be removed, and the timer for the next attempt. */
 export class Leftovers {
   readonly #again: () => void;
   readonly #names = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_PAUSE_MS;
 
-  /** @param again takes the names and removes them; what still stays it adds */
+  /** @param again calls {@link take} and removes those names; it adds back the ones that remain */
   constructor(again: () => void) {
     this.#again = again;
   }
@@ -23,11 +25,11 @@ export class Leftovers {
       this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
       this.#again();
     }, this.#pauseMs);
-    // Nobody waits for it: what stays is swept at a later start.
+    // Must not keep the process alive: what remains is swept at a later start.
     this.#timer.unref();
   }
 
-  /** All of them, which it forgets. */
+  /** Returns all names and forgets them. */
   take(): string[] {
     const names = [...this.#names];
     this.#names.clear();

@@ -1,48 +1,58 @@
+// Lock files: one process at a time decides on and makes a conditional change in a root.
+
 import type { Identity } from "../../core/identity.js";
 import type { Io } from "../../core/io.js";
 import { below, CREATE, type Handles, identity, type Pinned, READ, release } from "../handles.js";
 import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import { isDead, type ProcessIdentity, parseIdentity } from "./process-identity.js";
 
-/** Where something is prepared before one rename puts it in place, or where it is removed after one rename took it away. */
+/**
+ * A directory in which content is prepared before a rename puts it in place, or removed after a rename took it away.
+ */
 export interface Stage {
   readonly directory: Pinned;
-  /** What names in it start with. */
+  /** Prefix of all names in it. */
   readonly prefix: string;
   release(): void;
 }
 
-/** After the prefix of its stage. */
+/** Name of the lock file, after the prefix of its stage. */
 const LOCK_NAME = "lock";
-/** Twice the longest deadline: no call that holds a lock this old can still be running. */
+/** Age (ms) after which a lock of another container is stale: twice the maximum deadline of a call. */
 const FOREIGN_STALE_MS = 120_000;
-/** A holder names itself at once; one that was killed in that moment never does. */
+/**
+ * Age (ms) after which a lock without a readable holder is stale. A holder writes its name immediately after creating
+ * it.
+ */
 const NAMELESS_STALE_MS = 2_000;
 const LONGEST_TEXT = 256;
 
-/** Where a lock file stands. */
+/** Location of a lock file. */
 export interface LockPlace {
   readonly sys: Sys;
   readonly handles: Handles;
   readonly stage: Stage;
-  /** A name in the stage that nobody has. */
+  /** An unused name in the stage. */
   newName(): string;
 }
 
-/** What a process holds while it decides on a change and makes it, apart from every other process on the root. */
+/** The lock of a root across processes, held while a process checks and makes a change. */
 export interface LockFile {
-  /** Whether nobody has taken it for that of a dead process. */
+  /** Whether no other process has removed it as stale. */
   isHeld(): Io<boolean>;
-  /** Gives it back, with its stage. Never fails. */
+  /** Removes the lock file and releases its stage. Never fails. */
   release(): Io<void>;
 }
 
 const pathIn = ({ directory, prefix }: Stage): string => below(directory, `${prefix}${LOCK_NAME}`);
 
-/** @param text names the process, as {@link parseIdentity} reads it @throws system errors; EEXIST when there is one */
+/**
+ * @param text identifies the process, as read by {@link parseIdentity}
+ * @throws system errors; EEXIST if the lock is held
+ */
 export function* createLock({ sys, stage }: LockPlace, text: string): Io<LockFile> {
   const path = pathIn(stage);
-  // Others have to see whose it is, whoever they run as.
+  // Readable by processes of other users, which need to see the holder.
   const fd = yield* sys.open(path, CREATE, 0o644);
   try {
     yield* sys.writeAll(fd, Buffer.from(text));
@@ -57,7 +67,7 @@ export function* createLock({ sys, stage }: LockPlace, text: string): Io<LockFil
 interface MadeLock {
   readonly stage: Stage;
   readonly path: string;
-  /** Stays open, so that no other file can get the inode number. */
+  /** Kept open so that the inode number cannot be reused. */
   readonly fd: number;
   readonly identity: Identity;
 }
@@ -89,9 +99,9 @@ class HeldLock implements LockFile {
 }
 
 /**
- * Moves away the lock of a process that is dead, or what only looks like a lock. Two that find the same one stale may
- * both come to this, the second when the lock is a new one already: then it goes back to its place.
- * @returns the name in the stage to which it has been moved
+ * Moves away a lock file that is stale or not a regular file. If two processes find the same stale lock, the second may
+ * move a new one; it is then moved back.
+ * @returns the name in the stage that it was moved to
  */
 export function* takeStaleLock(place: LockPlace, own: ProcessIdentity): Io<string | undefined> {
   const { sys, handles, stage } = place;
@@ -115,7 +125,7 @@ export function* takeStaleLock(place: LockPlace, own: ProcessIdentity): Io<strin
 }
 
 function* isStale(place: LockPlace, lock: Pinned, own: ProcessIdentity): Io<boolean> {
-  // Nobody of ours made it: a lock is a file, and is never reached through a link.
+  // Not created by a venue: lock files are regular and never reached through a link.
   if (!lock.stat.isFile()) return true;
   const text = yield* textOf(place, lock);
   const age = Date.now() - lock.stat.changedMs;
@@ -126,7 +136,7 @@ function* isStale(place: LockPlace, lock: Pinned, own: ProcessIdentity): Io<bool
   return holder.namespace !== own.namespace && age > FOREIGN_STALE_MS;
 }
 
-/** `undefined` when it may not be read. */
+/** `undefined` if it may not be read. */
 function* textOf({ sys, handles }: LockPlace, lock: Pinned): Io<string | undefined> {
   let fd: number;
   try {

@@ -1,6 +1,8 @@
+// Locks between the calls of one process, per directory and per name.
+
 import type { Io } from "../../core/io.js";
 
-/** What a writer holds while it works: `shared` lets others in that share, `exclusive` lets nobody in. */
+/** Keys that a writer holds: `shared` admits other sharers, `exclusive` admits nobody. */
 export interface LockRequest {
   readonly shared: readonly string[];
   readonly exclusive: readonly string[];
@@ -16,8 +18,8 @@ interface Waiter {
 }
 
 /**
- * The queue of writers. Keys are identities of real directories (a writer below one shares it, a removal of it takes it
- * alone) and of names in them. All keys of a request are taken together, so nobody waits while holding.
+ * Queue of writers. Keys identify directories (a change below a directory shares it, its removal takes it exclusively)
+ * and names in them. A request gets all its keys at once, so no writer waits while holding others.
  */
 export class Locks {
   readonly #shared = new Map<string, number>();
@@ -25,7 +27,7 @@ export class Locks {
   readonly #waiting: Waiter[] = [];
   #turn = 0;
 
-  /** Counts the writers that are done. Whoever looked at something in an earlier turn has to look again. */
+  /** Number of finished writers. Findings from an earlier turn may be outdated. */
   get turn(): number {
     return this.#turn;
   }
@@ -56,7 +58,7 @@ export class Locks {
     );
   }
 
-  /** Whoever waits for one of the keys goes first, so that a stream of small requests cannot starve a large one. */
+  /** Earlier waiters for the same key go first, so that small requests cannot starve a large one. */
   #passes(request: LockRequest, earlier: readonly Waiter[]): boolean {
     return earlier.every((waiter) => !conflicts(waiter.request, request));
   }

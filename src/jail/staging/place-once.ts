@@ -1,9 +1,11 @@
+// Creates a small file with its whole content atomically, unless it exists.
+
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fsyncSync, linkSync, openSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { errnoOf } from "../sys.js";
 
-/** Puts a file in place as a whole, unless one is there: a reader never finds half of it. */
+/** Creates the file atomically, unless it exists: readers never see part of it. */
 export function placeOnce(path: string, content: string): void {
   const draft = `${path}.${randomBytes(8).toString("hex")}`;
   try {
@@ -25,7 +27,9 @@ function removeDraft(path: string): void {
   }
 }
 
-/** Else a power failure could take the file away again, and with it who the venue is. Some systems cannot do it. */
+/**
+ * Makes the new name survive a power failure, since the venue's identity depends on it. Not every system supports it.
+ */
 function flushDirectory(path: string): void {
   let fd: number | undefined;
   try {

@@ -1,16 +1,18 @@
+// Identifies processes across restarts and containers, so that leftovers of dead ones can be recognised.
+
 import { readFileSync, readlinkSync } from "node:fs";
 import { errnoOf } from "../sys.js";
 
 const NO_BOOT_ID = "00000000";
 
-/** Tells processes apart on one machine, also over restarts and containers, so that left-overs of dead ones are known. */
+/** Identifies a process on one machine across reboots and containers. */
 export interface ProcessIdentity {
-  /** First 8 characters of the boot id; `00000000` where the system has none. */
+  /** First 8 characters of the boot id; `00000000` if the system has none. */
   readonly boot: string;
-  /** Inode of the pid namespace; 0 where there are none. */
+  /** Inode of the pid namespace; 0 if there are no namespaces. */
   readonly namespace: number;
   readonly pid: number;
-  /** Start time in clock ticks after boot; 0 where the system does not tell. */
+  /** Start time in clock ticks since boot; 0 if unknown. */
   readonly start: number;
 }
 
@@ -19,13 +21,16 @@ export function ownIdentity(): ProcessIdentity {
   return { boot: bootId(), namespace: pidNamespace(), pid: process.pid, start: statusOf(process.pid)?.start ?? 0 };
 }
 
-/** As part of a name or of a text. @param serial tells apart what one process makes: 16 hex digits */
+/**
+ * Formats an identity for a file name or lock file.
+ * @param serial 16 hex digits, unique within the process
+ */
 export const printIdentity = ({ boot, namespace, pid, start }: ProcessIdentity, serial: string): string =>
   `${boot}-${namespace}-${pid}-${start}-${serial}`;
 
 const PRINTED = /^([0-9a-f]{8})-(\d+)-(\d+)-(\d+)-[0-9a-f]{16}$/;
 
-/** Reads what {@link printIdentity} made; `undefined` for anything else. */
+/** Parses the result of {@link printIdentity}; `undefined` for any other text. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   const [, boot, namespace, pid, start] = PRINTED.exec(text) ?? [];
   return boot === undefined
@@ -33,9 +38,9 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
     : { boot, namespace: Number(namespace), pid: Number(pid), start: Number(start) };
 }
 
-/** Whether what `other` left behind may be removed: it belongs to an earlier boot, or to a process here that is dead. */
+/** Whether the leftovers of `other` may be removed: it is from an earlier boot, or a dead process of this container. */
 export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
-  // Without a boot id, here or there, an earlier boot cannot be told from another container of today.
+  // Without both boot ids, an earlier boot cannot be told from another running container.
   if (other.boot !== own.boot) return other.boot !== NO_BOOT_ID && own.boot !== NO_BOOT_ID;
   if (other.namespace !== own.namespace) return false;
   if (isOver(other.pid)) return true;
@@ -44,11 +49,11 @@ export function isDead(other: ProcessIdentity, own: ProcessIdentity): boolean {
   return other.start !== 0 && found.start !== other.start;
 }
 
-/** Whether nothing can be known here of another process: it belongs to another container, or may. */
+/** Whether `other` may belong to another container, so that its state cannot be known here. */
 export const isElsewhere = (other: ProcessIdentity, own: ProcessIdentity): boolean =>
   other.boot !== own.boot || other.namespace !== own.namespace;
 
-/** Whether a process has ended, asked after or not. */
+/** Whether a process has ended, zombies included. */
 export const isOver = (pid: number): boolean => !isRunning(pid) || statusOf(pid)?.isOver === true;
 
 function isRunning(pid: number): boolean {
@@ -56,7 +61,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it runs, as somebody else.
+    // EPERM: it runs as another user.
     return errnoOf(error) !== "ESRCH";
   }
 }
@@ -78,15 +83,15 @@ function pidNamespace(): number {
 }
 
 interface ProcessStatus {
-  /** It has ended, and its parent has not asked how. */
+  /** A zombie: ended, but not yet reaped by its parent. */
   readonly isOver: boolean;
   readonly start: number;
 }
 
-/** `undefined` where the system does not tell. */
+/** `undefined` if the system does not report it. */
 function statusOf(pid: number): ProcessStatus | undefined {
   try {
-    // The command name may hold spaces and parentheses, so count the fields from the last one.
+    // The command name may contain spaces and parentheses, so fields are counted from the last parenthesis.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return { isOver: fields[0] === "Z" || fields[0] === "X", start: Number(fields[19]) };

@@ -1,10 +1,12 @@
+// Removes directory trees of any depth by handle.
+
 import type { Dirent } from "node:fs";
 import type { Io } from "../../core/io.js";
 import { eachPiece, examine, rawName, typeOf } from "../directory.js";
 import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
 import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 
-/** The directory in which things are removed. Subdirectories are moved up into it, under free names. */
+/** The directory in which entries are removed. Subdirectories are moved up into it under free names. */
 export interface PurgePlace {
   readonly directory: Pinned;
   freeName(): string;
@@ -13,23 +15,22 @@ export interface PurgePlace {
 interface PurgeTools {
   readonly handles: Handles;
   readonly sys: Sys;
-  /** Nobody else is to be served meanwhile: nothing is waited for but a turn of the event loop. */
+  /** Do not wait for others; only yield to the event loop. */
   readonly atOnce?: true;
 }
 
-/** Others may still be putting something into a directory while it is emptied. */
+/** Rounds of emptying a directory, since others may still add entries. */
 const ROUNDS = 3;
-/** Directories above this many bytes have held tens of thousands of names. */
+/** Directories above this size (bytes) have held tens of thousands of names. */
 const LARGE_BYTES = 1_048_576;
 const BREATH_STEPS = 128;
-/** Levels emptied where they stand, when they cannot be moved up. Each holds a descriptor. */
+/** Maximum levels emptied in place, where directories cannot be moved up; each level holds a descriptor. */
 const MAX_DESCENT = 200;
 
 /**
- * Removes one entry of a directory, of any depth with few handles: subdirectories are moved up first and then emptied in
- * turn. Every step is by handle and follows no link, so whatever is exchanged meanwhile, nothing elsewhere is touched.
- * Mount points are left alone. Never fails: what cannot be removed stays.
- * @returns names in the place that stay
+ * Removes one entry of any depth with few handles: subdirectories are moved up, then emptied in turn. Every step uses
+ * handles and follows no link, so concurrent swaps cannot redirect it. Mount points are left alone. Never fails.
+ * @returns names in the place that could not be removed
  */
 export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<string[]> {
   const waiting = [name];
@@ -58,7 +59,7 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
   return left;
 }
 
-/** What cannot be asked about may be there. */
+/** True if it cannot be determined. */
 function* isThere({ sys }: PurgeTools, path: string): Io<boolean> {
   try {
     return (yield* sys.lstat(path)) !== undefined;
@@ -68,14 +69,14 @@ function* isThere({ sys }: PurgeTools, path: string): Io<boolean> {
   }
 }
 
-/** Empties one directory after the other. */
+/** Empties directories. */
 class Emptying {
   readonly #tools: PurgeTools;
   readonly #place: PurgePlace;
   readonly #moved: string[];
   #steps = 0;
 
-  /** @param moved takes the new names of the subdirectories that are moved up */
+  /** @param moved receives the new names of subdirectories that are moved up */
   constructor(tools: PurgeTools, place: PurgePlace, moved: string[]) {
     this.#tools = tools;
     this.#place = place;
@@ -84,7 +85,7 @@ class Emptying {
 
   *empty(directory: Pinned, depth: number): Io<void> {
     const { sys } = this.#tools;
-    // It is out of everybody's reach by now, so its own permissions need not protect it from its removal.
+    // It is already unreachable for others, so its permissions need not protect it from removal.
     if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
     yield* quietly(eachPiece(sys, directory, (entries) => this.#remove(directory, entries, depth)));
   }
@@ -92,7 +93,7 @@ class Emptying {
   *#remove(directory: Pinned, entries: readonly Dirent[], depth: number): Io<void> {
     const { sys } = this.#tools;
     for (const entry of entries) {
-      // Other calls get their turn; the purge itself is past its commit and goes on.
+      // Let other calls run. The purge itself is past its commit and continues.
       if (++this.#steps % BREATH_STEPS === 0) yield new Promise((resolve) => setImmediate(resolve));
       const name = rawName(entry);
       const path = entryPath(directory, name);
@@ -108,18 +109,18 @@ class Emptying {
     return stat?.isDirectory() === true;
   }
 
-  /** A subdirectory that is not empty: moved up, else emptied where it stands. */
+  /** Removes a non-empty subdirectory: moves it up, or empties it in place. */
   *#takeAway(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
     let code = yield* this.#moveUp(parent, name);
-    // A directory that may not be written cannot be moved by its owner before that has been changed.
+    // A directory without write permission can only be moved after a chmod.
     if ((code === "EACCES" || code === "EPERM") && (yield* this.#unlock(parent, name))) {
       code = yield* this.#moveUp(parent, name);
     }
-    // Some layered file systems refuse to move what lies in a lower layer. A mount point says EBUSY, and stays.
+    // Some layered file systems refuse to move entries of a lower layer. A mount point fails with EBUSY and stays.
     if (code === "EXDEV" && depth < MAX_DESCENT) yield* this.#descend(parent, name, depth);
   }
 
-  /** The errno of the failure, if there was one. */
+  /** @returns the errno of a failure */
   *#moveUp(parent: Pinned, name: string | Buffer): Io<string | undefined> {
     const free = this.#place.freeName();
     try {

@@ -1,3 +1,5 @@
+// The staging directory of a root: temporary files, lock files, removal, and sweeping what dead processes left.
+
 import { randomBytes } from "node:crypto";
 import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
@@ -18,48 +20,54 @@ import {
 } from "./process-identity.js";
 import { purge } from "./purge.js";
 
-/** A file being prepared. */
+/** A file under construction. */
 export interface StagedFile {
-  /** -1 once it has been closed. */
+  /** -1 once closed. */
   fd: number;
   readonly path: string;
   readonly stage: Stage;
 }
 
-/** Errors after which staging moves beside the target: the top of the root cannot be written, or is not where it seems. */
+/**
+ * Errors on which staging falls back to the target's directory: the staging directory cannot be written or is not
+ * genuine.
+ */
 const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP"]);
 const ATTEMPTS = 5;
 const QUICK_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 10;
 
 /**
- * The staging directory `.venue-files/` of one root. It is opened without following links and its owner is checked each
- * time, because whoever may write to the root could have put something else in its place.
+ * The staging directory `.venue-files/` of one root. Every use opens it without following links and checks its owner,
+ * because anyone with write access to the root could have replaced it.
  */
 export class Staging {
   readonly #root: WalkRoot;
   readonly #identity: ProcessIdentity = ownIdentity();
   readonly #leftovers: Leftovers;
 
-  /** @param inBackground takes work that nobody waits for */
+  /** @param inBackground runs work that no call waits for */
   constructor(root: WalkRoot, inBackground: (work: Awaitable<unknown>) => void) {
     this.#root = root;
     this.#leftovers = new Leftovers(() => inBackground(runIo(quietly(this.#purgeAgain()))));
   }
 
-  /** A place on the same file system as `parent`: the staging directory, else `parent` itself with reserved names. */
+  /** A stage on the file system of `parent`: the staging directory, else `parent` itself with reserved names. */
   *open(parent: Pinned): Io<Stage> {
     const { top } = this.#root;
     const directory = parent.stat.device === top.stat.device ? yield* this.#enter(true) : undefined;
     return directory === undefined ? this.beside(parent) : { directory, prefix: "", release: () => release(directory) };
   }
 
-  /** `parent` as a stage of its own, whose names are reserved. It must stay pinned while the stage is used. */
+  /** `parent` as a stage with reserved names. It must stay pinned while the stage is used. */
   beside(parent: Pinned): Stage {
     return { directory: parent, prefix: RESERVED_PREFIX, release: () => {} };
   }
 
-  /** A new empty file in a stage. @param mode its rights while it is prepared, minus umask */
+  /**
+   * Creates an empty file in a stage.
+   * @param mode permissions while it is prepared, subject to umask
+   */
   *create(parent: Pinned, mode = 0o666): Io<StagedFile> {
     for (let attempt = 1; ; attempt++) {
       const stage = yield* this.open(parent);
@@ -69,9 +77,9 @@ export class Staging {
         stage.release();
         if (stage.directory === parent) throw error;
         const code = errnoOf(error) ?? "";
-        // Another process removed the empty staging directory on its way out.
+        // Another process removed the empty staging directory when it ended.
         if (code === "ENOENT" && attempt < ATTEMPTS) continue;
-        // Whoever may not write in the staging directory may still write beside the target.
+        // The staging directory may not be writable although the target's directory is.
         if (code !== "ENOENT" && !UNUSABLE.has(code)) throw error;
         return yield* this.createIn(this.beside(parent), mode);
       }
@@ -83,7 +91,7 @@ export class Staging {
     return { fd: yield* this.#root.sys.open(path, CREATE, mode), path, stage };
   }
 
-  /** A name in a stage that nobody has. */
+  /** An unused name in a stage. */
   newName(stage: Stage): string {
     return `${stage.prefix}${this.#newText()}`;
   }
@@ -93,8 +101,9 @@ export class Staging {
   }
 
   /**
-   * Waits for the lock file of the root, or of `parent` where staging cannot be used, and takes it.
-   * `parent` must stay pinned until it is released. @throws TIMEOUT, ABORTED
+   * Waits for and takes the lock file of the root, or of `parent` where staging is not possible. `parent` must stay
+   * pinned until release.
+   * @throws TIMEOUT, ABORTED
    */
   *lock(parent: Pinned, scope: CallScope): Io<LockFile> {
     for (let attempt = 0; ; attempt++) {
@@ -106,7 +115,7 @@ export class Staging {
     }
   }
 
-  /** `undefined`: somebody else has it, or has just given it back. */
+  /** `undefined`: it is held, or was released just now. */
   *#tryLock(parent: Pinned, stage: Stage): Io<LockFile | undefined> {
     let lock: LockFile | undefined;
     try {
@@ -118,7 +127,7 @@ export class Staging {
         yield* this.#removeStaleLock(stage);
         return undefined;
       }
-      // Another process removed the empty staging directory on its way out.
+      // Another process removed the empty staging directory when it ended.
       if (stage.directory === parent || (code !== "ENOENT" && !UNUSABLE.has(code))) throw error;
       return code === "ENOENT" ? undefined : yield* this.#tryLock(parent, this.beside(parent));
     } finally {
@@ -126,7 +135,7 @@ export class Staging {
     }
   }
 
-  /** Answers whether there was one. */
+  /** @returns whether there was one */
   *#removeStaleLock(stage: Stage): Io<boolean> {
     const taken = yield* takeStaleLock(this.#lockPlace(stage), this.#identity);
     if (taken !== undefined) yield* this.purge(stage, taken);
@@ -138,7 +147,7 @@ export class Staging {
     return { sys, handles, stage, newName: () => this.newName(stage) };
   }
 
-  /** Removes what dead processes left in the staging directory. Never fails: what it cannot remove stays. */
+  /** Removes leftovers of dead processes from the staging directory. Never fails: what cannot be removed stays. */
   *sweep(): Io<void> {
     const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
@@ -149,7 +158,10 @@ export class Staging {
     }
   }
 
-  /** Removes what dead processes left in one stage. Answers whether there was anything. */
+  /**
+   * Removes leftovers of dead processes from one stage.
+   * @returns whether there were any
+   */
   *sweepIn(stage: Stage): Io<boolean> {
     let found = (yield* quietly(this.#removeStaleLock(stage))) === true;
     for (const { name } of (yield* quietly(this.#root.sys.names(stage.directory.path))) ?? []) {
@@ -162,8 +174,8 @@ export class Staging {
   }
 
   /**
-   * Files in the staging directory named `<kind>-` and whose they are, of processes that are not known to run; the sweeps
-   * leave them. `isSure`: the process is dead. Whoever asks releases the stage.
+   * Files in the staging directory named `<kind>-<process>` of processes not known to run; sweeps leave these alone.
+   * `isSure`: the process is dead. The caller releases the stage.
    */
   *leftBehind(kind: string): Io<{ stage: Stage; left: { name: string; isSure: boolean }[] } | undefined> {
     const directory = yield* this.#enter(false);
@@ -178,7 +190,7 @@ export class Staging {
     return { stage: { directory, prefix: "", release: () => release(directory) }, left };
   }
 
-  /** Removes the staging directory if nothing is in it. Never fails. To be called when all work on it has ended. */
+  /** Removes the staging directory if it is empty. Never fails. Call it after all other work on it has ended. */
   *removeIfEmpty(): Io<void> {
     yield* quietly(this.#purgeAgain());
     this.#leftovers.stop();
@@ -189,8 +201,8 @@ export class Staging {
   }
 
   /**
-   * Removes one staged entry of any depth. Never fails: what cannot be removed from the staging directory is tried again
-   * after a while, and what stays then, or beside a target, is left to a sweep.
+   * Removes one staged entry of any depth. Never fails: an entry that stays in the staging directory is retried later,
+   * then left to a sweep, as is one beside a target.
    */
   *purge(stage: Stage, name: string): Io<void> {
     const place = { directory: stage.directory, freeName: () => this.newName(stage) };
@@ -235,7 +247,7 @@ export class Staging {
   }
 }
 
-/** Others hold the lock for a fraction of a millisecond, as a rule. */
+/** The lock is usually held for a fraction of a millisecond. */
 const pause = (attempt: number): Promise<void> =>
   new Promise((resolve) => {
     if (attempt < QUICK_ATTEMPTS) setImmediate(resolve);

@@ -1,10 +1,12 @@
+// Shortcut of a walk: one system call for a path without links.
+
 import { isReservedName } from "../../path/grammar.js";
 import { type Pinned, release } from "../handles.js";
 import type { WalkRoot } from "./walk-options.js";
 
 /**
- * What a walk would find at the end of `names`, without the walk; only where it meets neither link nor doubt.
- * @returns `undefined` to have the names walked: nothing is known then, and nothing may be told
+ * Finds the object at the end of `names` without walking, if no link is involved and nothing is in doubt.
+ * @returns `undefined`: the names must be walked; this discloses nothing
  */
 export function findAtOnce(root: WalkRoot, names: readonly string[], takesLink: boolean): Pinned | undefined {
   const { handles, top, crossDevice, foldsCase } = root;

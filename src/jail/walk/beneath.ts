@@ -1,29 +1,34 @@
+// Opens whole paths with one `openat2` call where the kernel and the native library allow it.
+
 import { createRequire } from "node:module";
 import { isMainThread } from "node:worker_threads";
 import { identity, NO_FOLLOW_PATH, type Pinned, type PinnedRoot, ProcHandles } from "../handles.js";
 import { statOfOpen } from "../stat.js";
 import { closeNow, type Sys } from "../sys.js";
 
-/** The same number on every processor that has a name here. */
+/** The number of `openat2`, equal on all supported architectures. */
 const SYS_OPENAT2 = 437;
 const PROCESSORS = new Set(["x64", "arm64"]);
-/** Node sets it on what it opens itself; without it, processes started from here would inherit the descriptor. */
+/** Set by Node on its own descriptors; without it, child processes would inherit this one. */
 const O_CLOEXEC = 0x80000;
 const RESOLVE_NO_MAGICLINKS = 0x02;
 const RESOLVE_NO_SYMLINKS = 0x04;
 const RESOLVE_BENEATH = 0x08;
 const EAGAIN = 11;
-/** The kernel gives up where a rename may have disturbed it. */
+/** Retries while the kernel reports EAGAIN because of concurrent renames. */
 const MOST_TRIES = 128;
-/** By then a process has lost about as much time as the native library takes to load. */
+/** Walks after which loading the native library pays off. */
 export const WALKS_BEFORE_LOADING = 1000;
 
-/** Opens what `path` names below a directory, as a path handle, through no link at all. @returns a descriptor, or less than 0 */
+/**
+ * Opens a path below a directory as an `O_PATH` handle, through no link.
+ * @returns a descriptor, or a negative errno
+ */
 export type OpenBeneath = (directory: number, path: string) => number;
 
 /**
- * The handle walk, and for paths that hold no link one system call instead: `openat2`. Whatever it does not find at once,
- * for whatever reason, is walked, so the answers are those of the walk. Not for roots whose calls go through the thread pool.
+ * The handle walk, with a single `openat2` call for paths without links. Whatever that call does not find is walked, so
+ * the results are those of the walk. Not for roots whose calls use the thread pool.
  */
 export class BeneathHandles extends ProcHandles {
   readonly #load: () => OpenBeneath | undefined;
@@ -32,7 +37,10 @@ export class BeneathHandles extends ProcHandles {
   #open: OpenBeneath | undefined;
   #tried = false;
 
-  /** @param options `after`: how many calls the walk serves first; `load`, for tests: what opens, if there is anything */
+  /**
+   * @param options `after`: number of calls served by the walk first; `load`, for tests: loads the native call, if
+   * available
+   */
   constructor(sys: Sys, { after, load = loadOpenBeneath }: { after: number; load?: typeof loadOpenBeneath }) {
     super(sys);
     this.#walksLeft = after;
@@ -45,7 +53,7 @@ export class BeneathHandles extends ProcHandles {
     return top;
   }
 
-  /** What serves this root, or will after its first calls. */
+  /** The engine that serves this root, or will after its first calls. */
   override get engine(): "openat2" | "handle walk" {
     this.#try();
     return this.#open === undefined ? "handle walk" : "openat2";
@@ -58,7 +66,7 @@ export class BeneathHandles extends ProcHandles {
     }
     if (this.#open === undefined) return undefined;
     const path = names.join("/");
-    // The native call would end the name there; the path grammar lets none through.
+    // The native call would end the path there. The path grammar admits no NUL.
     if (path.includes("\0")) return undefined;
     const fd = this.#open(top.fd, path);
     return fd < 0 ? undefined : this.pinned(fd);
@@ -72,7 +80,7 @@ export class BeneathHandles extends ProcHandles {
   }
 }
 
-/** Whether the kernel knows the call and heeds what it is told, rather than refuses (a filter) or something else answers. */
+/** Whether the kernel supports `openat2` and honours its flags (a system call filter may refuse or fake it). */
 function isTrustworthy(open: OpenBeneath, top: Pinned): boolean {
   const [above, self] = [open(top.fd, ".."), open(top.fd, ".")];
   try {
@@ -83,9 +91,9 @@ function isTrustworthy(open: OpenBeneath, top: Pinned): boolean {
   }
 }
 
-/** @returns `undefined` where the native library is not installed or cannot be used */
+/** @returns `undefined` if the native library is not installed or not usable */
 function loadOpenBeneath(): OpenBeneath | undefined {
-  // In a worker Node complains of every descriptor that it closes and has not opened.
+  // In a worker thread, Node warns about every closed descriptor that it has not opened itself.
   if (process.platform !== "linux" || !PROCESSORS.has(process.arch) || !isMainThread) return undefined;
   try {
     const koffi: typeof import("koffi") = createRequire(import.meta.url)("koffi");
@@ -100,7 +108,10 @@ function loadOpenBeneath(): OpenBeneath | undefined {
   }
 }
 
-/** Asks again while a rename elsewhere has disturbed the kernel, but not for ever. @returns the last answer */
+/**
+ * Repeats a call that concurrent renames disturbed, a bounded number of times.
+ * @returns the last result
+ */
 export function undisturbed(call: () => number, isDisturbed: () => boolean): number {
   for (let tries = 1; ; tries++) {
     const fd = call();
@@ -108,7 +119,7 @@ export function undisturbed(call: () => number, isDisturbed: () => boolean): num
   }
 }
 
-/** `struct open_how`: flags, mode and resolution, each of 64 bits. */
+/** `struct open_how`: flags, mode and resolve, 64 bits each. */
 function openHow(): Buffer {
   const how = Buffer.alloc(24);
   how.writeUInt32LE(NO_FOLLOW_PATH | O_CLOEXEC, 0);

@@ -1,30 +1,32 @@
+// The directories between the start of a recursive walk and its current position.
+
 import type { Identity } from "../../core/identity.js";
 import type { Io } from "../../core/io.js";
 import { type Handles, identity, type Pinned, release } from "../handles.js";
 import { quietly } from "../sys.js";
 
-/** Most directories that one descent holds open, besides its start: the deepest ones. */
+/** Maximum directories a descent holds open besides its start; the deepest are kept. */
 export const MOST_HELD = 16;
 const BREATH_STEPS = 128;
 
 interface Level {
   readonly name: string | Buffer;
-  /** `undefined`: it was let go. */
+  /** `undefined` once released. */
   held: Pinned | undefined;
-  /** Told when it was let go. */
+  /** Set when it was released. */
   identity: Identity | undefined;
 }
 
 /**
- * The directories from a start, which is the caller's, down to where a walk is. However deep that is, few are held open.
- * One that was let go is entered again from the one below it, by `..`, and only if it is the very same object as before;
- * else by the names from the start.
+ * The directories from a start, owned by the caller, down to the current one. Only a few are held open, whatever the
+ * depth. A released directory is reopened from the one below through `..` if it is still the same object, else by name
+ * from the start.
  */
 export class Descent {
   readonly #handles: Handles;
   readonly #start: Pinned;
   readonly #levels: Level[] = [];
-  /** Levels before this one have been let go. */
+  /** Levels above this index have been released. */
   #heldFrom = 0;
 
   constructor(handles: Handles, start: Pinned) {
@@ -42,28 +44,28 @@ export class Descent {
     return this.#levels.at(-1)?.held ?? this.#start;
   }
 
-  /** Takes over a directory that stands in the deepest one. */
+  /** Takes ownership of a directory inside the deepest one. */
   push(directory: Pinned, name: string | Buffer): void {
     this.#levels.push({ name, held: directory, identity: undefined });
-    // Without descriptors nothing is saved by letting go.
+    // Handles without descriptors cost nothing to keep.
     if (directory.fd >= 0) this.#keep(MOST_HELD);
   }
 
-  /** Lets go of all but the deepest directory and the start. */
+  /** Releases all directories but the deepest and the start. */
   settle(): void {
     this.#keep(1);
   }
 
-  /** Identities from the start down to the deepest directory. */
+  /** Identities from the start to the deepest directory. */
   identities(): Identity[] {
     const below = this.#levels.map((level) => level.identity ?? (level.held && identity(level.held)));
     return [identity(this.#start), ...below.filter((one) => one !== undefined)];
   }
 
   /**
-   * Leaves the deepest directory for the one above it.
-   * @param last done with the directory when nothing more is to be reached through it
-   * @returns levels left: more than one where those above cannot be entered again, as when somebody has moved them
+   * Leaves the deepest directory for its parent.
+   * @param last called with the directory when nothing more will be reached through it
+   * @returns levels left: more than one if parents cannot be reopened, for example because they were moved
    */
   *leave(last?: (left: Pinned) => Io<void>): Io<number> {
     const left = this.#levels.pop()?.held;
@@ -107,7 +109,10 @@ export class Descent {
     return true;
   }
 
-  /** Goes down from the start once more, as far as everything is where it was. @returns levels that are lost */
+  /**
+   * Descends from the start again as far as every directory is unchanged.
+   * @returns levels that are lost
+   */
   *#again(): Io<number> {
     const depth = this.#levels.length;
     let reached: Pinned | undefined;

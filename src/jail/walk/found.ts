@@ -1,19 +1,21 @@
+// Results of a walk.
+
 import type { Pinned } from "../handles.js";
 
-/** Where a walk ended. `real` is where the request really leads, as far as the walk could tell. */
+/** Result of a walk. `real` is the real path of the request, as far as it could be resolved. */
 export type Found = { readonly real: readonly string[] } & (
   | {
-      /** The target exists and is this object; the last link, if any, has been resolved. */
+      /** The target exists and is pinned; a final link has been resolved if requested. */
       readonly state: "found";
       readonly object: Pinned;
     }
   | {
-      /** Nothing has the name `missing[0]` in the walk's deepest directory. The rest was not looked at. */
+      /** `missing[0]` does not exist in the deepest directory of the walk; the remaining names were not looked up. */
       readonly state: "missing";
       readonly missing: readonly string[];
     }
   | {
-      /** A file stands where a directory is needed; `prefix` is how many requested segments lead to it. */
+      /** A file is in the place of a directory; `prefix` is the number of requested segments that lead to it. */
       readonly state: "blocked";
       readonly prefix: number;
     }

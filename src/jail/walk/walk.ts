@@ -1,3 +1,5 @@
+// The walk of a path: where symbolic links are judged.
+
 import type { RelPath } from "../../core/call/path.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidPath, otherDevice, symlinkEscape } from "../../core/errors/texts.js";
@@ -12,16 +14,16 @@ import type { Found } from "./found.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
 const MAX_LINKS = 40;
-/** How often a name is looked at again because it turned into something else between two looks. */
+/** Maximum looks at a name that keeps changing its type. */
 const MAX_LOOKS = 40;
 const BREATH_STEPS = 16;
 
 /**
- * One walk from the root to a requested path, a component at a time, each relative to the pinned directory before it.
+ * A walk from the root to a requested path, component by component, each relative to the pinned directory before it.
  *
- * Links are never followed by the system: their text is read and its segments are walked the same way, so the names
- * collected on the way are the real path. `..` in a link pops our own stack of handles. Whatever would leave the root
- * is SYMLINK_ESCAPE, decided from the text alone: nothing outside is ever asked.
+ * The system never follows links: their text is read and its segments are walked the same way, so the collected names
+ * are the real path. `..` in a link pops a stack of handles. A path that would leave the root is SYMLINK_ESCAPE,
+ * decided from the text alone; nothing outside is looked up.
  *
  * The walk owns its handles; call {@link close} in a `finally`.
  */
@@ -29,7 +31,7 @@ export class Walk {
   readonly since: number;
   readonly #root: WalkRoot;
   readonly #options: WalkOptions;
-  /** Tokens still to be walked, the next one last. Those of links stand on top of those of the request. */
+  /** Tokens still to walk, the next one last: those of links on top of those of the request. */
   readonly #pending: string[];
   readonly #requested: readonly string[];
   #requestedLeft: number;
@@ -37,14 +39,14 @@ export class Walk {
   #tokenOfRequest = true;
   #links = 0;
   #lastIsLink = false;
-  /** Where the last link stood that was followed, and the one that led out. */
+  /** Place of the last link that was followed, and of the one that led outside. */
   #linkAt: readonly string[] = [];
   #escapedAt: readonly string[] | undefined;
   #object: Pinned | undefined;
   readonly #descent: Descent;
   #steps = 0;
 
-  /** Real names of the directories from the root down to the one the walk has reached. */
+  /** Real names of the directories from the root to the current one. */
   readonly names: string[] = [];
 
   constructor(root: WalkRoot, path: RelPath, options: WalkOptions) {
@@ -57,7 +59,7 @@ export class Walk {
     this.#descent = new Descent(root.handles, root.top);
   }
 
-  /** Whether any link was resolved, so that the real path may differ from the requested one. */
+  /** Whether a link was resolved, so that the real path may differ from the requested one. */
   get crossedLink(): boolean {
     return this.#links > 0;
   }
@@ -67,12 +69,12 @@ export class Walk {
     return this.#lastIsLink;
   }
 
-  /** The deepest directory reached: the parent of the target, unless the target is the root or a link ended in `.`. */
+  /** The deepest directory: the target's parent, unless the target is the root or a link ended in `.`. */
   get directory(): Pinned {
     return this.#descent.directory;
   }
 
-  /** Where a walk that led nowhere gave up: the place of which its failure tells something. */
+  /** Where an unsuccessful walk stopped: the place its error discloses. */
   get reached(): readonly string[] {
     if (this.#escapedAt !== undefined) return this.#escapedAt;
     return this.#token === "." || this.#token === ".." ? this.names : [...this.names, this.#token];
@@ -88,7 +90,7 @@ export class Walk {
 
   *#byComponents(): Io<Found> {
     for (let token = this.#pending.pop(); token !== undefined; token = this.#pending.pop()) {
-      // Links can make one path of thousands of steps.
+      // Links can turn one path into thousands of steps.
       if (++this.#steps % BREATH_STEPS === 0) yield* this.#options.scope.breathe();
       this.#token = token;
       this.#tokenOfRequest = this.#pending.length < this.#requestedLeft;
@@ -108,19 +110,19 @@ export class Walk {
   }
 
   /**
-   * Lets go of the directories between the root and the deepest one, of which a change only needs to know which they
-   * were: a call that waits its turn must not hold a descriptor for each level of its path.
+   * Releases the directories between the root and the deepest one; a change needs only their identities. A waiting call
+   * must not hold a descriptor per level of its path.
    */
   settle(): void {
     this.#descent.settle();
   }
 
-  /** Identities of every directory from the root down to the deepest one. */
+  /** Identities of all directories from the root to the deepest one. */
   identities(): string[] {
     return this.#descent.identities();
   }
 
-  /** Adds a directory that the caller made or found below the deepest one. */
+  /** Adds a directory that the caller created or found in the deepest one. */
   push(directory: Pinned, name: string): void {
     this.#descent.push(directory, name);
     this.names.push(name);
@@ -140,7 +142,7 @@ export class Walk {
       const next = yield* this.#root.handles.enter(parent, token);
       if (next === "missing") return this.#missing(token);
       if (next !== "not a directory") {
-        // Pushed before its name is looked up, so that it is released whatever happens.
+        // Pushed before its name is looked up, so that it is released in every case.
         this.push(next, token);
         this.names.splice(-1, 1, yield* this.#realName(parent, token, next));
         return undefined;
@@ -172,7 +174,9 @@ export class Walk {
     throw invalidPath(this.#options.place, "too many links");
   }
 
-  /** Whether a name that is neither a directory nor a link is still neither; else it was replaced between two looks. */
+  /**
+   * Whether a name that is neither directory nor link still is neither; otherwise it was replaced between two looks.
+   */
   *#standsInTheWay(token: string): Io<boolean> {
     const object = yield* this.#root.handles.pin(this.directory, token);
     if (object === undefined) return false;
@@ -183,7 +187,7 @@ export class Walk {
     }
   }
 
-  /** The name as stored: capabilities are judged by it where the file system would accept others too. */
+  /** The stored spelling: capabilities are judged by it where the file system folds names. */
   *#realName(parent: Pinned, token: string, object: Pinned): Io<string> {
     if (!this.#root.foldsCase) return token;
     const name = yield* storedName(this.#root.sys, parent, token, object);
@@ -195,7 +199,7 @@ export class Walk {
     if (isReservedName(name, top, this.#root.foldsCase)) throw invalidPath(this.#options.place, "reserved name");
   }
 
-  /** `undefined` when the name is not a link (any more). */
+  /** `undefined` if the name is not, or no longer, a link. */
   *#linkText(token: string): Io<string | undefined> {
     try {
       return yield* this.#root.sys.readlink(below(this.directory, token));
@@ -206,23 +210,26 @@ export class Walk {
     }
   }
 
-  /** Goes on with the text of the link that stands under the current token. */
+  /** Continues with the target of the link at the current token. */
   *#follow(target: string): Io<undefined> {
-    // What a link on another device says is not told either.
+    // The target of a link on another device is not disclosed either.
     this.#sameDevice(this.directory);
     if (this.#options.refuseLinks) throw symlinkEscape(this.#options.place);
     if (++this.#links > MAX_LINKS) throw invalidPath(this.#options.place, "too many links");
     this.#linkAt = [...this.names, this.#token];
-    // A link on the way to where the caller's paths begin would begin them elsewhere.
+    // A link above the floor would move the start of the caller's paths.
     if (this.names.length < this.#options.floor) throw this.#escape();
     const text = target.startsWith("/") ? yield* this.#insideRoot(target) : target;
     const tokens = text.split("/").filter((segment) => segment !== "");
-    // A target that ends in a slash means a directory: `.` makes the walk enter it.
+    // A trailing slash requires a directory: `.` makes the walk enter it.
     if (text.endsWith("/")) tokens.push(".");
     this.#pending.push(...tokens.reverse());
   }
 
-  /** The rest of an absolute target that goes through the canonical path of the root, or of where paths begin; anything else leaves it. */
+  /**
+   * The part of an absolute target below the root's canonical path, or below the floor; any other target leaves the
+   * root.
+   */
   *#insideRoot(target: string): Io<string> {
     const { floor } = this.#options;
     const top = [this.#root.realPath, ...this.names.slice(0, floor)].join("/");
@@ -244,8 +251,8 @@ export class Walk {
   }
 
   /**
-   * Where the walk ends must be on the root's device. A file may say otherwise on its own (overlay file systems give
-   * files numbers of their layers), so there its directory decides.
+   * The target must be on the root's device. On overlay file systems files report the device of their layer, so for a
+   * file its directory decides.
    */
   #sameDevice(end: Pinned): void {
     const { crossDevice, top } = this.#root;
@@ -257,7 +264,7 @@ export class Walk {
   #missing(token: string): Found {
     this.#sameDevice(this.directory);
     const missing = [token, ...this.#pending.slice().reverse()];
-    // Only a token of the request may be missing; where a link's own text leads to nothing, the link dangles.
+    // Only a token of the request can be missing; if a link's own target does not exist, the link dangles.
     if (!this.#tokenOfRequest) return { state: "dangling", real: this.#resolved(missing) };
     return { state: "missing", missing, real: [...this.names, ...missing] };
   }
@@ -265,12 +272,12 @@ export class Walk {
   #blocked(token: string): Found {
     this.#sameDevice(this.directory);
     const real = this.#resolved([token, ...this.#pending.slice().reverse()]);
-    // More of a link's text is left, so the link itself leads through the file.
+    // Part of the link's target remains, so the link leads through the file.
     if (this.#pending.length > this.#requestedLeft) return { state: "dangling", real };
     return { state: "blocked", prefix: this.#requested.length - this.#requestedLeft, real };
   }
 
-  /** The rest of a walk that could not go on, resolved as text. */
+  /** The remaining path of a stopped walk, resolved as text. */
   #resolved(rest: readonly string[]): string[] {
     const real = [...this.names];
     for (const token of rest) {
