@@ -3,13 +3,17 @@ import type { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { Awaitable } from "../core/io.js";
 import type { JsonObject } from "../core/ports/adapter.js";
+import { loadGenerated } from "./generated.js";
 import { nearestName } from "./nearest.js";
 
-/** Validates inputs against the schemas of their operations. Compiles each on first use: most processes need few. */
+/**
+ * Validates inputs against the schemas of their operations. Each validator is loaded on first use: the one that the build has
+ * generated, else, for schemas of other adapters, one that Ajv compiles.
+ */
 export class InputValidator {
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #strict: boolean;
-  #compiler: Promise<(schema: JsonObject) => ValidateFunction> | undefined;
+  #loading: Promise<Compiler> | undefined;
 
   /** @param options.strict `false` for third-party schemas, which may contain unknown keywords */
   constructor(options: { strict: boolean } = { strict: true }) {
@@ -22,15 +26,21 @@ export class InputValidator {
     return validate === undefined ? this.#compile(operation, schema, input) : run(validate, schema, input);
   }
 
+  #compiler(): Promise<Compiler> {
+    this.#loading ??= loadCompiler(this.#strict);
+    return this.#loading;
+  }
+
   async #compile(operation: string, schema: JsonObject, input: unknown): Promise<void> {
-    this.#compiler ??= loadCompiler(this.#strict);
-    const validate = (await this.#compiler)(schema);
+    const validate = (this.#strict ? await loadGenerated(schema) : undefined) ?? (await this.#compiler())(schema);
     this.#compiled.set(operation, validate);
     run(validate, schema, input);
   }
 }
 
-async function loadCompiler(strict: boolean): Promise<(schema: JsonObject) => ValidateFunction> {
+type Compiler = (schema: JsonObject) => ValidateFunction;
+
+async function loadCompiler(strict: boolean): Promise<Compiler> {
   const { Ajv } = await import("ajv");
   const ajv = new Ajv({ strict, verbose: true, validateFormats: strict, logger: false });
   return (schema) => ajv.compile(schema);

@@ -1,0 +1,36 @@
+// Compiles the input schema of every operation to a module of its own in dist/, so that a process that validates loads neither
+// Ajv nor its compiler. Part of `npm run build`. `src/schema/generated.ts` loads them.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Ajv } from "ajv";
+import standalone from "ajv/dist/standalone/index.js";
+import { schemaDigest } from "../dist/schema/generated.js";
+
+const SCHEMAS = fileURLToPath(new URL("../schemas/", import.meta.url));
+const TARGET = fileURLToPath(new URL("../dist/schema/validators/", import.meta.url));
+
+rmSync(TARGET, { recursive: true, force: true });
+for (const entry of readdirSync(SCHEMAS, { recursive: true, withFileTypes: true })) {
+  const path = join(entry.parentPath, entry.name);
+  if (!entry.isFile() || path === join(SCHEMAS, "config.json")) continue;
+  const { input } = JSON.parse(readFileSync(path, "utf8"));
+  const ajv = new Ajv({ strict: true, verbose: true, logger: false, code: { source: true, esm: true } });
+  const digest = schemaDigest(input);
+  const target = join(TARGET, `${digest}.js`);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(
+    target,
+    `// Generated from schemas/${path.slice(SCHEMAS.length)}.\n${moduleText(standalone.default(ajv, ajv.compile(input)))}\n`,
+  );
+}
+
+/** Ajv requires its run-time helpers; a module imports them. */
+function moduleText(code) {
+  const imports = [];
+  const body = code.replace(/require\("(ajv\/dist\/runtime\/\w+)"\)\.default/g, (_, path) => {
+    imports.push(`import helper${imports.length} from "${path}.js";`);
+    return `helper${imports.length - 1}.default`;
+  });
+  return [...imports, body].join("\n");
+}
