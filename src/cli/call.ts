@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { createRequire } from "node:module";
 import { ConfigError } from "../config/errors.js";
 import type { VenueConfig } from "../config/types.js";
 import { errorCodeOf } from "../core/errors/error-output.js";
 import { FileAdapterError } from "../core/errors/errors.js";
-import { internalError } from "../core/errors/texts.js";
+import { escapeText, internalError } from "../core/errors/texts.js";
 import type { Log } from "../core/ports/log.js";
 import { parseExact, stringifyExact, UnkeptNumber } from "../schema/exact-json.js";
+import { nearestName } from "../schema/nearest.js";
 import { openConfiguredLog } from "../venue/start/open-parts.js";
 import { openVenue } from "../venue/start/open-venue.js";
 import type { Command } from "./arguments/arguments.js";
@@ -52,11 +54,19 @@ export async function call(command: Extract<Command, { name: "call" }>, context:
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     const { message, code, data } = error;
-    context.stderr.write(`${JSON.stringify({ error: message, errorCode: code, errorData: data })}\n`);
+    const names = venue.host.catalogue.list().map(({ metadata: { name } }) => name);
+    const advice = code === "UNKNOWN_OPERATION" ? meantOperation(command.operation, names) : "";
+    context.stderr.write(`${JSON.stringify({ error: message + advice, errorCode: code, errorData: data })}\n`);
     return EXIT.failed;
   } finally {
     await venue.close();
   }
+}
+
+/** The operation that a misspelt one probably meant, as a sentence; else empty. */
+function meantOperation(given: string, names: readonly string[]): string {
+  const near = nearestName(given.replace(/^\/?v\/ops\/([^/]+)\//, "$1:"), names);
+  return near === undefined ? "" : `. Did you mean '${near}'?`;
 }
 
 /** @throws UsageError, ConfigError if the input exceeds the maximum message size */
@@ -69,13 +79,32 @@ async function inputFrom(stdin: CommandContext["stdin"], config: VenueConfig): P
 
 const QUOTE = `Quote it: '{"root":"tmp","path":"a.txt"}'`;
 
+/** Parses JSON, or else JSON5, which has no exact form of large integers. @throws UsageError */
 function parseInput(text: string, advice: string): unknown {
   try {
     return parseExact(text);
   } catch (error) {
     if (error instanceof UnkeptNumber) throw new UsageError(`The input of 'call' cannot be taken: ${error.message}`);
-    throw new UsageError(`The input of 'call' is not valid JSON. ${advice}`);
+    return parseJson5(text, advice);
   }
+}
+
+function parseJson5(text: string, advice: string): unknown {
+  const JSON5: typeof import("json5") = createRequire(import.meta.url)("json5");
+  let isExact = true;
+  const check = (_key: string, value: unknown): unknown => {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) isExact = false;
+    return value;
+  };
+  let value: unknown;
+  try {
+    value = JSON5.parse(text, check);
+  } catch (error) {
+    const [, reason = "not valid"] = /^JSON5: (.*)$/s.exec(error instanceof Error ? error.message : "") ?? [];
+    throw new UsageError(`The input of 'call' is neither JSON nor JSON5: ${escapeText(reason)}. ${advice}`);
+  }
+  if (isExact) return value;
+  throw new UsageError("The input of 'call' cannot be taken: integers beyond 2^53 are kept only in strict JSON");
 }
 
 /** @throws INTERNAL if the output cannot be serialised as JSON, such as a value nested too deeply */

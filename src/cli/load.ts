@@ -11,10 +11,11 @@ import { parseRootArguments } from "./arguments/root.js";
 import { codeOf, EXIT } from "./context.js";
 
 /** Reads the configuration named on the command line: one venue or several. @throws ConfigError */
-export function loadConfigs({ file, roots }: ConfigSource, cwd: string): readonly VenueConfig[] {
+export function loadConfigs({ file, roots, listener }: ConfigSource, cwd: string): readonly VenueConfig[] {
   const options = {
     extraRoots: parseRootArguments(roots, cwd),
     isGrant: grantsFiles,
+    listener,
   };
   return file === undefined ? [parseConfig({}, { ...options, baseDir: cwd })] : loadConfigFile(file, options);
 }

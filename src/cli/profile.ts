@@ -1,6 +1,7 @@
 import { ConfigError } from "../config/errors.js";
 import type { ProfileConfig, VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
+import { nearestName } from "../schema/nearest.js";
 import { EXIT } from "./context.js";
 
 /** Profiles that need no configuration if there is exactly one root. */
@@ -10,11 +11,14 @@ const BARE: Readonly<Record<string, ProfileConfig["profile"]>> = { jettson: "jet
 export function withProfile(config: VenueConfig, name: string): VenueConfig {
   const found = findProfile(config, name);
   if (found !== undefined) return found;
-  const known = Object.keys(config.profiles).join(", ");
+  const known = Object.keys(config.profiles);
+  const near = nearestName(name, [...known, ...Object.keys(BARE)]);
+  const advice = near === undefined ? "" : ` - did you mean '${near}'?`;
+  const listed = `Built in: ${Object.keys(BARE).join(", ")}. Configured: ${known.join(", ") || "none"}`;
   const reason = Object.hasOwn(BARE, name)
-    ? "it has to be configured, since there are several roots"
-    : `configured: ${known === "" ? "none" : known}`;
-  throw new ConfigError([`Profile '${escapeText(name)}' does not exist: ${reason}`], EXIT.config);
+    ? ": it has to be configured, since there are several roots"
+    : `${advice || "."} ${listed}`;
+  throw new ConfigError([`Profile '${escapeText(name)}' does not exist${reason}`], EXIT.config);
 }
 
 /** {@link withProfile}, but `undefined` if there is no such profile. */

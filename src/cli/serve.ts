@@ -1,17 +1,18 @@
 import { ConfigError } from "../config/errors.js";
 import { checkListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
+import { escapeText } from "../core/errors/texts.js";
 import { silentLog } from "../core/ports/log.js";
 import { publicCapsOf, servesPublic } from "../venue/identity/public-caps.js";
 import { openConfiguredLog } from "../venue/start/open-parts.js";
 import { type OpenVenue, openVenue, type PreparedReload } from "../venue/start/open-venue.js";
-import { withOwnStateDirs } from "../venue/start/state-place.js";
+import { localTokenFile, withOwnStateDirs } from "../venue/start/state-place.js";
 import type { OpenLog } from "../venue/telemetry/log.js";
 import { packageVersion } from "../version.js";
 import type { Command } from "./arguments/arguments.js";
-import { type CommandContext, codeOf, EXIT, Unavailable } from "./context.js";
+import { type CommandContext, codeOf, EXIT, print, Unavailable } from "./context.js";
 import { listenFailure } from "./listen-failure.js";
-import { loadConfigs } from "./load.js";
+import { loadConfigs, located } from "./load.js";
 import { banner } from "./output/banner.js";
 import { warn } from "./warn.js";
 
@@ -32,22 +33,19 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     });
     for (const venue of venues) warn(venue, context);
     for (const venue of venues) await listen(venue);
-    for (const venue of venues) context.stdout.write(`${bannerOf(venue)}\n`);
+    for (const venue of venues) context.stdout.write(`${bannerOf(venue, context)}\n`);
     context.stdout.write("Stop with Ctrl-C.\n");
     await stopped;
-    return EXIT.ok;
   } finally {
     await Promise.all(venues.map((venue) => venue.close()));
     for (const log of logs) log.close();
   }
+  await print(context, "Stopped.\n");
+  return EXIT.ok;
 }
 
 function configsOf(command: Serve, { cwd, env }: CommandContext): readonly VenueConfig[] {
-  const loaded = loadConfigs(command.source, cwd);
-  const { port } = command;
-  if (port !== undefined && loaded.length > 1)
-    throw new ConfigError(["--port needs a configuration with one venue"], 78);
-  const configs = port === undefined ? loaded : loaded.map(({ listen: _, ...config }) => ({ ...config, port }));
+  const configs = loadConfigs(command.source, cwd);
   const refusals = configs.map(checkListener).filter((refusal) => refusal !== undefined);
   if (refusals.length > 0) throw new ConfigError(refusals, EXIT.config);
   return withOwnStateDirs(configs, env);
@@ -79,7 +77,7 @@ async function listen({ config, host }: OpenVenue): Promise<void> {
   }
 }
 
-function bannerOf({ config, host, access }: OpenVenue): string {
+function bannerOf({ config, host, access }: OpenVenue, { env, stdout }: CommandContext): string {
   return banner({
     name: config.name,
     version: packageVersion(),
@@ -95,7 +93,9 @@ function bannerOf({ config, host, access }: OpenVenue): string {
     mcp: config.mcp !== false,
     tokens: access.staticTokens.length,
     ...(config.listen === undefined ? {} : { socket: config.listen.socket }),
-    ...(access.localToken === undefined ? {} : { localToken: access.localToken }),
+    ...(access.localToken === undefined
+      ? {}
+      : { localToken: { file: localTokenFile(config, env), ...(stdout.isTTY ? { text: access.localToken } : {}) } }),
   });
 }
 
@@ -112,6 +112,7 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
   } catch (err) {
     await Promise.all(prepared.map((change) => change.discard()));
     venues[0]?.log.error({ err }, "configuration not reloaded: the old one stays in force");
+    sayOnTerminal(located(err, command.source.file), command, context);
     return;
   }
   for (const [index, { log, adapter }] of venues.entries()) {
@@ -119,4 +120,11 @@ async function reload(venues: readonly OpenVenue[], command: Serve, context: Com
     log.info({ roots: adapter.roots.map(({ name }) => name) }, "configuration reloaded");
     if (keys.length > 0) log.warn({ keys }, "changed keys that need a new start");
   }
+}
+
+/** Tells whoever sits at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */
+function sayOnTerminal(error: unknown, { source }: Serve, { stderr }: CommandContext): void {
+  if (stderr.isTTY !== true || !(error instanceof ConfigError)) return;
+  const file = source.file === undefined ? "" : ` of ${escapeText(source.file)}`;
+  stderr.write(`The configuration${file} was not reloaded, the old one stays in force:\n${error.message}\n`);
 }

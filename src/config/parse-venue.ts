@@ -4,7 +4,7 @@ import { crossCheck, type IsGrant } from "./checks/cross-checks.js";
 import { warnOfDrives } from "./checks/drives.js";
 import { fitMcp } from "./checks/fit-mcp.js";
 import { warnOfIdleRights } from "./checks/idle-rights.js";
-import type { JsonSchema } from "./checks/json-schema.js";
+import { isObject, type JsonSchema } from "./checks/json-schema.js";
 import { canonicalPrefix, checkProfiles } from "./checks/profiles.js";
 import { takeReferenceKeys } from "./checks/reference-keys.js";
 import { deepFreeze } from "./deep-freeze.js";
@@ -16,6 +16,14 @@ import { normaliseBaseUrl, normaliseOrigin } from "./web-url.js";
 export interface VenueParseOptions extends FileParseOptions {
   /** Absent: capabilities are not checked. */
   readonly isGrant?: IsGrant | undefined;
+  /** Where to listen, in place of what the config says; only for a single venue. */
+  readonly listener?: ListenerOverride | undefined;
+}
+
+/** Host name and port of the command line. */
+export interface ListenerOverride {
+  readonly hostname?: string | undefined;
+  readonly port?: number | undefined;
 }
 
 /** A checked venue. */
@@ -31,7 +39,7 @@ const VENUE: JsonSchema = { $ref: "#/$defs/venue" };
 
 /** Checks a venue, adding problems to the check of `venue`. */
 export function readVenue(venue: Place, value: unknown, options: VenueParseOptions): ReadVenue {
-  const { rest, warnings, problems } = takeReferenceKeys(venue, value);
+  const { rest, warnings, problems } = takeReferenceKeys(venue, withListener(value, options.listener));
   venue.check.problems.push(...problems);
   const checked = checkValue(venue, VENUE, rest);
   const draft = parseDraft(checked);
@@ -58,6 +66,12 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
       });
     },
   };
+}
+
+function withListener(value: unknown, { hostname, port }: ListenerOverride = {}): unknown {
+  if (!isObject(value) || (hostname === undefined && port === undefined)) return value;
+  const { listen: _, ...others } = value;
+  return { ...others, ...(hostname === undefined ? {} : { hostname }), ...(port === undefined ? {} : { port }) };
 }
 
 /** Warns that without a state directory the venue's identity is not persistent. */

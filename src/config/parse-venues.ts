@@ -36,6 +36,9 @@ function readVenues(check: SchemaCheck, value: object, options: VenueParseOption
   if (several && Object.keys(options.extraRoots ?? {}).length > 0) {
     check.problems.push("--root needs a configuration with one venue");
   }
+  if (several && options.listener !== undefined) {
+    check.problems.push("--host and --port need a configuration with one venue");
+  }
   const each = several ? { ...options, extraRoots: undefined } : options;
   const read = given.map((venue, index) => {
     const place: Place = { check: { ...check, above: ["venues", index] }, path: [] };

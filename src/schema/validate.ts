@@ -52,6 +52,9 @@ function run(validate: ValidateFunction, schema: JsonObject, input: unknown): vo
   throw fault === undefined ? invalidInput("'input' is not valid", "", "valid input") : explain(fault, schema);
 }
 
+/** Fields that are looked at for a misspelt name. */
+const MOST_FIELDS = 100;
+
 const NOUNS: Readonly<Record<string, string>> = {
   string: "string",
   boolean: "boolean",
@@ -67,7 +70,7 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
   switch (fault.keyword) {
     case "required": {
       const missing = String(fault.params["missingProperty"]);
-      return invalidInput(`'${missing}' is required`, `${pointer}/${missing}`, "a value");
+      return invalidInput(`'${missing}' is required${misspelt(missing, fault)}`, `${pointer}/${missing}`, "a value");
     }
     case "additionalProperties":
       return unknownField(String(fault.params["additionalProperty"]), pointer, schema);
@@ -98,6 +101,15 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
     default:
       return invalidInput(`'${field}' is not valid`, pointer, fault.keyword);
   }
+}
+
+/** The unknown field that probably is the missing one, misspelt. */
+function misspelt(missing: string, { data, parentSchema }: ErrorObject): string {
+  const known = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {});
+  const given = Object.keys(typeof data === "object" && data !== null ? data : {}).slice(0, MOST_FIELDS);
+  const meant = given.find((name) => !known.includes(name) && nearestName(name, known) === missing);
+  if (meant === undefined) return "";
+  return `. Unknown field '${escapeText(meant.slice(0, 100))}' - did you mean '${missing}'?`;
 }
 
 /** Integers beyond the safe range arrive as `bigint`; a smaller `bigint` comes from code and has the wrong type. */

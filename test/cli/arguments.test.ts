@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type Command, parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import { parseDuration, printDuration, printTime } from "../../src/cli/arguments/duration.js";
 import { FILE_COMMANDS } from "../../src/cli/arguments/file-options.js";
-import { COMMANDS, type HelpTopic, OPTIONS, UsageError } from "../../src/cli/arguments/options.js";
+import { COMMANDS, type HelpTopic, UsageError } from "../../src/cli/arguments/options.js";
 import { helpText } from "../../src/cli/help/help.js";
 
 const ALL = [
@@ -28,16 +28,14 @@ const watched = { name: "acp", source: none, agent: ["agent"], answer: "ask" } a
 
 describe("a command line is understood:", () => {
   test.each<[string, Partial<Command>]>([
-    ["serve", { name: "serve", source: none, port: undefined }],
-    ["serve --port 0", { name: "serve", source: none, port: 0 }],
-    ["serve --port=65535", { name: "serve", source: none, port: 65_535 }],
-    ["--port 80 serve", { name: "serve", source: none, port: 80 }],
-    ["serve --config a.json5", { name: "serve", source: { file: "a.json5", roots: [] }, port: undefined }],
-    [
-      "serve --root a=. --root b=x:ro",
-      { name: "serve", source: { file: undefined, roots: ["a=.", "b=x:ro"] }, port: undefined },
-    ],
-    ["serve --config=-odd", { name: "serve", source: { file: "-odd", roots: [] }, port: undefined }],
+    ["serve", { name: "serve", source: none }],
+    ["serve --port 0", { name: "serve", source: { ...none, listener: { port: 0 } } }],
+    ["serve --port=65535", { name: "serve", source: { ...none, listener: { port: 65_535 } } }],
+    ["--port 80 serve", { name: "serve", source: { ...none, listener: { port: 80 } } }],
+    ["check --host ::1", { name: "check", source: { ...none, listener: { hostname: "::1" } } }],
+    ["serve --config a.json5", { name: "serve", source: { file: "a.json5", roots: [] } }],
+    ["serve --root a=. --root b=x:ro", { name: "serve", source: { file: undefined, roots: ["a=.", "b=x:ro"] } }],
+    ["serve --config=-odd", { name: "serve", source: { file: "-odd", roots: [] } }],
     ["mcp", { name: "mcp", source: none, capsFile: undefined }],
     ["mcp --caps c --root a=.", { name: "mcp", source: { file: undefined, roots: ["a=."] }, capsFile: "c" }],
     ["call file:roots", { name: "call", source: none, capsFile: undefined, operation: "file:roots", input: "{}" }],
@@ -96,6 +94,7 @@ describe("help is given for", () => {
   test.each<[string, string | undefined]>([
     ["--help", undefined],
     ["-h", undefined],
+    ["help files", "files"],
     ["help", undefined],
     ["help serve", "serve"],
     ["--help serve", "serve"],
@@ -129,7 +128,6 @@ const duration = (text: string) =>
 
 describe("a command line is refused:", () => {
   test.each<[string, string]>([
-    ["", "A command is missing. Try: venue-files serve"],
     ["--root a=.", "A command is missing. Try: venue-files serve"],
     ["srve", "Unknown command 'srve' - did you mean 'serve'?"],
     ["hepl", "Unknown command 'hepl' - did you mean 'help'?"],
@@ -149,6 +147,7 @@ describe("a command line is refused:", () => {
     ["call file:roots --port 1", "'call' has no option --port"],
     ["serve x", "'serve' takes no argument 'x'"],
     ["mcp x", "'mcp' takes no argument 'x'"],
+    ["serve --host http://x/", "--host takes a host name or an IP address, not 'http://x/'"],
     ["serve --port", "--port needs a value, for example --port 8080"],
     ["serve --port=", "--port needs a value, for example --port 8080"],
     ["serve --port -1", "--port needs a value before '-1', for example --port 8080"],
@@ -300,12 +299,30 @@ describe("a duration", () => {
 describe("the help text", () => {
   const general = helpText();
 
-  test.each(Object.keys(COMMANDS))("in general names the command %s", (command) => {
-    expect(general).toContain(`venue-files ${command}`);
+  const groups = general.split("\n\n").slice(1, 5);
+
+  test("in general is in groups, each with an example", () => {
+    const titles = groups.map((group) => group.split("\n")[0]);
+    expect(titles).toEqual([
+      "Serve and configure",
+      "Files, on ROOT:PATH, with the flags of their namesakes",
+      "Tokens and keys",
+      "Drives of users",
+    ]);
+    for (const group of groups) expect(group).toMatch(/^ {2}Example: venue-files \S/m);
   });
 
-  test.each(Object.keys(OPTIONS))("in general names the option --%s", (option) => {
-    expect(general).toContain(`--${option}`);
+  test.each([...Object.keys(COMMANDS), ...Object.keys(FILE_COMMANDS)])("in general names the command %s", (command) => {
+    expect(
+      groups.filter((group) => new RegExp(`^  (?:.*[ ,])??${command}\\b`, "m").test(group)).length,
+    ).toBeGreaterThan(0);
+  });
+
+  test("is ten lines at most where nothing was asked", () => {
+    expect(parseCommandLine([])).toEqual({ name: "help", topic: "start" });
+    const lines = helpText("start").trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(10);
+    expect(lines.filter((line) => line.startsWith("  venue-files "))).toHaveLength(3);
   });
 
   test("on the commands that begin with one word is theirs together", () => {
@@ -322,7 +339,12 @@ describe("the help text", () => {
   });
 
   test("fits a terminal", () => {
-    const texts = [general, ...Object.keys(COMMANDS).map((name) => helpText(name as HelpTopic))];
+    const texts = [
+      general,
+      helpText("files"),
+      helpText("start"),
+      ...Object.keys(COMMANDS).map((name) => helpText(name as HelpTopic)),
+    ];
     for (const line of texts.join("\n").split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 });

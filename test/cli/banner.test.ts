@@ -144,13 +144,24 @@ describe("the MCP client configuration", () => {
 });
 
 describe("a local token", () => {
-  const localToken = "t".repeat(43);
+  const text = "t".repeat(43);
+  const localToken = { file: "/state/local-token", text };
 
   test("stands in the line to paste and in the client configuration, and what it does is said", () => {
-    const text = bannerOf({ localToken, publicAccess: false, publicCaps: [] });
-    expect(text).toContain("The token below acts as the operator: everything in every root.");
-    expect(curlOf(text)).toMatch(/^curl -s \S+\/invoke -H 'Authorization: Bearer t{43}' -H 'Content-Type/);
-    expect(text).toContain(`"headers": {\n          "Authorization": "Bearer ${localToken}"`);
+    const shown = bannerOf({ localToken, publicAccess: false, publicCaps: [] });
+    expect(shown).toContain("The token below acts as the operator: everything in every root.");
+    expect(curlOf(shown)).toMatch(/^curl -s \S+\/invoke -H 'Authorization: Bearer t{43}' -H 'Content-Type/);
+    expect(shown).toContain(`"headers": {\n          "Authorization": "Bearer ${text}"`);
+  });
+
+  test("that is not to be shown is named by its file, from which the line reads it", () => {
+    const kept = { file: "/my state/local-token" };
+    const shown = bannerOf({ localToken: kept });
+    expect(shown).toContain("The token in /my state/local-token acts as the operator: everything in every root.");
+    expect(curlOf(shown)).toContain(`-H "Authorization: Bearer $(cat '/my state/local-token')" -H`);
+    expect(shown).toContain('"mcpServers"');
+    expect(shown).not.toContain('"headers"');
+    expect(bannerOf({ localToken: kept, publicAccess: false, publicCaps: [] })).not.toContain('"mcpServers"');
   });
 
   test("lets the line write where anonymous callers may not, but only into a temp root", () => {

@@ -94,6 +94,16 @@ describe("a call that fails prints nothing, and one line of JSON on standard err
       { error: expect.stringMatching(/^Unknown file operation: file:frobnicate/), errorCode: "UNKNOWN_OPERATION" },
     ],
     [
+      "a misspelt operation",
+      ["file:raed"],
+      { error: "Unknown file operation: file:raed. Did you mean 'file:read'?", errorCode: "UNKNOWN_OPERATION" },
+    ],
+    [
+      "a misspelt adapter",
+      ["v/ops/fiel/roots"],
+      { error: expect.stringMatching(/\. Did you mean 'file:roots'\?$/), errorCode: "UNKNOWN_OPERATION" },
+    ],
+    [
       "outside of caps",
       ["file:write", '{"root":"docs","path":"a.txt","content":"b"}', "--caps", "caps.json5"],
       {
@@ -267,9 +277,23 @@ describe("a call of an operation about rights", () => {
     expect(await venueFiles(line, { input: "hello" })).toMatchObject({
       status: 64,
       stderr: expect.stringContaining(
-        "The input of 'call' is not valid JSON. Give one JSON object on standard input\n",
+        "neither JSON nor JSON5: invalid character 'h' at 1:1. Give one JSON object on standard input\n",
       ),
     });
+  });
+});
+
+describe("the input of a call", () => {
+  test.concurrent.each([
+    ["{root:'docs', /* mine */ path: 'a.txt',}", 0],
+    ['{"root":"docs","path":"a.txt","offset":12345678901234567890}', 1],
+    ["{root:'docs',path:'a.txt',offset:12345678901234567890}", 64],
+  ])("%s may be JSON5, and keeps its numbers or is refused", async (input, status) => {
+    const folder = makeFolder({ "docs/a.txt": "alpha" });
+    const ended = await run(["call", "file:read", input, "--root", "docs"], { cwd: folder });
+    expect(ended.status).toBe(status);
+    if (status === 0) expect(JSON.parse(ended.stdout)).toMatchObject({ content: "alpha" });
+    else expect(ended.stderr).toMatch(status === 1 ? /"INVALID_INPUT"/ : /beyond 2\^53 are kept only in strict JSON/);
   });
 });
 

@@ -70,7 +70,7 @@ describe("a command line on files", () => {
     expect(help.startsWith(`venue-files ${name}`)).toBe(true);
     for (const option of Object.keys(FILE_COMMANDS[name])) expect(help).toMatch(new RegExp(`--?${option}\\b`));
     expect(help.split("\n").every((line) => line.length <= 120)).toBe(true);
-    expect(helpText()).toContain(`venue-files ${name} `);
+    expect(helpText("files")).toContain(`venue-files ${name} `);
   });
 });
 

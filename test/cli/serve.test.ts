@@ -48,13 +48,15 @@ describe("serve without any configuration", () => {
     });
   });
 
-  test("prints a token that acts as the operator, and stays the same", async () => {
-    const [, token] = /Authorization: Bearer (\S+)'/.exec(lineToPaste(served)) ?? [];
-    expect(readFileSync(join(served.tmp, ".local/state/venue-files/local-token"), "utf8")).toBe(`${token}\n`);
+  test("tells where the operator's token is, which stays the same, but shows it to a terminal only", async () => {
+    const file = join(served.tmp, ".local/state/venue-files/local-token");
+    const token = readFileSync(file, "utf8").trim();
+    expect(token).toMatch(/^\S{43}$/);
+    expect(started()).toContain(`The token in ${file} acts as the operator`);
     const again = await serve([], { tmp: served.tmp });
-    expect(lineToPaste(again)).toContain(`Bearer ${token}'`);
-    expect(again.stderr()).not.toContain(token);
+    expect(readFileSync(file, "utf8")).toBe(`${token}\n`);
     await again.stop();
+    expect(started() + served.stderr() + again.stdout() + again.stderr()).not.toContain(token);
   });
 
   test("prints a client configuration that a real MCP client can use", async () => {
@@ -67,7 +69,9 @@ describe("serve without any configuration", () => {
   test.each<NodeJS.Signals>(["SIGTERM", "SIGINT"])("ends at %s with 0, without its temp roots", async (signal) => {
     const other = signal === "SIGTERM" ? served : await serve([]);
     expect(tempRootsIn(other.tmp)).toHaveLength(2);
-    expect(await other.stop(signal)).toMatchObject({ status: 0, signal: null });
+    const ended = await other.stop(signal);
+    expect(ended).toMatchObject({ status: 0, signal: null });
+    expect(ended.stdout).toMatch(/Stop with Ctrl-C\.\nStopped\.\n$/);
     expect(tempRootsIn(other.tmp)).toEqual([]);
   });
 });

@@ -154,6 +154,31 @@ describe("two venues", () => {
   });
 });
 
+describe("the listener of the command line", () => {
+  test("replaces that of the config, a socket too", () => {
+    const options = { baseDir: "/base", listener: { hostname: "127.0.0.1", port: 1 } };
+    const [config] = parseConfigs({ listen: { socket: "s" }, name: "a" }, options);
+    expect(config).toMatchObject({ hostname: "127.0.0.1", port: 1, name: "a" });
+    expect(config?.listen).toBeUndefined();
+    expect(parseConfigs({ hostname: "::1" }, { ...options, listener: { port: 2 } })).toMatchObject([
+      { hostname: "::1", port: 2 },
+    ]);
+  });
+
+  test("is what else is checked", () => {
+    const value = { hostname: "0.0.0.0", corsOrigins: "*" };
+    expect(configProblems(value)).toEqual([]);
+    expect(configProblems(value, { listener: { hostname: "localhost" } })).toHaveLength(1);
+  });
+
+  test("needs a single venue", () => {
+    const venues = [{ name: "a" }, { name: "b", port: 1 }];
+    expect(configProblems({ venues }, { listener: { port: 2 } })).toContain(
+      "--host and --port need a configuration with one venue",
+    );
+  });
+});
+
 describe("roots of the command line", () => {
   const extraRoots = { docs: { path: "/docs" } };
 

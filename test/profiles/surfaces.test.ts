@@ -226,7 +226,16 @@ describe("on the command line", () => {
   });
 
   test.concurrent.each([
-    ["a profile that there is not", ["--profile", "jetson", "--root", "docs=docs"], "Profile 'jetson' does not exist"],
+    [
+      "a profile that there is not",
+      ["--profile", "jetson", "--root", "docs=docs"],
+      "Profile 'jetson' does not exist - did you mean 'jettson'? Built in: jettson, everruns. Configured: none",
+    ],
+    [
+      "a profile like none",
+      ["--profile", "x", "--root", "docs=docs"],
+      "Profile 'x' does not exist. Built in: jettson, everruns.",
+    ],
     [
       "one of several roots",
       ["--profile", "jettson", "--root", "docs=docs", "--root", "two=two"],

@@ -68,6 +68,15 @@ describe("an input", () => {
     );
   });
 
+  test.each([
+    ["read", { root: "a", pth: "b" }, "'path' is required. Unknown field 'pth' - did you mean 'path'?"],
+    ["read", { rot: "a", path: "b" }, "'root' is required. Unknown field 'rot' - did you mean 'root'?"],
+    ["read", { root: "a", frobnicate: "b" }, "'path' is required"],
+    ["move", { root: "a", path: "b", too: "c" }, "'to' is required. Unknown field 'too' - did you mean 'to'?"],
+  ])("of %s from %j says which field was meant", async (name, input, message) => {
+    expect(await fault(name, input)).toMatchObject({ message });
+  });
+
   test.each([[[]], ["text"], [1], [true], [["root", "path"]]])("is an object: never %j", async (input) => {
     expect(await fault("read", input)).toEqual(invalid("'input' must be a JSON object", "", "object"));
   });

@@ -1,3 +1,4 @@
+import type { ListenerOverride } from "../../config/parse-venue.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type AcpCommand, parseAcp } from "./acp.js";
@@ -5,6 +6,7 @@ import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drives.js";
 import { parseDuration } from "./duration.js";
 import { type FileLine, parseFileLine } from "./file-line.js";
+import { listener } from "./listener.js";
 import {
   COMMANDS,
   type CommandName,
@@ -24,6 +26,8 @@ export interface ConfigSource {
   readonly file: string | undefined;
   /** Values of `--root`. */
   readonly roots: readonly string[];
+  /** `--host` and `--port`; `undefined`: as configured. */
+  readonly listener?: ListenerOverride | undefined;
 }
 
 /** A caller other than the operator. Keys and tokens are references: a name, a path, or `env:NAME`. */
@@ -59,7 +63,7 @@ export interface GrantCommand {
 export type Command =
   | { readonly name: "help"; readonly topic: HelpTopic | undefined }
   | { readonly name: "version" }
-  | { readonly name: "serve"; readonly source: ConfigSource; readonly port: number | undefined }
+  | { readonly name: "serve"; readonly source: ConfigSource }
   | { readonly name: "check"; readonly source: ConfigSource }
   | ({ readonly name: "mcp" } & ToolChoice & OwnCalls)
   | ({
@@ -102,6 +106,7 @@ export type Command =
 
 /** Parses a command line. @param argv without node and script @throws UsageError */
 export function parseCommandLine(argv: readonly string[]): Command {
+  if (argv.length === 0) return { name: "help", topic: "start" };
   const onFiles = parseFileLine(argv);
   if (onFiles !== undefined) return onFiles;
   const given = readOptions(argv);
@@ -132,11 +137,11 @@ const drive =
 const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   serve: (line) => {
     noArguments(line, "serve");
-    return { name: "serve", source: source(line), port: port(single(line.values, "port")) };
+    return { name: "serve", source: { ...source(line), listener: listener(line.values) } };
   },
   check: (line) => {
     noArguments(line, "check");
-    return { name: "check", source: source(line) };
+    return { name: "check", source: { ...source(line), listener: listener(line.values) } };
   },
   mcp: (line) => {
     noArguments(line, "mcp");
@@ -284,12 +289,4 @@ function operation(rest: readonly string[]): { operation: string; input: string 
   if (name === undefined) throw new UsageError("'call' needs an operation, for example: venue-files call file:roots");
   if (more.length > 0) throw new UsageError("'call' takes an operation and one JSON object. Quote the JSON");
   return { operation: name, input };
-}
-
-function port(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!/^\d{1,5}$/.test(text) || value > 65_535)
-    throw new UsageError(`--port must be between 0 and 65535, not '${escapeText(text)}'`);
-  return value;
 }

@@ -32,7 +32,8 @@ function unknownCommand(text: string): UsageError {
   return new UsageError(`Unknown command '${escapeText(checkedArgument(text))}'${advice}`);
 }
 
-const isTopic = (text: string): text is HelpTopic => isCommandName(text) || ["key", "token", "drive"].includes(text);
+const isTopic = (text: string): text is HelpTopic =>
+  isCommandName(text) || ["key", "token", "drive", "files"].includes(text);
 
 /**
  * The topic of a help request.

@@ -11,6 +11,7 @@ export class UsageError extends Error {
 export const OPTIONS = {
   config: { type: "string", example: "venue.json5" },
   root: { type: "string", multiple: true, example: "docs=./docs" },
+  host: { type: "string", example: "127.0.0.1" },
   port: { type: "string", example: "8080" },
   caps: { type: "string", example: "caps.json5" },
   tools: { type: "string", example: "full" },
@@ -44,8 +45,8 @@ export type OptionName = keyof typeof OPTIONS;
 
 /** All commands with their options. */
 export const COMMANDS = {
-  serve: ["config", "root", "port"],
-  check: ["config", "root"],
+  serve: ["config", "root", "host", "port"],
+  check: ["config", "root", "host", "port"],
   mcp: ["config", "root", "tools", "profile", "caps", "key", "proof"],
   call: ["config", "root", "caps", "key", "proof"],
   acp: ["config", "root", "caps", "key", "proof", "prompt", "yes", "deny-writes"],
@@ -67,8 +68,8 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Help topics: a command, or a group of commands with the same first word. */
-export type HelpTopic = CommandName | "key" | "token" | "drive";
+/** Help topics: a command, a group of commands, or what is said where there is no command at all. */
+export type HelpTopic = CommandName | "key" | "token" | "drive" | "files" | "start";
 
 export type Values = ReadonlyMap<OptionName, readonly string[]>;
 

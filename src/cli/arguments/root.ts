@@ -1,22 +1,24 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { expectation, matches, resolveRef } from "../../config/checks/json-schema.js";
 import { ConfigError } from "../../config/errors.js";
 import { readConfigSchema } from "../../config/load.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 
-const EXAMPLE = "for example --root docs=./docs or --root docs=./docs:ro";
+const EXAMPLE = "for example --root docs=./docs or --root ./docs:ro";
 
 /** A root given on the command line. */
 export interface RootArgument {
-  readonly name: string;
+  /** `undefined`: to be derived from the folder's. */
+  readonly name: string | undefined;
   /** `path` is absolute. */
   readonly root: HostRootInput;
 }
 
 /**
- * Parses one `--root` option: `NAME=PATH`, or `NAME=PATH:ro` for a read-only root. Only the last `:ro` is an option, so
- * a directory whose name ends in `:ro` is written `NAME=PATH:ro:ro`, or read-write `NAME=PATH:ro/`.
+ * Parses one `--root` option: `NAME=PATH` or just `PATH`, followed by `:ro` for a read-only root. What stands before the
+ * first `=` is a name unless it holds a slash. Only the last `:ro` is an option, so a directory whose name ends in
+ * `:ro` is written `NAME=PATH:ro:ro`, or read-write `NAME=PATH:ro/`.
  *
  * @param cwd absolute base directory of relative paths
  * @throws ConfigError
@@ -24,18 +26,37 @@ export interface RootArgument {
  * parseRootArgument("docs=./docs:ro", "/srv"); // { name: "docs", root: { path: "/srv/docs", readOnly: true } }
  */
 export function parseRootArgument(text: string, cwd: string): RootArgument {
-  const equals = text.indexOf("=");
-  const name = text.slice(0, Math.max(0, equals));
-  const readOnly = text.endsWith(":ro");
-  const path = text.slice(equals + 1, readOnly ? -":ro".length : undefined);
-  if (equals < 1 || path === "") throw unreadable(text, `expected NAME=PATH or NAME=PATH:ro, ${EXAMPLE}`);
+  const [named = "", given = text] = /^([^/=]*)=(.*)$/s.exec(text)?.slice(1) ?? [];
+  const isNamed = given !== text;
+  const readOnly = given.endsWith(":ro");
+  const path = given.slice(0, readOnly ? -":ro".length : undefined);
+  if (path === "" || (isNamed && named === "")) throw unreadable(text, `expected PATH or NAME=PATH, ${EXAMPLE}`);
+  const root = { path: resolve(cwd, path), readOnly };
+  if (!isNamed) return { name: undefined, root };
 
   const schema = readConfigSchema();
   const nameSchema = resolveRef(schema, { $ref: "#/$defs/rootName" });
-  if (!matches(nameSchema, name)) {
+  if (!matches(nameSchema, named)) {
     throw unreadable(text, `the name must be ${expectation(schema, nameSchema)}, ${EXAMPLE}`);
   }
-  return { name, root: { path: resolve(cwd, path), readOnly } };
+  return { name: named, root };
+}
+
+/** Most characters of a derived name, which leaves room for a number. */
+const MOST_NAME_CHARS = 58;
+
+/**
+ * A root name from that of a folder: what a name cannot hold becomes `-`. Numbered where the name is taken: `docs-2`.
+ *
+ * @param path absolute
+ */
+export function nameOfFolder(path: string, taken: (name: string) => boolean): string {
+  const plain = basename(path).replace(/[^A-Za-z0-9._-]+/g, "-");
+  const name = plain.replace(/^[^A-Za-z0-9]+/, "").slice(0, MOST_NAME_CHARS) || "root";
+  for (let number = 1; ; number++) {
+    const numbered = number === 1 ? name : `${name}-${number}`;
+    if (!taken(numbered)) return numbered;
+  }
 }
 
 /**
@@ -44,19 +65,23 @@ export function parseRootArgument(text: string, cwd: string): RootArgument {
  * @throws ConfigError with every problem found
  */
 export function parseRootArguments(texts: readonly string[], cwd: string): Readonly<Record<string, HostRootInput>> {
-  const roots: Record<string, HostRootInput> = Object.create(null);
+  const given: RootArgument[] = [];
   const problems: string[] = [];
   for (const text of texts) {
     try {
-      const { name, root } = parseRootArgument(text, cwd);
-      if (Object.hasOwn(roots, name)) problems.push(`Root '${name}' is given twice by --root`);
-      else roots[name] = root;
+      given.push(parseRootArgument(text, cwd));
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(...error.problems);
     }
   }
+  const names = given.flatMap(({ name }) => name ?? []);
+  const twice = new Set(names.filter((name, index) => names.indexOf(name) < index));
+  problems.push(...[...twice].map((name) => `Root '${name}' is given twice by --root`));
   if (problems.length > 0) throw new ConfigError(problems, 78);
+  const roots: Record<string, HostRootInput> = Object.create(null);
+  const isTaken = (name: string): boolean => names.includes(name) || Object.hasOwn(roots, name);
+  for (const { name, root } of given) roots[name ?? nameOfFolder(root.path, isTaken)] = root;
   return roots;
 }
 

@@ -1,7 +1,8 @@
 import type { FileCommandName } from "../arguments/file-options.js";
 
 const COMMON = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for
-  --root NAME=PATH[:ro]   a root, without any file; may be repeated; ':ro' makes it read-only
+  --root [NAME=]PATH[:ro] a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes
+                          it read-only
   --caps FILE             JSON5 list of capabilities that narrows every call
   --key KEY, --proof FILE call as who holds this key, in place of the operator
   --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
@@ -126,10 +127,20 @@ they keep their names.`,
   },
 };
 
-/** Usage lines of the file commands, for the general help. */
-export const FILE_USAGE = Object.values(TOPICS)
+/** Help for the file commands as a whole. */
+export const FILES = `venue-files <command> ROOT:PATH…
+
+Works on files in roots, with the flags of the commands of the same names, and with the rights of whoever calls.
+
+${Object.values(TOPICS)
   .map(({ usage }) => `  venue-files ${usage}`)
-  .join("\n");
+  .join("\n")}
+
+${COMMON}
+
+Example: venue-files grep -n TODO docs: --root docs=./docs
+More about one: venue-files help grep
+`;
 
 export function fileHelp(name: FileCommandName): string {
   const { usage, text, options, status = "0 done, 1 an operation failed" } = TOPICS[name];

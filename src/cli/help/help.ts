@@ -1,13 +1,15 @@
-import type { HelpTopic } from "../arguments/options.js";
+import type { CommandName, HelpTopic } from "../arguments/options.js";
 import { DRIVE_TOPICS, DRIVES } from "./drives.js";
-import { FILE_USAGE } from "./files.js";
+import { FILES } from "./files.js";
 
 const CONFIG_OPTION = "  --config FILE           JSON5 configuration (see config.example.json5); none is searched for";
 const ROOT_OPTIONS = `${CONFIG_OPTION}
-  --root NAME=PATH[:ro]   a root, without any file; may be repeated; ':ro' makes it read-only`;
+  --root [NAME=]PATH[:ro] a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes
+                          it read-only`;
 
-const CAPS_OPTION = "  --caps FILE             JSON5 list of capabilities that narrows every call (mcp, call)";
-const PORT_OPTION = "  --port N                port to listen on; 0 picks a free one; default 8080 (serve)";
+const CAPS_OPTION = "  --caps FILE             JSON5 list of capabilities that narrows every call";
+const LISTEN_OPTIONS = `  --host NAME             address to listen on, in place of that of the configuration; default localhost
+  --port N                port to listen on; 0 picks a free one; default 8080`;
 const KEY_OPTION =
   "  --key KEY               call as who holds this key, in place of the operator: a name, a path or env:NAME";
 const PROOF_OPTION =
@@ -15,90 +17,98 @@ const PROOF_OPTION =
 const SIGNER_OPTION = "  --key KEY               who signs: the name of a key, a path or env:NAME";
 const OUT_OPTION = "  --out FILE              a new file for the token, mode 0600; - shows it even on a terminal";
 
-const GENERAL = `venue-files: file access for agents
+const GENERAL = `venue-files: file access for agents, over HTTP, MCP and ACP, and for people
 
-Usage
-  venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
-  venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
-  venue-files mcp   [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME] [--tools full] [--caps FILE] [--key KEY …]
-  venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE] [--key KEY …]
-  venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]… -- <agent…>
-  venue-files key new NAME
-  venue-files key show [KEY]
-  venue-files grant --to DID (--with RESOURCE --can ABILITY)… [--for 1h] [--key KEY] [--config FILE] …
-  venue-files token inspect FILE [--config FILE] [--key KEY] [--with RESOURCE --can ABILITY] [--json]
-  venue-files token identity --to DID --key KEY [--for 5m]
-  venue-files revoke ID… [--token FILE] --config FILE
-  venue-files drive ls [--user DID | --key KEY] --config FILE [--json]
-  venue-files drive export FILE --user DID [--drive NAME] [--top TOP] [--region fs] [--part-bytes N] --config FILE
-  venue-files drive import FILE… --user DID [--drive NAME [--from NAME]] [--source reference] --config FILE
-  venue-files drive merge FILE… --drive NAME --user DID --config FILE …
-  venue-files drive verify --user DID [--drive NAME] --config FILE
-  venue-files drive gc [--dry-run] [--grace 24h] --config FILE
-  venue-files drive export-key --user DID [--out FILE] --config FILE
-  venue-files drive import-key FILE --user DID --config FILE
-${FILE_USAGE}
-  venue-files help [command]    also --help, -h
-  venue-files --version         also -V
+Serve and configure
+  serve                   serve HTTP and MCP until stopped
+  mcp                     serve MCP on standard input and output, for clients that start their servers
+  acp -- AGENT            start an agent of the Agent Client Protocol on the roots, and see what it does
+  check                   say what serve would run, and who may do what; nothing is started
+  call OPERATION [JSON]   run one operation and print its output as JSON
+  Example: venue-files serve --root docs=./docs
 
-Commands
-  serve           serve HTTP and MCP until stopped
-  check           say what serve would run, and who may do what; nothing is started
-  mcp             serve MCP on standard input and output
-  call            run one operation and print its output as JSON
-  acp             start an agent of the Agent Client Protocol on the roots, and see what it does
-  key new         make a key, which is an identity, and print its DID
-  key show        print the DID of a key, or of all keys that have a name
-  grant           sign a token that gives somebody some of your rights for some time
-  token inspect   say who gives whom what until when, and whether it holds
-  token identity  make a token that says who you are, for clients that cannot sign, such as curl
-  revoke          take back what a token gives, at once
-  ls, cat, …      work on files of roots as their namesakes of Unix do; see help ls
-  drive …         look at the drives of users, move them between venues, check them; see help drive
+Files, on ROOT:PATH, with the flags of their namesakes
+  ls tree stat du         what is there
+  cat head tail           what is in it
+  grep find               where something is
+  edit put get            change a file, copy it in or out
+  mkdir rm mv cp          the rest
+  Example: venue-files ls -lh docs: --root docs=./docs
+  All of them with their flags: venue-files help files
+
+Tokens and keys
+  key new NAME            make a key, which is an identity, and print its DID
+  key show [NAME]         print the DID of a key, or of all keys that have a name
+  grant                   sign a token that gives somebody some of your rights for some time
+  token inspect FILE      say who gives whom what until when, and whether it holds
+  token identity          make a token that says who you are, for clients that cannot sign, such as curl
+  revoke ID               take back what a token gives, at once
+  Example: venue-files key new alice
+
+Drives of users
+  drive ls                list users and their drives
+  drive export FILE, drive import FILE, drive merge FILE   move them between venues
+  drive verify, drive gc  check them, and remove what none needs any more
+  drive export-key, drive import-key FILE   the key that signs a user's drives
+  Example: venue-files drive ls --config venue.json5
 
 Options
 ${ROOT_OPTIONS}
-${PORT_OPTION}
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
-  --to, --with, --can, --for, --profile, --out, --token, --user, --drive, --json, --prompt, --yes: see help on what
-                          takes them
+  --help, --version       also help COMMAND, -V
 
 Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
 Keys and tokens are never given as arguments, which others on this machine can see, but in files or the environment.
-More about a command: venue-files help grant
+More about a command, with all its options: venue-files help grant
+`;
+
+/** What stands there without any argument. */
+const START = `venue-files gives agents files: named folders ("roots"), and no more of them than you say.
+
+  venue-files mcp --root docs=./docs       for an MCP client that starts its servers: Claude, Cursor, VS Code, …
+  venue-files serve --root docs=./docs     for clients over HTTP; prints the address and what strangers may do
+  venue-files ls -lh docs: --root docs=./docs    the same folder from here
+
+Nothing runs yet. All commands: venue-files --help
 `;
 
 const KEYS = `A key is a file with 64 hex digits, mode 0600. A plain name stands for a file in 'keys' in the state directory
 (XDG_STATE_HOME, else ~/.local/state); anything with a / \\ or . in it is a path. env:NAME names an environment variable.`;
 
-const TOPICS: Readonly<Record<Exclude<HelpTopic, "key" | "token" | "drive">, string>> = {
+const TOPICS: Readonly<Record<CommandName, string>> = {
   ...DRIVE_TOPICS,
-  serve: `venue-files serve [--config FILE] [--port N] [--root NAME=PATH[:ro]]…
+  serve: `venue-files serve [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…
 
 Serves HTTP and MCP until stopped. On a loopback address callers without credentials may do everything in temp roots
 and only read in host folders, unless the configuration says otherwise; the printed token acts as the operator. It is
-kept in the state directory (XDG_STATE_HOME, else ~/.local/state), and stays the same until that file is deleted.
+kept in the state directory (XDG_STATE_HOME, else ~/.local/state), stays the same until that file is deleted, and is
+shown on a terminal only.
 
 ${ROOT_OPTIONS}
-${PORT_OPTION}
+${LISTEN_OPTIONS}
 
 SIGHUP reads the configuration again: changed roots, owners, grants, tokens and rights of anonymous callers take effect
 at once, or, when anything in the file is wrong, nothing does.
 
+Example: venue-files serve --root docs=./docs
+
 Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port or address not to be had, 78 invalid configuration
 `,
-  check: `venue-files check [--config FILE] [--root NAME=PATH[:ro]]…
+  check: `venue-files check [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…
 
 Reads the configuration and says what serve would run: addresses, identity, roots, and who may do what in them. Nothing
 is started, and nothing is made. Everything that is wrong is told at once.
 
 ${ROOT_OPTIONS}
+${LISTEN_OPTIONS}
+
+Example: venue-files check --config venue.json5
 
 Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  mcp: `venue-files mcp [--config FILE] [--root NAME=PATH[:ro]]… [--profile NAME | --tools full] [--caps FILE]
+  mcp: `venue-files mcp [--config FILE] [--root [NAME=]PATH[:ro]]… [--profile NAME | --tools full] [--caps FILE]
                 [--key KEY [--proof FILE]…]
 
 Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
@@ -113,15 +123,16 @@ ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
 
+Example: venue-files mcp --root docs=./docs
 Example of a caps file: [{ with: "file://docs/", can: "crud/read" }]
 
 Exit status: 0 the client has gone or it was stopped, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  call: `venue-files call <operation> ['<json>'] [--config FILE] [--root NAME=PATH[:ro]]… [--caps FILE]
+  call: `venue-files call <operation> ['<json>'] [--config FILE] [--root [NAME=]PATH[:ro]]… [--caps FILE]
                  [--key KEY [--proof FILE]…]
 
-Runs one operation as the operator, or as the DID of a key, and prints its output as JSON. A dash in place of the JSON
-reads it from standard input: for what should not be seen in the list of processes.
+Runs one operation as the operator, or as the DID of a key, and prints its output as JSON. The input is
+JSON or JSON5; a dash in its place reads it from standard input: for what should not be seen in the list of processes.
 
 ${ROOT_OPTIONS}
 ${CAPS_OPTION}
@@ -135,7 +146,7 @@ Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as
 ever), 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  acp: `venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root NAME=PATH[:ro]]…
+  acp: `venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
                 [--caps FILE] [--key KEY [--proof FILE]…] -- <agent command…>
 
 Starts an agent of the Agent Client Protocol, opens a session on the roots, and serves what it asks for: files, and
@@ -249,6 +260,8 @@ Exit status: 0 revoked, 64 usage, 66 file not readable, 78 a list or configurati
 /** Help text: general, for one command, or for a group of commands. */
 export function helpText(topic?: HelpTopic): string {
   if (topic === undefined) return GENERAL;
+  if (topic === "start") return START;
+  if (topic === "files") return FILES;
   if (topic === "key") return `${TOPICS["key new"]}\n${TOPICS["key show"]}`;
   if (topic === "token") return `${TOPICS["token inspect"]}\n${TOPICS["token identity"]}`;
   if (topic === "drive") return DRIVES;

@@ -30,8 +30,15 @@ export interface BannerFacts {
   readonly tokens: number;
   /** Path of the Unix socket it listens on instead of a port. */
   readonly socket?: string;
-  /** Bearer token of the operator; shown here and nowhere else. */
-  readonly localToken?: string;
+  readonly localToken?: ShownToken;
+}
+
+/** Bearer token of the operator. */
+export interface ShownToken {
+  /** Where it is kept. */
+  readonly file: string;
+  /** The token itself, for a terminal; output that is kept, such as a log, must not hold it. */
+  readonly text?: string;
 }
 
 /** The text `serve` prints once it listens. */
@@ -51,7 +58,7 @@ export function banner(facts: BannerFacts): string {
     `\n${credentials(facts)}`,
     `\nTry it\n  ${curlLine(facts, grants)}`,
   ];
-  if (facts.mcp && (facts.publicAccess || facts.localToken !== undefined)) {
+  if (facts.mcp && (facts.publicAccess || facts.localToken?.text !== undefined)) {
     parts.push(`\nMCP client configuration\n${clientConfiguration(facts)}`);
   }
   return `${parts.join("\n")}\n`;
@@ -71,6 +78,9 @@ function credentials({ localToken, tokens, publicAccess }: BannerFacts): string 
   const configured = `${tokens} configured token${tokens === 1 ? "" : "s"}`;
   if (localToken !== undefined) {
     const others = tokens === 0 ? "" : `; ${configured} beside it`;
+    if (localToken.text === undefined) {
+      return `The token in ${escapeText(localToken.file)} acts as the operator: everything in every root${others}.`;
+    }
     return `The token below acts as the operator: everything in every root. Keep it to yourself${others}.`;
   }
   const access = publicAccess ? "Anonymous callers may do what is shown above" : "Nobody is served without a token";
@@ -101,16 +111,21 @@ const curl = ({ socket }: BannerFacts): string =>
   socket === undefined ? "curl -s" : `curl -s --unix-socket ${quote(socket)}`;
 
 function invokeLine(facts: BannerFacts, body: object): string {
-  const token = facts.localToken === undefined ? "" : ` -H 'Authorization: Bearer ${facts.localToken}'`;
+  const token = facts.localToken === undefined ? "" : ` -H ${authorization(facts.localToken)}`;
   const url = quote(`${facts.url}/api/v1/invoke`);
   return `${curl(facts)} ${url}${token} -H 'Content-Type: application/json' -d ${quote(JSON.stringify({ ...body, wait: true }))}`;
 }
+
+/** The header in a shell: the token, or a command that reads it. */
+const authorization = ({ file, text }: ShownToken): string =>
+  text === undefined ? `"Authorization: Bearer $(cat ${quote(file)})"` : `'Authorization: Bearer ${text}'`;
 
 /** Quotes a word for a shell; an address such as `[::1]` would be a glob to some shells. */
 const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 function clientConfiguration({ name, url, localToken }: BannerFacts): string {
-  const headers = localToken === undefined ? {} : { headers: { Authorization: `Bearer ${localToken}` } };
+  const text = localToken?.text;
+  const headers = text === undefined ? {} : { headers: { Authorization: `Bearer ${text}` } };
   const configuration = { mcpServers: { [name]: { type: "http", url: `${url}/mcp`, ...headers } } };
   return JSON.stringify(configuration, undefined, 2).replace(/^/gm, "  ");
 }

@@ -22,7 +22,8 @@ import { whyNotFile, whyNotFolder } from "../../jail/can-make.js";
 import { placeOnce } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 
-const LOCAL_TOKEN = "local-token";
+/** Name of the file of the operator's token in a state directory. */
+export const LOCAL_TOKEN = "local-token";
 /** 256 bits in base64url. */
 const LOCAL_TOKEN_FORM = /^([A-Za-z0-9_-]{43})\r?\n?$/;
 const READABLE_BY_OTHERS = 0o077;

@@ -9,6 +9,7 @@ import {
   checkLocalToken,
   checkStateDir,
   defaultStateDir,
+  LOCAL_TOKEN,
   NoStateDir,
   openSecretFile,
   openStateDir,
@@ -34,6 +35,10 @@ export function stateDirOf({ stateDir }: StateConfig, env: Environment): string 
 /** Whether the operator has a bearer token. Without a state directory it would change with every start. */
 export const hasLocalToken = (config: VenueConfig): boolean =>
   config.auth.localToken ?? (config.stateDir !== false && isLoopbackListener(config));
+
+/** The file that holds the operator's bearer token. @throws NoStateDir when there is none */
+export const localTokenFile = (config: StateConfig, env: Environment): string =>
+  join(stateDirOf(config, env), LOCAL_TOKEN);
 
 /**
  * Opens the state directory, creating it if missing and recording its format. Call only when something needs it.
