@@ -1,3 +1,5 @@
+// Maps errno codes to errors for callers.
+
 import type { FileAdapterError } from "../core/errors/errors.js";
 import {
   invalidPath,
@@ -24,7 +26,7 @@ const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
   ENAMETOOLONG: (place) => invalidPath(place, "too long"),
 };
 
-/** Turns the failed system calls of `io` into errors that name the requested place and nothing of the system. */
+/** Turns failed system calls of `io` into errors that name the requested place and disclose nothing of the system. */
 export function* named<T>(place: Place, io: Io<T>): Io<T> {
   try {
     return yield* io;

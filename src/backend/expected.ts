@@ -1,34 +1,41 @@
+// Checks preconditions of changes (expected content or size).
+
 import { conflict } from "../core/errors/texts.js";
 import { type Expected, etagOf, isExpected, type Sha256 } from "../core/etag.js";
 import type { Access } from "../core/ports/backend.js";
 
-/** Larger files are not read only to say in an error what they are. */
+/** Size in bytes above which a file is not read merely to report its hash in an error. */
 export const MAX_TOLD_BYTES = 8_388_608;
 
-/** How a precondition stands in errors. */
+/** The precondition as shown in errors. */
 export const textOf = (expected: Expected): string => (expected === "nothing" ? "*" : expected.content);
 
 /**
- * Refuses a change that does not find what it is meant to. Whoever may not read is not told what there is.
- * @param found `undefined`: nothing is there @throws CONFLICT
+ * Requires the target to have the expected content. The error tells a caller without read access nothing about the
+ * actual content.
+ * @param found `undefined`: the target does not exist
+ * @throws CONFLICT
  */
 export function requireExpected(expected: Expected, found: Sha256 | undefined, access: Access): void {
   if (isExpected(expected, found)) return;
   throw refused(expected, found === undefined ? null : etagOf(found), access);
 }
 
-/** @param current as {@link conflict} takes it; left out where it is not known */
+/** @param current as for {@link conflict}; `undefined` if not known */
 export function refused(expected: Expected, current: string | null | undefined, access: Access): Error {
   const isTold = current !== undefined && access.holds("crud/read");
   return conflict(access.place, { verb: access.verb, expected: textOf(expected), ...(isTold ? { current } : {}) });
 }
 
-/** @param found bytes; `undefined`: nothing is there, which is as good as no bytes @throws CONFLICT */
+/**
+ * @param found size in bytes; `undefined`: the file does not exist, which counts as size 0
+ * @throws CONFLICT
+ */
 export function requireSize(expected: number, found: number | undefined, access: Access): void {
   if (expected !== (found ?? 0)) throw wrongSize(expected, found, access);
 }
 
-/** Whoever may not read is not told how large it is. */
+/** The error omits the actual size for a caller without read access. */
 export function wrongSize(expected: number, found: number | undefined, access: Access): Error {
   const told = !access.holds("crud/read") ? {} : found === undefined ? { current: null } : { currentSize: found };
   return conflict(access.place, { verb: access.verb, expected: `${expected} bytes`, ...told });

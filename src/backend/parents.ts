@@ -1,7 +1,12 @@
+// Authorises directories that a change would create.
+
 import type { RelPath } from "../core/call/path.js";
 import type { Access } from "../core/ports/backend.js";
 
-/** Asks for the directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
+/**
+ * Requests access to create the directories named by the path's segments from index `from` (inclusive) to `to`
+ * (exclusive), topmost first.
+ */
 export function authoriseParents(path: RelPath, { from, to }: { from: number; to: number }, access: Access): void {
   for (let index = from; index < to; index++) {
     access.scope.checkpoint();

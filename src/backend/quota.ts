@@ -1,20 +1,22 @@
+// Usage and quota of one root.
+
 import { type Place, quotaExceeded } from "../core/errors/texts.js";
 import type { Quota } from "../core/file-config.js";
 import type { QuotaFacts } from "../core/ports/operation.js";
 
-/** So much of a root. */
+/** Bytes and files. */
 export interface Amount {
   readonly bytes: number;
   readonly files: number;
 }
 
-/** What a change will add, or take away, once it is made. One of the two is to be called; more than once is harmless. */
+/** Quota reserved for a change. Call one of the two; calling again has no effect. */
 export interface Held {
   keep(): void;
   undo(): void;
 }
 
-/** What the files of one root take, and what they may. */
+/** Usage of one root and its limits. */
 export class Usage {
   readonly limit: Quota;
   #used: { bytes: number; files: number } = { bytes: 0, files: 0 };
@@ -25,7 +27,7 @@ export class Usage {
     this.limit = limit;
   }
 
-  /** Counts what is there. Until it is known, changes wait. */
+  /** Sets the initial usage. Changes wait until it is known. */
   count(counting: Promise<Amount>): void {
     this.#isKnown = false;
     this.#counting = counting.then(
@@ -40,11 +42,11 @@ export class Usage {
         throw error;
       },
     );
-    // Whoever waits is told; nobody may be waiting.
+    // Waiting changes get the error; there may be none.
     this.#counting.catch(() => {});
   }
 
-  /** Counts once more what others may have changed. What is being changed here meanwhile may be counted a little wrong. */
+  /** Recounts after others may have changed the root. Changes made here meanwhile may be counted slightly wrong. */
   recount(counting: Promise<Amount>): void {
     const before = this.#counting;
     this.count(
@@ -57,12 +59,12 @@ export class Usage {
     );
   }
 
-  /** What to wait for before a change; `undefined`: nothing. */
+  /** What a change must wait for; `undefined`: nothing. */
   get counting(): Promise<void> | undefined {
     return this.#counting;
   }
 
-  /** The same use under another limit. */
+  /** The same usage under another limit. */
   under(limit: Quota): Usage {
     const usage = new Usage(limit);
     usage.#used = this.#used;
@@ -75,7 +77,10 @@ export class Usage {
     return { ...this.limit, ...(this.#isKnown ? { usedBytes: bytes, usedFiles: files } : {}) };
   }
 
-  /** Holds room for a change before it is made, so that changes made together cannot pass the limit. @throws QUOTA_EXCEEDED */
+  /**
+   * Reserves quota before a change is made, so that concurrent changes cannot exceed it together.
+   * @throws QUOTA_EXCEEDED
+   */
   reserve(amount: Amount, place: Place): Held {
     const used = this.#used;
     for (const unit of ["bytes", "files"] as const) {
@@ -94,7 +99,7 @@ export class Usage {
       this.free(by);
     };
     return {
-      // What becomes free is so only once it is.
+      // Freed quota becomes available only when the change has been made.
       keep: () => end({ bytes: Math.max(0, -amount.bytes), files: Math.max(0, -amount.files) }),
       undo: () => end(held),
     };

@@ -1,3 +1,5 @@
+// Decides whether entries may be changed or copied under the deny and protect patterns of a root.
+
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { deniedByPolicy, protectedByPolicy } from "../core/errors/texts.js";
 import type { Access } from "../core/ports/backend.js";
@@ -6,8 +8,8 @@ import type { Access } from "../core/ports/backend.js";
 export type Guarded = Pick<Access, "policy" | "protection" | "place" | "verb">;
 
 /**
- * Why an entry below the place must not be changed, given that its directory may be: `DENIED_BY_POLICY` on the place, so
- * that the entry itself is not named. `undefined`: it may.
+ * Why an entry below the place must not be changed, given that its directory may be; `undefined`: it may. The error is
+ * `DENIED_BY_POLICY` on the place, so that the entry is not named.
  */
 export function refusalOf(access: Guarded, below: readonly string[], name: string): FileAdapterError | undefined {
   if (access.policy?.denies(below, name) === true) return deniedByPolicy(access.place, access.verb);
@@ -15,11 +17,11 @@ export function refusalOf(access: Guarded, below: readonly string[], name: strin
   return undefined;
 }
 
-/** Whether nothing at all is denied or protected below the place. */
+/** Whether nothing is denied or protected below the place. */
 export const isUnguarded = ({ policy, protection }: Guarded): boolean =>
   policy === undefined && protection === undefined;
 
-/** Why a copy leaves an entry out, as a refusal of its source; `there` is the place where the copy goes. */
+/** Why a copy leaves out an entry, as a refusal of its source; `there` is the target of the copy. */
 export function omissionOf(
   access: Guarded,
   there: Pick<Access, "policy" | "protection"> | undefined,

@@ -1,3 +1,5 @@
+// The jail of one root: see {@link Jail}.
+
 import { realpathSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import type { RelPath } from "../core/call/path.js";
@@ -25,7 +27,7 @@ import { BeneathHandles, WALKS_BEFORE_LOADING } from "./walk/beneath.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
 
-/** How long {@link Jail.close} waits for calls whose callers have been answered already. */
+/** Time (ms) that {@link Jail.close} waits for calls whose callers already have an answer. */
 const CLOSE_PATIENCE_MS = 5000;
 
 export interface JailOptions {
@@ -33,26 +35,26 @@ export interface JailOptions {
   readonly path: string;
   readonly readOnly: boolean;
   readonly crossDevice: boolean;
-  /** Where small system calls run; `auto` decides by the file system. */
+  /** Where small system calls run; `auto` chooses by file system. */
   readonly io: "auto" | "sync" | "pool";
-  /** For tests: an engine other than the best there is, or that one from the first call on. */
+  /** For tests: another engine than the best available, or that engine from the first call on. */
   readonly engine?: EngineName;
-  /** For tests: another thread for large directories than that of the process. */
+  /** For tests: the thread for large directories, instead of the shared one. */
   readonly thread?: DirectoryThread;
 }
 
-/** A walk that is asked for. */
+/** Options of a walk. */
 interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"> {
-  /** Nobody will ask for the directories on the way. */
+  /** The directories on the way are not needed. */
   readonly onlyTarget?: boolean;
-  /** What is to happen where the path comes to a link. Absent: it is followed, as far as that stays inside. */
+  /** Treatment of links. Absent: links that stay inside the root are followed. */
   readonly links?: "refuse" | undefined;
-  /** What a facade asks beside. */
+  /** Additional path rules of a facade. */
   readonly rules?: PathRules | undefined;
 }
 
 /**
- * What keeps every operation of one root inside it.
+ * Confines every operation to one root.
  *
  * Guaranteed on Linux with procfs: no operation reads, creates, changes, removes or reveals anything outside the root,
  * whatever names, links and concurrent renames the tree holds. Every path is walked a component at a time by directory
@@ -71,7 +73,7 @@ export class Jail implements WalkRoot {
   readonly crossDevice: boolean;
   readonly staging: Staging;
   readonly locks: Locks;
-  /** Things an operator should know about this root; they hold host paths. */
+  /** Warnings for the operator about this root; they contain host paths. */
   readonly warnings: readonly string[];
   readonly #options: JailOptions;
   readonly #folding: Folding;
@@ -83,7 +85,7 @@ export class Jail implements WalkRoot {
     if (--this.#walks === 0) this.#whenIdle();
   };
 
-  /** @throws Error that completes "Root 'x' …" when the directory cannot be a root */
+  /** @throws Error whose message completes "Root 'x' …" if the directory cannot be a root */
   constructor(options: JailOptions, locks: Locks) {
     this.#options = options;
     this.realPath = canonicalDirectory(options.path);
@@ -137,10 +139,11 @@ export class Jail implements WalkRoot {
   }
 
   /**
-   * A jail for the directory that has been made where this one's was deleted, if a start would take it. Nobody who could
-   * not replace the root while it existed may do so now: no link is followed, the directories above are nobody else's
-   * to change, and in one that many may write to, like `/tmp`, the owner has to be the old one, root or this process.
-   * @returns `undefined` where there is none; the reason is not told
+   * A jail for a directory that was created where this jail's directory was deleted, if it is acceptable as it would be
+   * at a start. Users who could not replace the root before must not be able to now: no link is followed, no other user
+   * may change the directories above, and in a shared directory such as `/tmp` the new owner must be the old one, root
+   * or this process's user.
+   * @returns `undefined` if there is none, without a reason
    */
   again(): Jail | undefined {
     const { realPath } = this;
@@ -155,13 +158,13 @@ export class Jail implements WalkRoot {
     }
   }
 
-  /** The file system the root is on: bytes in all, and bytes this process may still use. */
+  /** Disk usage of the root's file system in bytes; `freeBytes` is what this process may still use. */
   async usage(): Promise<{ sizeBytes: number; freeBytes: number }> {
     const { bsize, blocks, bavail } = await statfs(this.realPath);
     return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
   }
 
-  /** Lets work that nobody waits for end before {@link close} does. Its failures leave something for the next sweep. */
+  /** Makes {@link close} wait for this work. What it fails to do is left to the next sweep. */
   inBackground(work: Awaitable<unknown>): void {
     if (!isPending(work)) return;
     const done = work.then(
@@ -173,8 +176,8 @@ export class Jail implements WalkRoot {
   }
 
   /**
-   * Takes no more walks and waits for those under way, but not for ever: one may hang on content that never comes. Then
-   * the last of them ends the jail. Until then its handles stay open, lest their numbers come to mean something else.
+   * Refuses new walks and waits a bounded time for current ones, since one may hang on content that never arrives.
+   * Handles stay open until the last walk ends, so that their descriptor numbers are not reused.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

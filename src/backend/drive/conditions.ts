@@ -1,10 +1,12 @@
+// Checks the preconditions (`ifMatch`, expected size) of changes to drive files.
+
 import { createHash, type Hash } from "node:crypto";
 import { type Expected, isExpected } from "../../core/etag.js";
 import type { Access, AppendOptions, Written } from "../../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { MAX_TOLD_BYTES, refused, requireExpected, wrongSize } from "../expected.js";
 
-/** A file of a tree, for one call. */
+/** A file of a tree, as seen by one call. */
 export interface DriveFile {
   readonly tree: DriveSnapshot;
   readonly segments: readonly string[];
@@ -13,24 +15,28 @@ export interface DriveFile {
   readonly access: Access;
 }
 
-/** What a conditional change found of its target. */
+/** Result of checking a conditional append. */
 export interface Found {
-  /** Of what is there, to go on with; left out where that was not read. */
+  /** Hash state of the existing content, to be continued; absent if it was not read. */
   readonly hash?: Hash;
-  /** What to answer: the append has been done already. */
+  /** The answer, if the append had already been made. */
   readonly repeated?: Written;
 }
 
 const PIECE_BYTES = 1_048_576;
 
-/** @param stat of what is there; `undefined`: nothing, or no file @throws CONFLICT */
+/**
+ * @param stat of the existing file; `undefined`: nothing, or not a file
+ * @throws CONFLICT
+ */
 export async function checkExpected(
   file: Omit<DriveFile, "size">,
   stat: DriveStat | undefined,
   expected: Expected | undefined,
 ): Promise<Found> {
   if (expected === undefined) return {};
-  // Only for the error, which says nothing of a file that takes long to read, or of one that the caller may not.
+  // The hash is needed only for the error, which omits it for files that are slow to read or that the caller may not
+  // read.
   const isForError = expected === "nothing" && stat !== undefined;
   if (isForError && (stat.size > MAX_TOLD_BYTES || !file.access.holds("crud/read"))) {
     throw refused(expected, undefined, file.access);
@@ -40,7 +46,11 @@ export async function checkExpected(
   return hash === undefined ? {} : { hash };
 }
 
-/** Decides on an append. @param data all of it, where a size is expected @throws CONFLICT */
+/**
+ * Checks an append.
+ * @param data the whole body, if a size is expected
+ * @throws CONFLICT
+ */
 export async function checkAppend(
   file: Omit<DriveFile, "size">,
   stat: DriveStat | undefined,
@@ -49,7 +59,7 @@ export async function checkAppend(
   const { access, segments, tree } = file;
   const size = stat?.size ?? 0;
   if (expectedSize === undefined || size === expectedSize) return checkExpected(file, stat, expected);
-  // Never told to whoever may not read: by asking for one byte more each time they could find out all of them.
+  // Requires the right to read: otherwise a caller could find out the content by guessing one byte more each time.
   const canBeRepeated = stat !== undefined && data !== undefined && access.holds("crud/read");
   if (!canBeRepeated || size !== expectedSize + data.length) throw wrongSize(expectedSize, stat && size, access);
   const { bytes } = await tree.readFile(segments, expectedSize, data.length);

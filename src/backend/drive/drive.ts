@@ -1,3 +1,5 @@
+// The backend of a root that is a drive.
+
 import type { RelPath } from "../../core/call/path.js";
 import {
   existsNotDirectory,
@@ -42,24 +44,27 @@ import { type DriveDoor, store } from "./store.js";
 import { describe, directoryAt, locate, makeDirectories, type Spot, sized, stamped, statAt } from "./tree.js";
 import { requireAllAllowed, walkBelow } from "./walk.js";
 
-/** Where everybody's drives are. */
+/** Opens the drives of owners. */
 export interface DriveSource {
-  /** @param owner DID of whoever has proved to be it @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  /**
+   * @param owner authenticated DID
+   * @throws STORE_UNAVAILABLE, STORE_DAMAGED
+   */
   of(owner: string): Promise<OwnerDrives>;
 }
 
-/** Whose drive it is, and under which names. */
+/** The drive and its names. */
 export interface DriveBackendOptions {
-  /** Asked anew by each call. */
+  /** Called once per operation. */
   readonly open: () => Promise<Pick<OwnerDrives, "read" | "change" | "stage">>;
   readonly drive: string;
-  /** For errors. */
+  /** For error messages. */
   readonly rootName: string;
 }
 
 /**
- * One drive of one caller. It holds no links, so the real path of a request is the requested one. A drive that is not
- * there is an empty directory; the first change makes it. It holds nothing open between calls.
+ * One drive of one owner. A drive has no links, so the real path of a request is the requested one. A missing drive
+ * reads as an empty directory; the first change creates it. Nothing is held open between calls.
  */
 export class DriveBackend implements Backend {
   readonly #open: DriveBackendOptions["open"];
@@ -116,7 +121,7 @@ export class DriveBackend implements Backend {
         const found = await statAt(tree, path.segments);
         if (found === undefined) throw notFound(access.place);
         if (found.type === "directory") throw isADirectory(access.place);
-        // A call that has been answered meanwhile would release nothing.
+        // A call that has already been answered would never release it.
         access.scope.checkpoint();
         const { size, modified } = found;
         const read = async (offset: number, length: number) =>
@@ -195,7 +200,7 @@ export class DriveBackend implements Backend {
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved> {
     return this.#run(from.path, { access: from.access, verb: "move" }, () =>
-      // Errors that name no place are those of what is to be made.
+      // Errors without a place concern the target.
       this.#run(to.path, { access: to.access, verb: "move" }, () => moveInDrive(this.#door, from, to, options)),
     );
   }
@@ -242,7 +247,7 @@ export class DriveBackend implements Backend {
     };
   }
 
-  /** After this, the parent of the target is there, or may be made. */
+  /** @throws unless the target's parent exists, or may be created */
   #requireParent({ depth, node }: Spot, path: RelPath, parents: boolean): void {
     const missing = path.segments.length - depth;
     const place = (segments: readonly string[]) => ({ root: this.#rootName, path: segments.join("/") });
@@ -254,7 +259,7 @@ export class DriveBackend implements Backend {
     return this.#run(path, { access, verb: "read" }, () => this.#look(look));
   }
 
-  /** The one way to a drive: nothing is told about a path before its real place is authorised. */
+  /** Every access to the drive passes here: nothing about a path is disclosed before its real place is authorised. */
   async #run<T>(path: RelPath, deed: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
     deed.access.scope.checkpoint();
     deed.access.real(path.segments);

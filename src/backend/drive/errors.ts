@@ -1,3 +1,5 @@
+// Turns failures of drives and stores into errors for callers.
+
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import {
   cannotImport,
@@ -17,18 +19,18 @@ import {
   storeUnavailable,
 } from "../../core/errors/texts.js";
 
-/** What was being done to a drive when it failed. */
+/** The action on a drive that failed. */
 export interface DriveDeed {
   /** The requested place. */
   readonly place: Place;
   readonly drive: string;
-  /** `write`, `append`, `create`, `delete`, `read`. */
+  /** `write`, `append`, `create`, `delete` or `read`. */
   readonly verb: string;
 }
 
 /**
- * What a caller is told of a failure of the tree or the store. Those name no place, so whatever names one already, or is
- * not about drives, stays as it is.
+ * The caller's error for a failure of the tree or the store. Errors that already name a place, or do not concern
+ * drives, are returned unchanged.
  */
 export function asCallerError(error: unknown, deed: DriveDeed): unknown {
   if (!(error instanceof FileAdapterError) || Object.hasOwn(error.data, "root")) return error;
@@ -57,7 +59,7 @@ export function asCallerError(error: unknown, deed: DriveDeed): unknown {
       return quotaExceeded(place, useIn(error));
     case "CONFLICT":
       return driveConflict(place, verb);
-    // The key of the caller cannot be opened, so nothing can be signed.
+    // The owner's key cannot be opened, so nothing can be signed.
     case "KEY_REQUIRED":
     case "READ_ONLY_ROOT":
       return readOnlyRoot(place);
@@ -75,7 +77,7 @@ export function asCallerError(error: unknown, deed: DriveDeed): unknown {
   }
 }
 
-/** What is wrong with what comes, and what to do about it. */
+/** Advice per error code, for imported data that is not accepted. */
 const REMEDIES: Partial<Readonly<Record<FileAdapterError["code"], string>>> = {
   BAD_FORMAT: "It is damaged, or no export of drives: export it again",
   UNSUPPORTED_CELL: "Only drives can be imported, without anything else",
@@ -100,13 +102,13 @@ function asRefusal({ code, message }: FileAdapterError, drive: string): FileAdap
   return cannotImport(code, drive, `${message}. ${remedy}`);
 }
 
-/** Where a tree is walked, what is damaged can lie below the requested place: that stands in the text. */
+/** During a walk, damage can lie below the requested place; the text then says where. */
 function sayingWhere({ data, message }: FileAdapterError, { place, drive }: DriveDeed): FileAdapterError {
   if (data["drive"] !== drive) return storeDamaged(place, drive);
   return adapterError("STORE_DAMAGED", message, { root: place.root, path: place.path });
 }
 
-/** The name between the quotes, which was made safe for a message already. */
+/** The name in quotes, already escaped for a message. */
 const holderIn = (message: string): string => /^name clashes with "(.*)": names/s.exec(message)?.[1] ?? "";
 
 function useIn(error: FileAdapterError) {
@@ -119,7 +121,10 @@ function useIn(error: FileAdapterError) {
   };
 }
 
-/** A number of the error's data, or that after the same word in its text, or the first one there; else 0. */
+/**
+ * A number from the error's data, else the number after that word in its text, else the first number in the text, else
+ * 0.
+ */
 function numberIn({ data, message }: FileAdapterError, name: string): number {
   const given = data[name];
   if (typeof given === "number") return given;

@@ -1,3 +1,5 @@
+// Moves, and copies into a drive.
+
 import { createHash } from "node:crypto";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import {
@@ -24,12 +26,12 @@ import { requireAllAllowed } from "./walk.js";
 
 const PIECE_BYTES = 1_048_576;
 
-/** Something that is to get a name. */
+/** An entry that is about to be placed. */
 interface Coming extends PlaceOptions {
   readonly isFile: boolean;
 }
 
-/** What has been read of a source. */
+/** Content loaded from a source. */
 interface Loaded {
   readonly below: readonly string[];
   /** Absent: a directory. */
@@ -66,7 +68,7 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
   });
 }
 
-/** Puts a copy in place in one change of the drive; its content has been stored before. */
+/** Places a copy in one change of the drive; its content is already stored. */
 export async function placeInDrive(
   drive: DriveDoor,
   at: At,
@@ -82,7 +84,7 @@ export async function placeInDrive(
   const top = all[0]?.content;
   options.approve?.(top?.sha256);
   return drive.change(async (tree) => {
-    // Others may have changed the tree meanwhile.
+    // The tree may have changed since it was checked.
     const { spot, old } = await goalOf(tree, at, coming);
     authoriseParents(path, { from: spot.depth, to: first.spot.depth }, access);
     await makeDirectories(tree, path, { from: spot.depth, to: last });
@@ -157,7 +159,7 @@ async function loadFile(drive: DriveDoor, entry: SourceEntry, access: Access) {
   }
 }
 
-/** A tree of a drive as it was when it was opened. */
+/** A snapshot of a drive's tree as the source of a copy. */
 export class DriveTree implements TreeSource {
   readonly top: SourceEntry;
   readonly left = { symlinks: 0, policy: 0, unreadable: 0 };
@@ -206,7 +208,7 @@ export class DriveTree implements TreeSource {
     const { tree, at, run } = this.#parts;
     const segments = [...at.path.segments, ...below];
     const open = async (): Promise<OpenFile> => {
-      // What a list says of a damaged file is not its size.
+      // A listing does not report the true size of a damaged file.
       const found = await run(() => statAt(tree, segments));
       if (found?.type !== "file") throw isADirectory(at.access.place);
       const read = async (offset: number, length: number) =>
@@ -218,20 +220,20 @@ export class DriveTree implements TreeSource {
 }
 
 export interface DriveTreeParts {
-  /** Released with the source. */
+  /** Released together with the source. */
   readonly tree: DriveSnapshot;
   readonly at: At;
-  /** What is there. */
+  /** The entry at the top. */
   readonly found: DriveStat;
-  /** Why an entry is left out; `undefined`: it is not. */
+  /** Why an entry is left out; `undefined`: it is copied. */
   omission(below: readonly string[], name: string): FileAdapterError | undefined;
-  /** Ends with the call, and names the place in its errors. */
+  /** Runs work within the call's deadline; its errors name the place. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** The drive as it is now. */
+  /** Reads the current state of the drive. */
   look: DriveDoor["look"];
 }
 
-/** All that is seen of a tree. */
+/** Fingerprint of everything visible in a tree. */
 async function traceOf(tree: DriveSnapshot, { path, access }: At): Promise<string> {
   const hash = createHash("sha256");
   async function add(segments: readonly string[]): Promise<void> {

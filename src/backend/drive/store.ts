@@ -1,3 +1,5 @@
+// Writes and appends to files of a drive.
+
 import { createHash } from "node:crypto";
 import { ending } from "../../core/call/ending.js";
 import type { RelPath } from "../../core/call/path.js";
@@ -9,10 +11,10 @@ import { authoriseParents } from "../parents.js";
 import { checkAppend, checkExpected, type Found } from "./conditions.js";
 import { makeDirectories, type Spot } from "./tree.js";
 
-/** The drive that something is put in. */
+/** Access to the drive that is changed. */
 export interface DriveDoor {
   look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T>;
-  /** The work may be done again, when another process has changed the drive meanwhile. */
+  /** `work` may run again if another process changed the drive meanwhile. */
   change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T>;
   stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
 }
@@ -23,25 +25,25 @@ export interface Storing {
   readonly path: RelPath;
   readonly body: Body;
   readonly how: How;
-  /** Where the path leads, which must be a place for a file. */
+  /** Resolves the path, which must be a place for a file. */
   check(tree: DriveSnapshot): Promise<Spot>;
 }
 
 interface Content {
   readonly put: Buffer | StagedContent;
-  /** All of it, where that is at hand. */
+  /** The whole body, if it is in memory. */
   readonly data: Buffer | undefined;
   readonly sha256: Sha256;
 }
 
-/** Writes a file or adds to it, in one change. */
+/** Writes a file or appends to it, in one change. */
 export async function store(drive: DriveDoor, { path, body, how, check }: Storing, access: Access): Promise<Written> {
   const { segments } = path;
   const last = segments.length - 1;
   const old = ({ depth, node }: Spot): DriveStat | undefined => (depth > last ? node : undefined);
   const first = await drive.look(async (tree) => {
     const spot = await check(tree);
-    // What the mere presence of a file decides is refused before its content is asked for.
+    // Preconditions that only need the file's existence are checked before its content is requested.
     if (old(spot) === undefined) await checkStore({ tree, segments, access }, undefined, { how, data: undefined });
     else if (how.expected === "nothing") await checkExpected({ tree, segments, access }, old(spot), how.expected);
     return spot;
@@ -49,7 +51,7 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
   authoriseParents(path, { from: first.depth, to: last }, access);
   const { put, data, sha256 } = await load(drive, { body, how }, access);
   return drive.change(async (tree) => {
-    // Others may have changed the tree while the content was on its way.
+    // The tree may have changed while the content arrived.
     const spot = await check(tree);
     authoriseParents(path, { from: spot.depth, to: first.depth }, access);
     const before = old(spot);
@@ -91,7 +93,7 @@ async function load(
       yield chunk;
     }
   }
-  // What is still on its way holds up nobody else's change.
+  // Content that is still arriving must not block other changes.
   const put = await drive.stage(passing(ending(loaded, scope)));
   return { put, data: isCompared ? Buffer.concat(kept) : undefined, sha256: hash.digest("hex") };
 }

@@ -1,3 +1,5 @@
+// Looks up paths in the tree of a drive.
+
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { notADirectory, notFound } from "../../core/errors/texts.js";
@@ -8,18 +10,18 @@ import { isReachableName } from "../../path/grammar.js";
 
 type Found = NonNullable<Awaited<ReturnType<DriveSnapshot["stat"]>>>;
 
-/** How far a path leads into a tree. */
+/** How far a path exists in a tree. */
 export interface Spot {
-  /** Segments of the path that are there. */
+  /** Number of path segments that exist. */
   readonly depth: number;
-  /** What stands at the last of them. */
+  /** The entry at the last existing segment. */
   readonly node: Found;
 }
 
-/** What the root of a drive is that is not there. */
+/** Stands for the root directory of a drive that does not exist yet. */
 const NO_DRIVE: Found = { type: "directory", size: 0, modified: 0 };
 
-/** What stands at a path; below a file nothing does. */
+/** The entry at a path; nothing exists below a file. */
 export async function statAt(tree: DriveSnapshot, segments: readonly string[]): Promise<Found | undefined> {
   const found = await tree.stat(segments).catch(nothingBelowFiles);
   return found === undefined && segments.length === 0 ? NO_DRIVE : found;
@@ -44,12 +46,15 @@ export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Ac
   if (found.type === "file") throw notADirectory(access.place);
 }
 
-/** The directories of which the path's segments from index `from` to before `to` are the names, topmost first. */
+/**
+ * Creates the directories named by the path's segments from index `from` (inclusive) to `to` (exclusive), topmost
+ * first.
+ */
 export async function makeDirectories(tree: DriveChange, path: RelPath, { from, to }: { from: number; to: number }) {
   for (let index = from; index < to; index++) await tree.makeDirectory(path.segments.slice(0, index + 1));
 }
 
-/** What names the content of a file, as a part of an answer. */
+/** The version stamp of a file's content, as a part of an answer. */
 export const stamped = ({ content }: Found): { stamp?: Stamp } => (content === undefined ? {} : { stamp: content });
 
 export const sized = ({ type, size, modified }: Found) => ({ type, size: type === "file" ? size : 0, modified });

@@ -1,3 +1,5 @@
+// Recursive walks of a drive.
+
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
 import type { Access, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
@@ -14,21 +16,21 @@ interface Walk extends WalkOptions {
   readonly access: Pick<Access, "scope" | "policy">;
 }
 
-/** A directory that a walk is in. */
+/** A directory on the current branch of a walk. */
 interface Spot {
   readonly segments: readonly string[];
-  /** From the place of the call to the directory. */
+  /** Names from the start of the walk to the directory. */
   readonly below: readonly string[];
-  /** The directory itself is. */
+  /** The directory itself is denied. */
   readonly isDenied: boolean;
 }
 
-/** Visits what is below a directory of a drive, as {@link WalkOptions} say: one snapshot from the first entry to the last. */
+/** Visits everything below a directory of a drive according to {@link WalkOptions}, in one snapshot. */
 export function walkBelow(tree: DriveSnapshot, segments: readonly string[], walk: Walk): Promise<"on" | "stop"> {
   return visitBelow(tree, { segments, below: [], isDenied: false }, walk);
 }
 
-/** Refuses a directory that holds anything denied or protected. @throws DENIED_BY_POLICY */
+/** @throws DENIED_BY_POLICY if a directory contains anything denied or protected */
 export async function requireAllAllowed(
   tree: DriveSnapshot,
   segments: readonly string[],
@@ -98,7 +100,7 @@ function entryOf(
   };
 }
 
-/** A damaged file does not keep the others from being read. */
+/** A damaged file must not keep the others from being read. */
 async function contentAt(tree: DriveSnapshot, path: readonly string[], maxBytes: number): Promise<WalkContent> {
   try {
     const { bytes, size } = await tree.readFile(path, 0, maxBytes + 1);

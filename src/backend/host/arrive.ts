@@ -1,3 +1,5 @@
+// Walks to a path and authorises the real path before anything is disclosed.
+
 import type { RelPath } from "../../core/call/path.js";
 import { danglingSymlink, isADirectory, notADirectory, notAFile, notFound } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
@@ -8,8 +10,8 @@ import type { Walk } from "../../jail/walk/walk.js";
 import type { Reached } from "./target.js";
 
 /**
- * Walks, and authorises the place the request leads to. A walk that fails or comes to nothing behind a link tells
- * something of the place where it gave up, so the caller needs rights there too.
+ * Walks, then authorises the real path. An unsuccessful walk behind a link discloses something about the place where it
+ * stopped, so the caller needs rights there as well.
  */
 export function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> {
   let found: Found;
@@ -30,7 +32,7 @@ export function* arrive(walk: Walk, path: RelPath, access: Access): Io<Reached> 
 
 function authoriseEnd(walk: Walk, path: RelPath, access: Access): void {
   const { reached } = walk;
-  // On the requested path itself nothing new is told.
+  // On the requested path itself, nothing beyond the request is disclosed.
   const requested = reached.every((name, index) => name === path.segments[index]);
   if (walk.crossedLink && !requested) access.real(reached);
 }

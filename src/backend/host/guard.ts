@@ -1,3 +1,5 @@
+// Preconditions of changes to host files, and the lock file that makes check and change one step.
+
 import { createHash, type Hash } from "node:crypto";
 import type { Expected } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
@@ -6,17 +8,20 @@ import { closeNow } from "../../jail/sys.js";
 import { MAX_TOLD_BYTES, refused, requireExpected } from "../expected.js";
 import type { Change } from "./target.js";
 
-/** Few enough to be read without the thread pool. */
+/** Bytes read per call; small enough to read without the thread pool. */
 const PIECE_BYTES = 262_144;
 
-/** Asked right before the step that cannot be taken back. @throws TIMEOUT when another process has taken the lock file */
+/**
+ * Called immediately before the irreversible step.
+ * @throws TIMEOUT if another process has taken over the lock file
+ */
 export type Guard = () => Io<void>;
 
 const unguarded: Guard = function* () {};
 
 /**
- * Runs `work` while no other process makes a conditional change in the root. Whoever calls it has the turn of the target
- * already, and asks for no other inside.
+ * Runs `work` while no other process makes a conditional change in the root. The caller already holds the lock of the
+ * target, and `work` takes no other.
  */
 export function* apart<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
   if (!isConditional) return yield* work(unguarded);
@@ -36,17 +41,25 @@ export function* apart<T>(change: Change, isConditional: boolean, work: (guard: 
   }
 }
 
-/** Refuses before anything is done what the mere presence of a file decides. @throws CONFLICT */
+/**
+ * Checks preconditions that depend only on the file's existence, before anything is done.
+ * @throws CONFLICT
+ */
 export function* checkEarly(change: Change, old: Pinned | undefined, expected: Expected | undefined): Io<void> {
   if ((old === undefined) !== (expected === "nothing")) yield* checkExpected(change, old, expected);
 }
 
-/** Compares what has the name now with what is expected. @param old checked to be a file @throws CONFLICT */
+/**
+ * Compares the current content with what is expected.
+ * @param old a regular file
+ * @throws CONFLICT
+ */
 export function* checkExpected(change: Change, old: Pinned | undefined, expected: Expected | undefined): Io<void> {
   const { access } = change;
   if (expected === undefined) return;
   if (old === undefined) return requireExpected(expected, undefined, access);
-  // Only for the error, which may say nothing of a file that takes long to read, or of one that the caller may not.
+  // The hash is needed only for the error, which omits it for files that are slow to read or that the caller may not
+  // read.
   const isForError = expected === "nothing";
   if (isForError && (old.stat.size > MAX_TOLD_BYTES || !access.holds("crud/read"))) {
     throw refused(expected, undefined, access);
@@ -54,14 +67,14 @@ export function* checkExpected(change: Change, old: Pinned | undefined, expected
   requireExpected(expected, (yield* hashFile(change, old)).digest("hex"), access);
 }
 
-/** The hash of a file, or of its first `length` bytes, to go on with. */
+/** The hash state of a file, or of its first `length` bytes, to be continued. */
 export function* hashFile(change: Change, file: Pinned, length = Number.POSITIVE_INFINITY): Io<Hash> {
   const { handles, sys } = change.jail;
   const hash = createHash("sha256");
   const fd = yield* handles.reopen(file, READ);
   try {
     const { size } = yield* sys.fstat(fd);
-    // One byte more than expected shows the end in the same call.
+    // Requesting one byte more than expected detects the end in the same call.
     const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size + 1, Math.max(length, 1)));
     for (let at = 0; at < length; ) {
       const count = Math.min(yield* sys.read(fd, buffer, 0, at), length - at);

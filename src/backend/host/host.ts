@@ -51,10 +51,10 @@ const LOOK: Way = { followLast: true, onlyTarget: true };
 
 type Work<T> = (arrival: Arrival) => Io<T>;
 
-/** Which bytes to read, once the size is known. */
+/** Chooses the range to read once the size is known. */
 type Plan = (size: number) => ReadRange;
 
-/** A directory of the host, seen through its jail. Everything it does to the disk, it does by the jail's handles. */
+/** A host directory. All disk access goes through the handles of its jail. */
 export class HostBackend implements Backend {
   readonly #root: HostRoot;
   readonly #rules: WriteRules;
@@ -72,7 +72,7 @@ export class HostBackend implements Backend {
     return this.#root.jail.engine;
   }
 
-  /** Whether names that differ only in case are one name. */
+  /** Whether names that differ only in case are the same name. */
   get foldsCase(): boolean {
     return this.#root.jail.foldsCase;
   }
@@ -124,7 +124,7 @@ export class HostBackend implements Backend {
     return this.#change({ path, access }, remove, CHANGE_OF_NAME);
   }
 
-  /** Where links count only by what they lead to, one that leads nowhere is not there to be removed either. */
+  /** If links count only by their targets, a dangling link does not exist for removal either. */
   *#removable<T>({ jail, path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
     const isLink = found.state === "found" && found.object.stat.isSymbolicLink();
     if (isLink && access.rules !== undefined) (yield* this.#root.enter(path, access, LOOK, jail)).walk.close();
@@ -204,8 +204,8 @@ export class HostBackend implements Backend {
   }
 
   /**
-   * Walks to the path and authorises where it really leads, before anything is said about what is there: the answer for
-   * a target behind a link must not tell a caller without rights there whether it exists.
+   * Walks to the path and authorises the real path before anything is disclosed: behind a link, a caller without rights
+   * to the target must not learn whether it exists.
    */
   #look<T>(path: RelPath, access: Access, work: Work<T>): Awaitable<T> {
     return runIo(named(access.place, this.#walk(path, access, { work, way: LOOK })), access.scope);
@@ -221,7 +221,7 @@ export class HostBackend implements Backend {
     return runIo(named(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
   }
 
-  /** What the root holds has to be known before any of it changes. */
+  /** The usage of the root must be known before it changes. */
   *#counted<T>(work: Io<T>): Io<T> {
     const counting = this.#rules.usage?.counting;
     if (counting !== undefined) yield counting;
@@ -277,7 +277,8 @@ export class HostBackend implements Backend {
     try {
       const parts: Buffer[] = [];
       let done = 0;
-      // One byte more than expected shows the end in the same call; a file that grows is read on, up to the range.
+      // Requesting one byte more than expected detects the end in the same call; a growing file is read up to the
+      // range.
       let expected = Math.max(0, Math.min(range.length, file.stat.size - range.offset));
       for (;;) {
         const buffer = this.#buffers.take(Math.min(range.length - done, expected + 1));

@@ -1,3 +1,5 @@
+// Computes which entries of a mounted directory are hidden from commands, or read-only for them.
+
 import { deniedByPolicy, protectedByPolicy, tooManyDenied, tooManyProtected } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
@@ -8,17 +10,20 @@ import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { isReservedName } from "../../path/grammar.js";
 
-/** More denied entries than this cannot be hidden from commands, nor more protected ones mounted read-only. */
+/** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
 const MOST_DENIED = 1_000;
-/** Directories that must keep their names. Where it would be more, one that holds what is denied is hidden whole. */
+/**
+ * Maximum directories pinned under their names. Beyond that, the directory that contains the denied entry is hidden as
+ * a whole.
+ */
 const MOST_PINS = 128;
-/** Reserved names beside the staging directory; there are a few where that cannot be used. */
+/** Maximum reserved names beside the staging directory, which occur only where that could not be used. */
 const MOST_RESERVED = 256;
-/** Of everything together. */
+/** Maximum masks in total. */
 const MOST_MASKS = 5_000;
-/** Deeper than this no file operation gets, and no command either. */
+/** Maximum depth for file operations, and so for commands. */
 const MOST_LEVELS = 512;
-/** Bytes of a path below the mount by which something can be mounted over: the system takes 4,096 in all. */
+/** Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. */
 const LONGEST_PATH = 3_072;
 
 interface Frame {
@@ -27,23 +32,23 @@ interface Frame {
   readonly path: Buffer;
   readonly names: readonly Name[];
   next: number;
-  /** It is mounted read-only, or stands in what is. */
+  /** It is mounted read-only, or inside such a directory. */
   isReadOnly: boolean;
 }
 
-/** Something to be hidden, and the depths of the directories above it that must keep their names. */
+/** An entry to hide, with the depths of the directories above it that must be pinned. */
 interface Target extends Mask {
   readonly depth: number;
   readonly anchors: readonly number[];
 }
 
 /**
- * What commands in a directory must not see: what the root denies everybody, and what is reserved. And what they must not
- * change: what the root protects, if they may change anything. Links are left as they
- * are: what they lead to is judged by its own name. What takes too much to be hidden by itself is hidden with a directory
- * that holds it; so nothing that a command leaves behind keeps the next one from being run, but what is denied itself.
+ * Entries that commands in a directory must not see (denied by the root, or reserved) or must not change (protected by
+ * the root, if the mount is writable). Links are left alone, since their targets are judged by their own names. An
+ * entry that is too costly to mask is hidden together with its directory, so that files left behind by one command
+ * cannot prevent the next from running, unless they are denied themselves.
  *
- * @throws DENIED_BY_POLICY when more than 1,000 entries are denied or protected, or the directory cannot be looked into
+ * @throws DENIED_BY_POLICY if more than 1,000 entries are denied or protected, or the directory cannot be searched
  */
 export function* findMasks(jail: Jail, start: Pinned, access: Access, isWritable = true): Io<readonly Mask[]> {
   const top = { directory: start, below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable };
@@ -72,7 +77,7 @@ export function* findMasks(jail: Jail, start: Pinned, access: Access, isWritable
 class MaskSearch {
   readonly #jail: Jail;
   readonly #access: Access;
-  /** From the start to the directory that is being looked into: each stands at its depth. */
+  /** Directories from the start to the current one, indexed by depth. */
   readonly #frames: Frame[];
   readonly #hidden: Mask[] = [];
   readonly #shields: Mask[] = [];
@@ -87,17 +92,20 @@ class MaskSearch {
     this.#frames = frames;
   }
 
-  /** What stays visible comes first: over what is mounted below it already it would lay that open. */
+  /** Visible entries first: mounted later, they would uncover what was hidden below them. */
   masks(): readonly Mask[] {
     const { place } = this.#access;
     if (this.#denied > MOST_DENIED) throw tooManyDenied(place, this.#denied, MOST_DENIED);
     if (this.#protected > MOST_DENIED) throw tooManyProtected(place, this.#protected, MOST_DENIED);
-    // Of two on one directory the one that makes it read-only comes last.
+    // Of two masks on one directory, the read-only one must come last.
     const visible = [...this.#pins.values(), ...this.#shields].sort((a, b) => a.path.length - b.path.length);
     return [...visible, ...this.#hidden];
   }
 
-  /** Has an entry mounted read-only if it is protected. @returns whether it cannot be changed then */
+  /**
+   * Mounts an entry read-only if it is protected.
+   * @returns whether it is read-only
+   */
   #protect(frame: Frame, name: Name): boolean {
     const { protection } = this.#access;
     if (frame.isReadOnly || protection?.denies(frame.below, name.name) !== true) return frame.isReadOnly;
@@ -107,7 +115,7 @@ class MaskSearch {
     return true;
   }
 
-  /** Reads the last directory. One that cannot be looked into may hold what is denied, so it is hidden. */
+  /** Reads the current directory. An unreadable one may contain denied entries, so it is hidden. */
   *read(): Io<void> {
     const frame = this.#frames.at(-1);
     if (frame === undefined) return;
@@ -125,7 +133,7 @@ class MaskSearch {
     }
   }
 
-  /** @returns a directory to look into */
+  /** @returns a directory to search */
   *look(frame: Frame, name: Name): Io<Pick<Frame, "directory" | "isReadOnly"> | undefined> {
     const isTop = frame.directory === this.#jail.top;
     const isDenied = this.#access.policy?.denies(frame.below, name.name) === true;
@@ -143,14 +151,14 @@ class MaskSearch {
     return undefined;
   }
 
-  /** A command can make as many such names as it likes, and nothing of ours is in those. */
+  /** Commands can create any number of such names; they contain nothing of this process. */
   #isReserved(name: string, isTop: boolean): boolean {
     const { foldsCase } = this.#jail;
     if (!isReservedName(name, isTop, foldsCase)) return false;
     return !isReservedName(name, false, foldsCase) || ++this.#reserved <= MOST_RESERVED;
   }
 
-  /** What no file operation enters, commands do not either. */
+  /** Commands do not enter what no file operation enters. */
   *#enter(frame: Frame, name: Name): Io<Pinned | undefined> {
     if (frame.below.length >= MOST_LEVELS) {
       this.#mask(targetOf(frame, name, "directory"));
@@ -164,7 +172,7 @@ class MaskSearch {
     return undefined;
   }
 
-  /** Whoever owns a directory can keep others from entering what is in it: then it is hidden itself. */
+  /** The owner of a directory can make its contents inaccessible; the directory is then hidden itself. */
   *#tryEnter(frame: Frame, name: Name) {
     try {
       return yield* this.#jail.handles.enter(frame.directory, name.raw);
@@ -176,13 +184,16 @@ class MaskSearch {
   }
 
   #deny(frame: Frame, name: Name, kind: "file" | "directory"): void {
-    // Beyond the limit they are only counted.
+    // Above the limit, entries are only counted.
     if (++this.#denied > MOST_DENIED) return;
     const target = targetOf(frame, name, kind);
     this.#mask({ ...target, anchors: this.#access.policy?.anchors?.(frame.below, name.name) ?? above(target.depth) });
   }
 
-  /** What cannot be looked into may hold what is denied or protected. @param depth of the directory */
+  /**
+   * Hides a directory that cannot be searched, since it may contain denied or protected entries.
+   * @param depth of the directory
+   */
   #keepOut(depth: number): void {
     const { policy, protection } = this.#access;
     const isReadOnly = this.#frames[depth]?.isReadOnly === true || protection === undefined;
@@ -196,7 +207,7 @@ class MaskSearch {
     return { depth, path: this.#frames[depth]?.path ?? Buffer.alloc(0), kind };
   }
 
-  /** Hides something, or a directory that it stands in; that is left then. Or makes it read-only. */
+  /** Masks an entry, or a directory that contains it, which then need not be searched further. */
   #mask(target: Target): void {
     const kind = target.kind === "readonly" ? "readonly" : "directory";
     const depth = this.#tooHigh(target);
@@ -219,7 +230,7 @@ class MaskSearch {
     while (this.#frames.length > target.depth) leave(this.#frames, this.#frames[0]?.directory);
   }
 
-  /** Depth of the directory to be hidden in place of something that takes too long a path, or too many pins. */
+  /** Depth of the directory to hide instead of an entry whose path is too long or needs too many pins. */
   #tooHigh({ path, depth, anchors }: Target): number | undefined {
     if (path.length > LONGEST_PATH) {
       return this.#frames.findLastIndex((frame, at) => at < depth && frame.path.length <= LONGEST_PATH);

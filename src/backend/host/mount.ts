@@ -1,3 +1,5 @@
+// Mounts a directory of the host for commands, and cleans up after them.
+
 import { notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
@@ -22,19 +24,19 @@ import type { WriteRules } from "./target.js";
 const SET_ID_BITS = 0o6000;
 const OWN_ALL = 0o700;
 const BREATH_STEPS = 256;
-/** How often set-id bits are looked for where a tree could not be seen whole. */
+/** Passes over a tree that changes while set-id bits are cleared. */
 const ROUNDS = 3;
-/** Times of files are those of the last tick of the system. */
+/** File times can lag behind the clock by this many ms. */
 const CLOCK_GRAIN_MS = 2_000;
 
-/** Where in a root commands are to be. */
+/** The directory to mount. */
 export interface Mounting {
   readonly enter: () => Io<Arrival>;
   readonly rules: WriteRules;
   readonly access: Access;
 }
 
-/** Opens a directory for commands, and holds it until it is closed. */
+/** Opens a directory for commands and holds it until closed. */
 export async function mountDirectory(mounting: Mounting, options: MountOptions): Promise<MountedDirectory> {
   const { place, scope } = mounting.access;
   const opening = runIo(named(place, mount(mounting, options)));
@@ -42,7 +44,7 @@ export async function mountDirectory(mounting: Mounting, options: MountOptions):
   try {
     return await scope.race(opening);
   } catch (error) {
-    // It may yet come to be, and nobody waits for it any more.
+    // The open may still succeed although the call has ended; the result is released then.
     opening.then(
       (late) => late.close(),
       () => {},
@@ -80,7 +82,7 @@ interface Held extends Pick<MountedDirectory, "path" | "uid" | "gid" | "masks"> 
   readonly jail: Jail;
   readonly walk: Walk;
   readonly stage: StagedFile | undefined;
-  /** Until the directory is known to hold nothing that commands must not leave behind. */
+  /** Present until the directory is known to be free of leftovers of commands. */
   readonly mark?: RunMark | undefined;
   readonly directory?: Pinned;
 }
@@ -108,7 +110,7 @@ class Mounted implements MountedDirectory {
     const { jail, directory } = this.#held;
     const changes = { jail, since: this.#since };
     this.#isClean = directory === undefined || (await runIo(finishing(succeeds(clearSetIds(changes, directory)))));
-    // What was made where the root was deleted has been counted then.
+    // If the root has been deleted and recreated, it has been counted since.
     if (rules.usage === undefined || jail.isClosing) return;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
     await rules.usage.counting?.catch(() => {});
@@ -123,8 +125,8 @@ class Mounted implements MountedDirectory {
 }
 
 /**
- * Keeps the staging directory from being taken away and made again while something is mounted over it. Where it cannot be
- * used there is nothing to keep.
+ * Keeps the staging directory in place while something is mounted over it. Where there is no usable one, nothing needs
+ * to be kept.
  */
 function* holdStage(jail: Jail): Io<StagedFile | undefined> {
   const stage = yield* jail.staging.open(jail.top);
@@ -146,7 +148,7 @@ function* dropStage(jail: Jail, file: StagedFile | undefined): Io<void> {
   file.stage.release();
 }
 
-/** A temp root that this process made as root goes to somebody who is not, with all that is in it. */
+/** Gives a temp root that this process created as root to the unprivileged user of commands, with all its contents. */
 function* lend(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<void> {
   if (rules.lend === undefined || process.geteuid?.() !== 0) return;
   rules.lend();
@@ -159,11 +161,11 @@ function* lend(jail: Jail, rules: WriteRules, { user }: MountOptions): Io<void> 
   yield* renew(sys, jail.top);
 }
 
-/** Takes back what commands were not to leave behind, where the process that ran them was killed. */
+/** Cleans up after runs whose process was killed. */
 export const sweepRuns = (jail: Jail): Io<void> =>
   sweepRunMarks(jail, (directory, since) => clearSetIds({ jail, since: since - CLOCK_GRAIN_MS }, directory));
 
-/** Takes set-user-id and set-group-id off files that have changed since. */
+/** Clears set-user-id and set-group-id on files changed since a time. */
 function* clearSetIds({ jail, since }: { jail: Jail; since: number }, top: Pinned): Io<void> {
   const { sys, handles } = jail;
   const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
@@ -186,8 +188,9 @@ const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void>;
 
 /**
- * Looks at everything below a directory, whatever its name; what cannot be reached is left out.
- * @returns whether nothing was missed that another round may reach: a tree that was moved meanwhile, a lack of descriptors
+ * Visits every entry below a directory, whatever its name; unreachable ones are left out.
+ * @returns whether nothing was missed that another pass may reach, such as a tree moved meanwhile or a lack of
+ * descriptors
  */
 function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
   const descent = new Descent(jail.handles, top);
@@ -223,7 +226,7 @@ function* eachBelow(jail: Jail, top: Pinned, work: Work): Io<boolean> {
   }
 }
 
-/** `undefined`: it is not for this process to see. */
+/** `undefined`: this process has no access. */
 function* enter(jail: Jail, parent: Pinned, name: string | Buffer): Io<Pinned | string | undefined> {
   try {
     return yield* jail.handles.enter(parent, name);
@@ -233,7 +236,7 @@ function* enter(jail: Jail, parent: Pinned, name: string | Buffer): Io<Pinned | 
   }
 }
 
-/** Whoever owns a directory can hide what is in it for a while, but not from this process. */
+/** The owner of a directory can revoke access for a while, but not from this process. */
 function* namesIn(jail: Jail, directory: Pinned): Io<(string | Buffer)[]> {
   const read = () => quietly(collect(jail, directory));
   const names = yield* read();

@@ -1,3 +1,5 @@
+// Open files of the host and their version stamps.
+
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
@@ -7,27 +9,30 @@ import type { Stat } from "../../jail/stat.js";
 import { closeNow } from "../../jail/sys.js";
 import { named } from "../errno.js";
 
-/** A change this young may be followed by one that leaves the times as they are. */
+/** Age in ms below which a change may be followed by another with the same file times. */
 const SETTLED_MS = 2000;
 
-/** What names the content of a host file, unless it changed just now. @param nowMs of the system, as the file system's times are */
+/**
+ * The version stamp of a host file; `undefined` if it changed too recently.
+ * @param nowMs system time, the clock of file times
+ */
 export function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
   return Math.max(stat.modifiedMs, stat.changedMs) > nowMs - SETTLED_MS ? undefined : stat.version;
 }
 
-/** The same as a part of an answer. */
+/** The stamp as a part of an answer. */
 export function stamped(stat: Stat): { stamp?: Stamp } {
   const stamp = stampOf(stat, Date.now());
   return stamp === undefined ? {} : { stamp };
 }
 
-/** Opens a pinned regular file for reading, beyond the walk that found it. */
+/** Opens a pinned regular file for reading; it outlives its walk. */
 export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile> {
   const fd = yield* jail.handles.reopen(file, READ);
   try {
-    // The descriptor's own: what was pinned may have grown since.
+    // Stat of the descriptor: the file may have grown since it was pinned.
     const stat = yield* jail.sys.fstat(fd);
-    // A call that has been answered meanwhile would close nothing.
+    // A call that has already been answered would never close it.
     access.scope.checkpoint();
     return new HostFile(jail, { fd, stat }, access);
   } catch (error) {

@@ -1,3 +1,5 @@
+// Refuses changes to whole directories that contain denied or protected entries.
+
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { Io } from "../../core/io.js";
 import type { Pinned } from "../../jail/handles.js";
@@ -6,8 +8,8 @@ import type { Change } from "./target.js";
 import { walkEntries } from "./walk.js";
 
 /**
- * Refuses to do anything to a whole directory that holds what is denied or protected, or in which that cannot be seen.
- * @throws DENIED_BY_POLICY, PERMISSION_DENIED
+ * @throws DENIED_BY_POLICY, PERMISSION_DENIED if a directory contains denied or protected entries, or cannot be
+ * searched for them
  */
 export function* requireAllAllowed({ jail, access }: Pick<Change, "jail" | "access">, object: Pinned): Io<void> {
   if (isUnguarded(access) || !object.stat.isDirectory()) return;

@@ -1,3 +1,5 @@
+// Quota accounting of changes on the host.
+
 import type { Identity } from "../../core/identity.js";
 import type { Io } from "../../core/io.js";
 import { examine, type Name, nameOf } from "../../jail/directory.js";
@@ -15,33 +17,40 @@ const NONE: Amount = { bytes: 0, files: 0 };
 const NOTHING_HELD: Held = { keep() {}, undo() {} };
 const BREATH_STEPS = 256;
 
-/** What removing one name of an entry frees: nothing while it has others. */
+/** What the removal of one name frees: nothing if the file has other names. */
 export const freedBy = (stat: Stat | undefined): Amount =>
   stat?.isFile() === true && stat.nlink === 1 ? { bytes: stat.size, files: 1 } : NONE;
 
-/** Holds room for a change, if the root has a quota. @param old what goes with it @throws QUOTA_EXCEEDED */
+/**
+ * Reserves quota for a change, if the root has one.
+ * @param old the entry that is replaced
+ * @throws QUOTA_EXCEEDED
+ */
 export function reserve({ rules, access }: Change, added: Amount, old?: Pinned): Held {
   if (rules.usage === undefined) return NOTHING_HELD;
   const freed = freedBy(old?.stat);
   return rules.usage.reserve({ bytes: added.bytes - freed.bytes, files: added.files - freed.files }, access.place);
 }
 
-/** Refuses early what could not be put in place later. @throws QUOTA_EXCEEDED */
+/**
+ * Refuses early a change that could not be made later.
+ * @throws QUOTA_EXCEEDED
+ */
 export const requireRoom = (change: Change, added: Amount, old?: Pinned): void => reserve(change, added, old).undo();
 
-/** Makes a change for which there is room. */
+/** Makes a change for which quota is reserved. */
 export function* holding<T>(held: Held, work: Io<T>): Io<T> {
   try {
     const result = yield* work;
     held.keep();
     return result;
   } finally {
-    // Of what has been kept nothing is taken back.
+    // No effect on what has been kept.
     held.undo();
   }
 }
 
-/** Tells that a tree is about to go for good. */
+/** Accounts for a tree that is about to be deleted. */
 export function* freeTree({ jail, rules }: Change, parent: Pinned, name: string): Io<void> {
   if (rules.usage === undefined) return;
   const tree = yield* quietly(finishing(jail.handles.enter(parent, name)));
@@ -58,15 +67,15 @@ interface Frame {
   next: number;
 }
 
-/** Several names of one file. */
+/** Names found of one file with several hard links. */
 interface Linked {
   readonly size: number;
   left: number;
 }
 
 /**
- * What the files of a tree take. A file with several names counts once.
- * @param onlyWhole count no file that has names elsewhere too: they keep it
+ * The usage of a tree. A file with several names counts once.
+ * @param onlyWhole skip files that also have names outside the tree, since those keep the content
  */
 export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amount> {
   const counted = { bytes: 0, files: 0 };
@@ -112,7 +121,7 @@ export function* countTree(jail: Jail, top: Pinned, onlyWhole: boolean): Io<Amou
   }
 }
 
-/** What cannot be read takes nothing that anybody here could count. */
+/** An unreadable directory counts as empty. */
 function* namesIn(jail: Jail, directory: Pinned): Io<Name[]> {
   const entries = (yield* quietly(jail.sys.names(directory.path))) ?? [];
   const isTop = directory === jail.top;

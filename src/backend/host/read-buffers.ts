@@ -1,32 +1,34 @@
+// Reuses large read buffers.
+
 import type { ReadBytes } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 
-/** Smaller ones are not worth keeping: the allocator has them at hand. */
+/** Minimum size in bytes worth keeping; smaller buffers come cheaply from the allocator. */
 const LEAST_BYTES = 65_536;
-/** What is kept at most, in number and in size of each. */
+/** Maximum spare buffers, and maximum bytes of each. */
 const MOST_SPARE = 2;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * Large buffers that have been read into, to be read into again. Without this each large read leaves one to the garbage
- * collector, which lets tens of megabytes of them pile up before it looks.
+ * A pool of large read buffers. Without it, each large read leaves one to the garbage collector, and tens of megabytes
+ * of them pile up before it runs.
  */
 export class ReadBuffers {
   readonly #spare: Buffer[] = [];
 
-  /** A buffer of exactly so many bytes, with anything in it. */
+  /** A buffer of exactly this size, with arbitrary content. */
   take(bytes: number): Buffer {
-    // The largest stand first: the last that is large enough wastes least.
+    // Sorted by size, largest first: the last that fits wastes least.
     const index = this.#spare.findLastIndex((buffer) => buffer.length >= bytes);
     if (bytes < LEAST_BYTES || index < 0) return Buffer.allocUnsafe(bytes);
     const [buffer] = this.#spare.splice(index, 1);
     return buffer === undefined ? Buffer.allocUnsafe(bytes) : buffer.subarray(0, bytes);
   }
 
-  /** Gives back what {@link take} gave, once nobody looks at it any more. */
+  /** Returns a buffer from {@link take}, once it is no longer used. */
   give(buffer: Buffer): void {
     if (buffer.length < LEAST_BYTES || buffer.buffer.byteLength > MOST_BYTES) return;
-    // Of this size it has its memory to itself; what was taken may have been a part of it.
+    // A buffer of this size owns its memory; the one handed out may be a slice of it.
     const whole = Buffer.from(buffer.buffer);
     this.#spare.push(whole);
     this.#spare.sort((a, b) => b.length - a.length);
@@ -34,7 +36,7 @@ export class ReadBuffers {
   }
 }
 
-/** Bytes in a buffer that is read into again once they have been used. */
+/** Bytes in a pooled buffer, which returns to the pool on release. */
 export class ReadResult implements ReadBytes {
   readonly bytes: Buffer;
   readonly size: number;

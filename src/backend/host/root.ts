@@ -1,3 +1,5 @@
+// The current jail of a root, replaced when its directory was deleted and recreated.
+
 import type { RelPath } from "../../core/call/path.js";
 import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
@@ -8,33 +10,33 @@ import type { Walk } from "../../jail/walk/walk.js";
 import { arrive } from "./arrive.js";
 import type { Reached } from "./target.js";
 
-/** How a call gets to where it works: a change also needs the directories on the way. */
+/** How a call resolves its path; a change also needs the directories on the way. */
 export interface Way {
   readonly followLast: boolean;
   readonly onlyTarget: boolean;
 }
 
-/** A walk that has arrived somewhere; the real path has been authorised. */
+/** A finished walk whose real path has been authorised. */
 export interface Arrival {
-  /** Where it walked: whatever else the call does, it does there. */
+  /** The jail of the walk; the call must do everything else in the same one. */
   readonly jail: Jail;
-  /** Whoever asked for it closes it. */
+  /** Closed by whoever requested it. */
   readonly walk: Walk;
   readonly found: Reached;
 }
 
 /**
- * The jail of a root over time. A directory that is renamed stays the root. One that was deleted is replaced by what
- * stands at its real path, once {@link Jail.again} accepts that; until then calls find nothing.
+ * The jail of a root over time. A renamed directory remains the root. A deleted one is replaced by the directory now at
+ * its real path, if {@link Jail.again} accepts it; until then calls find nothing.
  */
 export class HostRoot {
   #jail: Jail;
   readonly #onReplaced: (jail: Jail) => void;
-  /** Jails of deleted directories, on which calls may still be under way. */
+  /** Jails of deleted directories that still serve calls. */
   readonly #old = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  /** @param onReplaced told the new jail before any call works in it */
+  /** @param onReplaced receives the new jail before any call uses it */
   constructor(jail: Jail, onReplaced: (jail: Jail) => void) {
     this.#jail = jail;
     this.#onReplaced = onReplaced;
@@ -45,8 +47,8 @@ export class HostRoot {
   }
 
   /**
-   * Walks to the path and authorises where it really leads.
-   * @param jail of a call that has arrived somewhere already: both have to be in the same directory
+   * Walks to the path and authorises the real path.
+   * @param jail of the call's earlier walk: both must be in the same directory
    */
   *enter(path: RelPath, access: Access, way: Way, jail?: Jail): Io<Arrival> {
     for (;;) {
@@ -56,7 +58,7 @@ export class HostRoot {
       let isArrived = false;
       try {
         const found = yield* arrive(walk, path, access);
-        // A deleted directory holds nothing, so only these two can show that it is one.
+        // A deleted directory is empty, so only these two states can indicate one.
         if (found.state === "missing" && walk.names.length === 0) yield* renew(entered.sys, entered.top);
         const isDeleted = entered.top.stat.nlink === 0 && jail === undefined;
         isArrived = !isDeleted || (yield* this.#replace(entered)) === entered;
@@ -72,9 +74,9 @@ export class HostRoot {
     return this.#closing;
   }
 
-  /** @returns the jail of what is the root now: `deleted` itself where nothing can be taken for it */
+  /** @returns the jail of the current root directory; `deleted` itself if none can be accepted */
   *#replace(deleted: Jail): Io<Jail> {
-    // Asked in the thread pool where the file system may answer late; what follows is done once, after a restart too.
+    // In the thread pool where the file system may be slow; what follows happens once, as after a restart.
     if ((yield* quietly(deleted.sys.lstat(deleted.realPath))) === undefined) return deleted;
     if (this.#jail !== deleted || this.#closing !== undefined) return this.#jail;
     const jail = deleted.again();

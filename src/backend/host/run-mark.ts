@@ -1,24 +1,31 @@
+// Marks of running commands in the staging directory, so that the next start can clean up after a killed process.
+
 import type { Io } from "../../core/io.js";
 import { below, CREATE, type Pinned, READ, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stage } from "../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
 
-/** Of names in the staging directory. */
+/** Prefix of mark names in the staging directory. */
 const KIND = "run";
-/** What a container left that is no more cannot be told from one that runs: for so long it is looked after at each start. */
+/**
+ * A mark of a dead container cannot be told from one that still runs: for this many ms it is cleaned up at each start.
+ */
 const UNSURE_MS = 86_400_000;
 const MOST_BYTES = 65_536;
 
-/** A file in the staging directory that says: commands may be changing a directory. It outlives a killed process. */
+/**
+ * A file in the staging directory that says that commands may be changing a directory. It survives a killed process.
+ */
 export interface RunMark {
   readonly name: string;
   readonly stage: Stage;
 }
 
 /**
- * Puts a mark where the next start finds it, on the disk before it answers.
- * @param real names of the directory below the root @returns `undefined` where the staging directory cannot be used
+ * Creates a mark, flushed to disk.
+ * @param real names of the directory below the root
+ * @returns `undefined` if the staging directory cannot be used
  */
 export function* placeRunMark(jail: Jail, real: readonly string[]): Io<RunMark | undefined> {
   const { staging, sys, top } = jail;
@@ -42,15 +49,18 @@ export function* placeRunMark(jail: Jail, real: readonly string[]): Io<RunMark |
   }
 }
 
-/** At the end of a run. @param isClean whether nothing is left for the next start */
+/**
+ * Ends a run.
+ * @param isClean whether nothing is left to clean up at the next start
+ */
 export function* leaveRunMark(jail: Jail, { name, stage }: RunMark, isClean: boolean): Io<void> {
   if (isClean) yield* quietly(jail.sys.unlink(below(stage.directory, name)));
   stage.release();
 }
 
 /**
- * Cleans up after runs whose process was killed. Without a mark nothing but the staging directory is looked at.
- * @param clean what is to be done below a directory, of what has changed since a time in milliseconds
+ * Cleans up after runs whose process was killed. Without marks, only the staging directory is read.
+ * @param clean cleans what has changed below a directory since a time in ms
  */
 export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: number) => Io<void>): Io<void> {
   const found = yield* quietly(jail.staging.leftBehind(KIND));
@@ -74,7 +84,7 @@ export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: num
   }
 }
 
-/** The directory may have been moved since: then the whole root is meant. */
+/** If the directory has been moved since, the whole root is cleaned. */
 function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pinned) => Io<void>): Io<void> {
   let at: Pinned = jail.top;
   try {
@@ -91,7 +101,7 @@ function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pi
   }
 }
 
-/** None where the file was not written to its end. */
+/** Empty if the file was not written completely. */
 function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
   const fd = yield* jail.handles.reopen(file, READ);
   try {
@@ -108,7 +118,7 @@ function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
   }
 }
 
-/** Some file systems flush no directories. */
+/** Some file systems cannot flush directories. */
 function* flush(jail: Jail, directory: Pinned): Io<void> {
   const fd = yield* jail.handles.reopen(directory, READ);
   try {

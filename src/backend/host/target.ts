@@ -1,3 +1,5 @@
+// The target of a change: name, parents, checks and lock.
+
 import type { RelPath } from "../../core/call/path.js";
 import {
   isADirectory,
@@ -17,21 +19,21 @@ import type { Found } from "../../jail/walk/found.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import type { Usage } from "../quota.js";
 
-/** What a root says about changes in it. */
+/** Rules of a root for changes. */
 export interface WriteRules {
-  /** Flush to the disk before answering. */
+  /** Flush to disk before answering. */
   readonly durable: boolean;
-  /** Append in place to a file that has other names too. */
+  /** Append in place to files with several hard links. */
   readonly hardLinks: boolean;
-  /** Most bytes of old content copied for the sake of a hard-linked file. */
+  /** Maximum bytes of old content copied because of hard links. */
   readonly maxCopyBytes: number;
   /** Absent: no limit. */
   readonly usage?: Usage;
-  /** Present in temp roots: lets other users of the system through to it, as far as their rights there go. */
+  /** Present in temp roots: lets other system users pass to the root, as far as its permissions allow. */
   readonly lend?: () => void;
 }
 
-/** One changing call, arrived where its path leads. */
+/** A changing call whose path has been resolved. */
 export interface Change {
   readonly jail: Jail;
   readonly rules: WriteRules;
@@ -40,19 +42,19 @@ export interface Change {
   readonly access: Access;
 }
 
-/** A walk's end with which an operation can go on. */
+/** Walk results with which an operation can continue. */
 export type Reached = Exclude<Found, { state: "dangling" }>;
 
-/** What a changing call is about to put in place. */
+/** The target of a change. */
 export interface Target {
   readonly name: string;
-  /** Directories to make first, below the deepest one the walk reached. */
+  /** Directories to create below the deepest one of the walk. */
   readonly parents: readonly string[];
   readonly old: Pinned | undefined;
 }
 
 /**
- * Names the target and authorises every directory that `parents` would make; nothing is made yet.
+ * Determines the target and authorises every directory that `parents` would create; creates nothing.
  * @throws NOT_A_DIRECTORY, PARENT_MISSING, CAPABILITY_DENIED
  */
 export function locate(change: Change, found: Reached, options: { parents: boolean }): Target {
@@ -79,7 +81,7 @@ export function* checkFile(change: Change, old: Pinned | undefined): Io<void> {
   if (!(yield* change.jail.sys.mayWrite(old.path))) throw permissionDenied(place);
 }
 
-/** Makes the missing directories and enters them, whoever was faster. */
+/** Creates and enters the missing directories; those created meanwhile by others are accepted. */
 export function* createParents(change: Change, parents: readonly string[]): Io<void> {
   const above = change.path.segments.length - 1 - parents.length;
   for (const [index, name] of parents.entries()) {
@@ -92,7 +94,7 @@ export function* createParents(change: Change, parents: readonly string[]): Io<v
   }
 }
 
-/** Makes one directory in the deepest one; `false` when something has the name already. */
+/** Creates one directory in the deepest one; `false` if the name exists. */
 export function* makeOne(change: Change, name: string): Io<boolean> {
   const parent = change.walk.directory;
   try {
@@ -117,7 +119,7 @@ function* ownDirectory(jail: Jail, parent: Pinned, name: string): Io<void> {
   }
 }
 
-/** Whether what this process makes, as root, is to belong to somebody else: to whom the root belongs. */
+/** Whether this process runs as root and the root directory belongs to another user, to whom new entries are given. */
 export const isForOwner = ({ top }: Jail): boolean => top.stat.uid !== 0 && process.geteuid?.() === 0;
 
 export function* giveDirectoryToOwner(jail: Jail, directory: Pinned): Io<void> {
@@ -125,14 +127,14 @@ export function* giveDirectoryToOwner(jail: Jail, directory: Pinned): Io<void> {
   if (isForOwner(jail)) yield* quietly(jail.sys.chown(directory.path, uid, gid));
 }
 
-/** A turn among the writers of a name. */
+/** A lock on a name. */
 export interface Turn {
-  /** Another writer was done since the walk, so what it found may have changed. */
+  /** Another change was made since the walk, so its result may be outdated. */
   readonly stale: boolean;
   release(): void;
 }
 
-/** Waits its turn among the writers of the name, and keeps the directories above it from being removed meanwhile. */
+/** Waits for the lock on the name, and keeps the directories above it from being removed meanwhile. */
 export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Turn> {
   const { jail, walk } = change;
   const key = `${identity(walk.directory)}/${jail.foldsCase ? name.toLowerCase() : name}`;
@@ -143,28 +145,28 @@ export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Tu
   return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
 }
 
-/** Makes changed entries of a directory survive a power cut, if the root wants that. */
+/** Makes directory changes survive a power failure, if the root requires that. */
 export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
   if (!change.rules.durable) return;
   let fd: number;
   try {
     fd = yield* finishing(change.jail.handles.reopen(directory, READ_DIRECTORY));
   } catch (error) {
-    // A directory that may be written but not read cannot be opened, so there is nothing to flush it by.
+    // A directory without read permission cannot be opened, so it cannot be flushed.
     if (errnoOf(error) === "EACCES") return;
     throw error;
   }
   try {
     yield* change.jail.sys.fsync(fd);
   } catch (error) {
-    // Some file systems have no notion of flushing a directory.
+    // Some file systems cannot flush directories.
     if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOTSUP") throw error;
   } finally {
     closeNow(fd);
   }
 }
 
-/** The place of the first `count` requested segments. */
+/** The place named by the first `count` requested segments. */
 export function prefix(change: Change, count: number): Place {
   return { root: change.access.place.root, path: change.path.segments.slice(0, count).join("/") };
 }

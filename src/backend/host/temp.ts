@@ -1,3 +1,5 @@
+// Temp roots: private directories that end with the process.
+
 import { randomBytes } from "node:crypto";
 import {
   chmodSync,
@@ -28,8 +30,8 @@ interface Emptied extends Manner {
 const RECORD = /^([0-9a-f]{16})\.json$/;
 
 /**
- * The private place of one adapter's temp roots: `venue-files-<uid>/<instance>/` below the system's temp directory, both
- * 0700 and checked to be ours and not links. A record beside the instance tells later processes whose it was.
+ * The private directory of one adapter's temp roots: `venue-files-<uid>/<instance>/` in the system's temp directory,
+ * both mode 0700 and verified to be owned by this user and not links. A record beside the instance names the process.
  */
 export class TempHome {
   readonly #home: string;
@@ -40,7 +42,10 @@ export class TempHome {
     this.#home = join(tmpdir(), `venue-files-${process.geteuid?.() ?? "user"}`);
   }
 
-  /** Makes a fresh directory for one root. @returns its absolute path */
+  /**
+   * Creates a directory for one root.
+   * @returns its absolute path
+   */
   create(prefix: string): string {
     const instance = join(this.#home, this.#instance);
     if (!this.#made) {
@@ -54,20 +59,26 @@ export class TempHome {
   }
 
   /**
-   * Lets other users of the system pass on to directories that are theirs. They cannot list what is on the way, so the
-   * name of the instance is for them what they are told.
+   * Lets other system users pass to directories that they own. They cannot list the path, so the instance name is a
+   * secret.
    */
   lend(): void {
     if (!this.#made) return;
     for (const path of [this.#home, join(this.#home, this.#instance)]) chmodSync(path, 0o711);
   }
 
-  /** Removes one directory made here, letting others run meanwhile. Never fails: what cannot be removed goes with the rest. */
+  /**
+   * Removes one directory created here, yielding to other work. Never fails: what cannot be removed is retried with the
+   * rest.
+   */
   discard(path: string): Awaitable<void> {
     return runIo(quietly(discardBelow(path)));
   }
 
-  /** Removes every directory made here, letting others run meanwhile. Never fails: what cannot be removed is left to a later start. */
+  /**
+   * Removes every directory created here, yielding to other work. Never fails: what cannot be removed is left to a
+   * later start.
+   */
   remove(): Awaitable<void> {
     if (!this.#made) return;
     this.#made = false;
@@ -83,14 +94,14 @@ function makePrivate(path: string): void {
   }
   const stat = lstatSync(path);
   const foreign = stat.uid !== (process.geteuid?.() ?? stat.uid);
-  // Root may have let others through.
+  // As root, others may have been let through.
   const refused = process.geteuid?.() === 0 ? 0o066 : 0o077;
   if (!stat.isDirectory() || foreign || (process.platform !== "win32" && (stat.mode & refused) !== 0)) {
     throw new Error(`cannot be made: ${path} is in the way. Remove it, or set TMPDIR to a directory of your own`);
   }
 }
 
-/** Removes what processes left that are known to be dead; anything doubtful stays. */
+/** Removes what dead processes left; doubtful cases stay. */
 function sweep(home: string): void {
   const own = ownIdentity();
   for (const file of readdirSync(home)) {
@@ -118,11 +129,11 @@ function parseRecord(value: unknown): ProcessIdentity | undefined {
 }
 
 interface Manner {
-  /** Nobody else is to be served meanwhile. */
+  /** Do not wait for others; nothing else is to be served. */
   readonly atOnce?: true;
 }
 
-/** The record goes last, and only when nothing is left, so that an interrupted removal is found again. */
+/** The record is removed last, and only if nothing is left, so that an interrupted removal is found again. */
 function* removeInstance(home: string, instance: string, manner: Manner): Io<void> {
   yield* quietly(removeBelow(home, instance, manner));
   if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
@@ -130,10 +141,7 @@ function* removeInstance(home: string, instance: string, manner: Manner): Io<voi
   }
 }
 
-/**
- * Whoever works in a root may still be changing it, and may be shut up in it: so it goes by handles, as a jail would do
- * it, never by paths that lead elsewhere a moment later.
- */
+/** Removes by handle: users who own a root may still change it, so paths could lead elsewhere a moment later. */
 function* removeBelow(home: string, instance: string, manner: Manner): Io<void> {
   const { sys, handles } = atOnceHandles();
   const above = handles.openRoot(home);
@@ -166,7 +174,7 @@ function atOnceHandles(): Pick<Emptied, "sys" | "handles"> {
   return { sys, handles: hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys) };
 }
 
-/** Purges the entries of a directory that `goes` chooses. */
+/** Purges the entries of a directory that `goes` selects. */
 function* empty(place: Emptied, goes: (name: string) => boolean): Io<void> {
   const { sys, handles, directory, atOnce } = place;
   const manner = atOnce === undefined ? {} : { atOnce };
@@ -177,7 +185,7 @@ function* empty(place: Emptied, goes: (name: string) => boolean): Io<void> {
   }
 }
 
-/** Runs to the end without letting others in between. What is waited for is only ever a courtesy to others. */
+/** Runs to completion synchronously; waits inside `io` are only yields to other work. */
 function runAtOnce(io: Io<unknown>): void {
   while (io.next().done !== true);
 }

@@ -1,3 +1,5 @@
+// Recursive walks of a host directory.
+
 import { type Io, wait } from "../../core/io.js";
 import type { Access, EntryType, Visit, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
 import { examine, isReachable, type Name, readNames } from "../../jail/directory.js";
@@ -7,9 +9,9 @@ import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { FileTaker } from "./changes/take.js";
 
-/** A directory that a walk is in. */
+/** A directory on the current branch of a walk. */
 interface Frame {
-  /** The policy denies the directory itself. */
+  /** The directory itself is denied. */
   readonly isDenied: boolean;
   readonly names: readonly Name[];
   next: number;
@@ -17,13 +19,16 @@ interface Frame {
 
 export interface HostWalkOptions extends WalkOptions {
   readonly access: Pick<Access, "scope" | "policy">;
-  /** Fails where a directory cannot be looked into, rather than passing it by. */
+  /** Fail if a directory cannot be read, instead of skipping it. */
   readonly strict?: boolean;
 }
 
 type Step = "enter" | "skip" | "stop";
 
-/** Visits the entries below a directory, depth first and in order; each directory is entered by its parent's handle. */
+/**
+ * Visits the entries below a directory, depth first and in order. Each directory is entered through its parent's
+ * handle.
+ */
 export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions): Io<void> {
   const walk = new EntryWalk(jail, start, options);
   try {
@@ -38,7 +43,7 @@ class EntryWalk {
   readonly #options: HostWalkOptions;
   readonly #taker: FileTaker;
   readonly #descent: Descent;
-  /** One for each directory from the start down to the deepest. */
+  /** One per directory from the start to the deepest. */
   readonly #frames: Frame[] = [];
   /** Names from the start to the deepest directory. */
   readonly #below: string[] = [];
@@ -93,7 +98,7 @@ class EntryWalk {
     for (let lost = 1; lost < left; lost++) {
       const frame = this.#frames.pop();
       if (frame === undefined || frame.next >= frame.names.length) continue;
-      // What is left in it cannot be looked at any more.
+      // The rest of the directory cannot be visited any more.
       this.#options.unreadable?.();
       this.#options.exhausted?.();
     }
@@ -105,7 +110,7 @@ class EntryWalk {
     return readNames(sys, directory, { top: directory === top, foldsCase, scope: this.#options.access.scope });
   }
 
-  /** `undefined` for a directory that cannot be looked into. */
+  /** `undefined` for a directory that cannot be read. */
   *#leniently<T>(work: Io<T>): Io<T | undefined> {
     try {
       return yield* work;
@@ -117,14 +122,14 @@ class EntryWalk {
     }
   }
 
-  /** Reads the files by which a directory says what is in it, before anything in it is visited. */
+  /** Reads the rule files (such as ignore files) of a directory before its entries are visited. */
   *#readRules(names: readonly Name[], isDenied: boolean): Io<void> {
     const { rules, access } = this.#options;
     if (rules === undefined || isDenied) return;
     const contents: (WalkContent | undefined)[] = [];
     for (const wanted of rules.names) {
       const found = names.find(({ raw }) => raw === wanted);
-      // A link is no regular file, and is not followed.
+      // Links are not regular files and are not followed.
       const isFile = found !== undefined && (found.type ?? "file") === "file";
       const isRead = isFile && access.policy?.denies(this.#below, wanted) !== true;
       const content = isRead ? yield* this.#taker.take(this.#descent.directory, found, rules.maxBytes) : undefined;
@@ -136,7 +141,7 @@ class EntryWalk {
   *#visit(name: Name, visit: Visit): Io<Step> {
     const { directory } = this.#descent;
     const entry = yield* this.#describe(directory, name, this.#descent.depth + 1);
-    // Vanished, or of a kind that nobody knows: left out.
+    // Vanished, or of an unknown type: left out.
     if (entry === undefined) return "skip";
     const step = yield* wait(visit(entry));
     if (step !== "read") return step === "enter" && entry.type !== "directory" ? "skip" : step;
@@ -161,7 +166,7 @@ class EntryWalk {
     return { name: name.name, type, depth, size: stat.size, modified: stat.modifiedMs, ...identity, ...more };
   }
 
-  /** `undefined` when it is gone, no directory any more, or on another device. */
+  /** `undefined` if it is gone, not a directory, or on another device. */
   *#enter(name: Name): Io<Pinned | undefined> {
     const { handles, crossDevice, top } = this.#jail;
     const child = yield* handles.enter(this.#descent.directory, name.raw);

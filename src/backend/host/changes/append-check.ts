@@ -1,3 +1,5 @@
+// Checks the preconditions of an append.
+
 import type { Hash } from "node:crypto";
 import { type Expected, isExpected } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
@@ -7,24 +9,28 @@ import { requireExpected, requireSize, wrongSize } from "../../expected.js";
 import { checkExpected, hashFile } from "../guard.js";
 import type { Change } from "../target.js";
 
-/** What an append counts on. */
+/** Preconditions of an append. */
 export interface Wanted {
   readonly expected: Expected | undefined;
   readonly expectedSize: number | undefined;
   readonly data: Buffer;
 }
 
-/** What was found of a file that is to be added to. */
+/** Result of the check. */
 export interface FoundBefore {
-  /** Bytes now, those of a repeated append included. */
+  /** Current size in bytes, including the data of a repeated append. */
   readonly size: number;
-  /** Of what comes before the data, where all of it was read. */
+  /** Hash state of the content before the data, if all of it was read. */
   readonly hash: Hash | undefined;
-  /** The data is at the end already. */
+  /** The data is already at the end. */
   readonly isRepeated: boolean;
 }
 
-/** @param old under the turn and the lock file, not looked at before @returns nothing for an append without conditions @throws CONFLICT */
+/**
+ * @param old the file, looked up under the lock
+ * @returns `undefined` for an unconditional append
+ * @throws CONFLICT
+ */
 export function* checkAppend(change: Change, old: Pinned, wanted: Wanted): Io<FoundBefore | undefined> {
   const { expected, expectedSize, data } = wanted;
   const { access } = change;
@@ -43,14 +49,17 @@ export function* checkAppend(change: Change, old: Pinned, wanted: Wanted): Io<Fo
   return { size, hash, isRepeated: false };
 }
 
-/** A file that is not there has no bytes. @throws CONFLICT */
+/**
+ * A missing file counts as size 0.
+ * @throws CONFLICT
+ */
 export function requireMissingSize({ access }: Change, expectedSize: number | undefined): void {
   if (expectedSize !== undefined) requireSize(expectedSize, undefined, access);
 }
 
 /**
- * Whether the append has been done already. Never for whoever may not read: by asking for one byte more each time they
- * could find out what the file ends in, and so all of it.
+ * Whether the append has already been made. Requires read access: otherwise a caller could find out the content by
+ * guessing one byte more each time.
  */
 function* isRepeat(
   change: Change,

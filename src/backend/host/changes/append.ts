@@ -1,3 +1,5 @@
+// Appends to a file of the host.
+
 import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
@@ -21,20 +23,20 @@ import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "
 import { collect, fill } from "./content.js";
 import { inheritRights, install, staged, withCurrent } from "./stage.js";
 
-/** How often an append starts again because another process has replaced, removed or made the file meanwhile. */
+/** Maximum restarts because another process replaced, removed or created the file meanwhile. */
 const RACES = 20;
 
-/** An append that has its turn. */
+/** An append that holds the lock of its target. */
 interface Addition {
   readonly name: string;
   readonly data: Buffer;
-  /** What the walk found. */
+  /** The file as found by the walk. */
   readonly checked: Pinned | undefined;
   readonly wanted: Wanted;
   readonly guard: Guard;
 }
 
-/** Adds to the end of a file in one write; makes it when it is missing. */
+/** Appends to a file in one write; creates the file if it is missing. */
 export function* appendFile(change: Change, found: Reached, options: AppendOptions & { body: Body }): Io<Written> {
   const { expected, expectedSize } = options;
   const target = locate(change, found, options);
@@ -87,7 +89,7 @@ function repeated({ size, hash }: FoundBefore, data: Buffer): Written {
   return { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) };
 }
 
-/** Makes the file with its first content; whatever got the name first is left alone. */
+/** Creates the file with its first content, unless the name has been taken meanwhile. */
 function* createWith(change: Change, { name, data, guard }: Addition): Io<Written | "raced"> {
   const path = below(change.walk.directory, name);
   yield* guard();
@@ -110,7 +112,7 @@ function* createNow(
   change.access.scope.commit();
   let fd: number;
   try {
-    // In append mode from the start: another process may add to the file as soon as it is there.
+    // Opened for appending from the start: another process may append as soon as the file exists.
     fd = yield* jail.sys.open(path, CREATE_APPEND);
   } catch (error) {
     if (errnoOf(error) === "EEXIST") return "raced";
@@ -131,7 +133,7 @@ function* createNow(
   return { bytes: data.length, created: true, size, ...(size === data.length ? { sha256 } : {}) };
 }
 
-/** Removes the file that could not be filled, unless somebody else uses it, or its name, by now. */
+/** Removes the file that could not be filled, unless another process has appended to it or taken its name. */
 function* takeBack(change: Change, fd: number, name: string): Io<void> {
   const { jail, walk } = change;
   const made = yield* jail.sys.fstat(fd);
@@ -144,7 +146,10 @@ function* takeBack(change: Change, fd: number, name: string): Io<void> {
   }
 }
 
-/** `raced`: the file has lost its last name since it was found. `linked`: it has others, which must keep the old bytes. */
+/**
+ * `raced`: the file has lost its last name since it was found. `linked`: it has other hard links, whose content must
+ * not change.
+ */
 function* appendInPlace(
   change: Change,
   old: Pinned,
@@ -169,7 +174,7 @@ function* appendInPlace(
   }
 }
 
-/** `undefined` when something else has the name by now, on platforms where only the name can be opened. */
+/** `undefined` if another entry has the name, on platforms that can only open by name. */
 function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
   try {
     return yield* change.jail.handles.reopen(old, APPEND);
@@ -180,7 +185,10 @@ function* openAgain(change: Change, old: Pinned): Io<number | undefined> {
   }
 }
 
-/** One write, and its flush. What got through of a failed one is taken back, unless others have added to it. @returns the size */
+/**
+ * Writes once and flushes. A partial write is truncated again, unless others have appended since.
+ * @returns the new size
+ */
 function* writeOnce(change: Change, target: { fd: number; size: number; data: Buffer }): Io<number> {
   const { sys } = change.jail;
   const { fd, size, data } = target;
@@ -197,7 +205,7 @@ function* writeOnce(change: Change, target: { fd: number; size: number; data: Bu
   }
 }
 
-/** The other names of a hard-linked file may lie outside the root: they keep the old bytes, this name gets a new file. */
+/** Other hard links of the file may be outside the root: they keep the old content, and this name gets a new file. */
 function* appendCopy(
   change: Change,
   old: Pinned,
@@ -209,7 +217,7 @@ function* appendCopy(
   return yield* staged(change, old, function* (file) {
     const { sha256 } = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
-    // Another process may have put something else in place, with content that is not in the copy.
+    // Another process may have replaced the file; the copy would lose its content.
     if (!(yield* isStill(change, name, old))) return "raced";
     yield* install(change, file, { name, old, guard });
     return { bytes: data.length, created: false, size, sha256 };
@@ -226,7 +234,10 @@ function* isStill(change: Change, name: string, old: Pinned): Io<boolean> {
   }
 }
 
-/** The whole content of a file that is to be copied. @throws HARD_LINKED if that is more than may be */
+/**
+ * The content of a file to copy.
+ * @throws HARD_LINKED if it exceeds the limit
+ */
 function* contentOf(change: Change, file: Pinned): Io<Buffer> {
   const { handles, sys } = change.jail;
   const limit = change.rules.maxCopyBytes;
@@ -234,7 +245,7 @@ function* contentOf(change: Change, file: Pinned): Io<Buffer> {
   try {
     const parts: Buffer[] = [];
     let length = 0;
-    // One byte more than expected shows the end in the same call.
+    // Requesting one byte more than expected detects the end in the same call.
     let { size: expected } = yield* sys.fstat(fd);
     for (;;) {
       if (length + expected > limit) throw hardLinked(change.access.place);

@@ -1,3 +1,5 @@
+// Writes streamed or complete content to a file, hashing it.
+
 import { createHash } from "node:crypto";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
@@ -6,7 +8,7 @@ import type { Change } from "../target.js";
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
-/** Writes content to a new file as it comes. */
+/** Writes content to a new file as it arrives. */
 export function* fill(change: Change, fd: number, content: Content): Io<{ bytes: number; sha256: Sha256 }> {
   const { sys } = change.jail;
   if (Buffer.isBuffer(content)) {
@@ -28,7 +30,7 @@ export function* collect(change: Change, content: Content): Io<Buffer> {
   if (Buffer.isBuffer(content)) return content;
   const chunks: Uint8Array[] = [];
   yield* eachChunk(change, content, function* (chunk) {
-    // A stream may use its buffer again for the next chunk.
+    // A stream may reuse its buffer for the next chunk.
     chunks.push(Buffer.from(chunk));
   });
   return Buffer.concat(chunks);

@@ -1,3 +1,5 @@
+// Copies a tree into a directory of the host.
+
 import { createHash, type Hash } from "node:crypto";
 import { alreadyExists, invalidInput, invalidPath, ioError } from "../../../core/errors/texts.js";
 import { type Io, runIo, wait } from "../../../core/io.js";
@@ -18,12 +20,12 @@ import { checkTarget, nameCopy, refuseInside } from "./put.js";
 import { giveToOwner, inheritRights } from "./stage.js";
 
 const PIECE_BYTES = 1_048_576;
-/** Smaller files are hashed while they are copied, since that costs next to nothing. */
+/** Size in bytes below which a file is hashed while it is copied, since that costs almost nothing. */
 const HASHED_BYTES = 1_048_576;
-/** Smaller files are not worth the attempt to share blocks. */
+/** Size in bytes from which sharing blocks (reflink) is worth an attempt. */
 const CLONED_BYTES = 65_536;
 
-/** Puts a copy of a tree in place: prepared out of sight, then named in one step. */
+/** Places a copy of a tree: prepared in a stage, then made visible by one rename. */
 export function* placeCopy(change: Change, found: Reached, source: TreeSource, options: CopyOptions): Io<Copied> {
   const isFile = source.top.type === "file";
   if (change.path.segments.length === 0) throw alreadyExists(change.access.place);
@@ -53,18 +55,18 @@ interface Begun {
   readonly stage: Stage;
   readonly name: string;
   readonly path: string;
-  /** Of a file; -1 once it has been closed. */
+  /** Of a file; -1 once closed. */
   fd: number;
 }
 
-/** A copy that is being prepared. */
+/** A copy under construction. */
 class Copying {
   readonly #change: Change;
   readonly #options: CopyOptions;
-  /** Of a directory: the top of the copy, and what is being filled below it. */
+  /** Of a directory: the top of the copy, and the descent to the directory being filled. */
   #top: Pinned | undefined;
   #descent: Descent | undefined;
-  /** Of the top, and of each directory down to the deepest. */
+  /** Modes of the top and of each directory down to the deepest. */
   readonly #modes: (number | undefined)[] = [];
   #begun: Begun | undefined;
   #files = 0;
@@ -77,7 +79,7 @@ class Copying {
     this.#options = options;
   }
 
-  /** Makes the top of the copy, empty. Whoever calls it calls {@link end} afterwards. */
+  /** Creates the empty top of the copy. The caller must call {@link end}. */
   *begin(source: TreeSource): Io<Begun> {
     const { jail, walk } = this.#change;
     const { staging, sys } = jail;
@@ -95,7 +97,7 @@ class Copying {
         stage.release();
         const code = errnoOf(error);
         if (stage.directory === walk.directory || code === undefined) throw error;
-        // The staging directory has gone meanwhile, or may not be used: at last beside the target.
+        // The staging directory is gone or unusable: the last attempt is made beside the target.
         if (code !== "ENOENT") attempt = 5;
       }
     }
@@ -126,7 +128,7 @@ class Copying {
     return { files: this.#files, bytes: this.#bytes };
   }
 
-  /** The top gets its rights last: without the right to write in it, its owner could not have moved it. */
+  /** The top gets its mode last: its owner could not move it without write permission. */
   *finish(): Io<void> {
     for (const held of this.#held.splice(0)) held.keep();
     this.#begun?.stage.release();
@@ -137,7 +139,7 @@ class Copying {
     if (mode !== undefined) yield* quietly(this.#change.jail.sys.chmod(this.#top.path, mode));
   }
 
-  /** Removes what has not been put in place. */
+  /** Removes whatever was not placed. */
   *end(): Io<void> {
     for (const held of this.#held.splice(0)) held.undo();
     this.#descent?.close();
@@ -155,7 +157,7 @@ class Copying {
       }
     };
     const purging = runIo(work());
-    // A stage beside the target lives on the walk's own handle.
+    // A stage beside the target uses the walk's own handle.
     if (stage.directory === this.#change.walk.directory) yield* wait(purging);
     else jail.inBackground(purging);
   }
@@ -171,7 +173,7 @@ class Copying {
     const parent = descent.directory;
     const refusal = refusalOf(access, entry.below.slice(0, -1), name);
     if (refusal !== undefined) throw refusal;
-    // Names of other stores may be anything.
+    // Names from other stores may contain anything.
     const isUnsafe = entry.raw === undefined && /^\.{0,2}$|\/|\0/.test(name);
     if (isUnsafe || isReservedName(name, false, jail.foldsCase)) throw invalidPath(access.place, "reserved name");
     const path = entryPath(parent, entry.raw ?? name);
@@ -186,7 +188,7 @@ class Copying {
     this.#modes.push(entry.mode);
   }
 
-  /** Closes the directories below a depth: nothing comes into them any more. */
+  /** Finishes the directories below a depth, which will not be changed again. */
   *#closeTo(descent: Descent, depth: number): Io<void> {
     const { jail, access } = this.#change;
     const change = this.#change;
@@ -202,7 +204,7 @@ class Copying {
     }
   }
 
-  /** @param made an empty file, which is closed in any case */
+  /** @param made an empty file, closed in every case */
   *#copyFile(entry: SourceEntry, made: { fd: number; path: string | Buffer }): Io<string | undefined> {
     const { jail, rules } = this.#change;
     const { fd, path } = made;
@@ -222,7 +224,7 @@ class Copying {
     }
   }
 
-  /** The hash, where it is wanted or costs little. */
+  /** @returns the hash if it is requested or cheap */
   *#fill(fd: number, file: OpenFile, path: string | Buffer): Io<string | undefined> {
     const { jail, access } = this.#change;
     const { verify, hash: isAsked } = this.#options;
@@ -251,7 +253,7 @@ class Copying {
       yield* jail.sys.clone(file.descriptor, fd);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
-      // The next file would not fare better.
+      // Sharing blocks would fail for later files as well.
       this.#sharesBlocks = false;
       yield* jail.sys.ftruncate(fd, 0);
       return false;
@@ -279,5 +281,5 @@ class Copying {
   }
 }
 
-/** Nobody but the process may look into it before it has its rights. */
+/** Only this process may access it until it gets its final mode. */
 const modeOfNew = ({ mode }: SourceEntry): number => (mode === undefined ? 0o666 : 0o600);

@@ -1,3 +1,5 @@
+// Creates directories on the host.
+
 import { existsNotDirectory } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { WriteOptions } from "../../../core/ports/backend.js";
@@ -7,7 +9,7 @@ import { type Change, createParents, locate, lockTarget, makeOne, type Reached }
 
 const RACES = 5;
 
-/** Makes a directory, and with `parents` those above it. */
+/** Creates a directory, with `parents` also the missing directories above it. */
 export function* makeDirectory(change: Change, found: Reached, options: WriteOptions): Io<{ created: boolean }> {
   const target = locate(change, found, options);
   if (target.old !== undefined) {
@@ -26,7 +28,7 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
         release(other);
         return there(change, options);
       }
-      // Gone again: another process has removed what was in the way.
+      // The entry in the way has been removed by another process.
       if (other !== "missing" || attempt === RACES) throw existsNotDirectory(change.access.place);
     }
   } finally {
@@ -34,7 +36,7 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
   }
 }
 
-/** Making it is what decides whether it was there, so no lock is needed. */
+/** Creating it atomically decides whether it existed, so no lock is needed. */
 function there({ access }: Change, { expected }: WriteOptions): { created: false } {
   if (expected !== undefined) throw refused(expected, undefined, access);
   return { created: false };

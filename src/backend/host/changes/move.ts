@@ -1,3 +1,5 @@
+// Moves within a root of the host.
+
 import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
@@ -11,16 +13,16 @@ import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
 import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
 
-/** How often a move starts again because something else got the name of what is moved. */
+/** Maximum restarts because the source's name was taken by another entry. */
 const RACES = 5;
 
-/** One end of a move, arrived. */
+/** One end of a move, resolved. */
 export interface End {
   readonly change: Change;
   readonly found: Reached;
 }
 
-/** A move that knows its names. */
+/** A move with both names resolved. */
 interface Move {
   readonly from: Change;
   readonly to: Change;
@@ -29,7 +31,9 @@ interface Move {
   readonly options: MoveOptions;
 }
 
-/** Moves an entry itself, a link or a directory too, by one rename. `undefined`: it lies on another device. */
+/**
+ * Moves the entry itself (a link, or a whole directory) by one rename. `undefined`: the target is on another device.
+ */
 export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Moved | undefined> {
   const { change: from, found } = source;
   const to = goal.change;
@@ -58,7 +62,7 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   throw ioError(from.access.place, "EAGAIN");
 }
 
-/** A name that differs from the stored one only as the file system does not tell apart is a new name all the same. */
+/** A name that differs from the stored one only in spelling that the file system folds still is a new name. */
 function nameAsked(to: Change, stored: string): string {
   const asked = to.path.segments.at(-1) ?? stored;
   return to.jail.foldsCase && !to.walk.lastIsLink && asked.toLowerCase() === stored.toLowerCase() ? asked : stored;
@@ -132,14 +136,17 @@ const isCaseOnly = ({ from, to, name, target }: Move): boolean =>
   identity(from.walk.directory) === identity(to.walk.directory) &&
   name.toLowerCase() === target.name.toLowerCase();
 
-/** Both names are of one file, which a rename would leave as they are. */
+/** Both names are hard links of one file, which rename(2) would leave unchanged. */
 function* dropName(from: Change, path: string, guard: Guard): Io<void> {
   yield* guard();
   from.access.scope.commit();
   yield* from.jail.sys.unlink(path);
 }
 
-/** Its hash, if something was expected of it. @throws CONFLICT, IS_A_DIRECTORY, NOT_A_FILE */
+/**
+ * @returns the hash, if a precondition required it
+ * @throws CONFLICT, IS_A_DIRECTORY, NOT_A_FILE
+ */
 function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOptions): Io<string | undefined> {
   if (expectedFrom === undefined) return undefined;
   if (object.stat.isDirectory()) throw isADirectory(from.access.place);
@@ -149,7 +156,7 @@ function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOption
   return sha256;
 }
 
-/** Nothing is done, but what is expected is asked. */
+/** Nothing is moved, but the preconditions are checked. */
 function* stay(from: Change, object: Pinned, options: MoveOptions): Io<Moved> {
   const sha256 = yield* checkSource(from, object, options);
   return { overwritten: false, ...(sha256 === undefined ? {} : { sha256 }) };

@@ -1,3 +1,5 @@
+// Puts a prepared entry in place under its name, atomically and without overwriting what must stay.
+
 import {
   alreadyExists,
   invalidInput,
@@ -15,21 +17,24 @@ import { apart, checkExpected, type Guard } from "../guard.js";
 import { holding, reserve } from "../quota.js";
 import { type Change, checkFile, flushDirectory, makeOne, prefix, type Target, type Turn } from "../target.js";
 
-/** Failures that say that a file cannot have a second name, here or at all. */
+/** Errors that mean that a file cannot have another hard link, here or at all. */
 const NO_LINKS = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
-/** Something that is ready to get its name. */
+/** A prepared entry. */
 export interface Ready {
   readonly path: string;
   readonly isDirectory: boolean;
 }
 
-/** What is to get a name. */
+/** The target of a prepared entry. */
 export interface Coming extends PlaceOptions {
   readonly isFile: boolean;
 }
 
-/** Refuses what must not be replaced, or is not what is expected. @throws CONFLICT, ALREADY_EXISTS, NOT_A_FILE, PERMISSION_DENIED */
+/**
+ * Checks an existing target against the options.
+ * @throws CONFLICT, ALREADY_EXISTS, NOT_A_FILE, PERMISSION_DENIED
+ */
 export function* checkTarget(change: Change, old: Pinned | undefined, coming: Coming): Io<void> {
   const { access } = change;
   const { expected } = coming;
@@ -44,13 +49,19 @@ export function* checkTarget(change: Change, old: Pinned | undefined, coming: Co
   yield* checkExpected(change, old, expected);
 }
 
-/** Refuses a place that is the source, or lies in it. @param source identity of device and inode @throws INVALID_INPUT */
+/**
+ * @param source identity (device and inode) of the source
+ * @throws INVALID_INPUT if the target is the source or inside it
+ */
 export function refuseInside({ walk }: Change, source: string | undefined): void {
   if (source === undefined || !walk.identities().includes(source)) return;
   throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
 }
 
-/** Gives what is ready its name. The commit. @throws ALREADY_EXISTS, CONFLICT */
+/**
+ * Gives a prepared entry its name. This is the commit.
+ * @throws ALREADY_EXISTS, CONFLICT
+ */
 export function* putInPlace(
   change: Change,
   ready: Ready,
@@ -66,7 +77,7 @@ export function* putInPlace(
     if (yield* ready.isDirectory ? nameDirectory(sys, ready.path, path) : nameFile(sys, ready.path, path)) return;
   } catch (error) {
     const code = errnoOf(error);
-    // What the name was free for has been a directory since.
+    // A directory was created under the name meanwhile.
     if (code === "EISDIR" || code === "ENOTEMPTY") throw alreadyExists(change.access.place);
     if (code === "EXDEV") throw notSupportedByRoot(change.access.place, "one step from one mount to another");
     throw error;
@@ -77,11 +88,11 @@ export function* putInPlace(
   } finally {
     if (now !== undefined) release(now);
   }
-  // Gone again since.
+  // The entry in the way has been removed meanwhile.
   throw alreadyExists(change.access.place);
 }
 
-/** `false`: something has the name. Both names are there for a moment. */
+/** @returns `false` if the name is taken. For a moment the file has both names. */
 function* nameFile(sys: Sys, from: string, to: string): Io<boolean> {
   try {
     yield* sys.link(from, to);
@@ -108,12 +119,15 @@ function* nameOverEmpty(sys: Sys, from: string, to: string): Io<boolean> {
   return yield* replaceNew({ sys, from, to }, create(), () => sys.unlink(to));
 }
 
-/** The same for a directory: a rename replaces an empty one, and no other. */
+/** Like {@link nameOverEmpty} for directories: rename replaces an empty directory, and no other. */
 export function* nameDirectory(sys: Sys, from: string, to: string): Io<boolean> {
   return yield* replaceNew({ sys, from, to }, sys.mkdir(to, 0o700), () => sys.rmdir(to));
 }
 
-/** Renames onto an entry that `create` makes for it. @returns whether there was none before */
+/**
+ * Renames onto an entry newly created by `create`.
+ * @returns `false` if the name was taken
+ */
 function* replaceNew(
   { sys, from, to }: { readonly sys: Sys; readonly from: string; readonly to: string },
   create: Io<unknown>,
@@ -134,7 +148,7 @@ function* replaceNew(
   return true;
 }
 
-/** The key of the writers of a target, or of the first directory that is to be made for it. */
+/** Lock keys for the target, or for the first directory that is created for it. */
 export function targetKeys(change: Change, target: Target): { shared: string[]; exclusive: string[] } {
   const { walk, jail } = change;
   const name = target.parents[0] ?? target.name;
@@ -142,14 +156,14 @@ export function targetKeys(change: Change, target: Target): { shared: string[]; 
   return { shared: walk.identities(), exclusive: [key] };
 }
 
-/** Waits its turn among the writers of everything that the keys name. */
+/** Waits for the lock on everything that the keys name. */
 export function* lockKeys(change: Change, keys: { shared: string[]; exclusive: string[] }): Io<Turn> {
   const { jail, walk } = change;
   const lock = yield* jail.locks.hold(keys);
   return { stale: jail.locks.turn !== walk.since, release: () => lock.release() };
 }
 
-/** Runs `work` in the directory of the target, which is made if need be, and unmade if `work` fails. */
+/** Runs `work` in the target's directory, which is created if needed and removed again if `work` fails. */
 export function* inParents<T>(change: Change, parents: readonly string[], work: () => Io<T>): Io<T> {
   if (parents.length === 0) return yield* work();
   const { walk, jail } = change;
@@ -171,17 +185,20 @@ export function* inParents<T>(change: Change, parents: readonly string[], work: 
   }
 }
 
-/** A copy that is ready, and where it is to be. */
+/** A prepared copy and its target. */
 export interface ReadyCopy {
   readonly target: Target;
   readonly ready: Ready;
   readonly copied: Omit<Copied, "overwritten">;
   readonly options: CopyOptions;
-  /** To be called once it has its name. */
+  /** Called after it has got its name. */
   readonly finish: () => Io<void>;
 }
 
-/** Gives a copy its name. @returns whether something had it */
+/**
+ * Gives a copy its name.
+ * @returns whether an entry was replaced
+ */
 export function* nameCopy(change: Change, { target, ready, copied, options, finish }: ReadyCopy): Io<boolean> {
   const isFile = !ready.isDirectory;
   const turn = yield* lockKeys(change, targetKeys(change, target));
@@ -192,7 +209,7 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
         try {
           yield* checkTarget(change, old, { ...options, isFile });
           const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
-          // Room for what is in a directory has been held one by one.
+          // The quota for the contents of a directory was reserved entry by entry.
           yield* isFile ? holding(reserve(change, copied, old), putting) : putting;
         } finally {
           if (old !== undefined) release(old);

@@ -1,3 +1,5 @@
+// Removes entries of the host.
+
 import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { ChangeOptions } from "../../../core/ports/backend.js";
@@ -12,7 +14,7 @@ import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { nameDirectory } from "./put.js";
 
-/** A tree that has been taken out of everybody's sight, and is to be emptied. */
+/** A tree moved out of sight, to be emptied. */
 interface Hidden {
   readonly stage: Stage;
   readonly name: string;
@@ -22,7 +24,7 @@ const RACES = 5;
 
 type Removal = ChangeOptions & { readonly recursive: boolean };
 
-/** Removes an entry itself: a link, not its target; a directory as a whole, gone for everyone at once. */
+/** Removes an entry itself: a link rather than its target; a directory tree atomically. */
 export function* removeEntry(change: Change, found: Reached, options: Removal): Io<{ existed: boolean }> {
   const { expected } = options;
   if (found.state !== "found") {
@@ -44,7 +46,7 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
     hidden = taken;
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
-    // Out of sight is out of sight, even if the disk would not promise it.
+    // The removal is complete for callers, even if flushing fails.
     if (hidden !== undefined) yield* purge(change, hidden);
     if (errnoOf(error) === "ENOENT") return { existed: false };
     throw error;
@@ -55,7 +57,7 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
   return { existed: true };
 }
 
-/** Removes whatever has the name, which may not be what the walk found: others may have had their turn. */
+/** Removes the entry under the name now, which may differ from what the walk found. */
 function* removeName(
   change: Change,
   target: Removal & { name: string; object: Pinned; stale: boolean; guard: Guard },
@@ -71,7 +73,7 @@ function* removeName(
       throw missing();
     }
     try {
-      // Somebody may have put a link there since the walk.
+      // A link may have been put there since the walk.
       if (now.stat.isSymbolicLink() && change.access.links === "refuse") throw symlinkEscape(change.access.place);
       if (expected !== undefined) {
         requireFile(change, now);
@@ -98,7 +100,7 @@ function* removeName(
   }
 }
 
-/** Only a file has the content that a condition is about; a link is not what it leads to. */
+/** Content preconditions apply to files only, not to links. */
 function requireFile({ access }: Change, object: Pinned): void {
   if (object.stat.isDirectory()) throw isADirectory(access.place);
   if (!object.stat.isFile()) throw notAFile(access.place);
@@ -112,7 +114,7 @@ function* removeDirectory(change: Change, directory: Pinned, path: string): Io<v
     yield* sys.rmdir(path);
   } catch (error) {
     if (!isNotEmpty(error)) throw error;
-    // It may hold nothing but what a dead process was preparing in it, which nobody can see.
+    // The directory may contain only invisible staging files of dead processes.
     if (!(yield* staging.sweepIn(staging.beside(directory)))) throw notEmpty(change.access.place);
     try {
       yield* sys.rmdir(path);
@@ -122,7 +124,10 @@ function* removeDirectory(change: Change, directory: Pinned, path: string): Io<v
   }
 }
 
-/** One rename takes a tree out of everybody's sight. Answers nothing when it has been removed already. */
+/**
+ * Moves a tree out of sight with one rename.
+ * @returns `undefined` if it has already been removed
+ */
 function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | undefined> {
   const { jail, walk, access } = change;
   if (!jail.crossDevice && directory.stat.device !== jail.top.stat.device) throw otherDevice(access.place);
@@ -132,7 +137,7 @@ function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | und
       return yield* moveTo(change, path, stage);
     } catch (error) {
       stage.release();
-      // Another process removed the empty staging directory on its way out: the tree itself is still there.
+      // The staging directory was removed by another process as it ended; the tree itself still exists.
       const vanished = errnoOf(error) === "ENOENT" && (yield* jail.sys.lstat(path)) !== undefined;
       if (vanished && attempt < RACES) continue;
       if (vanished) return yield* moveTo(change, path, jail.staging.beside(walk.directory));
@@ -141,7 +146,7 @@ function* hide(change: Change, directory: Pinned, path: string): Io<Hidden | und
   }
 }
 
-/** What the staging directory cannot take may still be renamed where it stands, or emptied there. */
+/** A tree that cannot be moved to the staging directory may still be renamed in place, or emptied there. */
 function* hideBeside(
   change: Change,
   failed: { directory: Pinned; path: string; error: unknown },
@@ -151,14 +156,14 @@ function* hideBeside(
   const code = errnoOf(error);
   const refused = code === "EACCES" || code === "EPERM";
   if (!refused && code !== "EXDEV") throw error;
-  // Its owner can give himself the right to empty it, whoever else cannot; but an empty one can always be removed.
+  // The owner can make the directory writable, others cannot; but an empty directory can always be removed.
   if (refused && directory.stat.uid !== process.geteuid?.()) return yield* removeIfEmpty(change, path, error);
   try {
     return yield* moveTo(change, path, jail.staging.beside(walk.directory));
   } catch (again) {
     if (errnoOf(again) !== "EXDEV") throw again;
   }
-  // A layered file system cannot move it at all, so it goes piece by piece.
+  // A layered file system cannot move it at all, so it is removed entry by entry.
   yield* requireAllAllowed(change, directory);
   yield* jail.staging.purge(jail.staging.beside(walk.directory), path.slice(walk.directory.path.length + 1));
   if ((yield* jail.sys.lstat(path)) !== undefined) throw ioError(change.access.place, "EXDEV");
@@ -180,8 +185,8 @@ function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
 }
 
 /**
- * Looks into a hidden tree, which nobody can reach by a path any more: what another process put there after the first
- * look is not removed with it. The tree gets its name back then.
+ * Checks a hidden tree, which is no longer reachable by path: entries added by another process after the first check
+ * must not be removed with it. If there are denied ones, the tree is put back.
  * @throws DENIED_BY_POLICY, PERMISSION_DENIED
  */
 function* lookAgain(change: Change, hidden: Hidden, name: string): Io<void> {
@@ -199,7 +204,7 @@ function* lookAgain(change: Change, hidden: Hidden, name: string): Io<void> {
   }
 }
 
-/** Names a hidden tree as before, or, where something has the name by now, beside it. */
+/** Restores a hidden tree under its name, or beside it if the name has been taken. */
 function* putBack({ jail, walk }: Change, { stage, name: hiddenName }: Hidden, name: string): Io<void> {
   const from = below(stage.directory, hiddenName);
   try {
@@ -212,13 +217,13 @@ function* putBack({ jail, walk }: Change, { stage, name: hiddenName }: Hidden, n
   }
 }
 
-/** Empties a hidden tree, which may take longer than the caller wants to wait. */
+/** Empties a hidden tree; may outlast the caller's deadline. */
 function* purge(change: Change, hidden: Hidden): Io<void> {
   const { jail, walk, access } = change;
   const work = runIo(purgeAndRelease(change, hidden));
   if (!isPending(work)) return;
   jail.inBackground(work);
-  // A stage beside the target lives on the walk's own handle, which must outlive the purge.
+  // A stage beside the target uses the walk's own handle, which must outlive the purge.
   yield hidden.stage.directory === walk.directory ? work : access.scope.patience(work);
 }
 

@@ -1,3 +1,5 @@
+// A tree of the host as the source of a copy.
+
 import { createHash, type Hash } from "node:crypto";
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { ioError, isADirectory } from "../../../core/errors/texts.js";
@@ -17,7 +19,7 @@ import { openFile } from "../open.js";
 
 const PERMISSION_BITS = 0o777;
 
-/** A directory that the copy is in. */
+/** A directory on the current branch. */
 interface Frame {
   readonly names: readonly Name[];
   next: number;
@@ -25,7 +27,7 @@ interface Frame {
 
 export interface HostSourceParts extends Pick<SourceOptions, "there"> {
   readonly jail: Jail;
-  /** Has arrived at the object, and is closed with the source. */
+  /** The walk that reached the top; closed with the source. */
   readonly walk: Walk;
   readonly object: Pinned;
   /** Last segment of the real path. */
@@ -33,7 +35,10 @@ export interface HostSourceParts extends Pick<SourceOptions, "there"> {
   readonly access: Access;
 }
 
-/** A tree of the host being copied; each directory is entered by its parent's handle, each file opened by its own. */
+/**
+ * A host tree that is being copied. Each directory is entered through its parent's handle, each file opened through its
+ * own.
+ */
 export class HostSource implements TreeSource {
   readonly top: SourceEntry;
   readonly identity: string;
@@ -42,9 +47,9 @@ export class HostSource implements TreeSource {
   readonly #parts: HostSourceParts;
   readonly #descent: Descent;
   readonly #frames: Frame[] = [];
-  /** Names from the top to the deepest directory. */
+  /** Names from the top to the current directory. */
   readonly #below: string[] = [];
-  /** What was seen of each entry when it was come to. */
+  /** Hash over the version of every visited entry. */
   readonly #seen: Hash = createHash("sha256");
   #current: Pinned | undefined;
   #isStarted = false;
@@ -128,7 +133,7 @@ export class HostSource implements TreeSource {
     return undefined;
   }
 
-  /** On another device, or where another root, which lies inside this one, prepares its files. */
+  /** On another device, or the staging directory of another root inside this one. */
   #isForeign({ stat }: Pinned, { name }: Name): boolean {
     const { crossDevice, top } = this.#parts.jail;
     return name === RESERVED_NAME || (!crossDevice && stat.device !== top.stat.device);
@@ -175,7 +180,7 @@ export class HostSource implements TreeSource {
   }
 
   #see(below: readonly string[], { stat }: Pinned): void {
-    // In the order of the walk, depth and name say where an entry stands.
+    // In walk order, depth and name determine an entry's position.
     this.#seen.update(JSON.stringify([below.length, below.at(-1), stat.version]));
   }
 
@@ -188,7 +193,7 @@ export class HostSource implements TreeSource {
     this.#frames.pop();
     if (this.#frames.length === 0) return;
     const left = yield* this.#descent.leave();
-    // Moved away while it was copied: what has been copied of it would not be all.
+    // The directory was moved during the copy, so the copy would be incomplete.
     if (left > 1) throw ioError(this.#parts.access.place, "ESTALE");
     this.#below.pop();
   }

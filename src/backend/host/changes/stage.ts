@@ -1,3 +1,5 @@
+// Stages new content of a file and installs it by one rename.
+
 import { type Io, runIo } from "../../../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -14,8 +16,8 @@ const SET_GID = 0o2000;
 const COPY_BYTES = 1_048_576;
 
 /**
- * Runs `work` with a new staged file, which is gone afterwards unless it has been installed.
- * @param old the file it is meant to replace: whoever may not read that may not read what is prepared for it
+ * Runs `work` with a new staged file, which is removed afterwards unless installed.
+ * @param old the file to be replaced: whoever may not read it must not be able to read the staged content
  */
 export function* staged<T>(change: Change, old: Pinned | undefined, work: (file: StagedFile) => Io<T>): Io<T> {
   const { jail, walk } = change;
@@ -36,19 +38,19 @@ export function* staged<T>(change: Change, old: Pinned | undefined, work: (file:
   }
 }
 
-/** Where a staged file is put. */
+/** Target of a staged file. */
 export interface Installed {
   readonly name: string;
   readonly old: Pinned | undefined;
   readonly guard: Guard;
 }
 
-/** Gives the staged file the rights of the one it replaces, and its name. The commit of every write. */
+/** Gives the staged file the permissions of the file it replaces, and its name. The commit of every write. */
 export function* install(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys } = change.jail;
   const { directory } = change.walk;
   yield* giveRights(change, file.fd, target.old);
-  // Network file systems report a full disk no earlier than here.
+  // Network file systems report a full disk only at this point.
   const { fd } = file;
   const bytes = change.rules.usage === undefined ? 0 : (yield* sys.fstat(fd)).size;
   file.fd = -1;
@@ -69,8 +71,8 @@ function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> 
 }
 
 /**
- * The same where the staging directory turns out to be on another file system than the target, though both have one
- * device number: behind a bind mount, or in another quota project. The file is prepared again beside its target.
+ * Like {@link install} if the staging directory turns out to be on another file system than the target in spite of
+ * equal device numbers (bind mount, quota project). The file is prepared again beside its target.
  */
 function* installCopy(change: Change, file: StagedFile, target: Installed): Io<void> {
   const { sys, staging } = change.jail;
@@ -117,25 +119,28 @@ function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<vo
 function* keepRights(change: Change, fd: number, { uid, gid, mode }: Stat): Io<void> {
   const { sys } = change.jail;
   const sameGroup = yield* succeeds(sys.fchown(fd, process.geteuid?.() === 0 ? uid : -1, gid));
-  // The members of another group were among the others of the old file; they get no more rights than those had.
+  // Members of the new group were "others" before; they get no more rights than that.
   const rights = sameGroup ? mode & PERMISSION_BITS : (mode & 0o707) | ((mode & 0o007) << 3);
   yield* sys.fchmod(fd, rights);
 }
 
-/** What is new belongs to whom the root belongs to; a set-group-id directory hands its group on. */
+/** New entries belong to the owner of the root; a set-group-id directory passes on its group. */
 export function* inheritRights(change: Change, fd: number): Io<void> {
   const { stat } = change.walk.directory;
   yield* giveToOwner(change.jail, fd);
   if ((stat.mode & SET_GID) !== 0) yield* quietly(change.jail.sys.fchown(fd, -1, stat.gid));
 }
 
-/** Whoever owns the root, and whoever commands in it run as, can go on with what this process makes as root. */
+/**
+ * Gives ownership to the owner of the root, so that it, and commands that run as it, can use what this process creates
+ * as root.
+ */
 export function* giveToOwner(jail: Jail, fd: number): Io<void> {
   const { uid, gid } = jail.top.stat;
   if (isForOwner(jail)) yield* quietly(jail.sys.fchown(fd, uid, gid));
 }
 
-/** Looks at the name again if it may have changed since the walk. */
+/** Looks up the name again if it may have changed since the walk. */
 export function* withCurrent<T>(
   change: Change,
   at: { target: Target; stale: boolean },

@@ -1,3 +1,5 @@
+// Reads whole files for recursive searches.
+
 import type { CallScope } from "../../../core/call/scope.js";
 import type { Io } from "../../../core/io.js";
 import type { WalkContent } from "../../../core/ports/backend.js";
@@ -6,26 +8,26 @@ import { type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { closeNow, errnoOf, isExhaustion } from "../../../jail/sys.js";
 
-/** Room for most files of a source tree at once. */
+/** Initial size of the buffer in bytes; fits most source files. */
 const FIRST_BYTES = 262_144;
 
-/** Reads whole files by the handle of the directory they stand in, all into one buffer. */
+/** Reads whole files through the handle of their directory, all into one reused buffer. */
 export class FileTaker {
   readonly #jail: Jail;
   readonly #scope: CallScope;
   readonly #exhausted: (() => void) | undefined;
   #buffer: Buffer | undefined;
 
-  /** @param call `exhausted`: told when a file could not be read for want of descriptors */
+  /** @param call `exhausted`: called when a file could not be read for lack of descriptors */
   constructor(jail: Jail, { scope, exhausted }: { scope: CallScope; exhausted: (() => void) | undefined }) {
     this.#jail = jail;
     this.#scope = scope;
     this.#exhausted = exhausted;
   }
 
-  /** `undefined`: it is gone, or no regular file any more. What is returned is overwritten by the next call. */
+  /** `undefined`: the file is gone or not regular. The result is overwritten by the next call. */
   *take(directory: Pinned, { raw }: Name, maxBytes: number): Io<WalkContent | undefined> {
-    // A name without text cannot be pinned.
+    // A name that is not valid UTF-8 cannot be pinned.
     if (typeof raw !== "string") return undefined;
     const { handles, crossDevice, top } = this.#jail;
     let file: Pinned | undefined;
@@ -34,7 +36,7 @@ export class FileTaker {
       file = yield* handles.pin(directory, raw);
       if (file === undefined) return undefined;
       isThere = file.stat.isFile();
-      // An overlay gives files numbers of their layers, so their directory decides.
+      // On overlay file systems files report the device of their layer, so their directory decides.
       if (!isThere || !(crossDevice || directory.stat.device === top.stat.device)) return undefined;
       if (file.stat.size > maxBytes) return "too large";
       return yield* this.#read(file, maxBytes);
@@ -53,7 +55,7 @@ export class FileTaker {
     try {
       let done = 0;
       for (;;) {
-        // One byte more than expected shows the end in the same call.
+        // Requesting one byte more than expected detects the end in the same call.
         const buffer = this.#room(done, Math.max(file.stat.size, done) + 1);
         const count = yield* this.#jail.sys.read(fd, buffer, done, done);
         done += count;
@@ -66,7 +68,7 @@ export class FileTaker {
     }
   }
 
-  /** The buffer, cut to at least `bytes`; what stands in its first `kept` bytes stays. */
+  /** The buffer, with at least `bytes` bytes; its first `kept` bytes are preserved. */
   #room(kept: number, bytes: number): Buffer {
     if (this.#buffer === undefined || this.#buffer.length < bytes) {
       const larger = Buffer.allocUnsafe(Math.max(FIRST_BYTES, bytes, 2 * kept));

@@ -1,3 +1,5 @@
+// Writes whole files of the host.
+
 import { type Io, wait } from "../../../core/io.js";
 import type { Body, WriteOptions, Written } from "../../../core/ports/backend.js";
 import { apart, checkEarly, checkExpected } from "../guard.js";
@@ -6,14 +8,14 @@ import { type Change, checkFile, createParents, locate, lockTarget, type Reached
 import { fill } from "./content.js";
 import { install, staged, withCurrent } from "./stage.js";
 
-/** Puts new content in place of whatever file has the name, in one rename. */
+/** Replaces the content of a file with one rename. */
 export function* replaceFile(change: Change, found: Reached, options: WriteOptions & { body: Body }): Io<Written> {
   const { expected } = options;
   const target = locate(change, found, options);
   yield* checkFile(change, target.old);
   yield* checkEarly(change, target.old, expected);
   const content = yield* wait(options.body.load());
-  // Nobody has had a turn since the walk, in this process or (but for an instant) in another.
+  // No other call has had the lock since the walk, and no other process either, but for an instant.
   const instant =
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && expected === undefined;
   return yield* staged(change, target.old, function* (file) {
