@@ -33,6 +33,16 @@ export class Authoriser {
     this.#authority = options.authority;
   }
 
+  /** The same rights with a record of its own of what they rested on. */
+  copy(): Authoriser {
+    return new Authoriser({
+      operation: this.#operation,
+      caps: this.#caps,
+      authority: this.#authority,
+      scheme: this.#scheme,
+    });
+  }
+
   /** The token chain that the last successful `require` rested on, if any. */
   get chain(): readonly ChainLink[] | undefined {
     return this.#chain;

@@ -1,8 +1,47 @@
-// Parts of a dispatch that need no dispatcher: effective limits, the call's deadline, the shape of the input.
+// Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of input.
 
 import type { Limits } from "../core/call/limits.js";
-import { invalidInput } from "../core/errors/texts.js";
-import type { AnyOperation, OpenRoot, RootFacts } from "../core/ports/operation.js";
+import { invalidInput, unknownOperation } from "../core/errors/texts.js";
+import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { AnyOperation, Call, OpenRoot, PathCall, RootFacts } from "../core/ports/operation.js";
+import type { RegisteredOperation } from "./options.js";
+
+/** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
+export function findOperation(
+  operations: ReadonlyMap<string, RegisteredOperation>,
+  name: string,
+  { transfer }: SurfaceContext,
+): RegisteredOperation {
+  const registered = operations.get(name);
+  const streams = registered?.operation.streams === true;
+  if (registered === undefined || streams !== (transfer !== undefined)) throw unknownOperation(name);
+  return registered;
+}
+
+/** A call at a place. */
+export function placedCall(
+  call: Call,
+  { root, path, access, limits }: Pick<PathCall, "root" | "path" | "access" | "limits">,
+): PathCall {
+  const { budget, memory, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } = call;
+  // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
+  return {
+    limits,
+    budget,
+    memory,
+    resolveAsset,
+    cancellation,
+    versions,
+    caller,
+    scanners,
+    terms,
+    transfer,
+    issueTicket,
+    root,
+    path,
+    access,
+  };
+}
 
 /** The adapter's limits, with the root's own `maxReadBytes` where it has one. */
 export function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {

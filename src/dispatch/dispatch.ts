@@ -29,11 +29,12 @@ import {
 import type { TicketRequest } from "../core/ports/transfer.js";
 import { parsePath } from "../path/grammar.js";
 import { CallAccess } from "./call-access.js";
-import { byName, limitsOf, parseInput, timeoutOf } from "./call-parts.js";
+import { byName, findOperation, limitsOf, parseInput, placedCall, timeoutOf } from "./call-parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gates } from "./gate.js";
-import type { DispatchOptions, RegisteredOperation } from "./options.js";
+import type { DispatchOptions } from "./options.js";
 import { inTurn } from "./room.js";
+import { withSuggestions } from "./suggestions.js";
 
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
@@ -126,7 +127,7 @@ export class Dispatcher {
   }
 
   async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
-    const { operation, schema } = this.#find(name, context);
+    const { operation, schema } = findOperation(this.#options.operations, name, context);
     const checking = this.#options.validator.check(name, schema.input, input ?? {});
     if (isPending(checking)) await checking;
     const given = parseInput(input);
@@ -145,21 +146,30 @@ export class Dispatcher {
       scheme: this.#scheme,
     });
     progress.authoriser = authoriser;
-    const work = this.#prepare(operation, { given, context, cancellation, scope, authoriser, progress });
+    const state = { given, context, cancellation, scope, authoriser, progress };
+    const work = this.#prepare(operation, state);
     // Not every operation checks for cancellation itself: a list of roots needs no disk.
     scope.checkpoint();
-    const output = await inTurn(work, { gate: this.#gates.of(operation), scope, memory: context.memory });
+    const turn = { gate: this.#gates.of(operation), scope, memory: context.memory };
+    const output = await inTurn(work, turn).catch((error: unknown) => this.#explain(error, operation, state));
     progress.bytes = operation.bytes?.(output) ?? 0;
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
     return output;
   }
 
-  /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
-  #find(name: string, { transfer }: SurfaceContext): RegisteredOperation {
-    const registered = this.#options.operations.get(name);
-    const streams = registered?.operation.streams === true;
-    if (registered === undefined || streams !== (transfer !== undefined)) throw unknownOperation(name);
-    return registered;
+  /** Rethrows an error, with what a caller that reads it may have meant. Profiles and commands have texts of their own. */
+  async #explain(error: unknown, operation: AnyOperation, state: Preparing): Promise<never> {
+    const { terms, within, tool, transfer } = state.context;
+    if ([terms, within, tool, transfer].some((one) => one !== undefined)) throw error;
+    // The record of the call names neither what is looked up here nor by which token.
+    const progress = { resource: [], others: [], bytes: 0 };
+    const apart = { ...state, progress, authoriser: state.authoriser.copy() };
+    const call = this.#callOf(apart);
+    throw await withSuggestions(error, {
+      at: (request) => this.#place(operation, { request, state: apart, call }),
+      roots: this.#options.drives === undefined ? this.#visible(apart.authoriser) : [],
+      disclosesHostPaths: this.#options.discloseHostPaths,
+    });
   }
 
   #callOf({ context, cancellation }: Preparing): Call {
@@ -233,25 +243,7 @@ export class Dispatcher {
     const verb = operation.name;
     const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo };
     const access = new CallAccess(root, path, own);
-    const { budget, memory, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } =
-      call;
-    // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
-    return {
-      limits: limitsOf(root, limits),
-      budget,
-      memory,
-      resolveAsset,
-      cancellation,
-      versions,
-      caller,
-      scanners,
-      terms,
-      transfer,
-      issueTicket,
-      root,
-      path,
-      access,
-    };
+    return placedCall(call, { root, path, access, limits: limitsOf(root, limits) });
   }
 
   /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */

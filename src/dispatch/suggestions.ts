@@ -1,0 +1,198 @@
+// Paths that a caller may have meant by one that does not exist. Everything is looked up with the caller's own rights to
+// read and past the deny patterns, so a suggestion tells nothing that `file:list` and `file:stat` would not.
+
+import { createRequire } from "node:module";
+import { adapterError, FileAdapterError } from "../core/errors/errors.js";
+import { escapeText } from "../core/errors/texts.js";
+import type { PathCall, PlaceRequest, RootFacts } from "../core/ports/operation.js";
+
+const require = createRequire(import.meta.url);
+
+/** Folders with more entries are not searched. */
+const MOST_ENTRIES = 10_000;
+/** Most folders that one search lists, and most levels it goes up from the missing path to an existing folder. */
+const MOST_FOLDERS = 4;
+const MOST_LEVELS = 8;
+const MOST_SUGGESTED = 3;
+/** Longer paths and names are neither compared nor suggested. */
+const MOST_CHARS = 200;
+
+interface Suggestion {
+  readonly root: string;
+  readonly path: string;
+}
+
+/** What a search for suggestions may use. */
+export interface Surroundings {
+  /** Resolves and authorises a place for reading. @throws as for any call on that place */
+  readonly at: (request: PlaceRequest) => PathCall;
+  /** Roots in which the caller holds a grant. */
+  readonly roots: readonly RootFacts[];
+  readonly disclosesHostPaths: boolean;
+}
+
+/** Adds a hint to a `NOT_FOUND`, if some path is near; returns any other error unchanged. */
+export async function withSuggestions(error: unknown, surroundings: Surroundings): Promise<unknown> {
+  if (!(error instanceof FileAdapterError) || error.code !== "NOT_FOUND") return error;
+  const { root, path } = error.data;
+  if (typeof root !== "string" || typeof path !== "string" || path.length > MOST_CHARS) return error;
+  try {
+    const search = new PathSearch(root, surroundings);
+    const suggestions = await search.near(path.split("/"));
+    if (suggestions.length === 0) return error;
+    const hint = `Did you mean ${suggestions.map((one) => shown(one, root)).join(" or ")}?`;
+    return adapterError(error.code, error.sentence, { ...error.data, hint, suggestions });
+  } catch {
+    // Whatever goes wrong with a suggestion, its time included, the answer to the call stands.
+    return error;
+  }
+}
+
+const shown = ({ root, path }: Suggestion, asked: string): string =>
+  `"${path === "" ? "/" : escapeText(path)}"${root === asked ? "" : ` in root "${escapeText(root)}"`}`;
+
+class PathSearch {
+  readonly #root: string;
+  readonly #surroundings: Surroundings;
+  #folders = 0;
+
+  constructor(root: string, surroundings: Surroundings) {
+    this.#root = root;
+    this.#surroundings = surroundings;
+  }
+
+  /** At most three paths, the likeliest first. */
+  async near(segments: readonly string[]): Promise<readonly Suggestion[]> {
+    for (const { root, path } of this.#behindPrefixes(segments)) {
+      if (await this.#exists(root, path)) return [{ root, path: path.join("/") }];
+    }
+    const folder = await this.#deepestFolder(segments);
+    if (folder === undefined) return [];
+    const found = await this.#below(segments.slice(0, folder), segments.slice(folder));
+    return found
+      .slice(0, MOST_SUGGESTED)
+      .map((path) => ({ root: this.#root, path: path.join("/") }))
+      .filter(({ path }) => path.length <= MOST_CHARS);
+  }
+
+  /** The path without the name of a root, or without the host path of one where host paths are no secret. */
+  *#behindPrefixes(segments: readonly string[]): Generator<{ root: string; path: readonly string[] }> {
+    const { roots, disclosesHostPaths } = this.#surroundings;
+    const [first, ...rest] = segments;
+    // The root that was asked for comes first.
+    const ordered = [...roots].sort(
+      (one, other) => Number(other.name === this.#root) - Number(one.name === this.#root),
+    );
+    for (const { name } of ordered) if (name === first) yield { root: name, path: rest };
+    if (!disclosesHostPaths) return;
+    for (const { name, hostPath } of ordered) {
+      const top = hostPath?.split(/[\\/]/).filter((one) => one !== "") ?? [];
+      const isInside = top.length > 0 && top.every((one, depth) => one === segments[depth]);
+      if (isInside) yield { root: name, path: segments.slice(top.length) };
+    }
+  }
+
+  /** Number of leading segments of the deepest directory that exists; `undefined`: none that the caller may read. */
+  async #deepestFolder(segments: readonly string[]): Promise<number | undefined> {
+    const least = Math.max(0, segments.length - MOST_LEVELS);
+    for (let length = segments.length - 1; length >= least; length--) {
+      if ((await this.#typeOf(this.#root, segments.slice(0, length))) === "directory") return length;
+    }
+    return undefined;
+  }
+
+  /** Paths below a folder that equal the wanted one but for case; else those whose first missing name is near. */
+  async #below(folder: readonly string[], wanted: readonly string[]): Promise<(readonly string[])[]> {
+    const [name = "", ...rest] = wanted;
+    if (name.length > MOST_CHARS) return [];
+    const names = await this.#namesNear(folder, name);
+    const same: (readonly string[])[] = [];
+    for (const one of names.same.slice(0, MOST_SUGGESTED)) {
+      const path = [...folder, one];
+      if (rest.length === 0 || (await this.#exists(this.#root, [...path, ...rest]))) same.push([...path, ...rest]);
+      else if ((await this.#typeOf(this.#root, path)) === "directory") same.push(...(await this.#below(path, rest)));
+    }
+    return this.#existing(same.length > 0 ? same : names.near.map((one) => [...folder, one, ...rest]));
+  }
+
+  async #existing(paths: readonly (readonly string[])[]): Promise<(readonly string[])[]> {
+    const found: (readonly string[])[] = [];
+    for (const path of paths.slice(0, MOST_SUGGESTED)) {
+      if (await this.#exists(this.#root, path)) found.push(path);
+    }
+    return found;
+  }
+
+  /** Names in a folder: the same in another case, and near ones, the nearest first. */
+  async #namesNear(folder: readonly string[], wanted: string): Promise<{ same: string[]; near: string[] }> {
+    const none = { same: [], near: [] };
+    const place = this.#at(this.#root, folder);
+    if (place === undefined || ++this.#folders > MOST_FOLDERS) return none;
+    const same: string[] = [];
+    const near: { readonly name: string; readonly edits: number }[] = [];
+    const distanceTo = editsFrom(wanted);
+    let seen = 0;
+    await place.root.backend.walk(
+      place.path,
+      {
+        sizes: false,
+        visit: ({ name, unreachable }) => {
+          if (++seen > MOST_ENTRIES) return "stop";
+          if (unreachable === true || name === wanted) return "skip";
+          if (folded(name) === folded(wanted)) same.push(name);
+          else {
+            const edits = distanceTo(name);
+            if (edits !== undefined) near.push({ name, edits });
+          }
+          return "skip";
+        },
+      },
+      place.access,
+    );
+    if (seen > MOST_ENTRIES) return none;
+    near.sort((one, other) => one.edits - other.edits);
+    return { same, near: near.map(({ name }) => name) };
+  }
+
+  async #exists(root: string, path: readonly string[]): Promise<boolean> {
+    return (await this.#typeOf(root, path)) !== undefined;
+  }
+
+  /** `undefined` also for what the caller may not read, and for links that lead out of the root or to nothing. */
+  async #typeOf(root: string, path: readonly string[]): Promise<string | undefined> {
+    const place = this.#at(root, path);
+    if (place === undefined) return undefined;
+    try {
+      return (await place.root.backend.stat(place.path, place.access))?.type;
+    } catch (error) {
+      if (error instanceof FileAdapterError && error.code !== "ABORTED" && error.code !== "TIMEOUT") return undefined;
+      throw error;
+    }
+  }
+
+  /** `undefined`: the caller may not read there. */
+  #at(root: string, path: readonly string[]): PathCall | undefined {
+    try {
+      return this.#surroundings.at({ root, path: path.join("/"), abilities: ["crud/read"], changes: false });
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const folded = (name: string): string => name.normalize("NFC").toLowerCase();
+
+/** Compares names with a wanted one: the number of edits between them, `undefined` if they are not near. */
+function editsFrom(wanted: string): (name: string) => number | undefined {
+  // Loaded lazily, as most processes never need it.
+  const { distance }: typeof import("fastest-levenshtein") = require("fastest-levenshtein");
+  const key = folded(wanted);
+  const most = Math.max(1, Math.floor(key.length / 4));
+  return (name) => {
+    // `cli` for `cli.ts` is a common slip, however long the ending is.
+    if (key.length > 1 && folded(name).startsWith(`${key}.`)) return 1;
+    if (Math.abs(name.length - wanted.length) > most || name.length > MOST_CHARS) return undefined;
+    const edits = distance(key, folded(name));
+    return edits <= most ? edits : undefined;
+  };
+}
