@@ -15,7 +15,19 @@ export type Outcome =
 /** Makes calls one after the other on fresh ground. */
 export type Surface = (ground: Ground, calls: readonly ParityCall[], narrowed: boolean) => Promise<Outcome[]>;
 
-const failed = (code: string, error: string, data: unknown): Outcome => ({ code, error, data: data ?? {} });
+/** Over MCP a text ends with its code, and names tools as the client does. */
+function plainText(text: string, code: string): string {
+  const end = ` [${code}]`;
+  if (!text.endsWith(end)) throw new Error(`no code behind: ${text}`);
+  return text.slice(0, -end.length).replaceAll(/\bfile_(mkdir|list)\b/g, "file:$1");
+}
+
+/** Long paths in a text are cut in their middle, over MCP shorter than elsewhere. */
+const failed = (code: string, error: string, data: unknown): Outcome => ({
+  code,
+  error: error.replace(/^(.{16}).*…[^']*/s, "$1…"),
+  data: data ?? {},
+});
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
 
@@ -77,7 +89,7 @@ export const mcp: Surface = async (ground, calls, narrowed) => {
     const { result } = await raw.call(name, input);
     if (result.isError !== true) return { code: "OK", output: outputOf(name, input, result) };
     const error = result._meta?.["venue-files/error"] as { errorCode: string; errorData: unknown };
-    return failed(error.errorCode, textOf(result), error.errorData);
+    return failed(error.errorCode, plainText(textOf(result), error.errorCode), error.errorData);
   });
   await raw.process.stop();
   return outcomes;
@@ -92,5 +104,8 @@ function outputOf(name: string, input: unknown, answer: NonNullable<RawAnswer["r
   if (name === "file_tree") return { tree: textOf(answer), ...rest };
   if ((input as { mode?: string }).mode === "json") return { value: JSON.parse(textOf(answer)) as unknown, ...rest };
   const resource = block["resource"] as { blob: string } | undefined;
-  return { content: block["text"] ?? block["data"] ?? resource?.blob, ...rest };
+  const content = String(block["text"] ?? block["data"] ?? resource?.blob);
+  // Some hosts refuse an empty text, so a note stands in its place.
+  const isEmpty = /^(Empty file|Past the end: the file has \d+ (bytes|lines?))\b/.test(content);
+  return { content: isEmpty ? "" : content, ...rest };
 }

@@ -1,22 +1,24 @@
 // Turns failures of drives and stores into errors for callers.
 
-import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import {
   cannotImport,
-  contentTooLarge,
   driveConflict,
+  nameClash,
+  storeDamaged,
+  storeUnavailable,
+} from "../../core/errors/drive-texts.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import {
+  contentTooLarge,
   existsNotDirectory,
   invalidPath,
   isADirectory,
-  nameClash,
   notADirectory,
   notEmpty,
   notFound,
   type Place,
   quotaExceeded,
   readOnlyRoot,
-  storeDamaged,
-  storeUnavailable,
 } from "../../core/errors/texts.js";
 
 /** The action on a drive that failed. */

@@ -1,6 +1,7 @@
-// Messages and data of all errors but those of edits (`edit-texts.ts`). Caller text in a message is escaped.
+// Messages and data of all errors but those of edits (`edit-texts.ts`) and drives (`drive-texts.ts`). Caller text in a
+// message is escaped.
 
-import { adapterError, type ErrorCode, type FileAdapterError } from "./errors.js";
+import { adapterError, type FileAdapterError } from "./errors.js";
 import { option, type Sentence, tool } from "./wording.js";
 
 /** A path in a root, as the caller may see it: canonical, or the raw text where the grammar rejected it. */
@@ -154,18 +155,6 @@ export const assetNoContent = (place: Place, ref: string): FileAdapterError =>
 export const driveRequiresAuth = (root: string): FileAdapterError =>
   adapterError("DRIVE_REQUIRES_AUTH", `DLFS-backed root '${escapeText(root)}' requires authenticated caller`, { root });
 
-/** @param holder the existing name that occupies the slot */
-export const nameClash = (place: Place, holder: string): FileAdapterError =>
-  adapterError(
-    "NAME_CLASH",
-    `name clashes with "${escapeText(holder)}": names in a drive directory must differ in their first 32 bytes`,
-    at(place),
-  );
-
-/** @param verb the refused action: `write` */
-export const driveConflict = (place: Place, verb: string): FileAdapterError =>
-  adapterError("CONFLICT", `Cannot ${verb} "${p(place)}": the drive changed too often meanwhile`, at(place));
-
 export interface Conflict {
   /** The refused action: `write`. */
   readonly verb: string;
@@ -264,24 +253,6 @@ export const quotaExceeded = (place: Place, { used, limit, unit, requested }: Qu
     `Quota of root '${r(place)}' exceeded: ${used} of ${limit} ${unit} used, ${requested} more requested`,
     { ...at(place), used, limit, unit, requested },
   );
-
-/** @param drive its name, or `""` for all drives of the caller @param reason ends with advice */
-export const cannotImport = (code: ErrorCode, drive: string, reason: string): FileAdapterError =>
-  adapterError(code, `Cannot import ${drive === "" ? "drives" : `drive '${escapeText(drive)}'`}: ${reason}`, {
-    root: drive,
-    path: "",
-  });
-
-/** @param drive its name, or `""` for all drives of the caller */
-export const storeUnavailable = (place: Place, drive: string): FileAdapterError =>
-  adapterError(
-    "STORE_UNAVAILABLE",
-    `Drive store is not reachable${drive === "" ? "" : `: ${escapeText(drive)}`}`,
-    at(place),
-  );
-
-export const storeDamaged = (place: Place, drive: string): FileAdapterError =>
-  adapterError("STORE_DAMAGED", `Drive store is damaged: ${escapeText(drive)}:${p(place)}`, at(place));
 
 export const permissionDenied = (place: Place): FileAdapterError =>
   adapterError("PERMISSION_DENIED", `Permission denied: ${rp(place)}`, at(place));

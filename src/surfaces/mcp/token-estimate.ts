@@ -3,35 +3,32 @@
 /** Runs of letters up to this length are mostly words, which take about a token for every four letters. */
 const WORD_CHARS = 12;
 /** Shortest form of a path or another word that is cut in its middle. */
-const SHORTEST_CHARS = 24;
+const SHORTEST_CHARS = 16;
 
 /** Texts are not looked at further: nothing longer would fit. */
 const MOST_CHARS = 2000;
 
-const RUNS = /[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]/gu;
+const RUNS = /[A-Za-z0-9]+|[!-/:-@[-`{-~]+|[^!-~]/gu;
 
-/** An upper estimate of the tokens of a text. */
+/** An estimate of the tokens of a text; it errs on the long side for hashes and rare scripts. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   for (const word of text.split(/\s+/)) {
-    // Identifiers and hashes mix letters and digits, and take a token for every one to two characters.
-    const isMixed = /[0-9]/.test(word) && /[A-Za-z]/.test(word);
-    // Spaces before digits take a token of their own.
-    if (/[0-9]/.test(word)) tokens++;
-    for (const [run] of word.matchAll(RUNS)) tokens += costOf(run, isMixed);
+    // A space before digits takes a token of its own.
+    if (/^[0-9]/.test(word)) tokens++;
+    for (const [run] of word.matchAll(RUNS)) tokens += costOf(run);
   }
   return tokens;
 }
 
-function costOf(run: string, isMixed: boolean): number {
-  const first = run.charCodeAt(0);
-  if (first > 0x7f) return Buffer.byteLength(run);
-  if (/[A-Za-z]/.test(run)) {
-    if (isMixed || run.length > WORD_CHARS) return 0.8 * run.length;
-    return Math.max(1, run.length / 5);
-  }
-  if (/[0-9]/.test(run)) return isMixed ? 0.8 * run.length : Math.ceil(run.length / 3);
-  return 0.8;
+function costOf(run: string): number {
+  const { length } = run;
+  if (run.charCodeAt(0) > 0x7e) return Buffer.byteLength(run);
+  if (/^[0-9]+$/.test(run)) return Math.ceil(length / 3);
+  if (/^[A-Za-z]+$/.test(run)) return length > WORD_CHARS ? 0.8 * length : Math.max(1, length / 6);
+  // Letters mixed with digits are hashes more often than words.
+  if (/[A-Za-z0-9]/.test(run)) return 0.8 * length;
+  return 0.3 + 0.5 * length;
 }
 
 /**

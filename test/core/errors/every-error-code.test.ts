@@ -2,21 +2,23 @@ import { execFileSync } from "node:child_process";
 import { linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import {
+  cannotImport,
+  driveConflict,
+  nameClash,
+  storeDamaged,
+  storeUnavailable,
+} from "../../../src/core/errors/drive-texts.js";
 import { adapterError, ERROR_CODES, type ErrorCode } from "../../../src/core/errors/errors.js";
 import {
   alreadyExists,
-  cannotImport,
   deniedByPolicy,
-  driveConflict,
   invalidPattern,
   ioError,
-  nameClash,
   noSpace,
   otherDevice,
   type Place,
   quotaExceeded,
-  storeDamaged,
-  storeUnavailable,
 } from "../../../src/core/errors/texts.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { closedAccess } from "../../../src/venue/identity/access.js";
