@@ -1,3 +1,5 @@
+// Runs one child process: start, output, deadline, end.
+
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
@@ -12,13 +14,13 @@ import type { NetworkHelper } from "./bwrap/user-network.js";
 import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
 
-/** How long setting up a sandbox may take, on a machine that is busy. */
+/** Maximum time (ms) to set up a sandbox, on a busy machine. */
 const START_MS = 10_000;
-/** How long after its end a run may keep others waiting because something still holds its output open. */
+/** Maximum time (ms) after its end that a run waits because some process still holds its output open. */
 const DRAIN_MS = 1_000;
-/** How long what is left of a run is waited for once it has ended: it has been killed. */
+/** Maximum time (ms) to wait for the killed remains of a run. */
 const LEFT_MS = 1_000;
-/** Bytes kept of what a sandbox says that could not be set up. */
+/** Maximum bytes kept of the error output of a sandbox that could not be set up. */
 const COMPLAINT_BYTES = 2_000;
 
 /** A process to be started. */
@@ -26,34 +28,37 @@ export interface ChildPlan {
   readonly file: string;
   readonly args: readonly string[];
   readonly options: SpawnOptions;
-  /** Its standard output and error, where its `stdio` has descriptors for them. */
+  /** Its standard output and error, if its `stdio` has descriptors for them. */
   readonly output?: Readonly<Record<StreamName, Readable>>;
-  /** What is written to the pipes of these numbers. */
+  /** Contents to write to pipes, by number. */
   readonly feeds: ReadonlyMap<number, Uint8Array>;
-  /** Pipe on which it says that the command runs. Absent: it runs as soon as there is a process. */
+  /** Pipe on which it reports that the command runs. Absent: it runs once the process exists. */
   readonly readyAt?: number;
-  /** Pipe on which it names, as `"child-pid"`, the process with whose end all others have ended. */
+  /** Pipe on which it reports, as `"child-pid"`, the process whose end ends all others. */
   readonly leaderAt?: number;
-  /** It waits for its network: names a process of it on one pipe, and begins when it reads a line from the other. */
+  /**
+   * If present, it waits for a network: reports a process id on one pipe and starts when it reads a line from the
+   * other.
+   */
   readonly network?: {
     readonly waiting: number;
     readonly go: number;
-    /** @throws Error that says why there is none */
+    /** @throws Error with the reason of a failure */
     connect(pid: number): Promise<NetworkHelper>;
   };
-  /** It waits until it is in its control group: begins when it reads a line from its standard input. */
+  /** If present, it starts when it reads a line from standard input, after being moved into this group. */
   readonly group?: RunGroup;
-  /** What the caller is to blame for, by what was said on standard error. */
+  /** The error for failures the caller is responsible for, by the standard error output. */
   readonly refusal?: (said: string) => FileAdapterError | undefined;
-  /** Nothing but this ends what it leaves behind. */
+  /** Its process group must be killed at the end, since nothing else ends it. */
   readonly endsGroup?: true;
-  /** Exit codes above 128 are signals by which the command was ended: who started it could not say so otherwise. */
+  /** Exit codes above 128 stand for signals that ended the command. */
   readonly signalCodes: boolean;
 }
 
 export interface ChildHost {
   readonly clock: Clock;
-  /** Told why a sandbox could not be set up; it may hold host paths. */
+  /** Receives why a sandbox could not be set up; may contain host paths. */
   readonly onFailure: (reason: string) => void;
 }
 
@@ -61,7 +66,10 @@ const SIGNALS: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name]),
 );
 
-/** Starts a process in a group of its own, and sees it to its end. @throws NOT_SUPPORTED */
+/**
+ * Starts a process in its own group and supervises it until its end.
+ * @throws NOT_SUPPORTED
+ */
 export function startChild(plan: ChildPlan, run: RunOptions, host: ChildHost): SandboxProcess {
   try {
     return new Child(plan, run, host);
@@ -70,7 +78,7 @@ export function startChild(plan: ChildPlan, run: RunOptions, host: ChildHost): S
   }
 }
 
-/** What the caller is told when there is no sandbox, whatever the reason: that is for the operator. */
+/** The caller's error if there is no sandbox; the reason is for the operator only. */
 export function unavailable({ onFailure }: Pick<ChildHost, "onFailure">, reason: string): FileAdapterError {
   onFailure(reason);
   return notSupportedHere("no sandbox available");
@@ -104,7 +112,7 @@ class Child implements SandboxProcess {
     if (plan.group !== undefined) this.#admit(plan.group);
     const network = this.#connect(plan.network, code);
     this.started = this.#start(plan, code, host);
-    // Whoever is not interested in it is told by `exited`.
+    // Reported by `exited` to callers that ignore it.
     this.started.catch(() => {});
     const gone = code.then(async (end) => {
       await (await network)?.end();
@@ -134,7 +142,7 @@ class Child implements SandboxProcess {
     stream?.on("error", () => {});
   }
 
-  /** Settles when everything that held its output is gone, or soon after the process itself. */
+  /** Resolves when all holders of its output have ended, or soon after the process itself. */
   #code({ endsGroup, output }: ChildPlan): Promise<{ code: number | null; signal: string | null }> {
     const outputs = output === undefined ? [] : [output.stdout, output.stderr];
     return new Promise((resolve) => {
@@ -162,14 +170,17 @@ class Child implements SandboxProcess {
     });
   }
 
-  /** Waits for what it has left in the background, which ends behind the process that was started. */
+  /** Waits for its remains, which end after the process that was started. */
   async #left(): Promise<void> {
     const [, pid] = /"child-pid": *(\d+)/.exec(this.#leader) ?? [];
     const end = performance.now() + LEFT_MS;
     while (pid !== undefined && !isOver(Number(pid)) && performance.now() < end) await sleep(1);
   }
 
-  /** Gives it the network that it waits for. @returns what has to be ended with it */
+  /**
+   * Connects its network.
+   * @returns what must be ended with it
+   */
   async #connect(network: ChildPlan["network"], ended: Promise<unknown>): Promise<NetworkHelper | undefined> {
     if (network === undefined) return undefined;
     const told = new Promise<string>((resolve) => {
@@ -188,7 +199,7 @@ class Child implements SandboxProcess {
     }
   }
 
-  /** At once, so that whatever it starts is in its group too. */
+  /** Synchronously, so that everything it starts is in the group. */
   #admit(group: RunGroup): void {
     const { pid, stdin } = this.#child;
     if (pid === undefined) return;
@@ -232,7 +243,7 @@ class Child implements SandboxProcess {
       this.#isAborted = true;
       this.#kill();
     };
-    // Setting up the sandbox is not the command's time, and has a limit of its own.
+    // Setting up the sandbox has its own limit and does not count as the command's time.
     let stopTimer = () => {};
     const whenStarted = () => {
       stopTimer = untilDeadline(clock, timeoutMs, () => {
@@ -271,7 +282,7 @@ function killGroup(pid: number | undefined): void {
 
 function feed(stream: Readable | Writable | null | undefined, bytes: Uint8Array): void {
   if (stream === null || stream === undefined || !("end" in stream)) return;
-  // It may be gone before it has read everything.
+  // It may end before it has read everything.
   stream.on("error", () => {});
   stream.end(bytes);
 }

@@ -1,3 +1,5 @@
+// Creates the sandbox of a profile.
+
 import { type Clock, systemClock } from "../core/clock.js";
 import { notSupportedHere } from "../core/errors/texts.js";
 import type { DriverName, Sandbox, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
@@ -5,18 +7,18 @@ import type { BwrapHost } from "./bwrap/bwrap.js";
 
 export interface SandboxParts {
   readonly clock?: Clock;
-  /** Told what an operator should know: why there is no sandbox, or none for one run. It may hold host paths. */
+  /** Receives warnings for the operator, such as why there is no sandbox; may contain host paths. */
   readonly onWarning?: (text: string) => void;
   /**
-   * Whether each run has a control group of its own, where one is delegated to this process. That moves this process to the
-   * group `venue-files` below its own. Default: true.
+   * Give each run its own control group, if one is delegated to this process. This moves the process to the group
+   * `venue-files` below its own. Default true.
    */
   readonly controlGroups?: boolean;
 }
 
 /**
- * Chooses what runs commands, and sees whether it works here. There is no way back to the host's own shell: where a sandbox
- * cannot be had, nothing is run.
+ * Creates the configured sandbox and tests it. There is no fallback to an unconfined shell: without a sandbox, nothing
+ * runs.
  */
 export async function createSandbox(config: ShellConfig, parts: SandboxParts = {}): Promise<Sandbox> {
   const { clock = systemClock, onWarning = () => {}, controlGroups = true } = parts;
@@ -44,7 +46,7 @@ async function openJustBash(host: BwrapHost): Promise<Sandbox> {
   return new JustBashSandbox(host);
 }
 
-/** A sandbox that is not available, with the reason. */
+/** A sandbox that is unavailable for the given reason. */
 function createNone(reason: string, name: DriverName = "none"): Sandbox {
   const probe: SandboxProbe = { available: false, reason, network: false, realBinaries: false };
   return {

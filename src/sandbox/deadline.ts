@@ -1,9 +1,14 @@
+// Deadlines on an injected clock.
+
 import type { Clock } from "../core/clock.js";
 
-/** Clocks that are not the system's may jump. */
+/** Polling interval (ms) for clocks other than the system's, which may jump. */
 const LOOK_MS = 250;
 
-/** Calls `onOver` once, when so much time has passed by the clock. @returns what stops that */
+/**
+ * Calls `onOver` once when the time has passed on the clock.
+ * @returns cancels it
+ */
 export function untilDeadline(clock: Clock, timeoutMs: number | undefined, onOver: () => void): () => void {
   if (timeoutMs === undefined) return () => {};
   const deadline = clock.monotonicMs() + timeoutMs;

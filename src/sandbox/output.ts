@@ -1,13 +1,15 @@
+// Buffers of bounded size for the output of commands.
+
 import type { SandboxOutput } from "../core/ports/sandbox.js";
 
 export type StreamName = "stdout" | "stderr";
 
 const FIRST_BYTES = 4096;
 
-/** What a command has written, as far as it is kept. Memory is bounded by a few times the bytes kept. */
+/** The retained output of a command. Memory is bounded by a few times the retained bytes. */
 export interface OutputBuffer {
   add(stream: StreamName, chunk: Uint8Array): void;
-  /** @param isWhole nothing more comes, so that what looks like half a character is no such thing */
+  /** @param isWhole the output is complete, so an incomplete character at its end is kept */
   output(isWhole: boolean): SandboxOutput;
 }
 
@@ -65,7 +67,7 @@ class GrowingBytes {
   }
 }
 
-/** Keeps the last bytes: of each stream, and of both as they arrived. */
+/** Keeps the last bytes of each stream, and of both in order of arrival. */
 class TailOutput implements OutputBuffer {
   readonly #bytes: Record<StreamName | "combined", LastBytes>;
 
@@ -92,12 +94,12 @@ class TailOutput implements OutputBuffer {
   }
 }
 
-/** A ring that grows up to its size. */
+/** A ring buffer that grows up to its maximum. */
 class LastBytes {
   readonly #max: number;
   readonly #grown = new GrowingBytes();
   #ring: Buffer | undefined;
-  /** Where the next byte goes. */
+  /** Position of the next byte. */
   #at = 0;
   #seen = 0;
 
@@ -128,7 +130,7 @@ class LastBytes {
     if (this.#max > 0) this.#at = (this.#at + kept.length) % this.#max;
   }
 
-  /** From here on it goes round. */
+  /** Fixes the size; from now on writing wraps around. */
   #close(length: number): Buffer {
     const ring = Buffer.alloc(this.#max);
     ring.set(this.#grown.bytes, 0);
@@ -140,7 +142,7 @@ class LastBytes {
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** Bytes of a character that begins with this byte; 0: none does. */
+/** Length in bytes of a UTF-8 character that starts with this byte; 0: not a start byte. */
 function lengthOf(first: number): number {
   if (first < 0x80) return 1;
   if (first < 0xc2) return 0;
@@ -148,7 +150,7 @@ function lengthOf(first: number): number {
   return first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/** Leaves out a character at the end that is not whole. */
+/** Removes an incomplete character at the end. */
 export function cutEnd(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -158,7 +160,7 @@ export function cutEnd(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Leaves out the rest of a character whose beginning is not there. */
+/** Removes the remainder of a character at the start. */
 function cutStart(bytes: Uint8Array): Uint8Array {
   let start = 0;
   while (start < 3 && isContinuation(bytes[start])) start++;

@@ -1,21 +1,23 @@
+// Reports how the sandbox of a configuration confines commands.
+
 import { release } from "node:os";
 import type { DriverName, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
 import { findDelegation } from "./bwrap/control-group.js";
 import { createSandbox } from "./create.js";
 
-/** What keeps the commands of a shell in, as words for an operator; reasons may hold host paths. */
+/** How the commands of a shell are confined, in words for an operator; may contain host paths. */
 export interface SandboxReport {
   readonly sandbox: string;
-  /** What counts the processes of a run. Absent, as the next: nothing does. */
+  /** What limits the number of processes of a run. Absent: nothing; likewise the next. */
   readonly processes?: string;
   readonly group?: string;
   readonly network: string;
 }
 
-/** Linux from which on processes are counted in each user namespace for itself. */
+/** Linux version from which on processes are counted per user namespace. */
 const COUNTED_BY_RUN = [5, 14] as const;
 
-/** Runs nothing but `true`, in a sandbox as those of the shell, and changes nothing of this process. */
+/** Runs `true` in a sandbox like those of the shell, without changing this process. */
 export async function reportSandbox(config: ShellConfig): Promise<SandboxReport> {
   const sandbox = await createSandbox(config, { controlGroups: false });
   const probe = await sandbox.probe();
@@ -37,7 +39,7 @@ const NAMES: Readonly<Record<DriverName, string>> = {
   unsafe: "WITHOUT A GUARD",
 };
 
-/** What programs said, in one line. */
+/** Program output on one line. */
 const lineOf = (reason = "it does not work here"): string => reason.replace(/\s*\n[\s;]*/g, "; ").replace(/; $/, "");
 
 function networkOf(name: DriverName, { networkBy }: SandboxProbe): string {
@@ -45,7 +47,7 @@ function networkOf(name: DriverName, { networkBy }: SandboxProbe): string {
   return networkBy === undefined ? "no network" : `network by ${networkBy}`;
 }
 
-/** @param kernel as `uname -r` */
+/** @param kernel as printed by `uname -r` */
 export function countsByRun(kernel: string): boolean {
   const [major = 0, minor = 0] = kernel.split(".").map((part) => Number.parseInt(part, 10));
   const [since, sinceMinor] = COUNTED_BY_RUN;

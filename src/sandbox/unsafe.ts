@@ -1,10 +1,12 @@
+// The unconfined driver, for development.
+
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
 import { identityFor } from "./bwrap/identity.js";
 import { type ChildHost, startChild, unavailable } from "./child.js";
 
 /**
- * Plain child processes, for development where nothing else is to be had. What is mounted is not shown at its place, but
- * where it is: `cwd` and the environment are changed to that, arguments are not.
+ * Plain child processes, for development on machines without a sandbox. Mounts are not visible at their mount points:
+ * `cwd` and the environment are translated to host paths, arguments are not.
  */
 export class UnsafeSandbox implements Sandbox {
   readonly name = "unsafe";
@@ -23,7 +25,7 @@ export class UnsafeSandbox implements Sandbox {
     return { available: true, network: true, realBinaries: true };
   }
 
-  /** @throws NOT_SUPPORTED where something would have to be kept from it that cannot be */
+  /** @throws NOT_SUPPORTED if something would have to be hidden from the command */
   run(job: SandboxJob): SandboxProcess {
     const [program = "", ...args] = job.argv;
     if (job.mounts.some(({ writable }) => !writable))
@@ -51,7 +53,7 @@ export class UnsafeSandbox implements Sandbox {
 
 const isStage = (path: Uint8Array): boolean => Buffer.from(path).toString() === ".venue-files";
 
-/** A path inside as the path that it has here; anything else as it is. */
+/** Translates a path inside a mount to its host path; returns other texts unchanged. */
 function onHost({ mounts }: SandboxJob, text: string): string {
   for (const { at, host } of [...mounts].sort((a, b) => b.at.length - a.at.length)) {
     if (host !== undefined && (text === at || text.startsWith(`${at}/`))) return `${host.path}${text.slice(at.length)}`;

@@ -1,16 +1,21 @@
-/** The cells of an import by their hashes, with the length of each that is a blob. Takes some 40 bytes a cell, whatever it holds. */
+// Compact record of the cells of an import.
+
+/** The cells of an import: hash, and length if the cell is a blob. Takes about 40 bytes per cell, whatever its size. */
 export interface CellLedger {
-  /** 0 for what is no blob; `undefined` for a cell that has not come. @param hash 32 bytes */
+  /**
+   * 0 for a cell that is not a blob; `undefined` for one that has not arrived.
+   * @param hash 32 bytes
+   */
   lengthOf(hash: Uint8Array): number | undefined;
   add(hash: Uint8Array, length: number): void;
 }
 
-/** A row: 128 bits of the hash, then the length, whose highest bit says that the row is taken. */
+/** A row holds 128 bits of the hash, then the length, whose highest bit marks the row as used. */
 const ROW_WORDS = 6;
 const KEY_WORDS = 4;
 const TAKEN = 0x8000_0000;
 const WORD = 2 ** 32;
-/** By the first byte of the hash: so that a table that grows is a small one. */
+/** One small table per first byte of the hash, so that growing one stays cheap. */
 const SHARDS = 256;
 const FIRST_ROWS = 8;
 const MAX_FILLED = 0.75;
@@ -44,14 +49,14 @@ export function createCellLedger(): CellLedger {
 
 type Key = readonly [number, number, number, number];
 
-/** Of 256 bits half are enough: nobody finds a cell for a hash that is given to that extent. */
+/** Half of the 256 bits suffice: finding another cell with a given 128-bit prefix is infeasible. */
 function keyOf(hash: Uint8Array): Key {
   const word = (at: number): number =>
     (((hash[at] ?? 0) << 24) | ((hash[at + 1] ?? 0) << 16) | ((hash[at + 2] ?? 0) << 8) | (hash[at + 3] ?? 0)) >>> 0;
   return [word(4), word(8), word(12), word(16)];
 }
 
-/** The row of a key, or the free one that it would take. */
+/** The row of a key, or the free row where it would be put. */
 function findRow(rows: Uint32Array, key: Key): number {
   let at = (key[0] % (rows.length / ROW_WORDS)) * ROW_WORDS;
   while (rows[at + KEY_WORDS + 1] !== 0 && !key.every((word, place) => rows[at + place] === word)) {

@@ -1,3 +1,5 @@
+// Reads cells from a store, and lets synchronous code of `drive/cad3` and `drive/dlfs` run on them.
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Awaitable, isPending } from "../../core/io.js";
 import type { Source } from "../cad3/encoding/assemble.js";
@@ -17,22 +19,25 @@ import type { CellStore } from "../store/cell-store.js";
 import { codeOf, missingHash, storeUnavailable } from "./fault.js";
 import { createLru, type Lru } from "./lru.js";
 
-/** Cells asked of a store at once. */
+/** Maximum cells per request to a store. */
 const MAX_TOGETHER = 512;
-/** Longer blobs are content, which is read once and not kept. */
+/** Blobs above this size are file content, which is read once and not cached. */
 const MAX_KEPT_BLOB_BYTES = 1024;
 
-/** The cells of a store, those of trees kept for a while. */
+/** Cells of a store, with a cache for those of trees. */
 export interface CellPool {
-  /** In the order asked for; `undefined` for one that the store has not. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  /**
+   * In request order; `undefined` for cells the store does not have.
+   * @throws STORE_UNAVAILABLE, STORE_DAMAGED
+   */
   get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
-  /** Sizes of blobs by the hash of their top cell. */
+  /** Sizes of blobs, by the hash of their top cell. */
   readonly sizes: Lru<number>;
 }
 
 export interface PoolOptions {
   readonly store: CellStore;
-  /** Check the hash of every cell once more than the store does. */
+  /** Verify the hash of every cell, in addition to the store's own check. */
   readonly verifyReads: boolean;
   readonly cacheBytes: number;
 }
@@ -64,7 +69,7 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
   };
 }
 
-/** Asks the store; whatever is wrong with it that it has no code for is that it cannot be used. */
+/** Calls the store. Errors without a known code become STORE_UNAVAILABLE. */
 export async function reach<T>(ask: () => Promise<T> | T): Promise<T> {
   try {
     return await ask();
@@ -76,46 +81,52 @@ export async function reach<T>(ask: () => Promise<T> | T): Promise<T> {
 export const unreachable = (error: unknown): unknown =>
   codeOf(error) === "STORE_DAMAGED" ? error : storeUnavailable();
 
-/** Where cells are that the store may not have yet. */
+/** Finds cells that may not be in the store yet. */
 export interface Overlay {
   find(hash: string): Uint8Array | undefined;
-  /** Makes the store have what `find` no longer has. @returns whether there was anything */
+  /**
+   * Waits until the store has the cells that `find` no longer returns.
+   * @returns whether there were any
+   */
   settle?(): Promise<boolean>;
 }
 
 /**
- * The cells that one piece of work has looked into. Layer 1 is synchronous: it asks for cells that are at hand, fails for
- * the first that is not, and is run again once that has been fetched. What it has opened by then stays opened.
+ * The cells used by one task. `drive/cad3` and `drive/dlfs` are synchronous: they use the cells at hand, fail at the
+ * first missing one, and run again once it has been fetched. Cells opened before stay open.
  */
 export interface CellScope {
   readonly source: Source;
   readonly sizes: Lru<number>;
-  /** Whether a branch is in the store, or will be when the change is. */
+  /** Whether a branch is in the store, or will be once the change is. */
   has(hash: string): boolean;
   /**
-   * Runs synchronous work until no cell is missing; done at once when none is.
+   * Runs synchronous work until no cell is missing; returns synchronously if none is.
    *
-   * @throws MISSING_CELL for one that the store has not
+   * @throws MISSING_CELL if the store does not have one
    */
   run<T>(work: () => T): Awaitable<T>;
   /**
-   * Runs a long computation once, whatever is missing, in turns with others.
+   * Runs a long computation once, fetching cells as needed and yielding to other work.
    *
-   * @throws MISSING_CELL for one that the store has not
+   * @throws MISSING_CELL if the store does not have one
    */
   runSteps<T>(steps: Steps<T>): Promise<T>;
-  /** Fetches branches that are going to be looked into. Those that are absent show when they are. */
+  /** Prefetches branches. Missing ones are reported when they are used. */
   fetch(refs: Iterable<Uint8Array>): Promise<void>;
-  /** Cells that are looked at once. */
+  /** Cells for immediate use; they are not kept. */
   peek(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
-  /** The value behind a Ref. @throws MISSING_CELL */
+  /**
+   * The value of a Ref.
+   * @throws MISSING_CELL
+   */
   open(ref: Uint8Array): Promise<Value>;
 }
 
-/** A store that answers at once keeps others waiting for so long at most, beside one run of the work. */
+/** Maximum time (ms) that a synchronous store can block others, in addition to one run of the work. */
 const MOST_MS_PER_TURN = 10;
 
-/** How many steps of a long computation are done before others get their turn. */
+/** Steps of a long computation between yields. */
 const STEPS_PER_TURN = 16;
 
 export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
@@ -161,7 +172,7 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       }
     }
   };
-  /** Fetches what a step asks for. What it can go on without shows when it is looked into. */
+  /** Fetches the cells a step requests. Optional ones that are missing are reported when used. */
   const supply = async ({ wanted, missing }: Step): Promise<void> => {
     if (wanted.length > 0) await fetch(wanted);
     if (missing === undefined) return;
@@ -206,14 +217,14 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   };
 }
 
-/** The Ref of a value that is not at hand, if it is a branch. */
+/** The Ref of a value that is a branch and not loaded. */
 export function branchOf(value: Value | undefined): Uint8Array | undefined {
   if (!(value instanceof LazyValue)) return undefined;
   const { ref } = cellOf(value);
   return isBranch(ref) ? ref : undefined;
 }
 
-/** Loads the nodes of an index, one level after the other, so that it can be gone through at once. */
+/** Loads all nodes of an index, level by level, for synchronous iteration. */
 export async function loadIndex({ root }: CadIndex, scope: CellScope): Promise<void> {
   for (let level: IndexNode[] = root === undefined ? [] : [root]; level.length > 0; ) {
     const below = level.flatMap(({ children }) => children);

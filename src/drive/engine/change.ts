@@ -43,28 +43,28 @@ const STAGED_PIECE_BYTES = 2 ** 20;
 
 export interface ChangeOptions {
   readonly drive: string;
-  /** What the clock says, in milliseconds since the epoch. */
+  /** Clock time in ms since the epoch. */
   readonly at: number;
   readonly scope: CellScope;
   readonly put: PutCell;
   readonly limits: DriveLimits;
-  /** What the map of drives has under the name; nil for nothing. */
+  /** The value in the map of drives under this name; nil if none. */
   readonly previous: Value;
-  /** Whether that is the root of a deleted drive. */
+  /** Whether that value is the root of a deleted drive. */
   readonly isDeleted: boolean;
 }
 
-/** The slot that something is put in. */
+/** A place in a directory for a node. */
 interface Slot {
   readonly path: TreePath;
   readonly name: string;
-  /** Nothing, or what is there under this very name. */
+  /** The existing entry of exactly this name, if any. */
   readonly live: LiveView | undefined;
   readonly stamp: bigint;
   readonly isTaken: boolean;
 }
 
-/** What one change does to a drive; nothing of it counts before the root has been swapped. */
+/** The effects of one change on a drive; they take effect when the owner's root is swapped. */
 export class DriveEdit implements DriveChange {
   readonly #options: ChangeOptions;
   #root: Value | undefined;
@@ -76,17 +76,17 @@ export class DriveEdit implements DriveChange {
     this.#root = options.previous === null || options.isDeleted ? undefined : options.previous;
   }
 
-  /** What the drive has become; `undefined` when it is not there. */
+  /** The changed root; `undefined` if the drive does not exist. */
   get root(): Value | undefined {
     return this.#root;
   }
 
-  /** Whether all of it can be done again: what has come as a stream is used up. */
+  /** Whether the change can be run again; not if it has consumed a stream. */
   get isRepeatable(): boolean {
     return this.#isRepeatable;
   }
 
-  /** Ends the change: whoever still has it does nothing any more. */
+  /** Ends the change; later calls have no effect. */
   release(): void {
     this.#isOpen = false;
   }
@@ -150,7 +150,7 @@ export class DriveEdit implements DriveChange {
     });
   }
 
-  /** One stamp for both places, so that it suits both. */
+  /** Both places get the same timestamp. */
   #copied(root: Value, from: readonly string[], to: readonly string[]): { root: Node; stamp: bigint } {
     const source = viewAt(root, from);
     if (source === undefined) throw notFound(from);
@@ -164,7 +164,7 @@ export class DriveEdit implements DriveChange {
 
   async #put(path: readonly string[], content: DriveContent, isAppend: boolean): Promise<DriveWrite> {
     if (path.length === 0) throw isADirectory(path);
-    // Before the content is asked for, which may cost somebody.
+    // Before the content is requested, which may be expensive.
     const before = await this.#guarded(path, async ({ scope }) => {
       const root = await this.#writable();
       return scope.run(() => this.#fileSlot(root, path));
@@ -190,7 +190,7 @@ export class DriveEdit implements DriveChange {
     });
   }
 
-  /** Puts content behind what is there. */
+  /** Appends content after an existing edge. */
   async #write(path: readonly string[], content: DriveContent, edge: BlobEdge): Promise<{ top: Cell; length: number }> {
     const { drive, limits, put } = this.#options;
     const writer = createBlobWriter(edge, put);
@@ -223,12 +223,12 @@ export class DriveEdit implements DriveChange {
     return live;
   }
 
-  /** A blob whose cells have been put. */
+  /** A blob whose cells have been stored. */
   #data({ bytes, ref }: Cell) {
     return lazyCell(parseCell(bytes), ref, this.#options.scope.source);
   }
 
-  /** The slot of a path, and the stamp of a change there. Synchronous, so to be run by the scope. */
+  /** The slot of a path, and the timestamp of a change there. Synchronous, to be run by the scope. */
   #slotFor(root: Value, path: readonly string[]): Slot {
     const { at, limits } = this.#options;
     if (path.length > limits.maxPathDepth) throw invalidPath(path.join("/"), "too deep");
@@ -245,7 +245,7 @@ export class DriveEdit implements DriveChange {
     return { path: above, name, live, stamp: stampFor(above, at, holder?.node), isTaken: holder !== undefined };
   }
 
-  /** The root with a node in a slot. @throws QUOTA_EXCEEDED when the directory is full */
+  /** The root with a node put in a slot. @throws QUOTA_EXCEEDED if the directory is full */
   #place(slot: Slot, node: Node): Node {
     const { drive, limits } = this.#options;
     const used = slot.path.parent.entries.size;
@@ -255,7 +255,7 @@ export class DriveEdit implements DriveChange {
     return replaceAt(slot.path, [slot.name, node], slot.stamp);
   }
 
-  /** Changes the root, once more if it has changed meanwhile. */
+  /** Changes the root; repeated if the root has changed meanwhile. */
   #edit<T>(path: readonly string[], change: (root: Value) => { root: Value; result: T }): Promise<T> {
     return this.#guarded(path, async ({ scope }) => {
       for (;;) {
@@ -270,7 +270,7 @@ export class DriveEdit implements DriveChange {
     });
   }
 
-  /** The root to be changed; a drive that is not there gets one. */
+  /** The root to change; creates a drive that does not exist. */
   async #writable(): Promise<Value> {
     const { previous, isDeleted, scope, at } = this.#options;
     if (this.#root !== undefined) return this.#root;

@@ -1,3 +1,5 @@
+// Interfaces of drives: snapshots, changes and limits.
+
 import type { Cell } from "../cad3/ref.js";
 
 /** One entry of a drive. */
@@ -7,38 +9,47 @@ export interface DriveStat {
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modified: number;
-  /** Of a file that was asked for by its path: the same for the same bytes, and for no others. */
+  /** Identifies the content of a file looked up by path: equal exactly for equal bytes. */
   readonly content?: string;
 }
 
 export interface DriveEntry extends DriveStat {
   readonly name: string;
-  /** The size could not be read, since the store is damaged here; it says 0. */
+  /** The size could not be read because the store is damaged; it is reported as 0. */
   readonly damaged?: true;
 }
 
-/** A part of a file, and the size of the whole. */
+/** A range of a file, and the size of the whole. */
 export interface DriveRead {
   readonly bytes: Buffer;
   readonly size: number;
 }
 
 /**
- * A drive as it was at one moment; names are exact, the empty path is the root. A drive that is not there is an empty
- * directory. Everything throws STORE_UNAVAILABLE, and STORE_DAMAGED for what is asked for only.
+ * A drive at one moment. Names are exact; the empty path is the root. A drive that does not exist is an empty
+ * directory. All methods throw STORE_UNAVAILABLE, and STORE_DAMAGED if the requested part is damaged.
  */
 export interface DriveSnapshot {
-  /** `undefined` when nothing is there. @throws NOT_A_DIRECTORY for a file on the way */
+  /**
+   * `undefined` if nothing exists there.
+   * @throws NOT_A_DIRECTORY for a file on the way
+   */
   stat(path: readonly string[]): Promise<DriveStat | undefined>;
-  /** What is there, by the bytes of the names. @throws NOT_FOUND, NOT_A_DIRECTORY */
+  /**
+   * Existing entries, ordered by the bytes of their names.
+   * @throws NOT_FOUND, NOT_A_DIRECTORY
+   */
   entries(path: readonly string[]): Promise<readonly DriveEntry[]>;
-  /** Fewer bytes than asked for only at the end of the file. @throws NOT_FOUND, NOT_A_DIRECTORY, IS_A_DIRECTORY */
+  /**
+   * Fewer bytes than requested only at the end of the file.
+   * @throws NOT_FOUND, NOT_A_DIRECTORY, IS_A_DIRECTORY
+   */
   readFile(path: readonly string[], offset: number, length: number): Promise<DriveRead>;
-  /** Nothing is read afterwards. More than once is harmless. */
+  /** Ends reading. Idempotent. */
   release(): void;
 }
 
-/** Content that is in the store already, and in no drive yet. */
+/** Content that is stored but not yet part of a drive. */
 export interface StagedContent {
   readonly staged: Cell;
   /** Bytes. */
@@ -48,39 +59,57 @@ export interface StagedContent {
 export type DriveContent = Uint8Array | AsyncIterable<Uint8Array> | StagedContent;
 
 export interface DriveWrite {
-  /** That were written or added. */
+  /** Bytes written or appended. */
   readonly bytes: number;
   readonly created: boolean;
 }
 
 /**
- * A change being made, step after step; sees what it has done so far. Paths are checked before content is read. What changes something
- * throws INVALID_PATH, NOT_FOUND and NOT_A_DIRECTORY for the directory above, NAME_CLASH and QUOTA_EXCEEDED.
+ * A change in progress; reads see its own earlier steps. Paths are checked before content is read. Changing methods
+ * also throw INVALID_PATH, NOT_FOUND and NOT_A_DIRECTORY for the parent directory, NAME_CLASH and QUOTA_EXCEEDED.
  */
 export interface DriveChange extends DriveSnapshot {
-  /** The whole content. @throws IS_A_DIRECTORY, TOO_LARGE, and what the content throws */
+  /**
+   * Replaces the content.
+   * @throws IS_A_DIRECTORY, TOO_LARGE, and errors of the content stream
+   */
   writeFile(path: readonly string[], content: DriveContent): Promise<DriveWrite>;
-  /** Adds to the end, creating the file. @throws as writeFile */
+  /**
+   * Appends; creates the file if needed.
+   * @throws as writeFile
+   */
   appendFile(path: readonly string[], content: DriveContent): Promise<DriveWrite>;
-  /** @returns false for a directory that is there @throws EXISTS for a file */
+  /**
+   * @returns false if the directory exists
+   * @throws EXISTS for a file
+   */
   makeDirectory(path: readonly string[]): Promise<boolean>;
-  /** @returns false when nothing is there @throws NOT_EMPTY, INVALID_PATH for the root */
+  /**
+   * @returns false if nothing exists there
+   * @throws NOT_EMPTY, INVALID_PATH for the root
+   */
   remove(path: readonly string[], options: { readonly recursive: boolean }): Promise<boolean>;
-  /** Shares the cells of what is copied. @throws EXISTS when something is at `to`, NOT_FOUND, INVALID_PATH */
+  /**
+   * Copies by sharing cells.
+   * @throws EXISTS if `to` exists, NOT_FOUND, INVALID_PATH
+   */
   copy(from: readonly string[], to: readonly string[]): Promise<void>;
-  /** A copy and a tombstone with one stamp. @throws as copy; INVALID_PATH for a directory into itself */
+  /**
+   * A copy and a tombstone with the same timestamp.
+   * @throws as copy; INVALID_PATH for a directory into itself
+   */
   move(from: readonly string[], to: readonly string[]): Promise<void>;
 }
 
-/** How much an owner may keep. Sizes are bytes. */
+/** Limits of one owner. Sizes are bytes. */
 export interface DriveLimits {
   readonly maxFileBytes: number;
-  /** Of all files in all drives of one owner. */
+  /** All files in all drives of one owner. */
   readonly maxDriveBytes: number;
-  /** Of one directory, tombstones included. */
+  /** Entries of one directory, tombstones included. */
   readonly maxEntries: number;
   readonly maxPathDepth: number;
-  /** Of one owner, deleted ones included. */
+  /** Drives of one owner, deleted ones included. */
   readonly maxDrives: number;
   readonly maxImportBytes: number;
   readonly maxImportCells: number;

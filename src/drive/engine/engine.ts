@@ -1,3 +1,5 @@
+// The engine of drives: owners, their queues, start-up checks.
+
 import type { Clock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
 import type { OwnerKeys } from "../keys/owner-keys.js";
@@ -28,35 +30,38 @@ export type { VerifyReport } from "./exchange/verify.js";
 export type { OwnerDrives } from "./owner-drives.js";
 
 export interface DriveEngineOptions {
-  /** Closed by whoever opened it, after the engine. */
+  /** Closed by its opener, after the engine. */
   readonly store: CellStore;
-  /** The id under which the store keeps our roots; left out where it has one root for all. */
+  /** Id under which the store keeps this venue's roots; absent if the store has one root for all writers. */
   readonly writer?: string | undefined;
   readonly keys: OwnerKeys;
   readonly clock: Clock;
   readonly limits?: Partial<DriveLimits> | undefined;
-  /** How long reads may take what they know for the newest, in milliseconds. */
+  /** Age in ms up to which reads may use a known state without asking the store. */
   readonly staleMs?: number | undefined;
-  /** Check the hash of every cell once more than the store does. */
+  /** Verify the hash of every cell, in addition to the store's own check. */
   readonly verifyReads?: boolean | undefined;
-  /** Bytes of cells of trees kept in memory. */
+  /** Bytes of tree cells cached in memory. */
   readonly cacheBytes?: number | undefined;
   readonly log: Log;
 }
 
 export interface DriveEngine {
-  /** The drives of a user. @param did as authenticated; nothing else names an owner */
+  /**
+   * The drives of an owner.
+   * @param did authenticated; nothing else identifies an owner
+   */
   owner(did: string): OwnerDrives;
-  /** Looks at the root of every owner, as on start-up, until it is closed. A damaged one is logged and left as it is. */
+  /** Checks the root of every owner, as at start-up, until closed. Damaged roots are logged and left unchanged. */
   check(): Promise<{ readonly owners: number; readonly damaged: number }>;
-  /** Makes one of the roots that several writers have left of an owner, where one of them has everything. */
+  /** Merges the roots several writers left of an owner into one, where one of them includes all others. */
   tidy(): Promise<void>;
-  /** Lets changes end that have begun, and refuses others. */
+  /** Waits for running changes and refuses new ones. */
   close(): Promise<void>;
 }
 
 const DEFAULT_CACHE_BYTES = 32 * 2 ** 20;
-/** Owners whose newest root is remembered. */
+/** Maximum idle owners whose newest root is remembered. */
 const MAX_IDLE_OWNERS = 1000;
 
 export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
@@ -73,7 +78,7 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
     const queue = queues.get(did) ?? new OwnerQueue(did, parts);
     queues.delete(did);
     queues.set(did, queue);
-    // One that is busy stays, as there must be no second one for its owner.
+    // A busy queue is kept: there must never be two queues for one owner.
     for (const [other, idle] of queues) {
       if (queues.size <= MAX_IDLE_OWNERS) break;
       if (other !== did && idle.isIdle) queues.delete(other);
@@ -92,7 +97,7 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
   };
 }
 
-/** @param goesOn a store that is being closed answers nothing any more, which is no damage */
+/** @param goesOn false once the store is being closed; failures then are not damage */
 async function checkRoots(
   { store, log }: EngineParts,
   goesOn: () => boolean,

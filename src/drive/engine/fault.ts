@@ -1,22 +1,24 @@
+// Errors of drives and stores.
+
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Awaitable } from "../../core/io.js";
 
-/** A drive and a path in it, for errors. */
+/** A drive and a path in it, for error messages. */
 export interface Spot {
   readonly drive: string;
   readonly path: readonly string[];
 }
 
-/** What cells of our own store are refused for: what is there is not what was stored. */
+/** Codes that, for cells of our own store, mean that it is damaged. */
 const DAMAGE: ReadonlySet<unknown> = new Set(["MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL", "STORE_DAMAGED"]);
 
-/** The code of an error of ours; `undefined` for any other. */
+/** The code of an error of this implementation; `undefined` for any other. */
 export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 
-/** The hash of the cell that is missing, if that is what an error says. */
+/** The hash of the missing cell, if the error reports one. */
 export function missingHash(error: unknown): string | undefined {
   if (codeOf(error) !== "MISSING_CELL") return undefined;
   const data = typeof error === "object" && error !== null && "data" in error ? error.data : undefined;
@@ -26,7 +28,7 @@ export function missingHash(error: unknown): string | undefined {
 
 export const isDamage = (error: unknown): boolean => DAMAGE.has(codeOf(error));
 
-/** @returns undefined where the store is damaged */
+/** @returns `undefined` if the store is damaged */
 export async function unlessDamaged<T>(work: () => Awaitable<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -41,20 +43,20 @@ const shown = ({ drive, path }: Spot): string => `${escapeText(drive)}:${escapeT
 export const storeDamaged = (spot: Spot): FileAdapterError =>
   adapterError("STORE_DAMAGED", `Drive store is damaged: ${shown(spot)}`, { drive: spot.drive });
 
-/** @param drive left out where it is not known yet */
+/** @param drive absent if not yet known */
 export const storeUnavailable = (drive?: string): FileAdapterError =>
   adapterError(
     "STORE_UNAVAILABLE",
     `Drive store is not reachable${drive === undefined ? "" : `: ${escapeText(drive)}`}`,
   );
 
-/** Says of what goes wrong with the store where that was. What is the caller's mistake stays as it is. */
+/** Adds the place to failures of the store. Errors caused by the caller are unchanged. */
 export function explained(error: unknown, spot: Spot): unknown {
   if (isDamage(error)) return storeDamaged(spot);
   return codeOf(error) === "STORE_UNAVAILABLE" ? storeUnavailable(spot.drive) : error;
 }
 
-/** Work of which every failure is {@link explained}. */
+/** Runs work; its failures are {@link explained}. */
 export async function guarded<T>(spot: Spot, work: () => Awaitable<T>): Promise<T> {
   try {
     return await work();
@@ -63,7 +65,7 @@ export async function guarded<T>(spot: Spot, work: () => Awaitable<T>): Promise<
   }
 }
 
-/** How much of a quota is used; `unit` is bytes, entries or drives. */
+/** Usage of a quota; `unit` is bytes, entries or drives. */
 export interface Quota {
   readonly used: number;
   readonly limit: number;

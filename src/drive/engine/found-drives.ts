@@ -1,3 +1,5 @@
+// Recognises the drives in an export.
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { textOf } from "../cad3/encoding/parse-scalar.js";
@@ -11,13 +13,13 @@ import { driveError } from "../error.js";
 import type { ImportCells } from "./exchange/import-cells.js";
 import { signedDrives } from "./state.js";
 
-/** What an export holds. */
+/** The drives of an export. */
 export interface Found {
-  /** How maps of drives are held, by the hex digits of the key that has signed them. */
+  /** Refs of the maps of drives, by the hex public key that signed them. */
   readonly signed: readonly SignedDrives[];
-  /** How the one drive is held that nobody has signed. */
+  /** Ref of the single unsigned drive. */
   readonly root: Uint8Array | undefined;
-  /** Entries whose signature is not good. */
+  /** Entries with a bad signature. */
   readonly refused: number;
 }
 
@@ -26,17 +28,21 @@ export interface SignedDrives {
   readonly drives: Uint8Array;
 }
 
-/** A drive that came, and how it is held. */
+/** A drive of an import, with its Ref. */
 export interface NamedDrive {
   readonly name: string;
   readonly root: Uint8Array;
 }
 
-/** Owners, and drives in all maps that are looked into. */
+/** Maximum owners, and drives in all maps together. */
 const MAX_NAMED = 10_000;
 const OWNERS_PER_TURN = 32;
 
-/** Tells the four kinds of top apart by their shape. @param top its encoding, checked @throws BAD_FORMAT, LIMIT */
+/**
+ * Distinguishes the four kinds of export by the shape of the top cell.
+ * @param top its encoding, checked
+ * @throws BAD_FORMAT, LIMIT
+ */
 export async function findDrives(top: Uint8Array, cells: ImportCells): Promise<Found> {
   const cell = parseCell(top);
   if (cell.kind === "vector") return { signed: [], root: refOf(top), refused: 0 };
@@ -94,7 +100,10 @@ function signedIn(bytes: Uint8Array, account: string): SignedDrives {
   }
 }
 
-/** Drives of some maps, without those that are nil. @throws BAD_FORMAT, LIMIT */
+/**
+ * The non-nil drives of some maps.
+ * @throws BAD_FORMAT, LIMIT
+ */
 export async function drivesIn(signed: readonly SignedDrives[], cells: ImportCells): Promise<NamedDrive[]> {
   const found: NamedDrive[] = [];
   let seen = 0;
@@ -114,7 +123,7 @@ export async function drivesIn(signed: readonly SignedDrives[], cells: ImportCel
 
 type EntryRefs = readonly [key: Uint8Array, value: Uint8Array];
 
-/** The entries of a map or an index, in their order. */
+/** The entries of a map or an index, in order. */
 async function* entriesOf(cell: ParsedMap | ParsedIndex, cells: ImportCells): AsyncGenerator<EntryRefs> {
   const refs = cell.refs.map(({ bytes }) => bytes);
   const entries = cell.kind === "index" ? Number(cell.hasOwn) : cell.hashes.length;

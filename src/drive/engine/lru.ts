@@ -1,14 +1,16 @@
-/** A map that forgets what has not been used for long. */
+// A cache with a maximum weight.
+
+/** A map that drops entries that have not been used for long. */
 export interface Lru<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
 }
 
 /**
- * In two generations: what is asked for goes to the new one, and the old one is forgotten as a whole, since taking entries
- * out of a large map one by one costs more than the cache saves.
+ * Two generations: a used entry moves to the young one, and the old one is dropped as a whole, since deleting single
+ * entries of a large map costs more than the cache saves.
  *
- * @param capacity the most that all values may weigh together
+ * @param capacity maximum total weight of the values
  */
 export function createLru<V>(capacity: number, weigh: (value: V) => number): Lru<V> {
   let [young, old] = [new Map<string, V>(), new Map<string, V>()];

@@ -1,3 +1,5 @@
+// Finds the cells of a value that the store does not have.
+
 import { cellOf, emitCells } from "../cad3/encoding/cell.js";
 import { LazyValue } from "../cad3/lazy.js";
 import { CadMap } from "../cad3/maps/hash-map.js";
@@ -7,25 +9,25 @@ import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { Signed } from "../dlfs/signed.js";
 
-/** A branch and its hash, as hex digits. */
+/** A branch and its hash in hex. */
 export interface NewCell {
   readonly hash: string;
   readonly bytes: Uint8Array;
 }
 
-/** What is still to be gone through: a value, or a node of an index. */
+/** Something to traverse: a value, or an index node. */
 type Part = { readonly value: Value } | { readonly node: IndexChild };
 
 /**
- * The branches of a value, the value itself included, that are not in the store. Goes only where there may be any: not
- * into what is lazy, since that is read from the store, and not below a cell that is there. Parts come after what they
- * are part of, and may come more than once. Goes on when it is asked for the next.
+ * The branches of a value, itself included, that are not in the store. Traverses only where there can be new ones:
+ * neither lazy values, which were read from the store, nor anything below a stored cell. Parts come after their
+ * container and may come repeatedly. Computed on demand.
  *
- * @param isStored whether a cell with this hash is there, with everything below it
+ * @param isStored whether the cell with this hash is stored with everything below it
  */
 export function* newCells(root: Value, isStored: (hash: string) => boolean): Generator<NewCell> {
   let found: NewCell[] = [];
-  /** @returns whether something new may be below */
+  /** @returns whether there may be new cells below */
   const take = ({ ref, bytes }: Cell): boolean => {
     if (!isBranch(ref)) return true;
     const hash = toHex(hashOfRef(ref));
@@ -33,7 +35,7 @@ export function* newCells(root: Value, isStored: (hash: string) => boolean): Gen
     found.push({ hash, bytes });
     return true;
   };
-  // Encoded first: then every node of an index knows its cell.
+  // Encoding first gives every index node its cell.
   cellOf(root);
   const waiting: Part[] = [{ value: root }];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
@@ -58,7 +60,7 @@ function* inValue(value: Value, take: Take): Generator<Part> {
   if (!isContainer(value) || !take(cellOf(value))) return;
   if (value instanceof Signed) yield { value: value.value };
   else if (value instanceof CadMap) {
-    // Its inner cells; keys and values are gone through here.
+    // The inner cells of the value; keys and values are traversed here.
     value.toCell({ cellOf, emit: take });
     for (const [key, below] of value) yield* [{ value: key }, { value: below }];
   } else for (const below of value) yield { value: below };

@@ -20,51 +20,55 @@ import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "./own
 import { stageContent } from "./stage.js";
 import { drivesOf, type PinnedState } from "./state.js";
 
-/** The drives of one user. Every method throws STORE_UNAVAILABLE, STORE_DAMAGED; every change READ_ONLY_ROOT, CONFLICT. */
+/**
+ * The drives of one owner. Every method throws STORE_UNAVAILABLE and STORE_DAMAGED, every change also READ_ONLY_ROOT
+ * and CONFLICT.
+ */
 export interface OwnerDrives {
-  /** By the bytes of the names, without deleted ones. */
+  /** Names ordered by their bytes, without deleted drives. */
   list(): Promise<readonly string[]>;
-  /** @returns false when it is there @throws INVALID_PATH, QUOTA_EXCEEDED */
+  /** @returns false if it exists @throws INVALID_PATH, QUOTA_EXCEEDED */
   create(drive: string): Promise<boolean>;
-  /** @returns false when it is not there @throws INVALID_PATH */
+  /** @returns false if it does not exist @throws INVALID_PATH */
   delete(drive: string): Promise<boolean>;
-  /** The drive as it is now, kept until released. @throws INVALID_PATH */
+  /** A snapshot of the drive, held until released. @throws INVALID_PATH */
   read(drive: string): Promise<DriveSnapshot>;
   /**
-   * Makes one change: all that `work` does, at once, durable when resolved; a drive that is not there is created with
-   * the first thing put in it. Nothing is kept when `work` throws. Changes of one owner are made one after the other, so those
-   * behind it wait for content that is still on its way: {@link stage} it before. `work` is run again where another process
-   * was faster, unless it has used up a stream: then the two are merged.
+   * Makes one atomic change, durable when resolved; nothing is kept if `work` throws. A drive that does not exist is
+   * created with its first entry. Changes of one owner run in sequence and would wait for content that is still
+   * arriving: {@link stage} that first. If another process was faster, `work` runs again, or, if it has consumed a
+   * stream, both results are merged.
    */
   change<T>(drive: string, work: (drive: DriveChange) => Promise<T>): Promise<T>;
   /**
-   * Takes in content before the change that it is for. It is no part of any drive yet, and is collected when it never becomes one.
+   * Stores content for a later change. It is not part of a drive yet, and is garbage-collected if it never becomes one.
    *
-   * @throws TOO_LARGE, and what the content throws
+   * @throws TOO_LARGE, and errors of the content stream
    */
   stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
-  /** The drives as files of cells, while they are read. @throws NOT_FOUND, LIMIT */
+  /** Exports the drives as files of cells, produced while they are read. @throws NOT_FOUND, LIMIT */
   exportDrive(options?: ExportOptions): AsyncIterable<ExportPiece>;
   /**
-   * Merges what an export holds into the drives; all or nothing.
+   * Merges an export into the drives, all or nothing.
    *
-   * @param files all parts of one export, in their order
-   * @throws what {@link importFiles} does
+   * @param files all parts of one export, in order
+   * @throws as {@link importFiles}
    */
   importDrive(files: readonly AsyncIterable<Uint8Array>[], options?: ImportOptions): Promise<ImportReport>;
   /** The key that signs the drives, in hex. @throws NOT_FOUND, READ_ONLY_ROOT */
   exportKey(): Promise<{ readonly publicKey: string; readonly seed: string }>;
   /**
-   * Reads a whole drive and says what is damaged. @throws INVALID_PATH
-   * @param onStep called before each part that is read; what it throws ends the reading
+   * Reads a whole drive and reports damage.
+   * @param onStep called before each part is read; throwing ends the verification
+   * @throws INVALID_PATH
    */
   verify(drive: string, onStep?: (seen: VerifyReport) => void): Promise<VerifyReport>;
 }
 
-/** Longest run of the work of one change: those behind it wait. */
+/** Maximum run time of one change's work, since later changes wait for it. */
 const MAX_WORK_MS = 600_000;
 
-/** @param queue of the owner, asked for with every call since it is not kept for ever */
+/** @param queue returns the owner's current queue; called each time, since queues are not kept */
 export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: EngineParts): OwnerDrives {
   return {
     list: async () => guarded(NO_SPOT, () => withDrives(queue(), parts, listLive)),
@@ -78,7 +82,7 @@ export function createOwnerDrives(did: string, queue: () => OwnerQueue, parts: E
     stage: (content) => stageContent(content, parts),
     async change<T>(drive: string, work: (drive: DriveChange) => Promise<T>) {
       checkDrive(drive);
-      // In a box, since what it returns may be anything.
+      // Boxed, since the result may be any value, `undefined` included.
       const box: { result?: { readonly value: T } } = {};
       await queue().change(drive, async (draft) => {
         const { value, isRepeatable } = await changeOne(drive, draft, { parts, work });
@@ -97,7 +101,7 @@ function checkDrive(drive: string): void {
   if (!isDriveName(drive)) throw driveError("INVALID_PATH", `Invalid drive name '${escapeText(drive)}'`);
 }
 
-/** Whether there is a drive: one that is deleted and one that is nil are not. Synchronous, so to be run by the scope. */
+/** Whether a drive exists: neither deleted nor nil. Synchronous, to be run by the scope. */
 const isLive = (root: Value | undefined): root is NonNullable<Value> =>
   root !== undefined && root !== null && !isDeletedDrive(root);
 
@@ -116,7 +120,7 @@ async function withDrives<T>(
   }
 }
 
-/** A drive whose root is damaged is listed: it is there, and reading it says what is wrong. */
+/** A drive with a damaged root is listed; reading it reports the damage. */
 async function listLive(drives: CadMap, scope: CellScope): Promise<string[]> {
   const names: string[] = [];
   for (const [name, root] of drives) {
@@ -162,7 +166,7 @@ async function deleteOne(drive: string, queue: OwnerQueue): Promise<boolean> {
   return deleted;
 }
 
-/** Everything right below a root, which is gone through. */
+/** Loads everything directly below a root, for traversal. */
 async function loadRoot(root: Value, scope: CellScope): Promise<void> {
   if (root !== null) await loadIndex((await scope.run(() => directoryOf(root))).entries, scope);
 }
@@ -263,7 +267,7 @@ async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Pr
   });
 }
 
-/** Each read opens the tree anew: what has been looked into is kept in the pool, which has a limit. */
+/** Each read opens the tree anew: what it loads is cached in the pool, which is bounded. */
 async function snapshotOf(
   drive: string,
   { state, release }: PinnedState,

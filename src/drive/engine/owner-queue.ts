@@ -1,3 +1,5 @@
+// Serialises the changes of one owner and commits them in groups.
+
 import type { Clock } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { Log } from "../../core/ports/log.js";
@@ -15,10 +17,10 @@ import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from 
 import { triesAgainst } from "./tries.js";
 import { createWriteSet, type WriteSet } from "./write-set.js";
 
-/** What all owners have in common. */
+/** Parts shared by all owners. */
 export interface EngineParts {
   readonly store: CellStore;
-  /** Which of an owner's roots is ours; left out where a store has one root for all. */
+  /** Identifies this venue's root of an owner; absent if the store has one root for all writers. */
   readonly writer: string | undefined;
   readonly pool: CellPool;
   readonly usage: Usage;
@@ -29,29 +31,29 @@ export interface EngineParts {
   readonly log: Log;
 }
 
-/** What the changes of one swap have in common. */
+/** Shared by the changes of one swap. */
 interface DraftBase {
   readonly scope: CellScope;
   readonly writes: WriteSet;
-  /** Cells that the store may not have yet. */
+  /** Cells that may not be in the store yet. */
   readonly overlay: Overlay;
 }
 
-/** The drives of an owner while they are being changed. */
+/** The drives of an owner during a change. */
 export interface Draft extends DraftBase {
   drives: CadMap;
-  /** What the clock says, in milliseconds since the epoch. */
+  /** Clock time in ms since the epoch. */
   readonly at: number;
 }
 
 /**
- * Puts another map in the draft, or leaves it as it is.
+ * Replaces the map of drives in the draft, or leaves it unchanged.
  *
- * @returns whether it can be done again, on what another process has made of the drives meanwhile
+ * @returns whether it can be repeated on the drives as another process has changed them
  */
 type Work = (draft: Draft) => Promise<{ readonly isRepeatable: boolean }>;
 
-/** What can be done as often as needed. */
+/** Result of work that can be repeated any number of times. */
 export const REPEATABLE = { isRepeatable: true } as const;
 
 interface Job {
@@ -61,11 +63,11 @@ interface Job {
   reject(error: unknown): void;
 }
 
-/** Changes that share one swap. */
+/** Maximum changes committed with one swap. */
 const MAX_GROUP = 64;
 const MAX_WAITING = 1024;
 
-/** The changes of one owner, one after the other, and the drives as they are now. */
+/** Runs the changes of one owner in sequence and knows the current drives. */
 export class OwnerQueue {
   readonly #did: string;
   readonly #parts: EngineParts;
@@ -73,7 +75,7 @@ export class OwnerQueue {
   #running: Promise<void> | undefined;
   #known: OwnerState | undefined;
   #knownAt = Number.NEGATIVE_INFINITY;
-  /** Grows with every commit, so that what was read before one is not taken for newer. */
+  /** Incremented by every commit: what was read before a commit must not count as newer. */
   #commits = 0;
 
   constructor(did: string, parts: EngineParts) {
@@ -85,12 +87,15 @@ export class OwnerQueue {
     return this.#running === undefined;
   }
 
-  /** Resolves when nothing is waiting any more. */
+  /** Resolves when no change is waiting or running. */
   async drain(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
-  /** The drives as they are now, kept from collection until released. @throws STORE_UNAVAILABLE, BAD_FORMAT */
+  /**
+   * The current drives, protected from garbage collection until released.
+   * @throws STORE_UNAVAILABLE, BAD_FORMAT
+   */
   async load(options: { readonly mayBeStale: boolean }): Promise<PinnedState> {
     const { clock, staleMs, keys } = this.#parts;
     const isFresh = this.#known !== undefined && clock.monotonicMs() - this.#knownAt < staleMs;
@@ -107,7 +112,7 @@ export class OwnerQueue {
     this.#knownAt = this.#parts.clock.monotonicMs();
   }
 
-  /** Resolves when the change is durable. Nothing is kept when `work` throws. */
+  /** Resolves when the change is durable. Nothing is kept if `work` throws. */
   change(drive: string, work: Work): Promise<void> {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(storeUnavailable(drive));
     return new Promise((resolve, reject) => {
@@ -136,10 +141,10 @@ export class OwnerQueue {
   }
 
   /**
-   * Makes the changes and one swap of them all. Where another process was faster they are made again on what it has made:
-   * so what a change has looked at before still holds, and what it creates did not exist.
+   * Makes the changes and commits them with one swap. If another process was faster, they are repeated on its result,
+   * so that preconditions and existence checks still hold.
    *
-   * @param open those that have not been answered; what fails is taken out
+   * @param open unanswered jobs; failed ones are removed
    */
   async #commit(jobs: readonly Job[], open: Set<Job>): Promise<void> {
     let writes = createWriteSet(this.#parts.store);
@@ -151,12 +156,12 @@ export class OwnerQueue {
     throw tooOften();
   }
 
-  /** @returns false when it has to be done again */
+  /** @returns false if it must be repeated */
   async #attempt(jobs: readonly Job[], open: Set<Job>, writes: WriteSet): Promise<boolean> {
     const { keys, usage } = this.#parts;
     const pinned = await this.load({ mayBeStale: false });
     try {
-      // Fails before anything is asked for when the key cannot be opened.
+      // Before any content is requested: fails if the key cannot be opened.
       const active = await keys.active(this.#did);
       const base = this.#base(pinned.state, writes);
       const before = await drivesOf(pinned.state, base.scope);
@@ -171,7 +176,7 @@ export class OwnerQueue {
     }
   }
 
-  /** Makes one change after the other. */
+  /** Makes the changes one by one. */
   async #make(
     jobs: readonly Job[],
     open: Set<Job>,
@@ -201,7 +206,7 @@ export class OwnerQueue {
     return { writes, overlay, scope: createScope(this.#parts.pool, overlay) };
   }
 
-  /** @returns what the files have afterwards, in bytes */
+  /** @returns bytes of all files after the change */
   async #checkQuota({ drives, overlay }: Draft, before: CadMap, drive: string): Promise<number> {
     const { usage, limits } = this.#parts;
     const usedBefore = await usage.bytesIn(before, overlay);
@@ -212,9 +217,9 @@ export class OwnerQueue {
   }
 
   /**
-   * Makes a map of drives the owner's. What cannot be made again is merged with what others have made of it meanwhile.
+   * Makes a map of drives the owner's current one. Changes that cannot be repeated are merged with concurrent ones.
    *
-   * @returns false when it can be made again, and has to be
+   * @returns false if the changes must be repeated
    */
   async #swap(
     made: Made,
@@ -266,23 +271,23 @@ export class OwnerQueue {
     const records = [...others, record].sort((one, other) => (one.writer < other.writer ? -1 : 1));
     const roots = new Map(state.roots).set(account, records);
     this.#commits += 1;
-    // What was merged into it, as every root was that was read before.
+    // Their content is included in the new root, since every root read before was merged.
     this.#parts.store.retire?.(account, others);
     this.#know({ stamp: stampOf(roots), roots, drives: cellOf(drives).ref, merged: new Map() });
   }
 }
 
-/** What the changes of one swap come to. */
+/** Result of the changes of one swap. */
 interface Made {
   readonly drives: CadMap;
-  /** By all files, if that is known. */
+  /** Bytes of all files, if known. */
   readonly usedBytes: number | undefined;
   readonly isRepeatable: boolean;
 }
 
 const tooOften = (): Error => adapterError("CONFLICT", "The drives of the owner changed too often meanwhile");
 
-/** As whoever wrote the root has counted; only where there is one root, which is not merged with others. */
+/** As counted by the writer of the root; only if there is a single root, since merged ones are not counted. */
 function usedBytesOf({ roots }: OwnerState): number | undefined {
   const [first, ...others] = [...roots.values()].flat();
   return others.length === 0 ? first?.usedBytes : undefined;

@@ -1,3 +1,5 @@
+// Counts the bytes of an owner's files, mostly by difference.
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cellOf } from "../cad3/encoding/cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
@@ -12,13 +14,16 @@ import { isDamage } from "./fault.js";
 import { createLru } from "./lru.js";
 import { createTurn } from "./turns.js";
 
-/** How many bytes the files of an owner have. */
+/** Total file sizes of an owner. */
 export interface Usage {
-  /** Known of these drives, or counted: which reads the whole of them. @throws STORE_UNAVAILABLE */
+  /**
+   * The total for these drives, remembered or counted by reading the whole tree.
+   * @throws STORE_UNAVAILABLE
+   */
   bytesIn(drives: CadMap, overlay: Overlay): Promise<number>;
-  /** As bytesIn, by what differs from drives whose bytes are known. Both are at hand. */
+  /** Like bytesIn, computed from the difference to drives whose total is known. Both must be loaded. */
   bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<number>;
-  /** Remembers what somebody has counted. */
+  /** Remembers a total counted elsewhere. */
   learn(drives: CadMap, bytes: number): void;
 }
 
@@ -27,11 +32,11 @@ export interface Counted {
   readonly bytes: number;
 }
 
-/** Owners whose bytes are remembered, several states of each. */
+/** Maximum remembered totals; an owner can have several. */
 const MAX_REMEMBERED = 20_000;
-/** Cells looked into at once. */
+/** Maximum cells read at once. */
 const MAX_TOGETHER = 512;
-/** Files that wait for being cancelled out. */
+/** Maximum files held back because they may still cancel out. */
 const MAX_WAITING = 20_000;
 
 export function createUsage(pool: CellPool): Usage {
@@ -65,11 +70,11 @@ type Kind = (typeof KINDS)[number];
 
 interface Held {
   readonly ref: Uint8Array;
-  /** How many times more it stands in the new tree than in the old one. */
+  /** Occurrences in the new tree minus occurrences in the old one. */
   times: number;
 }
 
-/** Parts of two trees; what stands in both as often cancels out, wherever it stands, and is not looked into. */
+/** Parts of two trees. Parts that occur equally often in both cancel out, wherever they are, and are not read. */
 class Bag {
   readonly #held: Record<Kind, Map<string, Held>> = { node: new Map(), entries: new Map(), data: new Map() };
 
@@ -80,7 +85,10 @@ class Bag {
     else held.times += times;
   }
 
-  /** Some parts of one kind, none where these cancel out: content comes last, since it may still cancel out, unless it gets too much. */
+  /**
+   * Takes parts of one kind; empty if they cancel out. File content comes last, since it may still cancel out, unless
+   * too much of it is held.
+   */
   take(): { readonly kind: Kind; readonly parts: readonly Held[] } | undefined {
     const isFull = this.#held.data.size > MAX_WAITING;
     const kind = isFull ? "data" : KINDS.find((one) => this.#held[one].size > 0);
@@ -97,14 +105,14 @@ class Bag {
   }
 }
 
-/** What is damaged counts as nothing: it must not keep the rest from being changed. */
+/** Damaged parts count as 0, so that the rest can still be changed. */
 async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<number> {
   let bytes = 0;
   const turn = createTurn();
   for (let some = bag.take(); some !== undefined; some = bag.take()) {
     const { kind, parts } = some;
     await nextTurn();
-    // Of its own: what has been read is not kept for the next ones.
+    // A separate scope, so that cells are not kept for later.
     const scope = createScope(pool, overlay);
     if (kind === "data") {
       const refs = parts.map(({ ref }) => ref);
@@ -152,7 +160,7 @@ function addParts(cell: ParsedCell, kind: Kind, add: AddPart): void {
   } else if (cell.kind === "index") addEntries(cell, add);
 }
 
-/** What stands in the cell itself is gone through at once. */
+/** Entries inside the cell itself are added at once. */
 function addEntries({ hasOwn, refs }: ParsedIndex, add: AddPart): void {
   const [, node] = refs;
   if (hasOwn && node !== undefined) {

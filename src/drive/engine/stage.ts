@@ -1,3 +1,5 @@
+// Stores content before the change that uses it.
+
 import { escapeText } from "../../core/errors/texts.js";
 import { driveError } from "../error.js";
 import { reach } from "./cells.js";
@@ -6,7 +8,7 @@ import type { DriveLimits, StagedContent } from "./drives.js";
 import type { EngineParts } from "./owner-queue.js";
 import { putTo } from "./write-set.js";
 
-/** Puts content into the store, durably, without touching any drive. */
+/** Stores content durably without changing any drive. */
 export async function stageContent(
   content: AsyncIterable<Uint8Array>,
   { store, limits }: Pick<EngineParts, "store" | "limits">,
@@ -23,7 +25,10 @@ export async function stageContent(
   return { staged, size: writer.length };
 }
 
-/** @param path for the text @throws TOO_LARGE */
+/**
+ * @param path for the message
+ * @throws TOO_LARGE
+ */
 export function checkSize(path: readonly string[], size: number, { maxFileBytes: limit }: DriveLimits): void {
   if (size <= limit) return;
   const text = `File too large: ${size} bytes, limit ${limit}: ${escapeText(path.join("/"))}`;

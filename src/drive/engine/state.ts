@@ -1,3 +1,5 @@
+// The current state of an owner: the merged roots of all writers.
+
 import { cellOf } from "../cad3/encoding/cell.js";
 import { decode } from "../cad3/encoding/decode.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
@@ -13,15 +15,15 @@ import { type CellPool, type CellScope, createScope, reach } from "./cells.js";
 import { newCells } from "./new-cells.js";
 import { createTurn } from "./turns.js";
 
-/** The drives of an owner as the roots of all writers say together. */
+/** The drives of an owner, merged from the roots of all writers. */
 export interface OwnerState {
-  /** Which roots these are: their accounts, writers and versions. */
+  /** Identifies the roots: accounts, writers and versions. */
   readonly stamp: string;
-  /** Every root, by account key. */
+  /** Roots by account key. */
   readonly roots: ReadonlyMap<string, readonly RootRecord[]>;
-  /** How the map of drives is held; `undefined` when there is none. */
+  /** Ref of the map of drives; `undefined` if there is none. */
   readonly drives: Uint8Array | undefined;
-  /** Cells of the map that no store has, since it was merged here. */
+  /** Cells of the map that are in no store because it was merged here. */
   readonly merged: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -30,7 +32,7 @@ export interface StateSource {
   readonly pool: CellPool;
 }
 
-/** A state that is kept from collection. */
+/** A state protected from garbage collection. */
 export interface PinnedState {
   readonly state: OwnerState;
   release(): void;
@@ -39,9 +41,9 @@ export interface PinnedState {
 /**
  * Reads the roots of an owner and merges them.
  *
- * @param accounts keys of the owner
- * @param known the last state, which is used again when nothing has changed
- * @throws STORE_UNAVAILABLE, BAD_FORMAT for a root that is damaged or not signed by its owner
+ * @param accounts public keys of the owner
+ * @param known the last state, reused if nothing has changed
+ * @throws STORE_UNAVAILABLE, BAD_FORMAT if a root is damaged or not signed by its owner
  */
 export async function loadState(
   accounts: readonly string[],
@@ -100,9 +102,9 @@ async function mergeRefs(own: Uint8Array, other: Uint8Array, scope: CellScope): 
 }
 
 /**
- * How a root holds its map of drives.
+ * The Ref of a root's map of drives.
  *
- * @throws BAD_FORMAT when it is no signed value, or not signed by this account
+ * @throws BAD_FORMAT if it is not a value signed by this account
  */
 export function signedDrives(bytes: Uint8Array, account: string): Uint8Array {
   const signed = decode(bytes);
@@ -110,12 +112,15 @@ export function signedDrives(bytes: Uint8Array, account: string): Uint8Array {
   const cell = parseCell(new Uint8Array(bytes));
   const [part] = cell.refs;
   if (!isSigned || cell.kind !== "signed" || part === undefined) throw notANode("a root is a signed map of drives");
-  // The signature covers how the map is held, so that nothing has to be loaded.
+  // The signature covers the Ref, so nothing needs to be loaded.
   if (toHex(cell.publicKey) !== account || !verify(signed)) throw notANode("a root is signed by its owner");
   return part.bytes;
 }
 
-/** The map of drives of a state. @throws MISSING_CELL, BAD_FORMAT */
+/**
+ * The map of drives of a state.
+ * @throws MISSING_CELL, BAD_FORMAT
+ */
 export async function drivesOf({ drives }: Pick<OwnerState, "drives">, scope: CellScope): Promise<CadMap> {
   if (drives === undefined) return map([]);
   const value = await scope.open(drives);

@@ -1,3 +1,5 @@
+// Reduces the roots that several writers left to one per owner.
+
 import { describeError } from "../../core/errors/describe-error.js";
 import { sameBytes } from "../cad3/ref.js";
 import type { RootRecord } from "../store/cell-store.js";
@@ -6,10 +8,10 @@ import type { EngineParts } from "./owner-queue.js";
 import { loadState, signedDrives } from "./state.js";
 
 /**
- * Takes over, for each owner, the root that has what all others have, so that those of writers that are gone can go.
- * Where none has everything, the owner's next change makes one: only then is there a key to sign it.
+ * For each owner, takes over the root that includes all others, so that roots of former writers can be removed. If none
+ * includes all, the owner's next change merges them, since signing needs the key.
  *
- * @param goesOn false from when the store is being closed
+ * @param goesOn false once the store is being closed
  */
 export async function tidyRoots(parts: EngineParts, goesOn: () => boolean): Promise<void> {
   const { store, log } = parts;
@@ -36,7 +38,7 @@ async function tidyOwner(owner: string, { store, pool }: EngineParts): Promise<v
     const hasAll = ({ bytes }: RootRecord): boolean => sameBytes(signedDrives(bytes, owner), drives);
     const whole = own !== undefined && hasAll(own) ? own : roots.find(hasAll);
     if (whole === undefined) return;
-    // One root alone is as good as ours, where each has its own.
+    // If each writer has its own root, a single root serves as ours.
     if (roots.length === 1 && store.sharesRoots !== true) return;
     const isOurs = whole === own && store.sharesRoots !== true;
     const taken = isOurs ? own : await store.swapRoot(owner, own ?? null, whole.bytes, { includes: others });

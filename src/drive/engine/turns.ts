@@ -1,9 +1,11 @@
+// Yields to the event loop during long work.
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Is told of each piece of work; others get their turn after some of them. Awaiting it keeps nobody waiting before that. */
+/** Called per unit of work; returns a promise after several units, to let other work run. */
 export type Turn = () => Promise<void> | undefined;
 
-/** How many cells are worked on before others get their turn. */
+/** Cells processed between yields. */
 const CELLS_PER_TURN = 64;
 
 export function createTurn(perTurn = CELLS_PER_TURN): Turn {

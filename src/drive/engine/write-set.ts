@@ -1,24 +1,29 @@
+// The cells written by a change.
+
 import type { CellBatch, CellStore } from "../store/cell-store.js";
 import { type Overlay, reach, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
 import { createTurn } from "./turns.js";
 
-/** The cells of a change that has not been committed. */
+/** Cells of an uncommitted change. */
 export interface WriteSet {
   readonly put: PutCell;
-  /** Puts cells of trees, which are remembered as being there from then on. */
+  /** Stores cells of trees and remembers them as stored. */
   putTree(cells: Iterable<NewCell>): Promise<void>;
-  /** Whether `putTree` has had it. */
+  /** Whether `putTree` has stored it. */
   has(hash: string): boolean;
   readonly overlay: Required<Overlay>;
   flush(): Promise<void>;
   readonly commit: CellBatch["commit"];
-  /** For another try of the change, instead of this one: what the store has of this one already is not written again. */
+  /** A write set for a retry of the change that replaces this one: cells already stored are not written again. */
   again(): WriteSet;
 }
 
-/** Puts a cell; a promise is back-pressure. The bytes are the caller's again when it is done. @throws STORE_UNAVAILABLE */
+/**
+ * Stores a cell; a returned promise is back-pressure. The caller may reuse the bytes once it is done.
+ * @throws STORE_UNAVAILABLE
+ */
 export type PutBytes = (hash: Uint8Array, bytes: Uint8Array) => void | Promise<void>;
 
 export const putTo =
@@ -32,7 +37,7 @@ export const putTo =
     }
   };
 
-/** Cells that can be read before they are flushed; more are flushed when they are asked for. */
+/** Maximum bytes of cells readable before they are flushed; beyond that, reading one flushes. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
 
 export const createWriteSet = (store: CellStore): WriteSet => writeSetOn(store.batch(), store);

@@ -1,3 +1,5 @@
+// The bubblewrap driver.
+
 import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { Sandbox, SandboxJob, SandboxProbe, SandboxProcess, ShellConfig } from "../../core/ports/sandbox.js";
@@ -24,21 +26,24 @@ const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 const PROBE_MS = 5_000;
 const NO_DIRECTORY = /^bwrap: Can't chdir to /;
 const CLOSE_ON_EXEC = 0o2000000;
-/** Says that the command runs, closes what it said it by, and becomes the command. What bubblewrap adds to the environment goes too. */
+/**
+ * Reports that the command runs, closes the descriptor of the report, and executes the command. Removes variables that
+ * bubblewrap adds.
+ */
 const ANNOUNCE = `unset PWD OLDPWD SHLVL; printf ${READY.text} >&${READY.descriptor}; exec ${READY.descriptor}>&-; exec "$@"`;
 
-/** Waits in the namespaces of the outer one until their network is connected. */
+/** Waits in the outer namespaces until their network is connected. */
 const GATE = `echo $$ >&${NETWORK.waiting} && read -r _ <&${NETWORK.go} && exec "$@" ${NETWORK.waiting}>&- ${NETWORK.go}<&-`;
 
-/** Waits until it is in its control group. What the shell adds to the environment would be seen around the command. */
+/** Waits until the process is in its control group. Removes variables that the shell adds. */
 const ADMISSION = 'unset PWD OLDPWD SHLVL; read -r _ && exec "$@" </dev/null';
 
 export interface BwrapHost extends ChildHost {
-  /** Whether this process may be moved, so that each run has a control group of its own. */
+  /** Whether this process may be moved to another control group, so that each run can have its own. */
   readonly controlGroups?: boolean;
 }
 
-/** Bubblewrap: user, mount, pid and network namespaces, for one command each. */
+/** Bubblewrap: new user, mount, pid and network namespaces for each command. */
 export class BwrapSandbox implements Sandbox {
   readonly name = "bwrap";
   readonly shows = "host";
@@ -51,11 +56,11 @@ export class BwrapSandbox implements Sandbox {
   readonly #pipes = new PipeStock();
   #program = "";
   #filter: Uint8Array = new Uint8Array();
-  /** What connects the network of runs; none where they have none. */
+  /** Connects the network of runs; absent if they have none. */
   #network: NetworkTool | undefined;
-  /** Where control groups of runs are made; none where none is delegated. */
+  /** Creates control groups for runs; absent if none is delegated. */
   #groups: RunGroups | undefined;
-  /** Descriptors that this process was given, and would give on. */
+  /** Descriptors inherited by this process that children would inherit too. */
   #leaks: readonly number[] = [];
 
   /** @param architecture as in `process.arch` */
@@ -72,7 +77,7 @@ export class BwrapSandbox implements Sandbox {
     return this.#probe;
   }
 
-  /** @throws NOT_SUPPORTED when nobody can be found to run it as */
+  /** @throws NOT_SUPPORTED if there is no user to run it as */
   run(job: SandboxJob): SandboxProcess {
     const identity = identityFor(this.#config, job.mounts);
     if (identity === "root") throw unavailable(this.#host, "commands never run as root: set shell.uid and shell.gid");
@@ -106,10 +111,13 @@ export class BwrapSandbox implements Sandbox {
     return { ...found, available: false, reason: reasons.join("; ") || NO_NETWORK_TOOL };
   }
 
-  /** Runs nothing, with all that a run is made of. @returns why that is not possible */
+  /**
+   * Sets up everything a run needs, with a command that does nothing.
+   * @returns why that is not possible
+   */
   async #try(): Promise<string | undefined> {
     const reasons: string[] = [];
-    // Mounting by descriptor is what older ones cannot do.
+    // Fails with versions that cannot mount by descriptor.
     const descriptor = openSync("/usr", constants.O_RDONLY | constants.O_DIRECTORY);
     const host = { descriptor, path: "/usr", uid: 0, gid: 0, masks: [] };
     const files = { invoke: () => Promise.reject(new Error("There are none")) };
@@ -188,7 +196,8 @@ export class BwrapSandbox implements Sandbox {
         ...started.slice(1),
         ...[`--fsize=${fsize}`, `--data=${data}`, `--nofile=${nofile}`, `--core=${core}`],
         ...layers.flatMap(layer),
-        // Set in the user namespace of the run, it counts (Linux 5.14) the processes of the run, not all those of the user.
+        // Set inside the user namespace of the run, it counts the processes of the run rather than of the user (Linux
+        // 5.14).
         ...[PRLIMIT, `--nproc=${nproc}`, "/bin/sh", "-c", ANNOUNCE, "sh", ...argv],
       ],
       options: {
@@ -237,18 +246,18 @@ export class BwrapSandbox implements Sandbox {
 
 const by = (tool: NetworkTool | undefined) => (tool === undefined ? {} : { networkBy: tool.name });
 
-/** What one run is put together of. */
+/** Parts of one run. */
 interface Parts {
   readonly view: View;
   readonly identity: Identity | undefined;
-  /** Descriptor of what is empty. */
+  /** Descriptor of `/dev/null`. */
   readonly nothing: number;
   readonly stdout: OutputPipe;
   readonly stderr: OutputPipe;
   readonly group: RunGroup | undefined;
 }
 
-/** Descriptors above the first three that a child would get from this process: whoever started it may have left some open. */
+/** Inheritable descriptors above 2, which the parent of this process may have left open. */
 function inheritable(): number[] {
   return readdirSync("/proc/self/fdinfo")
     .map(Number)
@@ -260,7 +269,7 @@ function isInheritable(descriptor: number): boolean {
     const [, flags = "0"] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
     return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // Closed since: it was the one by which the directory was read.
+    // Already closed: it was used to read the directory.
     return false;
   }
 }

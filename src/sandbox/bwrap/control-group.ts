@@ -3,15 +3,15 @@ import { basename, dirname, join, relative } from "node:path";
 
 // Control groups of version 2: where one is delegated to this process, each run gets its own below it.
 
-/** What limits a run as a whole. */
+/** Controllers needed to limit a run as a whole. */
 const CONTROLLERS = ["memory", "pids"];
-/** Where this process goes, so that the group that it began in can have groups below it. */
+/** Leaf group this process moves to, since a group with processes cannot have child groups with controllers. */
 export const OWN_LEAF = "venue-files";
 
-/** The control group of this process, and whether runs can have their own below it. */
+/** The delegated control group of this process, or why there is none. */
 export type Delegation =
   | { readonly directory: string; readonly isRoot: boolean; readonly reason?: undefined }
-  /** Why not, for the operator. */
+  /** For the operator. */
   | { readonly reason: string };
 
 /**
@@ -19,7 +19,7 @@ export type Delegation =
  *
  * @param memberships content of its `/proc/<pid>/cgroup`
  * @param mounts content of its `/proc/<pid>/mountinfo`
- * @returns `undefined`: it has none of version 2, or none that can be reached
+ * @returns `undefined`: it has no reachable version 2 group
  */
 export function groupDirectory(memberships: string, mounts: string): string | undefined {
   const [, path] = /^0::(\/.*)$/m.exec(memberships) ?? [];
@@ -29,22 +29,23 @@ export function groupDirectory(memberships: string, mounts: string): string | un
     if (!after.startsWith("cgroup2 ")) continue;
     const [root = "", mount = ""] = before.split(" ").slice(3, 5).map(unescapeMount);
     const below = relative(root, path);
-    // Of another namespace, or above what is mounted.
+    // In another cgroup namespace, or above the mount.
     if (root.startsWith("/..") || path.startsWith("/..") || below === ".." || below.startsWith("../")) continue;
     return join(mount, below);
   }
   return undefined;
 }
 
-/** Spaces and the like stand as octal numbers. */
+/** mountinfo escapes spaces and other characters in octal. */
 const unescapeMount = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 
 /**
- * Whether a control group has what runs need: both controllers, rights to make groups, and no process but this one, which
- * would have to be moved. Changes nothing.
+ * Whether a control group suits runs: both controllers, permission to create groups, and no process but this one, since
+ * others would have to be moved. Changes nothing.
  *
- * @param directory of the group @param pid of this process, as its own namespace counts
+ * @param directory of the group
+ * @param pid of this process in its own namespace
  */
 export function delegationAt(directory: string, pid: number): Delegation {
   const words = wordsOf(join(directory, "cgroup.controllers"));
@@ -55,19 +56,19 @@ export function delegationAt(directory: string, pid: number): Delegation {
   if (!files.every((name) => isWritable(join(directory, name)))) {
     return { reason: "its control group is not delegated to it (Delegate=yes)" };
   }
-  // Only the root of all has no type, and may hold processes beside groups.
+  // Only the root group has no type, and may contain processes beside groups.
   const isRoot = wordsOf(join(directory, "cgroup.type")) === undefined;
   const others = (wordsOf(join(directory, "cgroup.procs")) ?? []).filter((word) => word !== String(pid));
   if (!isRoot && others.length > 0) return { reason: "other processes share its control group" };
   return { directory, isRoot };
 }
 
-/** @param proc where procfs is; one of a test, for example */
+/** @param proc mount point of procfs, for tests */
 export function findDelegation(pid: number = process.pid, proc = "/proc/self"): Delegation {
   const [memberships, mounts] = [textOf(join(proc, "cgroup")), textOf(join(proc, "mountinfo"))];
   const directory = groupDirectory(memberships ?? "", mounts ?? "");
   if (directory === undefined) return { reason: "there is no control group of version 2" };
-  // Of one that was started by another that has moved there, runs are beside it too.
+  // Inherited from a process that has already moved to the leaf: runs belong beside it.
   if (basename(directory) === OWN_LEAF) {
     const above = delegationAt(dirname(directory), pid);
     if (above.reason === undefined) return above;

@@ -1,3 +1,5 @@
+// The user that commands run as.
+
 import type { SandboxMount, ShellConfig } from "../../core/ports/sandbox.js";
 
 export interface Identity {
@@ -6,10 +8,10 @@ export interface Identity {
 }
 
 /**
- * Whom a command runs as: where this process is not root, as it does itself; else whom the operator named, or whoever
- * owns the first mounted root.
+ * Determines the user of a command: this process's own if it is not root; else the configured user, or the owner of the
+ * first mounted root.
  *
- * @returns `undefined`: as this process; `root`: that would be root, as whom nothing runs
+ * @returns `undefined`: this process's user; `root`: it would be root, which is refused
  */
 export function identityFor(
   { uid, gid }: Pick<ShellConfig, "uid" | "gid">,

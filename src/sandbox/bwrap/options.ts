@@ -1,12 +1,14 @@
+// Builds the arguments of bubblewrap: what a command sees.
+
 import { existsSync, lstatSync } from "node:fs";
 import type { SandboxMount, ShellConfig } from "../../core/ports/sandbox.js";
 import { resolverFile } from "./resolver.js";
 
-/** Where a program of the host is; never looked for by `PATH`, which others may set. */
+/** Absolute path; never searched in `PATH`, which others may set. */
 export const BWRAP = "/usr/bin/bwrap";
 export const PRLIMIT = "/usr/bin/prlimit";
 
-/** Directories below `/` that are links into `/usr` nearly everywhere. */
+/** Top-level directories that usually are links into `/usr`. */
 const MERGED = ["bin", "sbin", "lib", "lib64", "lib32"];
 const ETC = [
   ...["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"],
@@ -19,40 +21,42 @@ const ETC = [
   ],
 ];
 const ETC_OF_NETWORK = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols"];
-/** Who a command is inside, as user and as group: nobody. */
+/** User and group id of commands inside: nobody. */
 const USER = "65534";
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
-/** Where the outer of two sandboxes has the mounted directories, and what masks are made of. */
+/** Where the outer of two sandboxes has the mounted directories and the mask sources. */
 const STAGED = "/.roots";
-/** An empty directory of its own for each takes as long as a second bubblewrap where there are more. */
+/** Up to this many masks each get an empty directory; beyond, one more bubblewrap is cheaper. */
 const FEW_MASKS = 16;
 const NOTHING = "/.nothing";
 
-/** Who says that the command runs, right before it does. */
+/** Descriptor and text by which a run reports that the command is about to start. */
 export const READY = { descriptor: 9, text: "+" } as const;
-/** Descriptors for what bubblewrap is told, and from which on the directories that it shows are. */
+/** Descriptors for the arguments of bubblewrap; mounted directories follow from `outer` on. */
 export const ARGS = { outer: 3, inner: 4 } as const;
 export const EMPTY_FILE = 5;
-/** On this it tells of the first process of the namespace. */
+/** Descriptor on which bubblewrap reports the first process of the namespace. */
 export const INFO = 6;
-/** A run with a network says its process id on one of these, and begins when it reads a line from the other. */
+/**
+ * Descriptors of a run with a network: it writes its process id to `waiting` and starts when it reads a line from `go`.
+ */
 export const NETWORK = { waiting: 7, go: 8 } as const;
-/** The system call filter. */
+/** Descriptor of the system call filter. */
 export const FILTER = 10;
-/** Files that are made for the run, and the first of their descriptors. */
+/** First descriptor for files generated for the run. */
 const FIRST_FILE = 11;
 export const FIRST_DIRECTORY = 20;
 
 type Arg = string | Uint8Array;
 
-/** Arguments of one bubblewrap, or of one that sets up another. */
+/** Arguments of one bubblewrap, or of two nested ones. */
 export interface View {
-  /** Absent: one is enough. */
+  /** Absent: a single bubblewrap suffices. */
   readonly outer?: Uint8Array;
   readonly inner: Uint8Array;
-  /** What is written to descriptors beside the arguments. */
+  /** Contents to write to descriptors, beside the arguments. */
   readonly files: ReadonlyMap<number, Uint8Array>;
-  /** Handles of directories, in the order of their descriptors. */
+  /** Handles of the mounted directories, in descriptor order. */
   readonly directories: readonly number[];
 }
 
@@ -63,18 +67,18 @@ export interface ViewJob {
 }
 
 /**
- * What a command sees: parts of the system, devices, a temp directory, and what is mounted.
+ * The file system view of a command: parts of the system, devices, a temp directory, and the mounts.
  *
- * Bubblewrap makes its mounts by paths. Where one of them would lie in a tree that others may be changing, they could
- * lead it out of that tree; then an outer bubblewrap first puts together a view in which there is nothing to be led to.
+ * Bubblewrap mounts by path. If a mount point lies in a tree that others may change, they could redirect the mount
+ * outside of it. An outer bubblewrap then first builds a view that contains nothing to be redirected to.
  */
 export function createView(job: ViewJob, config: ShellConfig): View {
-  // What lies in another one comes after it.
+  // Nested mounts come after their parents.
   const mounts = [...job.mounts].sort((a, b) => a.at.length - b.at.length);
   const directories = mounts.flatMap(({ host }) => (host?.descriptor === undefined ? [] : [host.descriptor]));
   const files = filesOf(job, config);
   const descriptors = new Map([...files.keys()].map((path, index) => [path, FIRST_FILE + index]));
-  // A network is connected to namespaces that are there before those of the command.
+  // The network is connected to namespaces that exist before those of the command.
   const isStaged = config.network || needsOuter(mounts);
   let next = 0;
   const sourceOf = (): Source => {
@@ -89,7 +93,7 @@ export function createView(job: ViewJob, config: ShellConfig): View {
   return { directories, inner, files: fed, ...(isStaged ? { outer: encode(stage(directories.length, config)) } : {}) };
 }
 
-/** What a mounted directory is taken from: a path, or a descriptor. */
+/** Source of a mount: a path or a descriptor. */
 interface Source {
   readonly option: "" | "-fd";
   readonly from: string;
@@ -103,9 +107,9 @@ const needsOuter = (mounts: readonly SandboxMount[]): boolean =>
       mounts.slice(0, index).some((above) => at.startsWith(`${above.at}/`)),
   );
 
-/** Files of `/etc` that are not those of the host, by their paths. */
+/** Files in `/etc` that replace those of the host, by path. */
 function filesOf({ env: { HOME: home = "/" } }: ViewJob, { network }: ShellConfig): ReadonlyMap<string, Uint8Array> {
-  // What would be another field or line of the file is no home.
+  // A directory with a colon or newline would break the passwd file.
   const directory = /[:\n]/.test(home) ? "/" : home;
   const texts = {
     "/etc/passwd": `root:x:0:0:root:/:/usr/sbin/nologin\nnobody:x:${USER}:${USER}:nobody:${directory}:/bin/sh\n`,
@@ -117,11 +121,11 @@ function filesOf({ env: { HOME: home = "/" } }: ViewJob, { network }: ShellConfi
 
 function* stage(count: number, config: ShellConfig): Generator<Arg> {
   yield* ["--unshare-user", "--die-with-parent"];
-  // Whoever connects the network joins this very user namespace, and is root there (a `--dev` would put another one in it);
-  // to map that root to somebody else, the inner bubblewrap has to hold CAP_SETFCAP. The command has neither.
+  // The helper that connects the network joins this very user namespace as root (`--dev` would create another); the
+  // inner bubblewrap needs CAP_SETFCAP to map that root to another user. The command has neither.
   if (config.network) yield* ["--unshare-net", "--uid", "0", "--gid", "0", "--cap-add", "CAP_SETFCAP"];
   yield* system({ ...config, extraMounts: config.extraMounts.map(({ path }) => ({ path })) });
-  // Without these bubblewrap cannot begin.
+  // Required by bubblewrap itself.
   yield* ["--proc", "/proc", "--dir", "/tmp"];
   for (const name of DEVICES) yield* ["--dev-bind", `/dev/${name}`, `/dev/${name}`];
   yield* ["--dir", `${NOTHING}/directory`, "--perms", "0444", "--file", String(EMPTY_FILE), `${NOTHING}/file`];
@@ -138,12 +142,12 @@ function* guard(config: ShellConfig, files: ReadonlyMap<string, number>): Genera
   for (const [path, file] of files) yield* ["--perms", "0444", "--file", String(file), path];
   yield* system(config);
   yield* ["--proc", "/proc", "--dev", "/dev", ...size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
-  // These name keys of the host.
+  // They name keys of the host.
   for (const path of ["/proc/keys", "/proc/key-users"]) if (existsSync(path)) yield* ["--dev-bind", "/dev/null", path];
   yield* [...size, "--perms", "1777", "--tmpfs", "/tmp"];
 }
 
-/** Programs and libraries of the host, and what they need to find each other. */
+/** Programs and libraries of the host, with the links between them. */
 function* system({ network, extraMounts }: ShellConfig): Generator<Arg> {
   yield* ["--ro-bind", "/usr", "/usr"];
   for (const name of MERGED) {
@@ -155,7 +159,7 @@ function* system({ network, extraMounts }: ShellConfig): Generator<Arg> {
   for (const { path, at = path } of extraMounts) yield* ["--ro-bind", path, at];
 }
 
-/** One mounted directory, with what must not be seen of it. */
+/** One mounted directory with its masks. */
 function* show(mount: SandboxMount, sourceOf: () => Source): Generator<Arg> {
   const { at, writable, host } = mount;
   if (host?.descriptor === undefined) {
@@ -182,6 +186,6 @@ function* finish({ cwd, env }: ViewJob): Generator<Arg> {
 
 const join = (directory: string, path: Uint8Array): Buffer => Buffer.concat([Buffer.from(`${directory}/`), path]);
 
-/** As `--args` reads them. */
+/** In the format of `--args`. */
 const encode = (args: Iterable<Arg>): Uint8Array =>
   Buffer.concat([...args].flatMap((arg) => [Buffer.from(arg as Uint8Array), Buffer.of(0)]));

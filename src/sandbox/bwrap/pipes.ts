@@ -6,24 +6,27 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Identity } from "./identity.js";
 
-// Standard output and error of a run are pipes, which can be opened again by path (`> /dev/stderr`); what Node makes for a
-// child are sockets, which cannot.
+// Pipes for standard output and error of a run. Unlike the sockets that Node creates for children, pipes can be opened
+// again by path (`> /dev/stderr`).
 
 export const MKFIFO = "/usr/bin/mkfifo";
-/** Made at a time, so that few runs wait for a process that makes them. */
+/** Pipes created at a time, so that few runs wait for a helper process. */
 const BATCH = 8;
 
 export interface OutputPipe {
   readonly reader: Readable;
-  /** Descriptor for the child; to be closed here once it has it. */
+  /** Descriptor for the child; close it here after the child has been started. */
   readonly writer: number;
 }
 
 export class PipeStock {
-  /** Descriptors of named pipes without a name. */
+  /** Descriptors of named pipes already unlinked. */
   readonly #stock: number[] = [];
 
-  /** @param identity who may open it by path; absent: this process @throws Error when none can be made */
+  /**
+   * @param identity user who may open it by path; absent: this process's
+   * @throws Error if none can be created
+   */
   take(identity: Identity | undefined): OutputPipe {
     if (this.#stock.length === 0) this.#stock.push(...makePipes());
     const held = this.#stock.pop();

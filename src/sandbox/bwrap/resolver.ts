@@ -1,14 +1,16 @@
+// `/etc/resolv.conf` of runs with a network.
+
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 
-/** Where the name servers of this machine stand; the second are those behind a resolver on loopback. */
+/** Files that list name servers; the second lists those behind a local systemd-resolved. */
 const PLACES = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
-/** This machine itself, an interface of it, or everything. */
+/** Addresses of this machine: loopback, unspecified, link-local. */
 const OF_THIS_MACHINE = /^(?:127\.|0\.|::1?$|::ffff:127\.|fe80:)/i;
 
 /**
- * `/etc/resolv.conf` of a run with a network: that of this machine, without servers on its loopback, which a run does not
- * reach. Where only those are named, those behind systemd-resolved.
+ * `/etc/resolv.conf` of a run with a network: that of the host without its loopback servers, which a run cannot reach;
+ * if only those are listed, the servers behind systemd-resolved.
  */
 export function resolverFile(places: readonly string[] = PLACES): string {
   for (const place of places) {

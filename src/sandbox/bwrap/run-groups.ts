@@ -1,3 +1,5 @@
+// Control groups of runs.
+
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,35 +10,41 @@ import { errnoOf } from "../../jail/sys.js";
 import { type Delegation, findDelegation, OWN_LEAF } from "./control-group.js";
 
 const PREFIX = "venue-files-run-";
-/** Processes of bubblewrap, and of the shells that wait for it, that are no processes of the command. */
+/** Processes of bubblewrap and its helper shells, added to the limit of the command. */
 const OF_SANDBOX = 16;
-/** How long the kernel may take to be done with processes that were killed. */
+/** Time (ms) the kernel may take to reap killed processes. */
 const REMOVE_MS = 2_000;
 const LOOK_MS = 5;
 
-/** Limits of one run together. */
+/** Limits of a whole run. */
 export interface GroupLimits {
   readonly pids: number;
-  /** Bytes, also of what it keeps in memory in temp directories. */
+  /** Bytes, including files in its temp directories in memory. */
   readonly memory: number;
 }
 
 /** The control group of one run. */
 export interface RunGroup {
   readonly directory: string;
-  /** Moves a process in, before it has started others. @throws Error of the system */
+  /**
+   * Moves a process into the group before it has started others.
+   * @throws system errors
+   */
   add(pid: number): void;
-  /** Kills what is left in it and removes it. Never rejects: what cannot be removed is swept at the next start. */
+  /**
+   * Kills the remaining processes and removes the group. Never rejects: a group that remains is removed at the next
+   * start.
+   */
   end(): Promise<void>;
 }
 
-/** @param shell `data` is then one bound for all processes of a run, beside its two temp directories */
+/** @param shell its `data` limits all processes of a run together, in addition to the two temp directories */
 export const groupLimits = ({ limits, scratchBytes }: ShellConfig): GroupLimits => ({
   pids: limits.nproc + OF_SANDBOX,
   memory: limits.data + 2 * scratchBytes,
 });
 
-/** Groups of runs below the one that was delegated to this process. */
+/** Groups of runs below the group delegated to this process. */
 export class RunGroups {
   readonly #directory: string;
 
@@ -45,10 +53,10 @@ export class RunGroups {
   }
 
   /**
-   * Takes over a delegated group: sweeps what killed processes left, moves this process into a leaf of it, since a group
-   * with processes can have no controllers below it, and sees whether a run could have its own.
+   * Takes over a delegated group: removes groups of killed processes, moves this process to a leaf (a group with
+   * processes cannot have controllers below it), and tests whether a run could have its own group.
    *
-   * @returns why there can be none, where that is so
+   * @returns a text: why that is not possible
    */
   static async open(delegation: Delegation): Promise<RunGroups | string> {
     if (delegation.reason !== undefined) return delegation.reason;
@@ -69,7 +77,7 @@ export class RunGroups {
     }
   }
 
-  /** @throws Error of the system */
+  /** @throws system errors */
   make({ pids, memory }: GroupLimits): RunGroup {
     const serial = randomBytes(8).toString("hex");
     const directory = join(this.#directory, `${PREFIX}${printIdentity(ownIdentity(), serial)}`);
@@ -77,7 +85,7 @@ export class RunGroups {
     try {
       write(directory, "pids.max", String(pids));
       write(directory, "memory.max", String(memory));
-      // Or what is over it would be written to the swap space of the host. Not every kernel has some.
+      // Otherwise memory above the limit would be swapped out on the host. Not every kernel has swap accounting.
       if (existsSync(join(directory, "memory.swap.max"))) write(directory, "memory.swap.max", "0");
     } catch (error) {
       rmdirSync(directory);
@@ -101,24 +109,24 @@ export class RunGroups {
 
 let opened: Promise<RunGroups | string> | undefined;
 
-/** Those of this process, which has only one group to take over, however many sandboxes it has. */
+/** The groups of this process, which are shared by all its sandboxes since it can take over only one group. */
 export function openRunGroups(): Promise<RunGroups | string> {
   opened ??= RunGroups.open(findDelegation());
   return opened;
 }
 
 const write = (directory: string, name: string, text: string): void =>
-  // Of no use where it would be a plain file.
+  // Must not create a plain file.
   writeFileSync(join(directory, name), text, { flag: "r+" });
 
-/** A group goes only when nothing is in it, which takes a moment. */
+/** A group can be removed only when empty, which takes a moment after a kill. */
 async function remove(directory: string): Promise<void> {
   const end = performance.now() + REMOVE_MS;
   while (!isRemoved(directory) && performance.now() < end) {
     try {
       write(directory, "cgroup.kill", "1");
     } catch {
-      // Before Linux 5.14. Its first process was killed, and with it all others of its namespace.
+      // Before Linux 5.14. Killing the first process of the namespace has ended all others.
     }
     await sleep(LOOK_MS);
   }

@@ -1,14 +1,15 @@
 import { SYSCALLS, type SyscallTable } from "./syscalls.js";
 
-// A seccomp filter in classic BPF (`linux/filter.h`, `linux/seccomp.h`): what namespaces do not separate, a command cannot call.
+// A seccomp filter in classic BPF (`linux/filter.h`, `linux/seccomp.h`) for system calls that namespaces do not
+// confine.
 
-/** Operation codes: class, size or kind of jump, and mode. */
+/** BPF opcodes: class, size or jump kind, and mode. */
 const LOAD_WORD = 0x20;
 const JUMP_EQUAL = 0x15;
 const JUMP_AT_LEAST = 0x35;
 const RETURN = 0x06;
 
-/** Offsets in `seccomp_data`. Arguments have 64 bits, of which the kernel takes the low 32 for an `int`; so does the filter. */
+/** Offsets in `seccomp_data`. Arguments have 64 bits; like the kernel, the filter uses the low 32 of an `int`. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number): number => 16 + 8 * index;
@@ -23,7 +24,7 @@ const EAFNOSUPPORT = 97;
 const AF = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
 const NETLINK_ROUTE = 0;
 
-/** One instruction: `struct sock_filter`. Jumps count the instructions to skip. */
+/** One instruction (`struct sock_filter`). Jump targets are numbers of instructions to skip. */
 interface Instruction {
   readonly code: number;
   readonly k: number;
@@ -33,19 +34,20 @@ interface Instruction {
 
 const load = (offset: number): Instruction => ({ code: LOAD_WORD, k: offset });
 const result = (value: number): Instruction => ({ code: RETURN, k: value });
-/** Ends with `value` where the loaded word is `k`. */
+/** Returns `value` if the loaded word equals `k`. */
 const endIfEqual = (k: number, value: number): Instruction[] => [
   { code: JUMP_EQUAL, k, ifTrue: 0, ifFalse: 1 },
   result(value),
 ];
 
 /**
- * The filter of a run, as bubblewrap's `--seccomp` reads it.
+ * The filter of a run, in the format of bubblewrap's `--seccomp`.
  *
- * Denied: keyrings, which no namespace separates; io_uring, which would pass the filter by; bpf, userfaultfd, perf,
- * kexec and modules; calls of other ABIs; sockets that are not UNIX, IP or NETLINK_ROUTE. All else is allowed.
+ * Denied: keyrings, which no namespace separates; io_uring, which bypasses the filter; bpf, userfaultfd, perf, kexec
+ * and modules; calls of other ABIs; sockets other than UNIX, IP and NETLINK_ROUTE. Everything else is allowed.
  *
- * @param architecture as in `process.arch` @returns `undefined` where there is none for it
+ * @param architecture as in `process.arch`
+ * @returns `undefined` if there is no filter for it
  */
 export function syscallFilter(architecture: string): Uint8Array | undefined {
   const table = Object.hasOwn(SYSCALLS, architecture) ? SYSCALLS[architecture] : undefined;
@@ -66,7 +68,7 @@ function ownAbi({ audit, foreignFrom }: SyscallTable): Instruction[] {
 
 function calls({ denied, socket, socketpair }: SyscallTable): Instruction[] {
   return [
-    // As on a kernel that is built without them: programs know what to do then.
+    // As on a kernel built without them, which programs handle.
     ...Object.values(denied).flatMap((number) => endIfEqual(number, fail(ENOSYS))),
     { code: JUMP_EQUAL, k: socket, ifTrue: 2, ifFalse: 0 },
     { code: JUMP_EQUAL, k: socketpair, ifTrue: 1, ifFalse: 0 },
@@ -83,7 +85,7 @@ function calls({ denied, socket, socketpair }: SyscallTable): Instruction[] {
 
 function encode(program: readonly Instruction[]): Uint8Array {
   const bytes = Buffer.alloc(8 * program.length);
-  // Both architectures are little-endian.
+  // All supported architectures are little-endian.
   for (const [index, { code, k, ifTrue = 0, ifFalse = 0 }] of program.entries()) {
     bytes.writeUInt16LE(code, 8 * index);
     bytes.writeUInt8(ifTrue, 8 * index + 2);

@@ -1,18 +1,20 @@
-/** Numbers of the system calls that the filter of a run names, for one architecture. */
+// System call numbers by architecture.
+
+/** Numbers of the system calls in the filter, for one architecture. */
 export interface SyscallTable {
-  /** As `seccomp_data.arch` has it (`AUDIT_ARCH_*` of `linux/audit.h`). */
+  /** `seccomp_data.arch` (`AUDIT_ARCH_*` of `linux/audit.h`). */
   readonly audit: number;
-  /** From this number on, calls belong to another ABI of the same architecture (x32). */
+  /** Numbers from here on belong to another ABI of the same architecture (x32). */
   readonly foreignFrom?: number;
   readonly denied: Readonly<Record<string, number>>;
   readonly socket: number;
   readonly socketpair: number;
 }
 
-/** Calls added since the numbering was unified (Linux 5.1) have one number everywhere. */
+/** Calls added since Linux 5.1 have the same number on all architectures. */
 const UNIFIED = { io_uring_setup: 425, io_uring_enter: 426, io_uring_register: 427 };
 
-/** By the name that Node has for the architecture. Source: `arch/x86/entry/syscalls/syscall_64.tbl` and `asm-generic/unistd.h`. */
+/** By `process.arch`. Source: `arch/x86/entry/syscalls/syscall_64.tbl` and `asm-generic/unistd.h`. */
 export const SYSCALLS: Readonly<Record<string, SyscallTable>> = {
   x64: {
     audit: 0xc000003e,

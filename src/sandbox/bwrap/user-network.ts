@@ -6,17 +6,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
 import type { Identity } from "./identity.js";
 
-// Network of a run with `network: true`: a namespace of its own, connected by a program that relays its traffic through
-// ordinary sockets of the host. It maps nothing to the host's loopback, and abstract sockets belong to a namespace anyhow.
+// Network of runs with `network: true`: a namespace connected by a helper that relays traffic through ordinary sockets
+// of the host. Nothing is mapped to the host's loopback, and abstract sockets are per namespace anyway.
 
 export interface NetworkTool {
   readonly name: "pasta" | "slirp4netns";
   readonly path: string;
 }
 
-/** What connects a namespace for as long as the run lasts. */
+/** The helper that connects a namespace while the run lasts. */
 export interface NetworkHelper {
-  /** Resolves when it is gone. More than once is harmless. */
+  /** Resolves when it has ended. Idempotent. */
   end(): Promise<void>;
 }
 
@@ -25,17 +25,17 @@ const TOOLS: readonly NetworkTool[] = [
   { name: "slirp4netns", path: "/usr/bin/slirp4netns" },
 ];
 const INTERFACE = "net0";
-/** Reserved for benchmarks (RFC 2544): no real network has it, so it hides none. */
+/** Reserved for benchmarks (RFC 2544), so it hides no real network. */
 const SUBNET = "198.18.0.0/24";
 const LOOK_MS = 5;
 const COMPLAINT_BYTES = 1000;
-/** Ends what it becomes when its input ends, as it does when whoever started it is gone. */
+/** Kills the program when its standard input ends, which happens when the parent dies. */
 const LEASH = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec "$@" </dev/null 3<&-';
 
 export const NO_NETWORK_TOOL =
   "'shell.network' needs pasta (package passt) or slirp4netns, and neither is installed: install one, or set it to false";
 
-/** Those that are installed, the best first. */
+/** The installed tools, best first. */
 export function networkTools(tools: readonly NetworkTool[] = TOOLS): readonly NetworkTool[] {
   return tools.filter(({ path }) => {
     try {
@@ -47,7 +47,7 @@ export function networkTools(tools: readonly NetworkTool[] = TOOLS): readonly Ne
   });
 }
 
-/** Why commands cannot have the network that is asked for, on this machine. `undefined`: they can, or none is asked for. */
+/** Why commands cannot have the requested network on this machine; `undefined`: they can, or none is requested. */
 export function networkRefusal(
   { driver, network, unsafe }: ShellConfig,
   tools: readonly NetworkTool[] = TOOLS,
@@ -61,14 +61,14 @@ export function networkArguments(name: NetworkTool["name"], pid: number): readon
   if (name === "pasta") {
     return [
       ...["--foreground", "--stderr", "--quiet", "--config-net", "--ns-ifname", INTERFACE],
-      // By default the gateway is the host, and ports of either loopback are those of the other.
+      // By default the gateway is the host, and loopback ports are forwarded in both directions.
       ...["--no-map-gw", "-t", "none", "-u", "none", "-T", "none", "-U", "none"],
       String(pid),
     ];
   }
   return [
     ...["--configure", "--mtu=65520", `--cidr=${SUBNET}`, "--enable-sandbox", "--enable-seccomp"],
-    // Its name server is whatever port of the host's, which may be on loopback.
+    // Its DNS forwarder uses the host's name server, which may be on loopback.
     ...["--disable-host-loopback", "--disable-dns"],
     ...[`--userns-path=/proc/${pid}/ns/user`, String(pid), INTERFACE],
   ];
@@ -76,15 +76,18 @@ export function networkArguments(name: NetworkTool["name"], pid: number): readon
 
 export interface Connection {
   readonly tool: NetworkTool;
-  /** Of a process that waits in the namespaces. */
+  /** Of a process waiting in the namespaces. */
   readonly pid: number;
-  /** Absent: as this process. */
+  /** Absent: this process's user. */
   readonly identity: Identity | undefined;
-  /** Descriptors that this process was given, and would give on. */
+  /** Descriptors inherited by this process that children would inherit too. */
   readonly leaks: readonly number[];
 }
 
-/** Connects a network namespace. Resolves when it has its routes. @throws Error with what the program says */
+/**
+ * Connects a network namespace; resolves when it has its routes.
+ * @throws Error with the helper's message
+ */
 export async function connectNetwork({ tool, pid, identity, leaks }: Connection): Promise<NetworkHelper> {
   const nothing = openSync("/dev/null", "r");
   let helper: ChildProcess;
@@ -143,7 +146,7 @@ class Helper implements NetworkHelper {
     await this.#ended;
   }
 
-  /** The group is still there while its leash is, so that no other can have the number. */
+  /** The process group exists while the leash does, so its number cannot be reused. */
   #over(): void {
     if (this.isOver) return;
     this.#kill();
@@ -162,7 +165,10 @@ class Helper implements NetworkHelper {
   }
 }
 
-/** Whether a namespace has the default routes that its tool gives it. @throws Error when the process is gone */
+/**
+ * Whether a namespace has the default routes its tool sets up.
+ * @throws Error if the process is gone
+ */
 function isConnected(pid: number, { name }: NetworkTool): boolean {
   const has = routesOf(String(pid));
   if (name === "slirp4netns") return has.v4;
@@ -176,7 +182,7 @@ function routesOf(pid: string): { readonly v4: boolean; readonly v6: boolean } {
   return { v4, v6: /^0{32} 00 .* (?!lo$)\S+$/m.test(ipv6RoutesOf(pid)) };
 }
 
-/** There are none where the kernel has no IPv6. */
+/** Empty if the kernel has no IPv6. */
 function ipv6RoutesOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/net/ipv6_route`, "utf8");

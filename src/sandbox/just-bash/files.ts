@@ -1,13 +1,15 @@
+// Serves the file system calls of a JavaScript shell by operations.
+
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { SandboxFiles } from "../../core/ports/sandbox.js";
 import type { FileAnswer, FileCall, FileFacts, FileName } from "./messages.js";
 
-/** Bytes of one read, and of one file that is read at all. */
+/** Maximum bytes per read, and maximum size of a file that is read at all. */
 const PIECE_BYTES = 4_194_304;
 const MOST_BYTES = 67_108_864;
 const PAGE = 10_000;
 
-/** What a system would say, by the codes of operations. */
+/** errno and message for the error codes of operations. */
 const ERRNOS: Readonly<Record<string, readonly [string, string]>> = {
   NOT_FOUND: ["ENOENT", "no such file or directory"],
   PARENT_MISSING: ["ENOENT", "no such file or directory"],
@@ -30,7 +32,7 @@ const ERRNOS: Readonly<Record<string, readonly [string, string]>> = {
 };
 const REFUSED = ["EACCES", "permission denied"] as const;
 
-/** Answers a call by operations of whoever runs the command. Never rejects. */
+/** Answers a call by operations of the caller who runs the command. Never rejects. */
 export async function answerCall(files: SandboxFiles, call: FileCall): Promise<FileAnswer> {
   try {
     return await CALLS[call.name](files, call);
@@ -97,7 +99,7 @@ const CALLS: Readonly<Record<FileCall["name"], Call>> = {
 const missing = (): FileAnswer => ({ errno: "ENOENT", text: "no such file or directory" });
 const tooLarge = (): FileAnswer => ({ errno: "EFBIG", text: "file too large" });
 
-/** Outputs are our own: they are what their schemas say. */
+/** Outputs of our own operations conform to their schemas. */
 const parseRead = (output: unknown) => output as { readonly content: string; readonly eof?: boolean };
 const parseList = (output: unknown) => output as { readonly entries: readonly FileName[]; readonly total: number };
 

@@ -1,19 +1,21 @@
+// The file system of a JavaScript shell, in the worker thread.
+
 import { posix } from "node:path";
 import type { FsStat, IFileSystem } from "just-bash";
 import type { FileAnswer, FileCall, FileFacts } from "./messages.js";
 
-/** Asks the main thread. */
+/** Sends a call to the main thread. */
 export type Ask = (call: Omit<FileCall, "mount">) => Promise<FileAnswer>;
 
 type Content = string | Uint8Array;
 type Encoding = { readonly encoding?: BufferEncoding | null } | BufferEncoding | undefined;
 
-/** A directory of a root as the shell sees it: every touch is an operation on the other side. */
+/** A mounted directory; every access is an operation in the main thread. */
 export class BridgeFs implements IFileSystem {
   readonly #at: string;
   readonly #ask: Ask;
 
-  /** @param at where it is mounted */
+  /** @param at mount point */
   constructor(at: string, ask: Ask) {
     this.#at = at;
     this.#ask = ask;
@@ -90,7 +92,7 @@ export class BridgeFs implements IFileSystem {
     return [];
   }
 
-  /** Permission bits are not for shells to set; that the file is there is all that is checked. */
+  /** Permission bits cannot be changed; only the existence of the file is checked. */
   async chmod(path: string): Promise<void> {
     await this.#facts("chmod", path);
   }
@@ -116,7 +118,7 @@ export class BridgeFs implements IFileSystem {
     return posix.resolve("/", path);
   }
 
-  /** In the words in which the commands of the shell look for what went wrong. */
+  /** Worded as the shell's commands expect. */
   #fault(errno: string, text: string, { syscall, path }: { syscall: string; path: string }): Error {
     const message = `${errno}: ${text}, ${syscall} '${posix.join(this.#at, path)}'`;
     return Object.assign(new Error(message), { code: errno, syscall, path });
@@ -135,7 +137,7 @@ export class BridgeFs implements IFileSystem {
   }
 }
 
-/** Paths of a mounted file system begin at its top. */
+/** Paths of a mounted file system start at its top. */
 const below = (path: string): string => posix.resolve("/", path).slice(1);
 
 const encodingOf = (options: Encoding): BufferEncoding =>

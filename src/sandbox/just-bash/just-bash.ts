@@ -1,3 +1,5 @@
+// The JavaScript shell driver.
+
 import { Worker } from "node:worker_threads";
 import { aborted } from "../../core/errors/texts.js";
 import { compiledFile } from "../../core/package-files.js";
@@ -8,18 +10,18 @@ import { createOutput, type OutputBuffer } from "../output.js";
 import { answerCall } from "./files.js";
 import type { FromThread, ShellTask, ToThread } from "./messages.js";
 
-/** Memory of one shell in MB, without the buffers that it is handed. */
+/** Memory limit of one shell in MB, excluding buffers passed to it. */
 const MEMORY_MB = 256;
-/** How long it may take until a shell is there, on a machine that is busy. */
+/** Maximum time (ms) to start a shell, on a busy machine. */
 const START_MS = 10_000;
-/** What a shell that is to stop has for telling what it has written. */
+/** Time (ms) a stopped shell has to deliver its output. */
 const LAST_WORDS_MS = 100;
 
 const CODE = compiledFile("sandbox/just-bash/worker");
 
 /**
- * A shell in JavaScript, in a thread of its own for each command. It has no programs of the host, and sees files only by
- * operations of whoever runs the command.
+ * A shell in JavaScript, with a worker thread per command. It has no access to programs of the host, and to files only
+ * through operations of the caller.
  */
 export class JustBashSandbox implements Sandbox {
   readonly name = "just-bash";
@@ -101,7 +103,7 @@ class ShellThread implements SandboxProcess {
     await this.exited;
   }
 
-  /** An endless loop does not hear that it is to stop: it is ended a moment later. */
+  /** An endless loop does not see the request to stop; the thread is terminated a moment later. */
   #stop(): void {
     if (this.#isStopped || this.#exitCode !== undefined) return;
     this.#isStopped = true;
@@ -168,7 +170,7 @@ class ShellThread implements SandboxProcess {
     stopTimer();
     clearTimeout(this.#lastWords);
     signal?.removeEventListener("abort", onAbort);
-    // What it had asked for is done, or not, before it is over.
+    // Its pending operations finish, or fail, before the run ends.
     await Promise.all(this.#calls);
     this.#isOver = true;
     const isKilled = this.#isStopped || this.#exitCode === undefined;
@@ -179,12 +181,12 @@ class ShellThread implements SandboxProcess {
   }
 }
 
-/** A shell that is asked for by its name is this one; anything else is a command for it. */
+/** `bash` or `sh` by name is this shell; anything else is a command for it. */
 function taskOf({ argv, cwd, env, mounts }: SandboxJob): ShellTask {
   const common = { cwd, env, mounts: mounts.map(({ at }) => at) };
   const [program = "", flag, script, ...rest] = argv;
   if (/^(?:\/(?:usr\/)?bin\/)?(?:ba)?sh$/.test(program) && flag === "-c" && script !== undefined && rest.length === 0) {
-    // In a group, a redirection that is refused ends the script, and leaves what it has written until then.
+    // Grouped, so that a refused redirection ends the script without losing the output written before.
     return { ...common, script: `{ :\n${script}\n}`, args: [] };
   }
   return { ...common, script: `'${program.replaceAll("'", "'\\''")}'`, args: argv.slice(1) };

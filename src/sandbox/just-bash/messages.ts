@@ -1,15 +1,17 @@
-/** What the thread of a shell is started with. */
+// Messages between the main thread and a shell's thread.
+
+/** What a shell's thread is started with. */
 export interface ShellTask {
-  /** A script, and arguments behind its first command. */
+  /** The script, and arguments after its first command. */
   readonly script: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Where the file systems are that the main thread serves, by their number. */
+  /** Mount points served by the main thread, by index. */
   readonly mounts: readonly string[];
 }
 
-/** One call of a file system; paths are below the mount. */
+/** One file system call; paths are relative to the mount. */
 export interface FileCall {
   readonly mount: number;
   readonly name: FileCallName;
@@ -21,7 +23,7 @@ export interface FileCall {
 
 export type FileCallName = "read" | "write" | "append" | "stat" | "list" | "mkdir" | "remove" | "copy" | "move";
 
-/** As a shell sees an entry. */
+/** Stat of an entry for the shell. */
 export interface FileFacts {
   readonly type: "file" | "directory" | "other";
   /** The name itself is a link. */
@@ -37,7 +39,7 @@ export interface FileName {
   readonly type: "file" | "directory" | "symlink" | "other";
 }
 
-/** What comes back; `errno` and `text` as a system would say it. */
+/** The answer; `errno` and `text` as a system would report. */
 export type FileAnswer =
   | { readonly bytes: Uint8Array }
   | { readonly facts: FileFacts }

@@ -1,9 +1,11 @@
+// Worker thread of a JavaScript shell.
+
 import { parentPort, workerData } from "node:worker_threads";
 import { Bash, InMemoryFs, MountableFs } from "just-bash";
 import { type Ask, BridgeFs } from "./fs.js";
 import type { FileAnswer, FromThread, ShellTask, ToThread } from "./messages.js";
 
-/** What came from the main thread is what it was compiled with. */
+/** Messages come from the main thread of the same build. */
 const parseTask = (data: unknown) => data as ShellTask | undefined;
 const parseMessage = (message: unknown) => message as ToThread;
 

@@ -1,3 +1,5 @@
+// Reads blobs without keeping their cells.
+
 import { blobLayout } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
@@ -9,20 +11,23 @@ import { BLOB_TAG } from "../../cad3/scalar.js";
 import type { FileNode } from "../../dlfs/node.js";
 import type { CellScope } from "../cells.js";
 
-/** What reads cells that are looked at once. */
+/** Reads cells without keeping them. */
 export type CellReader = Pick<CellScope, "peek">;
 
-/** Parts of a blob read at once. */
+/** Maximum parts of a blob read at once. */
 const MAX_TOGETHER = 256;
 
-/** A part of a blob, and where it stands in it. */
+/** A part of a blob and its offset. */
 interface Part {
   readonly ref: Uint8Array;
   readonly start: number;
   readonly length: number;
 }
 
-/** @param expected its length, if that is known @throws MISSING_CELL, BAD_FORMAT */
+/**
+ * @param expected length of the blob, if known
+ * @throws MISSING_CELL, BAD_FORMAT
+ */
 export async function readBlobCell(ref: Uint8Array, cells: CellReader, expected?: number): Promise<ParsedBlob> {
   const [cell] = await readCells([ref], cells);
   return blobOf(cell, expected);
@@ -53,9 +58,9 @@ export interface BlobRange {
 }
 
 /**
- * Reads a range of a file: only the chunks it lies in and what leads to them.
+ * Reads a range of a file: only the chunks of the range and the cells leading to them.
  *
- * @returns fewer bytes than asked for only at the end of the file; `size` of the whole file
+ * @returns fewer bytes than requested only at the end of the file; `size` of the whole file
  * @throws MISSING_CELL, BAD_FORMAT
  */
 export async function readRange(
@@ -74,7 +79,7 @@ export async function readRange(
     bytes.set(content.subarray(from, Math.max(from, end - start)), start + from - offset);
   };
   copy(top, 0);
-  // Of one level after the other, those parts that the range touches.
+  // Level by level, only the parts that overlap the range.
   let level = partsOf(top, 0);
   while (level.length > 0) {
     const touched = level.filter((part) => part.start < end && part.start + part.length > offset);
@@ -105,7 +110,7 @@ function partsOf({ content, length, refs }: ParsedBlob, start: number): Part[] {
   }));
 }
 
-/** The size of a blob by its top cell; `undefined` when that is none. */
+/** The size of a blob according to its top cell; `undefined` if that is not a blob. */
 export function claimedSize(bytes: Uint8Array): number | undefined {
   const reader = readerOf(bytes);
   return takeByte(reader) === BLOB_TAG ? takeVlq(reader) : undefined;

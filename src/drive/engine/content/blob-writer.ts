@@ -1,3 +1,5 @@
+// Writes blobs from streams.
+
 import { type BlobLayout, blobCell, blobLayout, CHUNK_BYTES } from "../../cad3/blob.js";
 import { type Cell, hashOfRef, isBranch, joinCell, toHex } from "../../cad3/ref.js";
 import { BLOB_TAG } from "../../cad3/scalar.js";
@@ -5,7 +7,7 @@ import { type CellReader, readBlobCell } from "./blob-reader.js";
 
 const FAN_OUT = 16;
 
-/** Where the cells of a blob go. A promise is back-pressure. */
+/** Stores a cell of a blob. A returned promise is back-pressure. */
 export type PutCell = (hash: string, bytes: Uint8Array) => void | Promise<void>;
 
 interface Child {
@@ -15,23 +17,23 @@ interface Child {
 
 type Join = (children: readonly Child[]) => Promise<Child>;
 
-/** The right edge of a blob: what there is to go on from when something is added to it. */
+/** The right edge of a blob, from which appending continues. */
 export interface BlobEdge {
-  /** Complete blobs of 4096 bytes, of 16 times as many, and so on. */
+  /** Complete blobs of 4096 bytes, of 16 times that, and so on. */
   readonly levels: readonly (readonly Child[])[];
-  /** The last bytes, fewer than a chunk. */
+  /** The last bytes, less than a chunk. */
   readonly rest: Uint8Array;
   readonly length: number;
 }
 
 export const NO_EDGE: BlobEdge = { levels: [], rest: new Uint8Array(), length: 0 };
 
-/** Writes a blob piece by piece; keeps one chunk and 16 hashes per level. */
+/** Writes a blob incrementally; keeps one chunk, and 16 hashes per level. */
 export interface BlobWriter {
   readonly length: number;
-  /** Copies what it needs. */
+  /** Copies the bytes it keeps. */
   write(bytes: Uint8Array): Promise<void>;
-  /** The top cell, which has been put too if it is a branch. */
+  /** The top cell, already stored if it is a branch. */
   finish(): Promise<Cell>;
 }
 
@@ -61,7 +63,7 @@ export function createBlobWriter(edge: BlobEdge, put: PutCell): BlobWriter {
     async write(bytes) {
       length += bytes.length;
       for (let at = 0; at < bytes.length; ) {
-        // The last chunk waits, full as it may be: alone it is the whole blob.
+        // A full last chunk is held back: if nothing follows, it is the whole blob.
         if (filled === CHUNK_BYTES) {
           await addChunk(chunk);
           filled = 0;
@@ -87,7 +89,7 @@ export function createBlobWriter(edge: BlobEdge, put: PutCell): BlobWriter {
   };
 }
 
-/** A complete blob more on a level; a level that is full goes up as one blob only when one more comes. */
+/** Adds a complete blob to a level. A full level is joined and moves up only when another blob follows. */
 async function addTo(levels: Child[][], height: number, child: Child, join: Join): Promise<void> {
   const level = levels[height] ?? [];
   levels[height] = level;
@@ -95,7 +97,10 @@ async function addTo(levels: Child[][], height: number, child: Child, join: Join
   level.push(child);
 }
 
-/** Joins what is left on each level to one blob for the level above. @returns the children of the top */
+/**
+ * Joins the remaining blobs of each level into one for the level above.
+ * @returns the children of the top
+ */
 async function rightEdge(levels: Child[][], join: Join): Promise<Child[]> {
   let rest: Child[] = [];
   for (let height = 0; height < levels.length; height += 1) {
@@ -117,7 +122,7 @@ const joinChildren = (children: readonly Child[]): Cell =>
 const lengthOf = (children: readonly Child[]): number => children.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * The right edge of a blob that is there; reads one cell per level.
+ * The right edge of an existing blob; reads one cell per level.
  *
  * @throws MISSING_CELL, BAD_FORMAT
  */

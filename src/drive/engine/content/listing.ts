@@ -1,3 +1,5 @@
+// Lists directories without keeping their cells.
+
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
@@ -10,22 +12,25 @@ import { notANode } from "../../dlfs/node.js";
 import { unlessDamaged } from "../fault.js";
 import type { CellReader } from "./blob-reader.js";
 
-/** Cells asked for at once. */
+/** Maximum cells per request. */
 const MAX_TOGETHER = 1024;
 
-/** An entry of a directory, as the directory holds it. */
+/** An entry as stored in its directory. */
 export interface Slot {
   readonly key: ParsedRef;
   readonly node: ParsedRef;
 }
 
-/** A node as its one cell tells of it; what it holds is not looked into. */
+/** A node according to its own cell; its content is not read. */
 export type NodeSummary =
   | { readonly kind: "directory"; readonly utime: bigint; readonly entries: ParsedRef }
   | { readonly kind: "file"; readonly utime: bigint; readonly data: ParsedRef }
   | { readonly kind: "tombstone"; readonly utime: bigint };
 
-/** What stands behind Refs, in their order; `undefined` for what the store has not. @throws BAD_FORMAT, STORE_DAMAGED */
+/**
+ * The cells of Refs, in order; `undefined` for cells the store does not have.
+ * @throws BAD_FORMAT, STORE_DAMAGED
+ */
 async function cellsAt(refs: readonly ParsedRef[], peek: CellReader["peek"]): Promise<(ParsedCell | undefined)[]> {
   const branches = refs.filter(({ cell }) => cell === undefined);
   if (branches.length === 0) return refs.map(({ cell }) => cell);
@@ -39,7 +44,7 @@ async function cellsAt(refs: readonly ParsedRef[], peek: CellReader["peek"]): Pr
   });
 }
 
-/** Cells of which those that are damaged are `undefined`: they do not keep the others from being read. */
+/** Cells, with `undefined` for damaged ones, so that the others can still be read. */
 export async function readable(hashes: readonly string[], cells: CellReader): Promise<(Uint8Array | undefined)[]> {
   const all = await unlessDamaged(() => cells.peek(hashes));
   if (all !== undefined) return all;
@@ -49,8 +54,8 @@ export async function readable(hashes: readonly string[], cells: CellReader): Pr
 }
 
 /**
- * The entries of a directory, by the bytes of their names. Reads cells as they stand there, and keeps none: values and
- * the nodes of an index would take several times what is listed.
+ * The entries of a directory, ordered by the bytes of their names. Reads encoded cells and keeps none: values and index
+ * nodes would take several times the memory of the listing.
  *
  * @throws MISSING_CELL, BAD_FORMAT
  */
@@ -84,7 +89,10 @@ export function indexOf(cell: ParsedCell | undefined, { bytes }: Pick<ParsedRef,
   return cell;
 }
 
-/** Puts what an index holds in order: entries, and parts that are to be read. @returns whether there are none of those */
+/**
+ * Collects the parts of an index in order: entries, and nodes still to be read.
+ * @returns whether there are only entries
+ */
 function takeNode({ hasOwn, refs }: ParsedIndex, next: (Slot | ParsedRef)[]): boolean {
   let isWhole = true;
   const [key, node] = refs;
@@ -100,7 +108,10 @@ function takeNode({ hasOwn, refs }: ParsedIndex, next: (Slot | ParsedRef)[]): bo
   return isWhole;
 }
 
-/** The names of entries; `undefined` for a key that is none. @throws MISSING_CELL, BAD_FORMAT */
+/**
+ * The names of entries; `undefined` for a key that is not a name.
+ * @throws MISSING_CELL, BAD_FORMAT
+ */
 export async function namesOf(slots: readonly Slot[], cells: CellReader): Promise<(string | undefined)[]> {
   const keys = slots.map(({ key }) => key);
   const read = await cellsAt(keys, cells.peek);
@@ -112,7 +123,7 @@ export async function namesOf(slots: readonly Slot[], cells: CellReader): Promis
 
 const isNil = ({ bytes }: ParsedRef): boolean => bytes.length === 1 && bytes[0] === NIL_TAG;
 
-/** @returns undefined for what is damaged: one entry does not keep the others from being listed */
+/** @returns `undefined` if damaged, so that the other entries can still be listed */
 export function summaryOf(cell: ParsedCell | undefined): NodeSummary | undefined {
   if (cell?.kind !== "vector" || cell.count !== 4) return undefined;
   const [entries, data, , time] = cell.refs;
@@ -122,7 +133,7 @@ export function summaryOf(cell: ParsedCell | undefined): NodeSummary | undefined
   return isNil(entries) ? { kind: "file", utime, data } : undefined;
 }
 
-/** The nodes in slots, in their order; `undefined` for damaged ones. */
+/** The nodes of slots, in order; `undefined` for damaged ones. */
 export async function summariesOf(slots: readonly Slot[], cells: CellReader): Promise<(NodeSummary | undefined)[]> {
   const nodes = slots.map(({ node }) => node);
   return (await cellsAt(nodes, (hashes) => readable(hashes, cells))).map(summaryOf);

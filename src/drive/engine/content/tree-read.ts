@@ -1,3 +1,5 @@
+// Reads the tree of a drive.
+
 import { escapeText } from "../../../core/errors/texts.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
@@ -9,21 +11,24 @@ import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
 import { type BlobRange, type CellReader, claimedSize, readRange } from "./blob-reader.js";
 import { namesOf, readable, type Slot, slotsOf, summariesOf } from "./listing.js";
 
-/** The tree of a drive as one piece of work sees it. */
+/** The tree of a drive, as seen by one task. */
 export interface Tree {
-  /** `undefined` for a drive that is not there. */
+  /** `undefined` if the drive does not exist. */
   readonly root: Value | undefined;
   readonly scope: CellScope;
 }
 
-/** A file or directory that is there. */
+/** An existing file or directory. */
 export type LiveView = Exclude<NodeView, { kind: "tombstone" }>;
 
-/** Entries of a directory whose cells are asked for at once. */
+/** Maximum entries of a directory fetched at once. */
 const MAX_TOGETHER = 1024;
 const EMPTY: DriveStat = { type: "directory", size: 0, modified: 0 };
 
-/** What is at a path; synchronous, so to be run by the scope. @throws NOT_A_DIRECTORY */
+/**
+ * The entry at a path. Synchronous, to be run by the scope.
+ * @throws NOT_A_DIRECTORY
+ */
 export function viewAt(root: Value, path: readonly string[]): LiveView | undefined {
   let view: LiveView = directoryOf(root);
   for (const [depth, name] of path.entries()) {
@@ -69,7 +74,7 @@ async function liveAt({ root, scope }: Tree, path: readonly string[]): Promise<L
   return view;
 }
 
-/** Lists some entries, those that are there. */
+/** Appends the existing entries of some slots. */
 async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveEntry[]): Promise<void> {
   const names = await namesOf(slots, scope);
   const nodes = await summariesOf(slots, scope);
@@ -88,7 +93,7 @@ async function describe(slots: readonly Slot[], scope: CellScope, listed: DriveE
   }
 }
 
-/** The size of a file by the top cell of its content. */
+/** The size of a file, from the top cell of its content. */
 async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number> {
   const [size] = await sizesOf([cellOf(data).ref], scope);
   if (size === undefined) throw driveError("MISSING_CELL", "A cell of a file is missing");
@@ -96,9 +101,9 @@ async function sizeOf(data: FileNode["data"], scope: CellScope): Promise<number>
 }
 
 /**
- * The sizes of files by the Refs of their content, in their order.
+ * The sizes of files by the Refs of their content, in order.
  *
- * @returns undefined for one whose top cell is missing or damaged, and where nothing is asked for
+ * @returns `undefined` where the top cell is missing or damaged, or no size is requested
  */
 export async function sizesOf(
   files: readonly (Uint8Array | undefined)[],

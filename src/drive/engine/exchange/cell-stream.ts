@@ -1,16 +1,24 @@
+// Decodes streams of cell files.
+
 import { MAX_CELL_BYTES } from "../../cad3/encoding/decode.js";
 import { takeCell } from "../../cad3/encoding/parse-cell.js";
 import { badFormat, readerOf, takeVlq } from "../../cad3/encoding/reader.js";
 import { MAX_EMBEDDED_BYTES } from "../../cad3/ref.js";
 import { checkLimit } from "../../dlfs/limits.js";
 
-/** Reads the cells of files of cells while they arrive; keeps no more than some cells and the piece that came last. */
+/** Reads cells from files as they arrive; keeps at most a few cells and the last chunk. */
 export interface CellStream {
-  /** A cell that no length stands before, a copy. @throws BAD_FORMAT, UNSUPPORTED_CELL */
+  /**
+   * A copy of the cell without length prefix.
+   * @throws BAD_FORMAT, UNSUPPORTED_CELL
+   */
   top(): Promise<Uint8Array>;
-  /** The next cell with its length, good until the one after it; `undefined` at the end. @throws BAD_FORMAT, LIMIT */
+  /**
+   * The next length-prefixed cell, valid until the next call; `undefined` at the end.
+   * @throws BAD_FORMAT, LIMIT
+   */
   next(): Promise<Uint8Array | undefined>;
-  /** Tells the source that no more is read of it. */
+  /** Tells the source that reading has ended. */
   end(): Promise<void>;
 }
 
@@ -19,14 +27,14 @@ export interface StreamLimits {
   readonly maxImportCells: number;
 }
 
-/** What limits hold for together, over all files of one import. */
+/** Counts shared by all files of one import, for its limits. */
 export interface StreamCount {
   bytes: number;
   cells: number;
 }
 
 const MAX_LENGTH_BYTES = 9;
-/** Holds some cells. */
+/** Size of the read buffer; holds several cells. */
 const WINDOW_BYTES = 65_536;
 
 export function readCellStream(
@@ -61,14 +69,14 @@ export function readCellStream(
 }
 
 interface Window {
-  /** What comes next, that many bytes or more, fewer only at the end; not to be kept. */
+  /** The next bytes, at least `length` unless at the end; valid until the next call. */
   fill(length: number): Promise<Uint8Array>;
-  /** Goes on behind some bytes that are there. */
+  /** Consumes buffered bytes. */
   take(length: number): Uint8Array;
   end(): Promise<void>;
 }
 
-/** One buffer for all cells: one for each would wait long for being collected. */
+/** One buffer for all cells, since a buffer per cell would be garbage for a long time. */
 function windowOn(source: AsyncIterable<Uint8Array>, onPiece: (bytes: number) => void): Window {
   const pieces = source[Symbol.asyncIterator]();
   const window = new Uint8Array(WINDOW_BYTES);
@@ -76,7 +84,7 @@ function windowOn(source: AsyncIterable<Uint8Array>, onPiece: (bytes: number) =>
   let piece: Uint8Array = new Uint8Array();
   let hasEnded = false;
   const nextPiece = async (): Promise<void> => {
-    // When it fails, it has ended too.
+    // A failure also ends the source.
     hasEnded = true;
     const next = await pieces.next();
     if (next.done === true) return;

@@ -1,3 +1,5 @@
+// Validates the cells of an import.
+
 import type { Weight } from "../../cad3/built.js";
 import { checkWeight, weightOf } from "../../cad3/encoding/assemble.js";
 import { type Checked, checkParts } from "../../cad3/encoding/check-parts.js";
@@ -12,30 +14,30 @@ import { MAX_PATH_DEPTH } from "../../dlfs/name.js";
 import { createLru, type Lru } from "../lru.js";
 import { type ImportCells, isLeaf } from "./import-cells.js";
 
-/** What is known of a cell that has been checked with everything below it. */
+/** Result for a cell checked together with everything below it. */
 interface Summary extends Checked {
   readonly weight: Weight;
-  /** Branches in branches below. */
+  /** Levels of branches below. */
   readonly height: number;
 }
 
 interface Checking {
   readonly cells: ImportCells;
   readonly limits: CellLimits;
-  /** Cells that have been checked, as far as they are remembered. */
+  /** Checked cells, as far as they are remembered. */
   readonly known: Lru<Summary>;
   readonly count: { visits: number; textBytes: number };
 }
 
-/** An index may nest 64 branches for each name of a path. */
+/** An index may nest 64 branches per path segment. */
 const MAX_DEPTH = MAX_BRANCH_DEPTH + MAX_PATH_DEPTH * 66;
 const MAX_KNOWN = 20_000;
-/** How often cells are looked at, for each that may come: those that are shared and have been forgotten are again. */
+/** Maximum checks per cell on average: shared cells are checked again once forgotten. */
 const MAX_VISITS_PER_CELL = 4;
 const NONE = new Uint8Array();
 
 /**
- * Checks a value from elsewhere as strictly as `decode`, cell by cell: what it takes of memory does not grow with the value.
+ * Checks a foreign value as strictly as `decode`, cell by cell; memory use does not grow with the value.
  *
  * @param top its encoding
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, MISSING_CELL, LIMIT, STORE_UNAVAILABLE
@@ -53,7 +55,7 @@ async function checkBytes(bytes: Uint8Array, depth: number, checking: Checking):
   for (const [place, ref] of refs.entries()) {
     parts.push(await checkRef(ref, { beside: refs.slice(place + 1), depth }, checking));
   }
-  // Read anew, since what has been read takes many times the bytes, and cells nest deeply.
+  // Parsed again rather than kept: a parsed cell takes many times its bytes, and nesting is deep.
   const cell = parseCell(bytes);
   const summary = summarise(cell, parts, checking);
   if (cell.kind === "blob" && cell.isText) await checkLongText(cell, checking);
@@ -84,7 +86,7 @@ async function checkRef(ref: Uint8Array, { beside, depth }: Place, checking: Che
   return kept;
 }
 
-/** A cell without branches but leaves of blobs; `undefined` for one that has others. */
+/** Checks a cell whose only branches are blob leaves; `undefined` if it has others. */
 function checkShort(cell: ParsedCell, checking: Checking): Summary | undefined {
   if (cell.kind === "blob" && cell.isText && cell.content === undefined) return undefined;
   const parts: Summary[] = [];
@@ -101,7 +103,7 @@ function leafAt(ref: Uint8Array, { cells }: Checking): Summary | undefined {
   return isLeaf(length) ? leafOf(length) : undefined;
 }
 
-/** A blob that is one cell, of which no more is known than that it has come. What files weigh is counted drive by drive. */
+/** A blob of one cell, known only to have arrived. File sizes are counted per drive. */
 function leafOf(length: number): Summary {
   const cell: ParsedBlob = { kind: "blob", isText: false, length, content: undefined, refs: [], bytes: NONE };
   return { cell, parts: [], slot: undefined, shared: 0, weight: { bytes: 0, entries: 0, elements: 0 }, height: 1 };
@@ -116,7 +118,7 @@ function summarise(cell: ParsedCell, parts: readonly Summary[], { limits }: Chec
   return { cell, parts: [], slot: slot === undefined ? undefined : new Uint8Array(slot), shared, weight, height };
 }
 
-/** What is asked of a cell by what holds it, without its bytes. */
+/** The part of a result that a containing cell needs, without the bytes. */
 const headOf = (summary: Summary): Summary => ({ ...summary, cell: withoutParts(summary.cell) });
 
 function withoutParts(cell: ParsedCell): ParsedCell {
@@ -127,7 +129,10 @@ function withoutParts(cell: ParsedCell): ParsedCell {
   return { ...cell, ...head };
 }
 
-/** A text of more than one cell; its parts are blobs of the right lengths. @throws BAD_FORMAT for what is no UTF-8 */
+/**
+ * Checks a text of several cells: blobs of the right lengths that form valid UTF-8.
+ * @throws BAD_FORMAT
+ */
 async function checkLongText(text: ParsedBlob, { cells, limits, count }: Checking): Promise<void> {
   count.textBytes += text.length;
   checkLimit(count.textBytes, limits.maxImportLogicalBytes, "bytes of text");

@@ -1,3 +1,5 @@
+// Validates the tree of an imported drive and strips its metadata.
+
 import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import { textOf } from "../../cad3/encoding/parse-scalar.js";
@@ -20,9 +22,9 @@ import { createLru, type Lru } from "../lru.js";
 import type { PutBytes } from "../write-set.js";
 import type { ImportCells } from "./import-cells.js";
 
-/** A tree as we write it: without metadata. */
+/** A tree without metadata, as this implementation writes it. */
 export interface PlainTree {
-  /** How it is held; what belongs to it has been put. */
+  /** Its Ref; the cells have been stored. */
   readonly ref: Uint8Array;
   readonly extent: Extent;
 }
@@ -42,9 +44,9 @@ interface Task extends TreeParts {
   visited: number;
 }
 
-/** Where a node stands. */
+/** Position of a node. */
 interface Spot {
-  /** Names in the path to it. */
+  /** Names in its path. */
   readonly depth: number;
   readonly beside: readonly Uint8Array[];
 }
@@ -52,10 +54,10 @@ interface Spot {
 const MAX_KNOWN = 20_000;
 
 /**
- * Checks the tree of a drive from elsewhere as `checkNode` does, and drops metadata, cell by cell: what it takes of memory does not
- * grow with the tree.
+ * Checks the tree of a foreign drive as `checkNode` does, and strips metadata, cell by cell; memory use does not grow
+ * with the tree.
  *
- * @param root how it is held; its cells have been checked
+ * @param root its Ref; its cells have been checked
  * @throws BAD_FORMAT, INVALID_PATH for a name, FUTURE_TIME, TOO_LARGE for one file, LIMIT, STORE_UNAVAILABLE
  */
 export async function checkTree(root: Uint8Array, parts: TreeParts): Promise<PlainTree> {
@@ -135,7 +137,7 @@ async function plainEntries(ref: Uint8Array, { depth, task }: At): Promise<Plain
   return plainIndex(ref, { depth, beside: [] }, task);
 }
 
-/** A part of the entries; the one with all of them too. */
+/** An index node: a part of the entries, or all of them. */
 async function plainIndex(ref: Uint8Array, { depth, beside }: Spot, task: Task): Promise<PlainTree> {
   const key = isBranch(ref) ? toHex(ref) : undefined;
   const known = key === undefined ? undefined : task.known.get(key);
@@ -158,7 +160,7 @@ async function plainIndex(ref: Uint8Array, { depth, beside }: Spot, task: Task):
     extent = sum(extent, plain.extent);
   }
   const made = { ref: await withRefs({ ref, bytes, before }, after, task), extent, isTombstone: false };
-  // At the root the mark of a deleted drive is a name; it is not, elsewhere.
+  // Only at the root is the mark of a deleted drive a name, so results for the root must not be reused elsewhere.
   if (key !== undefined && depth > 0) task.known.set(key, made);
   return made;
 }
@@ -192,7 +194,7 @@ async function plainEntry(key: Uint8Array, ref: Uint8Array, { spot, task }: Entr
   return { ref: plain.ref, extent: { entries: entries + 1, bytes, height: height + 1 } };
 }
 
-/** What stands for a text that is not in one cell. */
+/** Stands for a text that spans several cells. */
 const TOO_LONG = "x".repeat(CHUNK_BYTES);
 
 const isMark = (name: ParsedCell): boolean =>
@@ -206,11 +208,11 @@ function checkKey(name: ParsedCell): void {
 interface Rewriting {
   readonly ref: Uint8Array;
   readonly bytes: Uint8Array;
-  /** Views of the bytes. */
+  /** Views into the bytes. */
   readonly before: readonly Uint8Array[];
 }
 
-/** A cell with other Refs, which is put if it is a branch; the same Ref where they are the same. */
+/** A cell with other Refs, stored if it is a branch; returns the same Ref if none changed. */
 async function withRefs(
   { ref, bytes, before }: Rewriting,
   after: readonly Uint8Array[],

@@ -1,3 +1,5 @@
+// Exports drives as files of cells.
+
 import { branchRefs, missingCell } from "../../cad3/encoding/assemble.js";
 import { encode } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
@@ -18,19 +20,19 @@ import { drivesOf, type OwnerState, signedDrives } from "../state.js";
 import { createTurn } from "../turns.js";
 
 export interface ExportOptions {
-  /** What the export is of: all drives, signed (default), one drive, or all drives as a peer keeps them. */
+  /** What to export: all drives, signed (default), one drive, or all drives in the form a peer keeps them. */
   readonly top?: "signed" | "drive" | "owners" | "region";
-  /** The one drive. */
+  /** Name of the drive, for `top: "drive"`. */
   readonly drive?: string;
-  /** Of a region. */
+  /** For `top: "region"`. */
   readonly region?: "dlfs" | "fs";
-  /** Makes several files of about this many bytes, 1 MiB at least. */
+  /** Splits the export into files of about this many bytes; at least 1 MiB. */
   readonly partBytes?: number;
 }
 
-/** Some bytes of an export. */
+/** A chunk of an export. */
 export interface ExportPiece {
-  /** The file they belong to, from 0; all but the last file are needed for the last one to be read. */
+  /** Index of its file. Reading the last file requires all others. */
   readonly part: number;
   readonly bytes: Uint8Array;
 }
@@ -43,7 +45,7 @@ export interface ExportSource {
   readonly parts: EngineParts;
 }
 
-/** @throws NOT_FOUND when there is nothing to export, LIMIT, MISSING_CELL, BAD_FORMAT, STORE_UNAVAILABLE */
+/** @throws NOT_FOUND if there is nothing to export, LIMIT, MISSING_CELL, BAD_FORMAT, STORE_UNAVAILABLE */
 export async function* exportPieces(source: ExportSource, options: ExportOptions): AsyncGenerator<ExportPiece> {
   const { partBytes } = options;
   if (partBytes !== undefined && !(partBytes >= MIN_PART_BYTES)) throw new RangeError("A part has at least 1 MiB");
@@ -76,7 +78,7 @@ async function topOf(source: ExportSource, options: ExportOptions, scope: CellSc
   return top === "owners" ? owners : index([[keyword(region), owners]]);
 }
 
-/** With the signature that is there, if the root says it all. */
+/** Reuses the existing signature if a single root holds everything. */
 async function signedOf({ did, state, parts: { keys } }: ExportSource, scope: CellScope): Promise<Signed> {
   if (state.drives === undefined) throw driveError("NOT_FOUND", "There are no drives to export");
   const drives = await scope.open(state.drives);
@@ -93,7 +95,7 @@ async function signedOf({ did, state, parts: { keys } }: ExportSource, scope: Ce
 
 type ReadCell = (hash: string, siblings: readonly string[]) => Promise<Uint8Array>;
 
-/** Reads a cell, those beside it together with it, since they come next. */
+/** Reads a cell, and prefetches its siblings. */
 function cellReader(scope: CellScope): ReadCell {
   const ready = new Map<string, Uint8Array>();
   return async (hash, siblings) => {
@@ -114,7 +116,7 @@ function cellReader(scope: CellScope): ReadCell {
 
 const childrenOf = (bytes: Uint8Array): string[] => branchRefs(parseCell(bytes)).map((ref) => toHex(hashOfRef(ref)));
 
-/** Cells met so far, each of which comes once. */
+/** @returns a test for whether a cell is met for the first time */
 function meeting({ limits }: EngineParts): (hash: string) => boolean {
   const met = new Set<string>();
   return (hash) => {
@@ -125,7 +127,7 @@ function meeting({ limits }: EngineParts): (hash: string) => boolean {
   };
 }
 
-/** The order of a multi-cell: a branch before its own branches, each when it is met first. */
+/** Cells in multi-cell order: each branch before its own branches, at its first occurrence. */
 async function* parentsFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
   const isNew = meeting(parts);
   const waiting = [childrenOf(top)];
@@ -170,7 +172,7 @@ interface Parts {
   readonly frames: AsyncIterable<Uint8Array>;
 }
 
-/** Files of frames, and a last one that begins with the top. Keeps one part, since the top comes before the last ones. */
+/** Splits cells into files. The last file begins with the top cell and is written last, so one part is buffered. */
 async function* inParts(top: Uint8Array, { partBytes, frames }: Parts): AsyncGenerator<ExportPiece> {
   let part = 0;
   let kept: Uint8Array[] = [];

@@ -1,3 +1,5 @@
+// Reads the cells of an import back from the store.
+
 import { CHUNK_BYTES } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
@@ -6,29 +8,32 @@ import type { CellLedger } from "../cell-ledger.js";
 import { createCellPool, createScope } from "../cells.js";
 import { createTurn } from "../turns.js";
 
-/** The cells of an import: no others, whatever the store has. */
+/** The cells of an import, and no others, whatever else the store has. */
 export interface ImportCells {
   /**
-   * The encoding that a Ref stands for.
+   * The encoding of a Ref's cell.
    *
-   * @param beside Refs that are going to be asked for next
-   * @throws MISSING_CELL for one that has not come
+   * @param beside Refs that will be requested next
+   * @throws MISSING_CELL if it has not arrived
    */
   read(ref: Uint8Array, beside?: readonly Uint8Array[]): Promise<Uint8Array>;
-  /** How long a blob a branch is, 0 for what is none. @throws MISSING_CELL */
+  /**
+   * The length of a branch that is a blob, 0 for another.
+   * @throws MISSING_CELL
+   */
   lengthOf(ref: Uint8Array): number;
 }
 
-/** Read a second time soon. */
+/** Cells are often read a second time soon. */
 const CACHE_BYTES = 4 * 2 ** 20;
-/** Cells that have been read together with others and wait for being asked for. */
+/** Maximum prefetched cells waiting to be requested. */
 const MAX_READY = 512;
 
 export const isLeaf = (length: number): boolean => length > 0 && length <= CHUNK_BYTES;
 
 /** @param store has the cells, flushed */
 export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "lengthOf">): ImportCells {
-  // Of its own: what is read once must not drive out what is in use.
+  // A separate pool: cells read once must not displace those in use.
   const scope = createScope(createCellPool({ store, verifyReads: false, cacheBytes: CACHE_BYTES }));
   const ready = new Map<string, Uint8Array>();
   const turn = createTurn();
@@ -37,7 +42,7 @@ export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "le
     if (length === undefined) throw missingCell(toHex(hashOfRef(ref)));
     return length;
   };
-  /** Leaves are hardly ever looked into. */
+  /** Leaves are rarely read. */
   const isWanted = (ref: Uint8Array): boolean => isBranch(ref) && !isLeaf(ledger.lengthOf(hashOfRef(ref)) ?? 1);
   const readTogether = async (hash: string, beside: readonly Uint8Array[]): Promise<Uint8Array> => {
     const others = beside.filter(isWanted).map((ref) => toHex(hashOfRef(ref)));
@@ -58,7 +63,7 @@ export function createImportCells(store: CellStore, ledger: Pick<CellLedger, "le
   return {
     lengthOf,
     async read(ref, beside = []) {
-      // What stands in another cell is work too.
+      // Reading a cell embedded in another is work too.
       await turn();
       if (!isBranch(ref)) return ref;
       lengthOf(ref);

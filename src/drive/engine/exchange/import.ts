@@ -1,3 +1,5 @@
+// Imports drives from files of cells.
+
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { hashOfRef, isBranch, refOf, sameBytes } from "../../cad3/ref.js";
 import type { NodeLimits } from "../../dlfs/check-node.js";
@@ -19,34 +21,34 @@ import { createImportCells, type ImportCells } from "./import-cells.js";
 import { createIntake } from "./intake.js";
 
 export interface ImportOptions {
-  /** Where one drive goes, which may be new; needed for a drive without a signature and for those of another owner. */
+  /** Target drive, which may be new; required for an unsigned drive and for those of another owner. */
   readonly drive?: string;
-  /** The one drive of several that is imported; left out, all of them or the only one. */
+  /** The one drive to import of several; absent: all, or the only one. */
   readonly from?: string;
-  /** Written by the reference software, where overwriting a file does not change its time. */
+  /** Written by the reference implementation, where overwriting a file does not change its time. */
   readonly source?: "reference";
-  /** How far in the future times may lie, in milliseconds. */
+  /** How far in the future times may lie, in ms. */
   readonly futureSkewMs?: number;
 }
 
 export interface ImportReport {
-  /** That something was imported into. */
+  /** Drives that received something. */
   readonly drives: readonly string[];
   readonly bytes: number;
   readonly cells: number;
-  /** Entries that were left out, since their signature is not good. */
+  /** Entries left out because of a bad signature. */
   readonly refused: number;
 }
 
 const DEFAULT_SKEW_MS = 600_000;
 
 /**
- * Imports files of cells: all or nothing. Cells go into the store while they come, and are checked there, one after the other,
- * before the drives are touched; those of an import that fails are collected some time.
+ * Imports files of cells, all or nothing. Arriving cells are stored and then checked one by one before any drive is
+ * changed; those of a failed import are garbage-collected later.
  *
- * @param files all parts of one export, in their order; told that no more is read of them, however it ends
+ * @param files all parts of one export, in order; ended in every case
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, MISSING_CELL, LIMIT, INVALID_PATH, FUTURE_TIME, TOO_LARGE, KEY_REQUIRED
- * @throws NOT_FOUND when the drive to be imported is not there; QUOTA_EXCEEDED, CONFLICT, READ_ONLY_ROOT
+ * @throws NOT_FOUND if the drive to import does not exist; QUOTA_EXCEEDED, CONFLICT, READ_ONLY_ROOT
  */
 export async function importFiles(
   files: readonly AsyncIterable<Uint8Array>[],
@@ -68,7 +70,7 @@ export async function importFiles(
     if (!isDriveName(name)) throw driveError("INVALID_PATH", "A drive that is imported has a name that is none");
     incoming.push({ name, ...(await checkTree(root, { cells, put, limits: limitsFor(options, parts) })) });
   }
-  // Those that have been made anew, without metadata.
+  // Cells rewritten without metadata.
   await reach(() => batch.flush());
   const names = new Set(incoming.map(({ name }) => name));
   const [first = ""] = names;
@@ -79,7 +81,7 @@ export async function importFiles(
   return { drives: [...names], ...count, refused: found.refused };
 }
 
-/** A drive that came and has been checked, and where it goes; drives of several keys may have one name. */
+/** A checked drive and its target; drives of several keys may share a name. */
 interface Incoming extends PlainTree {
   readonly name: string;
 }
@@ -95,7 +97,7 @@ interface Read {
   readonly ledger: Pick<CellLedger, "lengthOf">;
 }
 
-/** The top, which the last file begins with; what belongs to it has been put. */
+/** @returns the top cell, with which the last file begins; the cells it needs are stored */
 async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: Reading): Promise<Read> {
   const { put, parts, count } = reading;
   const intake = createIntake(put);
@@ -103,7 +105,7 @@ async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: R
   const streams = files.map((file) => readCellStream(file, parts.limits, count));
   let top: Uint8Array | undefined;
   try {
-    // The last one first: so that it is known what is wanted of the others.
+    // The last file first: its top cell tells which cells of the others are needed.
     for (const stream of streams.toReversed()) {
       if (top === undefined) {
         top = await stream.top();
@@ -112,7 +114,7 @@ async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: R
       }
       for (let cell = await stream.next(); cell !== undefined; cell = await stream.next()) {
         await intake.add(cell);
-        // A source that has everything at hand never waits.
+        // A source that never waits would block others.
         await turn();
       }
     }
@@ -124,7 +126,7 @@ async function readFiles(files: readonly AsyncIterable<Uint8Array>[], reading: R
   return { top, ledger: intake.ledger };
 }
 
-/** The top has come too. */
+/** The ledger with the top cell added. */
 function withTop(ledger: Read["ledger"], top: Uint8Array): Read["ledger"] {
   const hash = hashOfRef(refOf(top));
   return { lengthOf: (wanted) => ledger.lengthOf(wanted) ?? (sameBytes(wanted, hash) ? 0 : undefined) };
@@ -132,11 +134,11 @@ function withTop(ledger: Read["ledger"], top: Uint8Array): Read["ledger"] {
 
 interface Choosing {
   readonly cells: ImportCells;
-  /** Keys of the owner. */
+  /** Public keys of the owner. */
   readonly accounts: readonly string[];
 }
 
-/** Drives of the owner keep their names; of another owner one is copied, to where the caller says. */
+/** The owner's drives keep their names; a drive of another owner is copied to the name given by the caller. */
 async function choose(found: Found, { drive, from }: ImportOptions, choosing: Choosing): Promise<NamedDrive[]> {
   const { cells, accounts } = choosing;
   if (found.root !== undefined) {
@@ -182,6 +184,6 @@ async function mergeAll(draft: Draft, incoming: readonly Incoming[], merging: Me
     isAllNew &&= ours === null;
     newBytes += extent.bytes;
   }
-  // Has been counted, and would have to be read once more.
+  // Already counted; counting it again would read it again.
   if (isAllNew) parts.usage.learn(draft.drives, newBytes + (await parts.usage.bytesIn(before, draft.overlay)));
 }

@@ -1,3 +1,5 @@
+// Accepts cells in any order and stores those that belong to the value.
+
 import { branchRefs, missingCell } from "../../cad3/encoding/assemble.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import type { ParsedCell } from "../../cad3/encoding/parsed.js";
@@ -8,30 +10,36 @@ import { createTurn } from "../turns.js";
 import type { PutBytes } from "../write-set.js";
 
 /**
- * Takes in the cells of a value from elsewhere, in any order. Each goes on as soon as something that belongs to the value asks
- * for it; what is kept of it is its hash and how long a blob it is. Cells that nobody has asked for wait.
+ * Receives the cells of a foreign value in any order. A cell is stored once the value, or a stored cell, refers to it;
+ * the intake keeps its hash, and its length if it is a blob. Unreferenced cells wait.
  */
 export interface Intake {
-  /** Says what the value is: whose branches are wanted. @throws BAD_FORMAT, UNSUPPORTED_CELL */
+  /**
+   * Names the value whose branches are accepted.
+   * @throws BAD_FORMAT, UNSUPPORTED_CELL
+   */
   begin(top: Uint8Array): Promise<void>;
-  /** @param bytes copied where they are kept @throws BAD_FORMAT, UNSUPPORTED_CELL */
+  /**
+   * @param bytes copied if kept
+   * @throws BAD_FORMAT, UNSUPPORTED_CELL
+   */
   add(bytes: Uint8Array): Promise<void>;
-  /** @throws MISSING_CELL when something was asked for that has not come */
+  /** @throws MISSING_CELL if a referenced cell has not arrived */
   end(): void;
-  /** Of every cell that has come. */
+  /** Every cell that has arrived. */
   readonly ledger: Pick<CellLedger, "lengthOf">;
 }
 
 export interface IntakeBounds {
-  /** Bytes of cells that wait for somebody who asks for them. */
+  /** Maximum bytes of waiting cells. */
   readonly maxWaitingBytes: number;
-  /** Cells that are asked for and have not come. */
+  /** Maximum cells referenced but not yet arrived. */
   readonly maxWanted: number;
 }
 
-/** Where more wait, everything is taken: what does not belong to the value is collected some time. */
+/** Beyond these bounds every cell is stored; those that do not belong to the value are garbage-collected later. */
 const DEFAULT_BOUNDS: IntakeBounds = { maxWaitingBytes: 16 * 2 ** 20, maxWanted: 65_536 };
-/** What a cell that waits takes beside its bytes. */
+/** Memory per waiting cell beside its bytes. */
 const CELL_OVERHEAD_BYTES = 300;
 
 export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUNDS): Intake {
@@ -51,7 +59,7 @@ export function createIntake(put: PutBytes, bounds: IntakeBounds = DEFAULT_BOUND
       await turn();
     }
   };
-  /** Asks for the branches of a cell, and for those of what has been waiting for that. */
+  /** Accepts the branches of a cell, and of waiting cells accepted thereby. */
   const askFor = async (first: ParsedCell): Promise<void> => {
     const cells = [first];
     for (let cell = cells.pop(); cell !== undefined && !takesAll; cell = cells.pop()) {

@@ -1,3 +1,5 @@
+// Verifies that a drive can be read completely.
+
 import type { CellStore } from "../../store/cell-store.js";
 import { type CellPool, createCellPool, createScope, type Overlay } from "../cells.js";
 import { entriesAt, readAt, type Tree } from "../content/tree-read.js";
@@ -7,14 +9,14 @@ import { isDamage } from "../fault.js";
 export interface VerifyReport {
   readonly files: number;
   readonly directories: number;
-  /** Of the files that are whole. */
+  /** Total size of the intact files. */
   readonly bytes: number;
-  /** Paths of what cannot be read, as far as they fit. */
+  /** Paths of damaged entries, up to a maximum. */
   readonly damaged: readonly (readonly string[])[];
   readonly damagedCount: number;
 }
 
-/** Paths that a report names. */
+/** Maximum paths in a report. */
 const MAX_NAMED = 100;
 const WINDOW_BYTES = 4 * 2 ** 20;
 
@@ -29,11 +31,14 @@ interface Verifying {
 export interface VerifyOptions {
   readonly store: CellStore;
   readonly overlay: Overlay;
-  /** Called before each part that is read; what it throws ends the reading. */
+  /** Called before each part is read; throwing ends the verification. */
   readonly onStep?: ((seen: VerifyReport) => void) | undefined;
 }
 
-/** Reads everything there is in a drive and checks it. @param ref of its root */
+/**
+ * Reads and checks everything in a drive.
+ * @param ref of its root
+ */
 export async function verifyTree(ref: Uint8Array, options: VerifyOptions): Promise<VerifyReport> {
   const { store, overlay, onStep = () => {} } = options;
   const pool = createCellPool({ store, verifyReads: true, cacheBytes: 2 ** 20 });
@@ -68,7 +73,7 @@ async function verifyFile(path: string[], { size }: DriveEntry, verifying: Verif
   verifying.report.bytes += size;
 }
 
-/** @returns undefined for what is damaged, which has been reported then */
+/** @returns `undefined` for damage, which has then been reported */
 async function readable<T>(
   path: string[],
   { pool, overlay, ref, report, step }: Verifying,
