@@ -1,7 +1,9 @@
+import type { Rendering } from "../core/ports/adapter.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
 import { clamp } from "./content/clamp.js";
+import { entryName } from "./searching/entry-name.js";
 import { hintOf } from "./searching/search.js";
 
 /** `list`: the entries of one directory, in pages. */
@@ -23,13 +25,42 @@ export const list: Operation<ListInput, ListOutput> = {
     }
     return { entries: [...entries], ...counts, complete: true, ...hidden, ...hintOf(hidden, {}) };
   },
-  render(output, input) {
-    if (!output.truncated) return { kind: "json", value: output, rest: {} };
-    // The note says what the hint says.
-    const { hint: _, ...value } = output;
-    return { kind: "json", value, rest: {}, ...cutNote(output, pageOf(input)) };
+  render: (output, input) => (formatOf(input) === "json" ? asJson(output, input) : asText(output, input)),
+  renderFields: {
+    format: {
+      type: "string",
+      enum: ["text", "json"],
+      description: "text (default): name/, name size (bytes), link@; json: also type, modified (ms)",
+    },
   },
 };
+
+/** Only surfaces for models have the field. */
+const formatOf = (input: ListInput & { readonly format?: unknown }): unknown => input.format;
+
+function asJson(output: ListOutput, input: ListInput): Rendering {
+  if (!output.truncated) return { kind: "json", value: output, rest: {} };
+  // The note says what the hint says.
+  const { hint: _, ...value } = output;
+  return { kind: "json", value, rest: {}, ...noteOf(output, input) };
+}
+
+function asText(output: ListOutput, input: ListInput): Rendering {
+  const { entries, hint: _, ...rest } = output;
+  const text = entries.map((entry) => `${line(entry)}\n`).join("");
+  const nothing =
+    output.total === 0
+      ? "Empty directory"
+      : `Past the end: the directory has ${output.total} ${output.total === 1 ? "entry" : "entries"}`;
+  return { kind: "text", text: text === "" ? nothing : text, rest, ...noteOf(output, input) };
+}
+
+function line({ name, type, size }: ListOutput["entries"][number]): string {
+  const shown = entryName(name);
+  if (type === "directory") return `${shown}/`;
+  if (type === "file") return `${shown} ${size}`;
+  return type === "symlink" ? `${shown}@` : shown;
+}
 
 interface Page {
   readonly offset: number;
@@ -41,7 +72,8 @@ const pageOf = (input: ListInput): Page => ({
   limit: clamp(input.limit, { low: 1, high: 10_000, otherwise: 1000 }),
 });
 
-function cutNote(output: ListOutput, { offset, limit }: Page): { note?: string } {
-  if (!output.truncated) return {};
+function noteOf(output: ListOutput, input: ListInput): { note?: string } {
+  if (!output.truncated) return output.hint === undefined ? {} : { note: output.hint };
+  const { offset, limit } = pageOf(input);
   return { note: `Cut: ${output.entries.length} of ${output.total} entries. Go on with offset: ${offset + limit}` };
 }

@@ -24,10 +24,15 @@ export interface ReadManyInput {
    */
   root: string;
   /**
+   * 1-50 files
+   *
    * @minItems 1
    * @maxItems 50
    */
   files: {
+    /**
+     * In the root
+     */
     path: string;
     /**
      * First line, from 1
@@ -188,6 +193,9 @@ export interface ReadInput {
    * File
    */
   path: string;
+  /**
+   * Default auto
+   */
   mode?: "auto" | "text" | "bytes" | "json" | "";
   /**
    * First line, from 1
@@ -288,11 +296,17 @@ export interface GlobInput {
    * Default the root
    */
   path?: string;
+  /**
+   * Globs to leave out
+   */
   exclude?: string | string[];
   /**
    * Default file
    */
   type?: "file" | "directory" | "any";
+  /**
+   * Default gitignore
+   */
   ignore?: "gitignore" | "none";
   /**
    * modified: newest first
@@ -340,6 +354,9 @@ export interface GrepInput {
    * Root name, from file_roots
    */
   root: string;
+  /**
+   * RE2 syntax
+   */
   pattern: string;
   /**
    * Directory or file; default the root
@@ -349,13 +366,25 @@ export interface GrepInput {
    * Pattern is plain text
    */
   literal?: boolean;
+  /**
+   * Any case
+   */
   ignoreCase?: boolean;
   /**
    * Only these files, relative to path
    */
   glob?: string | string[];
+  /**
+   * Globs to leave out
+   */
   exclude?: string | string[];
+  /**
+   * Lines before
+   */
   before?: number;
+  /**
+   * Lines after
+   */
   after?: number;
   /**
    * Lines around, 0-20
@@ -373,6 +402,9 @@ export interface GrepInput {
    * From nextCursor
    */
   cursor?: string;
+  /**
+   * Default gitignore
+   */
   ignore?: "gitignore" | "none";
   /**
    * Default 8 MB
@@ -477,15 +509,30 @@ export interface EditInput {
    * @maxItems 100
    */
   edits?: {
+    /**
+     * Exact text
+     */
     oldText: string;
+    /**
+     * Its replacement
+     */
     newText: string;
     /**
      * Occurrences, all replaced; default 1
      */
     expect?: number;
   }[];
+  /**
+   * One edit: exact text
+   */
   oldText?: string;
+  /**
+   * Its replacement
+   */
   newText?: string;
+  /**
+   * Occurrences, default 1
+   */
   expect?: number;
   /**
    * If not UTF-8: latin1, …
@@ -768,7 +815,13 @@ export interface TransferInput {
    * File
    */
   path: string;
+  /**
+   * Read or replace the file
+   */
   direction: "download" | "upload";
+  /**
+   * Up to 3600, default 300
+   */
   ttlSeconds?: number;
 }
 

@@ -143,16 +143,46 @@ describe("pages of file:list", () => {
     });
   });
 
-  test("are rendered as JSON, with the next call when something was cut", async () => {
+  const asJson = { format: "json" } as object;
+
+  test("are rendered as JSON where that is asked for, with the next call when something was cut", async () => {
     for (const name of ["a", "b", "c"]) ground.put(name);
     const { hint: _, ...output } = await ground.run("list", { offset: 1, limit: 1 });
-    expect(await ground.render("list", { offset: 1, limit: 1 })).toEqual({
+    const operation = ground.adapter.operations.find(({ name }) => name === "file:list");
+    expect(operation?.render?.(output, { root: "r", offset: 1, limit: 1, ...asJson })).toEqual({
       kind: "json",
       value: output,
       rest: {},
       note: "Cut: 1 of 3 entries. Go on with offset: 2",
     });
-    expect(await ground.render("list", {})).toEqual({ kind: "json", value: await ground.run("list", {}), rest: {} });
+    const all = await ground.run("list", {});
+    expect(operation?.render?.(all, { root: "r", ...asJson })).toEqual({ kind: "json", value: all, rest: {} });
+  });
+
+  test("are rendered as lines with marks and sizes, names escaped", async () => {
+    ground.put("a b", "12345");
+    ground.put("… 1 more", "");
+    ground.put("line\nbreak", "1");
+    ground.mkdir("dir");
+    symlinkSync("dir", join(ground.dir, "link"));
+    execFileSync("mkfifo", [join(ground.dir, "pipe")]);
+    expect(await ground.render("list", {})).toEqual({
+      kind: "text",
+      text: "a b 5\ndir/\nline\\u{a}break 1\nlink@\npipe\n\\u{2026} 1 more 0\n",
+      rest: { total: 6, truncated: false, complete: true },
+    });
+    expect(await ground.render("list", { limit: 1 })).toMatchObject({
+      text: "a b 5\n",
+      note: "Cut: 1 of 6 entries. Go on with offset: 1",
+    });
+  });
+
+  test("say so where there is nothing to show", async () => {
+    expect(await ground.render("list", {})).toMatchObject({ text: "Empty directory", rest: { total: 0 } });
+    ground.put("a");
+    expect(await ground.render("list", { offset: 5 })).toMatchObject({
+      text: "Past the end: the directory has 1 entry",
+    });
   });
 });
 

@@ -86,7 +86,8 @@ export const mcp: Surface = async (ground, calls, narrowed) => {
   const raw = await startRaw(["--config", ground.config, ...(narrowed ? ["--caps", caps] : [])]);
   const outcomes = await inTurn(calls, async ({ operation, input }) => {
     const name = operation.replace(":", "_");
-    const { result } = await raw.call(name, input);
+    // Lists are text for a model unless it asks for what other surfaces answer.
+    const { result } = await raw.call(name, name === "file_list" ? { ...(input as object), format: "json" } : input);
     if (result.isError !== true) return { code: "OK", output: outputOf(name, input, result) };
     const error = result._meta?.["venue-files/error"] as { errorCode: string; errorData: unknown };
     return failed(error.errorCode, plainText(textOf(result), error.errorCode), error.errorData);

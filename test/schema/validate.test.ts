@@ -93,7 +93,7 @@ describe("an input", () => {
     ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents, ifNoneMatch"],
     ["read", "lenght", " - did you mean 'length'?", READ_FIELDS],
     ["read", "charset", `. Known fields: ${READ_FIELDS}`, READ_FIELDS],
-    ["tree", "max_depth", " - did you mean 'maxDepth'?", "root, path, maxDepth, maxEntries, info"],
+    ["tree", "max_depth", " - did you mean 'maxDepth'?", "root, path, maxDepth, maxEntries, info, ignore, exclude"],
     ["roots", "root", ". Known fields: none", "no fields"],
     ["stat", "__proto__", ". Known fields: root, path, hash", "root, path, hash"],
     ["stat", "constructor", ". Known fields: root, path, hash", "root, path, hash"],

@@ -30,6 +30,8 @@ export interface McpHost {
   readonly instructions: string;
   /** The operations offered as tools; unavailable ones are found by name but not listed. */
   readonly tools: readonly OperationMetadata[];
+  /** A tool as it is listed. Absent: as it is. */
+  advertised?(tool: OperationMetadata): OperationMetadata;
   /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
   /** Translates the arguments of a call of a tool. Absent: they are the input. */

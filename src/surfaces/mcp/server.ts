@@ -19,7 +19,9 @@ export function createMcpServer(host: McpHost, memoryOf: MemoryOf = () => undefi
   const server = new CheckedServer(host.serverInfo, { capabilities: { tools: {} }, instructions: host.instructions });
   const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
   server.setRequestHandler("tools/list", () => ({
-    tools: host.tools.filter((tool) => tool.unavailable?.() === undefined).map(advertise),
+    tools: host.tools
+      .filter((tool) => tool.unavailable?.() === undefined)
+      .map((tool) => listed(host.advertised?.(tool) ?? tool)),
   }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = tools.get(params.name);
@@ -82,7 +84,7 @@ function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknow
  * can suggest the right name. Tools with rendered bodies have no output schema, since they return no structured
  * content.
  */
-function advertise(tool: OperationMetadata): Tool {
+function listed(tool: OperationMetadata): Tool {
   const { additionalProperties: _, ...inputSchema } = tool.input;
   return {
     name: tool.toolName,

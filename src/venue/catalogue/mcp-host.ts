@@ -10,7 +10,7 @@ import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { McpReports } from "../../surfaces/mcp/http.js";
 import { packageVersion } from "../../version.js";
 import type { VenueHost } from "../venue.js";
-import { briefTool } from "./brief-tool.js";
+import { advertisedTool } from "./advertised-tool.js";
 import type { HostedOperation } from "./catalogue.js";
 import { toolInput } from "./tool-input.js";
 
@@ -69,7 +69,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   };
 }
 
-type Offer = Pick<McpHost, "instructions" | "tools" | "maxWaitMs" | "inputOf">;
+type Offer = Pick<McpHost, "instructions" | "tools" | "advertised" | "maxWaitMs" | "inputOf">;
 
 function offerOfAll(parts: McpParts): Offer {
   const { jobs, file, profiles } = parts.config;
@@ -79,9 +79,14 @@ function offerOfAll(parts: McpParts): Offer {
   const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
   return {
     instructions: INSTRUCTIONS,
-    tools: offered.map(({ adapter, metadata }) => (adapter.name === parts.files.name ? briefTool(metadata) : metadata)),
+    tools: offered.map(({ metadata }) => metadata),
+    // A profile's tools are those of the system that it imitates, and take what that takes.
+    advertised: (tool) => {
+      if (Object.hasOwn(profiles, adapterOf(tool))) return tool;
+      const isBrief = adapterOf(tool) === parts.files.name;
+      return advertisedTool(tool, { isBrief, hasOnlyRoot: onlyRoot(parts, tool) !== undefined });
+    },
     maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
-    // A profile's tools take what the system they imitate takes.
     inputOf: (tool, given) =>
       Object.hasOwn(profiles, adapterOf(tool))
         ? { input: given, shown: given }

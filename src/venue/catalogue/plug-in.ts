@@ -81,11 +81,14 @@ function shownOf(context: SurfaceContext, signal: AbortSignal | undefined): Invo
   };
 }
 
+/** A tool name that hosts take: OpenAI allows these characters, and 64 of them. */
+const hostName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64);
+
 function complete(operation: PlugInOperation): OperationMetadata {
   const { name, description, input, output, title, toolName, annotations, hidden } = operation;
   return {
     name,
-    toolName: toolName ?? name.replace(":", "_"),
+    toolName: hostName(toolName ?? name),
     title: title ?? name,
     description,
     ability: "crud/write",

@@ -120,8 +120,19 @@ describe("a body comes as", () => {
     expect(restOf(answer)).toEqual({ size: bytes.length, mime: "application/json", etag });
   });
 
-  test("compact JSON for a list, and nothing beside", async () => {
-    const answer = await call("file_list", { root: "r", path: "dir", limit: 1 });
+  test("lines for a list, with the page's end beside", async () => {
+    const answer = await call("file_list", { root: "r", path: "dir", limit: 1, format: "text" });
+    expect(answer.content).toEqual([
+      { type: "text", text: "sub/\n" },
+      { type: "text", text: "Cut: 1 of 2 entries. Go on with offset: 1" },
+    ]);
+    expect(restOf(answer)).toEqual({ total: 2, truncated: true, complete: false, reason: "limit" });
+    const rest = await call("file_list", { root: "r", path: "dir", offset: 1 });
+    expect(rest.content).toEqual([{ type: "text", text: `ä b#?%.bin ${BYTES.length}\n` }]);
+  });
+
+  test("compact JSON for a list where that is asked for, and nothing beside", async () => {
+    const answer = await call("file_list", { root: "r", path: "dir", limit: 1, format: "json" });
     expect(textOf(answer)).toMatch(
       /^\{"entries":\[\{"name":"sub","type":"directory","size":0,"modified":\d+\}\],"total":2,"truncated":true,"complete":false,"reason":"limit"\}$/,
     );
@@ -245,6 +256,18 @@ describe("a failure has text, code and data, and no structured content:", () => 
     const answer = await read("deep.json", { mode: "json" });
     expect(answer).toMatchObject({ isError: true, _meta: { "venue-files/error": { errorCode: "INTERNAL" } } });
   });
+});
+
+test("a form of a list that is none is refused", async () => {
+  const answer = await call("file_list", { root: "r", path: "dir", format: "xml" });
+  expect(answer).toMatchObject({ isError: true, _meta: { "venue-files/error": { errorCode: "INVALID_INPUT" } } });
+});
+
+test("the only root may be left out, and is the one that is asked", async () => {
+  expect(textOf(await call("file_read", { path: "text.txt" }))).toBe("unmistakable body\n");
+  expect(textOf(await call("file_tree", { path: "dir", root: null }))).toMatch(/^r\/dir\/\n/);
+  expect(textOf(await call("file_read", { path: "none" }))).toMatch(/^Not found: r:none/);
+  expect(textOf(await call("file_list", { root: "", path: "dir" }))).not.toContain("sub/");
 });
 
 const UNKNOWN_UCAN = "Unknown field 'ucan'. Known fields: root, path, hash";

@@ -23,6 +23,9 @@ const folder = realpathSync(
     ...Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`tree/part${index % 10}/${NAMES[index % 6] ?? ""}`, "x"]),
     ),
+    ...Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`list/${index}-${NAMES[index % 6] ?? ""}`, "x".repeat(index * 7)]),
+    ),
     "config.json5": `{ mcp: { tools: "full" }, file: { roots: { r: { path: ".", deny: ["@secrets", "dispatch.ts"] } } } }`,
     "caps.json5": `[{ with: "file://r/tree/part1/", can: "crud/read" }, { with: "file://r/tree/part2/", can: "crud/read" },
       { with: "file://r/tree/part3/", can: "crud/read" }, { with: "file://r/tree/part4/", can: "crud/write" }]`,
@@ -44,6 +47,13 @@ test("a tree costs at most five tokens an entry", async () => {
   expect(entries).toBeGreaterThan(30);
   expect(tokens(text) / entries).toBeLessThanOrEqual(5);
   expect(text).not.toContain(folder);
+});
+
+test("a list costs at most nine tokens an entry", async () => {
+  const { result } = await raw.call("file_list", { root: "r", path: "list" });
+  const text = textOf(result);
+  expect(text.split("\n")).toHaveLength(1001);
+  expect(tokens(text)).toBeLessThanOrEqual(9000);
 });
 
 test("line numbers add at most 16 percent", async () => {

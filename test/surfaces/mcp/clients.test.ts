@@ -59,7 +59,7 @@ describe.each(combinations)("%s over %s", (client, transport) => {
     expect(await body("file_edit", { ...place, edits: [{ oldText: "1", newText: "one" }] })).toContain("+one\n");
     expect(await body("file_read", place)).toBe("one\ntwo\n");
     expect(await small("file_stat", place)).toMatchObject({ exists: true, type: "file", size: 8, mime: "text/plain" });
-    expect(JSON.parse(await body("file_list", { root: "tmp", path: folder }))).toEqual({
+    expect(JSON.parse(await body("file_list", { root: "tmp", path: folder, format: "json" }))).toEqual({
       entries: [{ name: "a.txt", type: "file", size: 8, modified: expect.any(Number) }],
       total: 1,
       truncated: false,

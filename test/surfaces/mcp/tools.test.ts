@@ -32,20 +32,32 @@ beforeAll(async () => {
 });
 
 describe("the list of tools", () => {
-  test("costs a model at most 2,500 tokens", () => {
-    const tokens = encode(JSON.stringify(everyday)).length;
-    expect(tokens).toBeGreaterThan(0);
-    expect(tokens).toBeLessThanOrEqual(2500);
+  test.each([
+    ["of one root", []],
+    ["of two", ["--root", "a=docs", "--root", "b=docs"]],
+  ])("costs at most 2,500 tokens a model, and 3,300 in all: %s", async (_, args) => {
+    const list = args.length === 0 ? everyday : await toolsOf(args, folder);
+    const tokens = (value: unknown) => encode(JSON.stringify(value)).length;
+    const seen = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    expect(tokens(seen)).toBeGreaterThan(1000);
+    expect(tokens(seen)).toBeLessThanOrEqual(2500);
+    expect(tokens(list)).toBeLessThanOrEqual(3300);
   });
 
-  test("leaves to the instructions what holds of all of them", () => {
-    const described = everyday.flatMap(({ inputSchema }) =>
-      Object.entries(inputSchema["properties"] as Record<string, { description?: string }>).filter(
-        ([name, { description }]) => ["root", "path", "parents", "ifMatch"].includes(name) && description !== undefined,
-      ),
-    );
-    expect(described).toEqual([]);
+  test("leaves bounds to the refusal that names them", () => {
     expect(JSON.stringify(everyday)).not.toMatch(/"(?:minimum|maximum|maxLength|additionalProperties)"/);
+  });
+
+  test("requires a root where there are several, and none where there is one", async () => {
+    const required = (list: readonly ListedTool[]) =>
+      list.filter(({ inputSchema }) => (inputSchema["required"] as string[] | undefined)?.includes("root")).length;
+    const two = await toolsOf(["--root", "a=docs", "--root", "b=docs"], folder);
+    expect([required(everyday), required(two)]).toEqual([0, everyday.length - 1]);
+    for (const { name, inputSchema } of everyday.filter(({ name }) => name !== "file_roots")) {
+      expect({ name, fields: Object.keys(inputSchema["properties"] as object) }).toMatchObject({
+        fields: expect.arrayContaining(["root"]),
+      });
+    }
   });
 
   test("is the same in every root and for everybody", async () => {
