@@ -43,6 +43,7 @@ export class LineTransport implements Transport {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #closed = false;
+  #isHeld = false;
   #whenClosed: () => void = () => {};
   /** Resolves when either stream has ended or the transport was closed. */
   readonly closed = new Promise<void>((resolve) => {
@@ -59,7 +60,7 @@ export class LineTransport implements Transport {
     this.#memory = new MemoryBudget(streams.maxHeldBytes, 1);
     this.#writer = new LineWriter(streams.output);
     this.#intake = new Intake({
-      isOpen: () => !this.#closed && this.#memory.waiting === 0 && !this.#writer.isBehind,
+      isOpen: () => !this.#closed && !this.#isHeld && this.#memory.waiting === 0 && !this.#writer.isBehind,
       deliver: (message) => {
         this.#resume();
         this.onmessage?.(message);
@@ -94,6 +95,24 @@ export class LineTransport implements Transport {
       this.#intake.go();
       this.#resume();
     }
+  }
+
+  /** Ends the account of a request that gets no answer. */
+  forget(id: RequestId): void {
+    this.#leases.get(id)?.release();
+    this.#leases.delete(id);
+    this.#intake.go();
+    this.#resume();
+  }
+
+  /** Delivers no further requests until `letGo`. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  letGo(): void {
+    this.#isHeld = false;
+    this.#intake.go();
   }
 
   async close(): Promise<void> {

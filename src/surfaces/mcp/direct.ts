@@ -1,0 +1,147 @@
+// MCP without the SDK: what almost every client asks of a server with tools alone, at a fraction of the time to start and to
+// answer. A connection is served in this way from its first message to its last, or by the SDK.
+
+import type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/server";
+import type { McpHost } from "./host.js";
+import type { LineTransport } from "./line-transport.js";
+import { createToolCalls, INTERNAL_ERROR, INVALID_PARAMS, RequestFault, type ToolCalls } from "./tool-calls.js";
+
+/** Protocol revisions served here; in these, tools are the same. The last is offered to who asks for another one. */
+const REVISIONS: readonly unknown[] = ["2025-06-18", "2025-11-25"];
+const METHOD_NOT_FOUND = -32601;
+
+/** Whether a connection that begins with this message can be served without the SDK. */
+export function isServedDirectly(first: JSONRPCMessage): boolean {
+  if (!("method" in first) || !("id" in first) || first.method !== "initialize") return false;
+  return REVISIONS.includes(first.params?.["protocolVersion"]);
+}
+
+/** Serves a connection whose messages the transport delivers from now on. */
+export function serveDirectly(host: McpHost, transport: LineTransport): (message: JSONRPCMessage) => void {
+  const connection = new DirectConnection(host, transport);
+  transport.onclose = () => connection.abort();
+  transport.onmessage = (message) => connection.receive(message);
+  return transport.onmessage;
+}
+
+class DirectConnection {
+  readonly #host: McpHost;
+  readonly #transport: LineTransport;
+  readonly #tools: ToolCalls;
+  readonly #running = new Map<unknown, AbortController>();
+
+  constructor(host: McpHost, transport: LineTransport) {
+    this.#host = host;
+    this.#transport = transport;
+    this.#tools = createToolCalls(host, (id) => transport.memoryOf(id));
+  }
+
+  receive(message: JSONRPCMessage): void {
+    // Nothing is ever asked of the client, so answers of it answer nothing.
+    if (!("method" in message)) return;
+    if ("id" in message) void this.#serve(message);
+    else this.#notice(message);
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    for (const controller of this.#running.values()) controller.abort();
+  }
+
+  #notice({ method, params }: JSONRPCNotification): void {
+    if (method === "notifications/cancelled") this.#running.get(params?.["requestId"])?.abort();
+  }
+
+  async #serve(request: JSONRPCRequest): Promise<void> {
+    const { id } = request;
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    let outcome: { readonly result: object } | { readonly error: { readonly code: number; readonly message: string } };
+    try {
+      outcome = { result: await this.#resultOf(request, controller.signal) };
+    } catch (error) {
+      const { code, message } = error instanceof RequestFault ? error : internalFault(this.#host, error);
+      outcome = { error: { code, message } };
+    }
+    if (this.#running.get(id) === controller) this.#running.delete(id);
+    if (controller.signal.aborted) this.#transport.forget(id);
+    else await this.#transport.send({ jsonrpc: "2.0", id, ...outcome } as JSONRPCMessage);
+  }
+
+  #resultOf({ id, method, params }: JSONRPCRequest, signal: AbortSignal): object | Promise<object> {
+    switch (method) {
+      case "initialize":
+        return this.#initialize(
+          checked(method, params, { protocolVersion: "string", capabilities: "object", clientInfo: "object" }),
+        );
+      case "ping":
+        return {};
+      case "tools/list":
+        checked(method, params ?? {}, { cursor: "string?" });
+        return this.#tools.list();
+      case "tools/call": {
+        const { name, arguments: args = {} } = checked(method, params, { name: "string", arguments: "object?" });
+        return this.#tools.call({ id, name: name as string, args: args as Record<string, unknown>, signal });
+      }
+      default:
+        throw new RequestFault(METHOD_NOT_FOUND, "Method not found");
+    }
+  }
+
+  #initialize({ protocolVersion, clientInfo }: Readonly<Record<string, unknown>>): object {
+    checkFields("initialize", "params.clientInfo", clientInfo as Record<string, unknown>, {
+      name: "string",
+      version: "string",
+    });
+    const { serverInfo, instructions } = this.#host;
+    return {
+      protocolVersion: REVISIONS.includes(protocolVersion) ? protocolVersion : REVISIONS.at(-1),
+      capabilities: { tools: {} },
+      serverInfo,
+      ...(instructions === "" ? {} : { instructions }),
+    };
+  }
+}
+
+function internalFault(host: McpHost, error: unknown): RequestFault {
+  host.logInternal(error, "");
+  return new RequestFault(INTERNAL_ERROR, "Internal error");
+}
+
+type Kind = "string" | "string?" | "object" | "object?";
+
+/** The parameters of a request. @throws RequestFault -32602, naming the first field that is missing or of another kind */
+function checked(
+  method: string,
+  params: unknown,
+  kinds: Readonly<Record<string, Kind>>,
+): Readonly<Record<string, unknown>> {
+  if (!isObject(params)) throw invalid(method, "params", "object", params);
+  checkFields(method, "params", params, { _meta: "object?", ...kinds });
+  return params;
+}
+
+function checkFields(
+  method: string,
+  at: string,
+  fields: Readonly<Record<string, unknown>>,
+  kinds: Readonly<Record<string, Kind>>,
+): void {
+  for (const [name, kind] of Object.entries(kinds)) {
+    const value = fields[name];
+    if (value === undefined && kind.endsWith("?")) continue;
+    const isRight = kind.startsWith("object") ? isObject(value) : typeof value === "string";
+    if (!isRight) throw invalid(method, `${at}.${name}`, kind.replace("?", ""), value);
+  }
+}
+
+const invalid = (method: string, field: string, expected: string, value: unknown): RequestFault =>
+  new RequestFault(
+    INVALID_PARAMS,
+    `Invalid ${method} request: ${field}: Invalid input: expected ${expected}, received ${kindOf(value)}`,
+  );
+
+const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

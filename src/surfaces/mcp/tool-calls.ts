@@ -1,0 +1,121 @@
+// MCP tools of a venue: lists operations as tools and runs tool calls as jobs. Knows nothing of how messages travel.
+
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { Overloaded } from "../../core/errors/overload.js";
+import { escapeText, internalError, timedOut } from "../../core/errors/texts.js";
+import type { MemoryLease } from "../../core/memory.js";
+import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { StartedJob } from "../../core/ports/job.js";
+import { answer, failure } from "./answer.js";
+import type { McpHost, ToolCall } from "./host.js";
+
+/** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
+export type MemoryOf = (id: string | number) => MemoryLease | undefined;
+
+/** A request that is answered with a JSON-RPC error. */
+export class RequestFault extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+
+/** A `tools/call` request. */
+export interface ToolRequest {
+  readonly id: string | number;
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+  readonly signal: AbortSignal;
+}
+
+/** What `tools/list` and `tools/call` answer. */
+export interface ToolCalls {
+  list(): { tools: Tool[] };
+  /** @throws RequestFault: unknown tool, or the venue is overloaded */
+  call(request: ToolRequest): Promise<CallToolResult>;
+}
+
+export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
+  const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
+  return {
+    list: () => ({
+      tools: host.tools
+        .filter((tool) => tool.unavailable?.() === undefined)
+        .map((tool) => listed(host.advertised?.(tool) ?? tool)),
+    }),
+    async call({ id, name, args, signal }) {
+      const tool = tools.get(name);
+      if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
+      const { given, ucans } = splitTokens(args);
+      const { input, shown } = host.inputOf?.(tool, given) ?? { input: given, shown: given };
+      const memory = memoryOf(id);
+      const job = submit(host, { operation: tool.name, input, ucans, memory }, signal);
+      // The job may outlive the request, so it holds the memory until it ends.
+      if (memory !== undefined) keep(memory, job);
+      try {
+        return answer(tool, await outcome(job, host.maxWaitMs), { input: shown, jobId: job.id });
+      } catch (error) {
+        if (error instanceof FileAdapterError) return failure(error, tool, job.id);
+        // For example, output that JSON cannot represent; the caller must not see such details.
+        host.logInternal(error, job.id);
+        return failure(internalError(job.id), tool, job.id);
+      }
+    },
+  };
+}
+
+function keep(memory: MemoryLease, { result }: StartedJob): void {
+  const letGo = memory.share();
+  result.then(letGo, letGo);
+}
+
+/**
+ * @throws RequestFault -32603 when the venue is overloaded; nothing has been done then, and the call can be retried
+ */
+function submit(host: McpHost, call: ToolCall, signal: AbortSignal): StartedJob {
+  try {
+    return host.submit(call, signal);
+  } catch (error) {
+    if (error instanceof Overloaded) throw new RequestFault(INTERNAL_ERROR, error.message);
+    throw error;
+  }
+}
+
+/** UCANs travel among the arguments as `ucans`; operations never see them. */
+function splitTokens(args: Record<string, unknown>): { given: Record<string, unknown>; ucans: unknown } {
+  if (!Object.hasOwn(args, "ucans")) return { given: args, ucans: undefined };
+  const { ucans, ...given } = args;
+  return { given, ucans };
+}
+
+function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknown> {
+  if (maxWaitMs === undefined) return job.result;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(timedOut(maxWaitMs)), maxWaitMs);
+  });
+  return Promise.race([job.result, late]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * The entry of `tools/list`. `additionalProperties` is left out: the operation itself refuses unknown properties, and
+ * can suggest the right name. Tools with rendered bodies have no output schema, since they return no structured
+ * content.
+ */
+function listed(tool: OperationMetadata): Tool {
+  const { additionalProperties: _, ...inputSchema } = tool.input;
+  return {
+    name: tool.toolName,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: inputSchema as Tool["inputSchema"],
+    ...(tool.render === undefined ? { outputSchema: tool.output as NonNullable<Tool["outputSchema"]> } : {}),
+    annotations: tool.annotations,
+  };
+}
