@@ -27,7 +27,7 @@ const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
 };
 
 /** Turns failed system calls of `io` into errors that name the requested place and disclose nothing of the system. */
-export function* named<T>(place: Place, io: Io<T>): Io<T> {
+export function* mapErrors<T>(place: Place, io: Io<T>): Io<T> {
   try {
     return yield* io;
   } catch (error) {

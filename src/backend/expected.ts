@@ -18,11 +18,11 @@ export const textOf = (expected: Expected): string => (expected === "nothing" ? 
  */
 export function requireExpected(expected: Expected, found: Sha256 | undefined, access: Access): void {
   if (isExpected(expected, found)) return;
-  throw refused(expected, found === undefined ? null : etagOf(found), access);
+  throw expectationError(expected, found === undefined ? null : etagOf(found), access);
 }
 
 /** @param current as for {@link conflict}; `undefined` if not known */
-export function refused(expected: Expected, current: string | null | undefined, access: Access): Error {
+export function expectationError(expected: Expected, current: string | null | undefined, access: Access): Error {
   const isTold = current !== undefined && access.holds("crud/read");
   return conflict(access.place, { verb: access.verb, expected: textOf(expected), ...(isTold ? { current } : {}) });
 }
@@ -32,11 +32,11 @@ export function refused(expected: Expected, current: string | null | undefined, 
  * @throws CONFLICT
  */
 export function requireSize(expected: number, found: number | undefined, access: Access): void {
-  if (expected !== (found ?? 0)) throw wrongSize(expected, found, access);
+  if (expected !== (found ?? 0)) throw sizeError(expected, found, access);
 }
 
 /** The error omits the actual size for a caller without read access. */
-export function wrongSize(expected: number, found: number | undefined, access: Access): Error {
+export function sizeError(expected: number, found: number | undefined, access: Access): Error {
   const told = !access.holds("crud/read") ? {} : found === undefined ? { current: null } : { currentSize: found };
   return conflict(access.place, { verb: access.verb, expected: `${expected} bytes`, ...told });
 }

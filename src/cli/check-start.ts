@@ -4,7 +4,7 @@ import { forgetsDrives } from "../config/checks/drives.js";
 import { ConfigError } from "../config/errors.js";
 import { bareHost } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
-import { whyNotFile, whyNotFolder, whyNotSocket } from "../jail/can-make.js";
+import { fileErrno, folderErrno, socketErrno } from "../jail/can-make.js";
 import { OPEN_FAILURES } from "../venue/start/open-parts.js";
 import { NO_CREDENTIALS, s3Access } from "../venue/start/s3-access.js";
 import { checkState, hasLocalToken } from "../venue/start/state-place.js";
@@ -44,7 +44,7 @@ function fileProblems({ audit, log }: VenueConfig): readonly string[] {
     ["log.file", log.file],
   ] as const;
   return files.flatMap(([key, path]) => {
-    const errno = path === undefined ? undefined : whyNotFile(path);
+    const errno = path === undefined ? undefined : fileErrno(path);
     return path === undefined || errno === undefined ? [] : [cannot(`'${key}' cannot be opened`, errno, path)];
   });
 }
@@ -52,7 +52,7 @@ function fileProblems({ audit, log }: VenueConfig): readonly string[] {
 async function storageProblems({ storage }: VenueConfig): Promise<readonly string[]> {
   if (storage.content === "memory") return [];
   const { path } = storage;
-  const errno = whyNotFolder(path);
+  const errno = folderErrno(path);
   if (errno !== undefined) return [cannot("'storage.path' cannot be opened", errno, path)];
   const { whyNotStorage } = await import("../venue/assets/files.js");
   const fault = await whyNotStorage(path);
@@ -61,7 +61,7 @@ async function storageProblems({ storage }: VenueConfig): Promise<readonly strin
 
 function newKeyProblems({ seedFile, did }: VenueConfig): readonly string[] {
   if (seedFile === undefined) return [];
-  const errno = whyNotFile(seedFile);
+  const errno = fileErrno(seedFile);
   const unmade = errno === undefined ? [] : [cannot("'seedFile' cannot be used: it cannot be made", errno, seedFile)];
   if (did?.startsWith("did:key:") !== true) return unmade;
   return [...unmade, "'did' is not the did:key of this venue's key: a new 'seedFile' never has it. Leave out 'did'"];
@@ -74,7 +74,7 @@ function driveProblems(config: VenueConfig, env: Environment): readonly string[]
     const { credentials } = s3Access(store.s3, env);
     return credentials === undefined ? [`'drives.store' cannot be opened: ${NO_CREDENTIALS}`] : [];
   }
-  const errno = whyNotFolder(store.path);
+  const errno = folderErrno(store.path);
   return errno === undefined ? [] : [cannot("'drives.store' cannot be opened", errno, store.path)];
 }
 
@@ -99,7 +99,7 @@ function needsState(config: VenueConfig): boolean {
 
 /** The errno that listening would fail with. Probes the address by binding a UDP socket, so nothing can connect. */
 async function whyNotListen({ listen, hostname, port }: VenueConfig): Promise<string | undefined> {
-  if (listen !== undefined) return whyNotSocket(listen.socket);
+  if (listen !== undefined) return socketErrno(listen.socket);
   try {
     const { address, family } = await lookup(bareHost(hostname));
     await tryAddress(family === 6 ? "udp6" : "udp4", address, port);

@@ -86,10 +86,10 @@ export class MemoryBudget {
     this.#incoming.delete(lease);
   }
 
-  /** Takes memory for an answer. @param anyway take it even without room @returns whether it was taken */
-  take(lease: MemoryLease, bytes: number, anyway: boolean): boolean {
+  /** Takes memory for an answer. @param force take it even without room @returns whether it was taken */
+  take(lease: MemoryLease, bytes: number, force: boolean): boolean {
     const isFirst = this.#waiting.length === 0;
-    if (!anyway && !(isFirst && this.#fits(lease, bytes))) return false;
+    if (!force && !(isFirst && this.#fits(lease, bytes))) return false;
     this.#add(lease, { bytes, answers: bytes });
     return true;
   }

@@ -60,7 +60,7 @@ export class Dispatcher {
   readonly #versions: VersionCache;
   #calls = 0;
   #closed = false;
-  #whenIdle: () => void = () => {};
+  #onIdle: () => void = () => {};
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -98,7 +98,7 @@ export class Dispatcher {
       const operation = operations.has(name) ? name : "unknown";
       const ms = clock.monotonicMs() - startedMs;
       this.#record({ operation, context, progress, outcome, ms, time: clock.nowMs() });
-      if (--this.#calls === 0) this.#whenIdle();
+      if (--this.#calls === 0) this.#onIdle();
     }
   }
 
@@ -108,7 +108,7 @@ export class Dispatcher {
     if (this.#calls === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, CLOSE_PATIENCE_MS);
-      this.#whenIdle = () => {
+      this.#onIdle = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -163,11 +163,11 @@ export class Dispatcher {
     if ([terms, within, tool, transfer].some((one) => one !== undefined)) throw error;
     // The record of the call names neither what is looked up here nor by which token.
     const progress = { resource: [], others: [], bytes: 0 };
-    const apart = { ...state, progress, authoriser: state.authoriser.copy() };
-    const call = this.#callOf(apart);
+    const separate = { ...state, progress, authoriser: state.authoriser.copy() };
+    const call = this.#callOf(separate);
     throw await withSuggestions(error, {
-      at: (request) => this.#place(operation, { request, state: apart, call }),
-      roots: this.#options.drives === undefined ? this.#visible(apart.authoriser) : [],
+      at: (request) => this.#place(operation, { request, state: separate, call }),
+      roots: this.#options.drives === undefined ? this.#visible(separate.authoriser) : [],
       disclosesHostPaths: this.#options.discloseHostPaths,
     });
   }

@@ -24,7 +24,7 @@ export function runSteps<T>(steps: Steps<T>): T {
 }
 
 /** Work that looks into few cells and can be done again: asks for one that is missing, then does it once more. */
-export function* looking<T>(work: () => T): Steps<T> {
+export function* stepOf<T>(work: () => T): Steps<T> {
   for (;;) {
     try {
       return work();

@@ -15,10 +15,10 @@ const KERNEL_TYPES: ReadonlyMap<number, string> = new Map([
  * Checks whether a file could be opened for appending, or created.
  * @returns the errno it would fail with; `undefined`: it would succeed
  */
-export const whyNotFile = (path: string): string | undefined =>
-  failing(() => {
+export const fileErrno = (path: string): string | undefined =>
+  catchErrno(() => {
     const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) return whyNotIn(dirname(path));
+    if (stat === undefined) return parentErrno(dirname(path));
     if (stat.isDirectory()) return "EISDIR";
     accessSync(path, W_OK);
     return undefined;
@@ -28,28 +28,28 @@ export const whyNotFile = (path: string): string | undefined =>
  * Checks whether a directory exists and is writable, or could be created.
  * @returns the errno it would fail with; `undefined`: it would succeed
  */
-export const whyNotFolder = (path: string): string | undefined =>
-  failing(() => {
+export const folderErrno = (path: string): string | undefined =>
+  catchErrno(() => {
     let at = path;
     while (lstatSync(at, { throwIfNoEntry: false }) === undefined && dirname(at) !== at) at = dirname(at);
-    return whyNotIn(at);
+    return parentErrno(at);
   });
 
 /** Checks whether a Unix socket could be listened on. An existing socket is accepted without connecting to it. */
-export const whyNotSocket = (path: string): string | undefined =>
-  failing(() => {
+export const socketErrno = (path: string): string | undefined =>
+  catchErrno(() => {
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) return whyNotIn(dirname(path));
+    if (stat === undefined) return parentErrno(dirname(path));
     return stat.isSocket() ? undefined : "EADDRINUSE";
   });
 
-function whyNotIn(folder: string): string | undefined {
+function parentErrno(folder: string): string | undefined {
   if (!statSync(folder).isDirectory()) return "ENOTDIR";
   accessSync(folder, W_OK | X_OK);
   return process.platform === "linux" ? KERNEL_TYPES.get(statfsSync(folder).type) : undefined;
 }
 
-function failing(look: () => string | undefined): string | undefined {
+function catchErrno(look: () => string | undefined): string | undefined {
   try {
     return look();
   } catch (error) {

@@ -40,7 +40,7 @@ export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): 
   const found = yield* namesByThread(sys, directory);
   if (found !== undefined) {
     rules.scope.checkpoint();
-    for (const [index, name] of found.names.entries()) take(named(name, TYPES[found.types[index] ?? 0]));
+    for (const [index, name] of found.names.entries()) take(parseName(name, TYPES[found.types[index] ?? 0]));
   } else {
     yield* eachPiece(sys, directory, function* (entries) {
       yield* rules.scope.breathe();
@@ -161,9 +161,9 @@ export function* storedName(sys: Sys, directory: Pinned, used: string, object: P
 
 const fold = (name: string): string => name.normalize("NFC").toLowerCase();
 
-export const nameOf = (entry: Dirent): Name => named(entry.name, typeOf(entry));
+export const nameOf = (entry: Dirent): Name => parseName(entry.name, typeOf(entry));
 
-function named(latin1: string, type: EntryType | undefined): Name {
+function parseName(latin1: string, type: EntryType | undefined): Name {
   const raw = rawName({ name: latin1 });
   return { name: typeof raw === "string" ? raw : escapeBytes(raw), raw, type };
 }

@@ -80,9 +80,9 @@ export class Jail implements WalkRoot {
   readonly #background = new Set<Promise<unknown>>();
   #walks = 0;
   #closing: Promise<void> | undefined;
-  #whenIdle: () => void = () => {};
+  #onIdle: () => void = () => {};
   readonly #onWalkClosed = () => {
-    if (--this.#walks === 0) this.#whenIdle();
+    if (--this.#walks === 0) this.#onIdle();
   };
 
   /** @throws Error whose message completes "Root 'x' …" if the directory cannot be a root */
@@ -145,7 +145,7 @@ export class Jail implements WalkRoot {
    * or this process's user.
    * @returns `undefined` if there is none, without a reason
    */
-  again(): Jail | undefined {
+  replacement(): Jail | undefined {
     const { realPath } = this;
     try {
       if (realpathSync(realPath) !== realPath || othersMayReplace(realPath, ownUid())) return undefined;
@@ -197,7 +197,7 @@ export class Jail implements WalkRoot {
   async #idle(): Promise<void> {
     if (this.#walks === 0) return;
     await new Promise<void>((resolve) => {
-      this.#whenIdle = resolve;
+      this.#onIdle = resolve;
     });
   }
 

@@ -9,12 +9,12 @@ const SIZE = 8;
 
 const held: number[] = [];
 let users = 0;
-/** Above 0 while a step of {@link finishing} runs. */
+/** Above 0 while a step of {@link finishWithReserve} runs. */
 let depth = 0;
 
 /**
- * Adds a user of the reserve: keeps descriptors open for {@link finishing}. Pair each call with one of {@link
- * leaveReserve}.
+ * Adds a user of the reserve: keeps descriptors open for {@link finishWithReserve}. Pair each call with one of
+ * {@link leaveReserve}.
  */
 export function joinReserve(): void {
   users++;
@@ -41,18 +41,18 @@ function giveUp(): boolean {
 }
 
 /**
- * Releases one descriptor of the reserve if the running step belongs to {@link finishing}. Call it when an open fails
- * for lack of descriptors.
+ * Releases one descriptor of the reserve if the running step belongs to {@link finishWithReserve}. Call it when an open
+ * fails for lack of descriptors.
  * @returns whether to retry; another thread may have taken the descriptor
  */
-export const spare = (): boolean => depth > 0 && giveUp();
+export const releaseReserved = (): boolean => depth > 0 && giveUp();
 
 /** Runs work that must not stop half-way; if the process can open no more descriptors, it draws on the reserve. */
-export function* finishing<T>(work: Io<T>): Io<T> {
+export function* finishWithReserve<T>(work: Io<T>): Io<T> {
   let resume = (): IteratorResult<Promise<unknown>, T> => work.next();
   try {
     for (;;) {
-      const step = counted(resume);
+      const step = runStep(resume);
       if (step.done === true) return step.value;
       try {
         const value = yield step.value;
@@ -67,7 +67,7 @@ export function* finishing<T>(work: Io<T>): Io<T> {
 }
 
 /** Marks one step only: between steps other work runs, which may not use the reserve. */
-function counted<T>(step: () => T): T {
+function runStep<T>(step: () => T): T {
   depth++;
   try {
     return step();

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { isExact } from "../core/identity.js";
 import type { Io } from "../core/io.js";
 import { DirectoryThread } from "./directory-thread.js";
-import { spare } from "./reserve.js";
+import { releaseReserved } from "./reserve.js";
 import { EXACT, Stat, statOfName, statOfOpen } from "./stat.js";
 
 const pool = {
@@ -96,13 +96,13 @@ function* atOnce<T>(work: () => T): Io<T> {
 }
 
 /** Retries for a while if descriptors have run out, since other calls release theirs. */
-function* patiently<T>(open: () => Io<T>): Io<T> {
+function* retryOpen<T>(open: () => Io<T>): Io<T> {
   for (let attempt = 1; ; ) {
     try {
       return yield* open();
     } catch (error) {
       if (!isExhaustion(error)) throw error;
-      if (spare()) continue;
+      if (releaseReserved()) continue;
       if (attempt > DESCRIPTOR_RETRIES) throw error;
       const pauseMs = 10 * attempt++;
       yield new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -130,13 +130,13 @@ export class Sys {
   }
 
   *open(path: string | Buffer, flags: number, mode = 0o666): Io<number> {
-    if (this.#pool) return yield* patiently(() => waited(pool.open(path, flags, mode)));
+    if (this.#pool) return yield* retryOpen(() => waited(pool.open(path, flags, mode)));
     try {
       return fs.openSync(path, flags, mode);
     } catch (error) {
       if (!isExhaustion(error)) throw error;
     }
-    return yield* patiently(() => atOnce(() => fs.openSync(path, flags, mode)));
+    return yield* retryOpen(() => atOnce(() => fs.openSync(path, flags, mode)));
   }
 
   /** Closes a descriptor that was written to; for others use {@link closeNow}. */
@@ -167,15 +167,15 @@ export class Sys {
   /** The entries of a directory. Names are latin1, one character per byte, since they need not be UTF-8. */
   *names(path: string): Io<Dirent[]> {
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
-    if (this.#pool) return yield* patiently(() => waited(pool.names(path, options)));
-    return yield* patiently(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
+    if (this.#pool) return yield* retryOpen(() => waited(pool.names(path, options)));
+    return yield* retryOpen(() => atOnce(() => fs.readdirSync(path, options as { withFileTypes: true })));
   }
 
   /** Opens a directory for {@link readPiece}; the caller closes it. */
   *openDirectory(path: string): Io<Dir> {
     const options = { encoding: "latin1", bufferSize: PIECE } as const;
-    if (this.#pool) return yield* patiently(() => waited(pool.opendir(path, options)));
-    return yield* patiently(() => atOnce(() => fs.opendirSync(path, options)));
+    if (this.#pool) return yield* retryOpen(() => waited(pool.opendir(path, options)));
+    return yield* retryOpen(() => atOnce(() => fs.opendirSync(path, options)));
   }
 
   /** The next entries of a directory; empty at its end. Names as in {@link names}. */

@@ -171,7 +171,7 @@ class Child implements SandboxProcess {
   }
 
   /** Waits for its remains, which end after the process that was started. */
-  async #left(): Promise<void> {
+  async #waitForRemains(): Promise<void> {
     const [, pid] = /"child-pid": *(\d+)/.exec(this.#leader) ?? [];
     const end = performance.now() + LEFT_MS;
     while (pid !== undefined && !isOver(Number(pid)) && performance.now() < end) await sleep(1);
@@ -245,17 +245,17 @@ class Child implements SandboxProcess {
     };
     // Setting up the sandbox has its own limit and does not count as the command's time.
     let stopTimer = () => {};
-    const whenStarted = () => {
+    const startTimer = () => {
       stopTimer = untilDeadline(clock, timeoutMs, () => {
         this.#timedOut = true;
         this.#kill();
       });
     };
-    this.started.then(whenStarted, () => {});
+    this.started.then(startTimer, () => {});
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
     const end = await code;
-    await this.#left();
+    await this.#waitForRemains();
     await group?.end();
     this.#isOver = true;
     stopTimer();

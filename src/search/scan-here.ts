@@ -9,10 +9,10 @@ import { type LineMatcher, literalMatcher, scanLines } from "./scan-lines.js";
 const BREATH_MS = 10;
 
 /** Scans for a literal on the calling thread, which is faster than passing the files to a worker. */
-export function scanHere(literal: string): LineScanner {
+export function scanInline(literal: string): LineScanner {
   const matcher = literalMatcher(literal);
   return {
-    isHere: true,
+    isInline: true,
     scan(jobs, withinMs) {
       const [first] = jobs;
       if (first === undefined) return [];

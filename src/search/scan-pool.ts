@@ -6,7 +6,7 @@ import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, invalidPattern, timedOut } from "../core/errors/texts.js";
 import { compiledFile } from "../core/package-files.js";
 import type { PatternFault } from "./scan-expression.js";
-import { scanHere } from "./scan-here.js";
+import { scanInline } from "./scan-here.js";
 import type { ScanRequest } from "./scan-worker.js";
 
 /** Most threads at once; further scans wait for one. */
@@ -35,7 +35,7 @@ export class ScanPool implements Scanners {
   async open(query: LineQuery, withinMs: number): Promise<LineScanner> {
     if (this.#isClosed) throw aborted();
     const literal = literalOf(query);
-    if (literal !== undefined && literal.length <= MOST_LITERAL_CHARS) return scanHere(literal);
+    if (literal !== undefined && literal.length <= MOST_LITERAL_CHARS) return scanInline(literal);
     const started = performance.now();
     const worker = await this.#take(withinMs);
     const thread = new Thread(worker, (isSound) => this.#give(worker, isSound));
@@ -115,7 +115,7 @@ function literalOf({ pattern, literal, ignoreCase }: LineQuery): string | undefi
 
 /** A scanner in a thread, for one search. */
 class Thread implements LineScanner {
-  readonly isHere = false;
+  readonly isInline = false;
   readonly #worker: Worker;
   readonly #release: (isSound: boolean) => void;
   #isBusy = false;

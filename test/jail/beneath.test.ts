@@ -6,8 +6,8 @@ import { identityOf } from "../../src/core/identity.js";
 import { type PinnedRoot, release } from "../../src/jail/handles.js";
 import { Stat } from "../../src/jail/stat.js";
 import { Sys } from "../../src/jail/sys.js";
-import { findAtOnce } from "../../src/jail/walk/at-once.js";
-import { BeneathHandles, type OpenBeneath, undisturbed } from "../../src/jail/walk/beneath.js";
+import { findDirectly } from "../../src/jail/walk/at-once.js";
+import { BeneathHandles, type OpenBeneath, retryDisturbed } from "../../src/jail/walk/beneath.js";
 import { type Arena, INSIDE, inArena, openDescriptors } from "./arena.js";
 import { type Engine, type Files, openFiles, outcomeOf } from "./files.js";
 
@@ -89,7 +89,7 @@ describe("openat2", () => {
     withHandles({}, ({ handles, top }, { root }) => {
       const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false };
       const ends = (crossDevice: boolean) => {
-        const object = findAtOnce({ ...walkRoot, crossDevice }, ["dir", "file.txt"], true);
+        const object = findDirectly({ ...walkRoot, crossDevice }, ["dir", "file.txt"], true);
         if (object !== undefined) release(object);
         return object !== undefined;
       };
@@ -139,7 +139,7 @@ describe("openat2", () => {
   test("asks again where a rename has disturbed it, but not for ever, and not where it was refused", () => {
     const asked = (answers: (n: number) => number, isDisturbed = true): [number, number] => {
       let count = 0;
-      const last = undisturbed(
+      const last = retryDisturbed(
         () => answers(++count),
         () => isDisturbed,
       );

@@ -2,7 +2,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { devNull } from "node:os";
 import { expect } from "@jest/globals";
 import { type Io, runIo } from "../../src/core/io.js";
-import { finishing, joinReserve, leaveReserve, spare } from "../../src/jail/reserve.js";
+import { finishWithReserve, joinReserve, leaveReserve, releaseReserved } from "../../src/jail/reserve.js";
 import { needs } from "../needs.js";
 
 const onLinux = needs(process.platform === "linux", "needs procfs to look at descriptors");
@@ -17,7 +17,7 @@ const held = (): number =>
     }
   }).length;
 
-const withReserve = async (work: () => Promise<void>): Promise<void> => {
+const inReserve = async (work: () => Promise<void>): Promise<void> => {
   const before = held();
   joinReserve();
   joinReserve();
@@ -33,35 +33,35 @@ const withReserve = async (work: () => Promise<void>): Promise<void> => {
 };
 
 onLinux("only work that has begun gets at the reserve, and only while it runs", () =>
-  withReserve(async () => {
+  inReserve(async () => {
     const all = held();
     let resume: () => void = () => {};
     const pause = new Promise<void>((resolve) => {
       resume = resolve;
     });
     function* work(): Io<number> {
-      expect(spare()).toBe(true);
+      expect(releaseReserved()).toBe(true);
       yield pause;
-      expect(spare()).toBe(true);
+      expect(releaseReserved()).toBe(true);
       return all - held();
     }
-    expect(spare()).toBe(false);
-    const done = runIo(finishing(work()));
+    expect(releaseReserved()).toBe(false);
+    const done = runIo(finishWithReserve(work()));
     expect(all - held()).toBe(1);
-    expect(spare()).toBe(false);
+    expect(releaseReserved()).toBe(false);
     resume();
     expect(await done).toBe(2);
   }),
 );
 
 onLinux("work that fails gives back what it took, and ends at the end of the reserve", () =>
-  withReserve(async () => {
+  inReserve(async () => {
     function* greedy(): Io<number> {
       let taken = 0;
-      while (spare()) taken++;
+      while (releaseReserved()) taken++;
       yield Promise.reject(new Error(`${taken} taken`));
       return taken;
     }
-    await expect(runIo(finishing(greedy()))).rejects.toThrow("8 taken");
+    await expect(runIo(finishWithReserve(greedy()))).rejects.toThrow("8 taken");
   }),
 );

@@ -92,12 +92,12 @@ describe("threads for expressions", () => {
   test("are not needed for a text, however it is written", async () => {
     const threads = pool();
     for (const plain of [query("a.b", { literal: true }), query("a b"), query("a\\.b\\(\\)"), query("äöü-x")]) {
-      expect((await threads.open(plain, LONG_MS)).isHere).toBe(true);
+      expect((await threads.open(plain, LONG_MS)).isInline).toBe(true);
     }
     expect(await counts(await threads.open(query("a\\.b\\("), LONG_MS), "a.b(\naxb(\na\\.b(")).toEqual([1]);
     for (const other of [query("a.b"), query("a\\_b"), query("a\\db"), query("a", { ignoreCase: true })]) {
       const opened = await threads.open(other, LONG_MS).catch(() => undefined);
-      expect(opened?.isHere ?? false).toBe(false);
+      expect(opened?.isInline ?? false).toBe(false);
       opened?.close();
     }
   });

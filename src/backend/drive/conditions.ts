@@ -4,7 +4,7 @@ import { createHash, type Hash } from "node:crypto";
 import { type Expected, isExpected } from "../../core/etag.js";
 import type { Access, AppendOptions, Written } from "../../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
-import { MAX_TOLD_BYTES, refused, requireExpected, wrongSize } from "../expected.js";
+import { expectationError, MAX_TOLD_BYTES, requireExpected, sizeError } from "../expected.js";
 
 /** A file of a tree, as seen by one call. */
 export interface DriveFile {
@@ -39,7 +39,7 @@ export async function checkExpected(
   // read.
   const isForError = expected === "nothing" && stat !== undefined;
   if (isForError && (stat.size > MAX_TOLD_BYTES || !file.access.holds("crud/read"))) {
-    throw refused(expected, undefined, file.access);
+    throw expectationError(expected, undefined, file.access);
   }
   const hash = stat === undefined ? undefined : await hashOf({ ...file, size: stat.size });
   requireExpected(expected, hash?.copy().digest("hex"), file.access);
@@ -61,11 +61,11 @@ export async function checkAppend(
   if (expectedSize === undefined || size === expectedSize) return checkExpected(file, stat, expected);
   // Requires the right to read: otherwise a caller could find out the content by guessing one byte more each time.
   const canBeRepeated = stat !== undefined && data !== undefined && access.holds("crud/read");
-  if (!canBeRepeated || size !== expectedSize + data.length) throw wrongSize(expectedSize, stat && size, access);
+  if (!canBeRepeated || size !== expectedSize + data.length) throw sizeError(expectedSize, stat && size, access);
   const { bytes } = await tree.readFile(segments, expectedSize, data.length);
   const before = expected === undefined ? undefined : await hashOf({ ...file, size: expectedSize });
   const wasExpected = expected === undefined || isExpected(expected, before?.copy().digest("hex"));
-  if (!bytes.equals(data) || !wasExpected) throw wrongSize(expectedSize, size, access);
+  if (!bytes.equals(data) || !wasExpected) throw sizeError(expectedSize, size, access);
   const sha256 = before?.update(data).digest("hex");
   return {
     repeated: { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) },

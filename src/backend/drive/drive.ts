@@ -34,14 +34,14 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { sortByName } from "../../path/order.js";
-import { refused, requireExpected } from "../expected.js";
+import { expectationError, requireExpected } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { omissionOf } from "../refusal.js";
 import { checkExpected } from "./conditions.js";
 import { asCallerError } from "./errors.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./place.js";
 import { type DriveDoor, store } from "./store.js";
-import { describe, directoryAt, locate, makeDirectories, type Spot, sized, stamped, statAt } from "./tree.js";
+import { describe, directoryAt, locate, makeDirectories, type Spot, sizePart, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed, walkBelow } from "./walk.js";
 
 /** Opens the drives of owners. */
@@ -99,7 +99,7 @@ export class DriveBackend implements Backend {
     return this.#read(path, access, async (tree) => {
       const found = await statAt(tree, path.segments);
       if (found === undefined) return undefined;
-      return { ...sized(found), readOnly: false, symlink: false, ...stamped(found) };
+      return { ...sizePart(found), readOnly: false, symlink: false, ...stampPart(found) };
     });
   }
 
@@ -110,7 +110,7 @@ export class DriveBackend implements Backend {
       if (found.type === "directory") throw isADirectory(access.place);
       const { offset, length } = plan(found.size);
       const { bytes, size } = await tree.readFile(path.segments, offset, length);
-      return { bytes, size, ...stamped(found) };
+      return { bytes, size, ...stampPart(found) };
     });
   }
 
@@ -126,7 +126,7 @@ export class DriveBackend implements Backend {
         const { size, modified } = found;
         const read = async (offset: number, length: number) =>
           (await this.#run(path, { access, verb: "read" }, () => tree.readFile(path.segments, offset, length))).bytes;
-        return { size, modified, read, close: () => tree.release(), ...stamped(found) };
+        return { size, modified, read, close: () => tree.release(), ...stampPart(found) };
       } catch (error) {
         tree.release();
         throw error;
@@ -153,7 +153,7 @@ export class DriveBackend implements Backend {
       };
       const { expected } = options;
       const there = (): { created: false } => {
-        if (expected !== undefined) throw refused(expected, undefined, access);
+        if (expected !== undefined) throw expectationError(expected, undefined, access);
         return { created: false };
       };
       const first = await this.#look(check);

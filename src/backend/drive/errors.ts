@@ -68,7 +68,7 @@ export function asCallerError(error: unknown, deed: DriveDeed): unknown {
     case "STORE_UNAVAILABLE":
       return storeUnavailable(place, drive);
     case "STORE_DAMAGED":
-      return sayingWhere(error, deed);
+      return withLocation(error, deed);
     case "MISSING_CELL":
     case "BAD_FORMAT":
     case "UNSUPPORTED_CELL":
@@ -105,7 +105,7 @@ function asRefusal({ code, message }: FileAdapterError, drive: string): FileAdap
 }
 
 /** During a walk, damage can lie below the requested place; the text then says where. */
-function sayingWhere({ data, message }: FileAdapterError, { place, drive }: DriveDeed): FileAdapterError {
+function withLocation({ data, message }: FileAdapterError, { place, drive }: DriveDeed): FileAdapterError {
   if (data["drive"] !== drive) return storeDamaged(place, drive);
   return adapterError("STORE_DAMAGED", message, { root: place.root, path: place.path });
 }

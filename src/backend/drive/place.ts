@@ -16,18 +16,18 @@ import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, PlaceOptions 
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
-import { refused } from "../expected.js";
+import { expectationError } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { refusalOf } from "../refusal.js";
 import { checkExpected } from "./conditions.js";
 import type { DriveDoor } from "./store.js";
-import { locate, makeDirectories, type Spot, stamped, statAt } from "./tree.js";
+import { locate, makeDirectories, type Spot, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
 
 const PIECE_BYTES = 1_048_576;
 
 /** An entry that is about to be placed. */
-interface Coming extends PlaceOptions {
+interface Placement extends PlaceOptions {
   readonly isFile: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     const { expectedFrom } = options;
     if (expectedFrom !== undefined && found.type === "directory") throw isADirectory(access.place);
     const { hash } = await checkExpected({ tree, segments, access }, found, expectedFrom);
-    const seen = { ...(hash === undefined ? {} : { sha256: hash.digest("hex") }), ...stamped(found) };
+    const seen = { ...(hash === undefined ? {} : { sha256: hash.digest("hex") }), ...stampPart(found) };
     if (from.path.text === to.path.text) return { overwritten: false, ...seen };
     if (segments.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
     if (to.path.text.startsWith(`${from.path.text}/`)) {
@@ -107,7 +107,7 @@ export async function placeInDrive(
 async function goalOf(
   tree: DriveSnapshot,
   { path, access }: At,
-  { parents, overwrite, expected, isFile }: Coming,
+  { parents, overwrite, expected, isFile }: Placement,
 ): Promise<{ readonly spot: Spot; readonly old: DriveStat | undefined }> {
   const { segments } = path;
   const spot = await locate(tree, path);
@@ -116,7 +116,7 @@ async function goalOf(
   if (missing > 0 && spot.node.type === "file") throw notADirectory(place(spot.depth));
   if (missing > 1 && !parents) throw parentMissing(place(segments.length - 1));
   const old = missing === 0 ? spot.node : undefined;
-  if (old?.type === "directory" && expected === "nothing") throw refused(expected, undefined, access);
+  if (old?.type === "directory" && expected === "nothing") throw expectationError(expected, undefined, access);
   const isReplaced = overwrite && isFile && old?.type === "file";
   if (old !== undefined && !isReplaced && expected !== "nothing") throw alreadyExists(access.place);
   await checkExpected({ tree, segments, access }, old, expected);

@@ -55,12 +55,12 @@ export async function makeDirectories(tree: DriveChange, path: RelPath, { from, 
 }
 
 /** The version stamp of a file's content, as a part of an answer. */
-export const stamped = ({ content }: Found): { stamp?: Stamp } => (content === undefined ? {} : { stamp: content });
+export const stampPart = ({ content }: Found): { stamp?: Stamp } => (content === undefined ? {} : { stamp: content });
 
-export const sized = ({ type, size, modified }: Found) => ({ type, size: type === "file" ? size : 0, modified });
+export const sizePart = ({ type, size, modified }: Found) => ({ type, size: type === "file" ? size : 0, modified });
 
 export function describe(entry: Found & { readonly name: string }, directory: RelPath): Entry {
   const isTop = directory.segments.length === 0;
   const isReachable = isReachableName(entry.name, isTop, process.platform === "win32");
-  return { name: entry.name, ...sized(entry), ...(isReachable ? {} : { unreachable: true }) };
+  return { name: entry.name, ...sizePart(entry), ...(isReachable ? {} : { unreachable: true }) };
 }

@@ -5,7 +5,7 @@ import type { Expected } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
 import { closeNow } from "../../jail/sys.js";
-import { MAX_TOLD_BYTES, refused, requireExpected } from "../expected.js";
+import { expectationError, MAX_TOLD_BYTES, requireExpected } from "../expected.js";
 import type { Change } from "./target.js";
 
 /** Bytes read per call; small enough to read without the thread pool. */
@@ -23,7 +23,7 @@ const unguarded: Guard = function* () {};
  * Runs `work` while no other process makes a conditional change in the root. The caller already holds the lock of the
  * target, and `work` takes no other.
  */
-export function* apart<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
+export function* runExclusively<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
   if (!isConditional) return yield* work(unguarded);
   const { jail, walk, access } = change;
   const turn = yield* jail.locks.hold({ shared: [], exclusive: [`${identity(jail.top)} lock file`] });
@@ -62,7 +62,7 @@ export function* checkExpected(change: Change, old: Pinned | undefined, expected
   // read.
   const isForError = expected === "nothing";
   if (isForError && (old.stat.size > MAX_TOLD_BYTES || !access.holds("crud/read"))) {
-    throw refused(expected, undefined, access);
+    throw expectationError(expected, undefined, access);
   }
   requireExpected(expected, (yield* hashFile(change, old)).digest("hex"), access);
 }

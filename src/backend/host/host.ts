@@ -28,7 +28,7 @@ import { readEntries, readNames } from "../../jail/directory.js";
 import { type EngineName, type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
-import { named } from "../errno.js";
+import { mapErrors } from "../errno.js";
 import { directoryOf, fileOf } from "./arrive.js";
 import { appendFile } from "./changes/append.js";
 import { placeCopy } from "./changes/copy.js";
@@ -38,7 +38,7 @@ import { removeEntry } from "./changes/removal.js";
 import { HostSource } from "./changes/source.js";
 import { replaceFile } from "./changes/write.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
-import { openFile, stamped } from "./open.js";
+import { openFile, stampPart } from "./open.js";
 import { countTree } from "./quota.js";
 import { ReadBuffers, ReadResult } from "./read-buffers.js";
 import { type Arrival, HostRoot, type Way } from "./root.js";
@@ -133,7 +133,7 @@ export class HostBackend implements Backend {
 
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
     const { place, scope } = from.access;
-    return runIo(named(place, this.#counted(this.#move(from, to, options))), scope);
+    return runIo(mapErrors(place, this.#counted(this.#move(from, to, options))), scope);
   }
 
   *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
@@ -141,7 +141,7 @@ export class HostBackend implements Backend {
     return yield* this.#walk(from.path, from.access, {
       way: CHANGE_OF_NAME,
       work: ({ jail, walk, found }) =>
-        named(
+        mapErrors(
           to.access.place,
           this.#walk(to.path, to.access, {
             way: CHANGE_OF_NAME,
@@ -158,7 +158,7 @@ export class HostBackend implements Backend {
   }
 
   source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource> {
-    return runIo(named(access.place, this.#source(path, options, access)), access.scope);
+    return runIo(mapErrors(access.place, this.#source(path, options, access)), access.scope);
   }
 
   *#source(path: RelPath, { followLast, there }: SourceOptions, access: Access): Io<TreeSource> {
@@ -208,7 +208,7 @@ export class HostBackend implements Backend {
    * to the target must not learn whether it exists.
    */
   #look<T>(path: RelPath, access: Access, work: Work<T>): Awaitable<T> {
-    return runIo(named(access.place, this.#walk(path, access, { work, way: LOOK })), access.scope);
+    return runIo(mapErrors(access.place, this.#walk(path, access, { work, way: LOOK })), access.scope);
   }
 
   #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, way = CHANGE): Awaitable<T> {
@@ -218,7 +218,7 @@ export class HostBackend implements Backend {
       way,
       work: ({ jail, walk, found }: Arrival) => this.#counted(work({ jail, rules, walk, path, access }, found)),
     };
-    return runIo(named(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
+    return runIo(mapErrors(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
   }
 
   /** The usage of the root must be known before it changes. */
@@ -267,7 +267,7 @@ export class HostBackend implements Backend {
       readOnly: !(yield* jail.sys.mayWrite(path)),
       symlink: walk.lastIsLink,
       created: stat.createdMs,
-      ...(type === "file" ? stamped(stat) : {}),
+      ...(type === "file" ? stampPart(stat) : {}),
     };
   }
 
@@ -291,7 +291,7 @@ export class HostBackend implements Backend {
       }
       const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
-      const { stamp } = stamped(file.stat);
+      const { stamp } = stampPart(file.stat);
       return new ReadResult(bytes, { size, stamp }, this.#buffers);
     } finally {
       closeNow(fd);

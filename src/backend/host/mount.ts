@@ -7,13 +7,13 @@ import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import { eachPiece, examine, rawName } from "../../jail/directory.js";
 import { entryPath, type Pinned, release, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { finishing } from "../../jail/reserve.js";
+import { finishWithReserve } from "../../jail/reserve.js";
 import type { StagedFile } from "../../jail/staging/staging.js";
 import type { Stat } from "../../jail/stat.js";
 import { closeNow, errnoOf, isExhaustion, quietly, succeeds } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import type { Walk } from "../../jail/walk/walk.js";
-import { named } from "../errno.js";
+import { mapErrors } from "../errno.js";
 import { directoryOf } from "./arrive.js";
 import { findMasks } from "./masks.js";
 import { countTree } from "./quota.js";
@@ -39,7 +39,7 @@ export interface Mounting {
 /** Opens a directory for commands and holds it until closed. */
 export async function mountDirectory(mounting: Mounting, options: MountOptions): Promise<MountedDirectory> {
   const { place, scope } = mounting.access;
-  const opening = runIo(named(place, mount(mounting, options)));
+  const opening = runIo(mapErrors(place, mount(mounting, options)));
   if (!isPending(opening)) return opening;
   try {
     return await scope.race(opening);
@@ -109,7 +109,8 @@ class Mounted implements MountedDirectory {
     const { rules } = this.#mounting;
     const { jail, directory } = this.#held;
     const changes = { jail, since: this.#since };
-    this.#isClean = directory === undefined || (await runIo(finishing(succeeds(clearSetIds(changes, directory)))));
+    this.#isClean =
+      directory === undefined || (await runIo(finishWithReserve(succeeds(clearSetIds(changes, directory)))));
     // If the root has been deleted and recreated, it has been counted since.
     if (rules.usage === undefined || jail.isClosing) return;
     rules.usage.recount((async () => runIo(countTree(jail, jail.top, false)))());
@@ -118,7 +119,7 @@ class Mounted implements MountedDirectory {
 
   async close(): Promise<void> {
     const { jail, walk, stage, mark } = this.#held;
-    if (mark !== undefined) await runIo(finishing(leaveRunMark(jail, mark, this.#isClean)));
+    if (mark !== undefined) await runIo(finishWithReserve(leaveRunMark(jail, mark, this.#isClean)));
     await runIo(dropStage(jail, stage));
     walk.close();
   }

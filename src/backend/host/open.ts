@@ -7,7 +7,7 @@ import { type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
 import { closeNow } from "../../jail/sys.js";
-import { named } from "../errno.js";
+import { mapErrors } from "../errno.js";
 
 /** Age in ms below which a change may be followed by another with the same file times. */
 const SETTLED_MS = 2000;
@@ -21,7 +21,7 @@ export function stampOf(stat: Stat, nowMs: number): Stamp | undefined {
 }
 
 /** The stamp as a part of an answer. */
-export function stamped(stat: Stat): { stamp?: Stamp } {
+export function stampPart(stat: Stat): { stamp?: Stamp } {
   const stamp = stampOf(stat, Date.now());
   return stamp === undefined ? {} : { stamp };
 }
@@ -55,7 +55,7 @@ class HostFile implements OpenFile {
     this.#fd = fd;
     this.size = stat.size;
     this.modified = stat.modifiedMs;
-    Object.assign(this, stamped(stat));
+    Object.assign(this, stampPart(stat));
   }
 
   get descriptor(): number {
@@ -64,7 +64,7 @@ class HostFile implements OpenFile {
 
   read(offset: number, length: number): Awaitable<Buffer> {
     const { place, scope } = this.#access;
-    return runIo(named(place, this.#read(offset, length)), scope);
+    return runIo(mapErrors(place, this.#read(offset, length)), scope);
   }
 
   *#read(offset: number, length: number): Io<Buffer> {

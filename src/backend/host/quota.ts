@@ -5,7 +5,7 @@ import type { Io } from "../../core/io.js";
 import { examine, type Name, nameOf } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { finishing } from "../../jail/reserve.js";
+import { finishWithReserve } from "../../jail/reserve.js";
 import type { Stat } from "../../jail/stat.js";
 import { quietly } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
@@ -39,7 +39,7 @@ export function reserve({ rules, access }: Change, added: Amount, old?: Pinned):
 export const requireRoom = (change: Change, added: Amount, old?: Pinned): void => reserve(change, added, old).undo();
 
 /** Makes a change for which quota is reserved. */
-export function* holding<T>(held: Held, work: Io<T>): Io<T> {
+export function* withReservation<T>(held: Held, work: Io<T>): Io<T> {
   try {
     const result = yield* work;
     held.keep();
@@ -53,10 +53,10 @@ export function* holding<T>(held: Held, work: Io<T>): Io<T> {
 /** Accounts for a tree that is about to be deleted. */
 export function* freeTree({ jail, rules }: Change, parent: Pinned, name: string): Io<void> {
   if (rules.usage === undefined) return;
-  const tree = yield* quietly(finishing(jail.handles.enter(parent, name)));
+  const tree = yield* quietly(finishWithReserve(jail.handles.enter(parent, name)));
   if (tree === undefined || typeof tree === "string") return;
   try {
-    rules.usage.free(yield* finishing(countTree(jail, tree, true)));
+    rules.usage.free(yield* finishWithReserve(countTree(jail, tree, true)));
   } finally {
     release(tree);
   }

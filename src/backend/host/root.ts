@@ -27,7 +27,7 @@ export interface Arrival {
 
 /**
  * The jail of a root over time. A renamed directory remains the root. A deleted one is replaced by the directory now at
- * its real path, if {@link Jail.again} accepts it; until then calls find nothing.
+ * its real path, if {@link Jail.replacement} accepts it; until then calls find nothing.
  */
 export class HostRoot {
   #jail: Jail;
@@ -79,7 +79,7 @@ export class HostRoot {
     // In the thread pool where the file system may be slow; what follows happens once, as after a restart.
     if ((yield* quietly(deleted.sys.lstat(deleted.realPath))) === undefined) return deleted;
     if (this.#jail !== deleted || this.#closing !== undefined) return this.#jail;
-    const jail = deleted.again();
+    const jail = deleted.replacement();
     if (jail === undefined) return deleted;
     this.#jail = jail;
     this.#onReplaced(jail);

@@ -63,7 +63,7 @@ export function* leaveRunMark(jail: Jail, { name, stage }: RunMark, isClean: boo
  * @param clean cleans what has changed below a directory since a time in ms
  */
 export function* sweepRunMarks(jail: Jail, clean: (directory: Pinned, since: number) => Io<void>): Io<void> {
-  const found = yield* quietly(jail.staging.leftBehind(KIND));
+  const found = yield* quietly(jail.staging.findLeftovers(KIND));
   if (found === undefined) return;
   const { stage, left } = found;
   try {

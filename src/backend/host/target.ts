@@ -13,7 +13,7 @@ import type { Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { finishing } from "../../jail/reserve.js";
+import { finishWithReserve } from "../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
 import type { Found } from "../../jail/walk/found.js";
 import type { Walk } from "../../jail/walk/walk.js";
@@ -103,7 +103,7 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
-  yield* finishing(ownDirectory(change.jail, parent, name));
+  yield* finishWithReserve(ownDirectory(change.jail, parent, name));
   yield* flushDirectory(change, parent);
   return true;
 }
@@ -150,7 +150,7 @@ export function* flushDirectory(change: Change, directory: Pinned): Io<void> {
   if (!change.rules.durable) return;
   let fd: number;
   try {
-    fd = yield* finishing(change.jail.handles.reopen(directory, READ_DIRECTORY));
+    fd = yield* finishWithReserve(change.jail.handles.reopen(directory, READ_DIRECTORY));
   } catch (error) {
     // A directory without read permission cannot be opened, so it cannot be flushed.
     if (errnoOf(error) === "EACCES") return;

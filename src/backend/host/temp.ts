@@ -108,7 +108,7 @@ function sweep(home: string): void {
     const [, instance] = RECORD.exec(file) ?? [];
     const left = instance === undefined ? undefined : readRecord(join(home, file));
     if (instance !== undefined && left !== undefined && isDead(left, own)) {
-      runAtOnce(quietly(removeInstance(home, instance, { atOnce: true })));
+      runSync(quietly(removeInstance(home, instance, { atOnce: true })));
     }
   }
 }
@@ -143,7 +143,7 @@ function* removeInstance(home: string, instance: string, manner: Manner): Io<voi
 
 /** Removes by handle: users who own a root may still change it, so paths could lead elsewhere a moment later. */
 function* removeBelow(home: string, instance: string, manner: Manner): Io<void> {
-  const { sys, handles } = atOnceHandles();
+  const { sys, handles } = syncHandles();
   const above = handles.openRoot(home);
   try {
     const directory = yield* handles.enter(above, instance);
@@ -160,7 +160,7 @@ function* removeBelow(home: string, instance: string, manner: Manner): Io<void> 
 }
 
 function* discardBelow(path: string): Io<void> {
-  const { sys, handles } = atOnceHandles();
+  const { sys, handles } = syncHandles();
   const directory = handles.openRoot(dirname(path));
   try {
     yield* empty({ sys, handles, directory }, (name) => name === basename(path));
@@ -169,23 +169,23 @@ function* discardBelow(path: string): Io<void> {
   }
 }
 
-function atOnceHandles(): Pick<Emptied, "sys" | "handles"> {
+function syncHandles(): Pick<Emptied, "sys" | "handles"> {
   const sys = new Sys(false);
   return { sys, handles: hasProcHandles() ? new ProcHandles(sys) : new PathHandles(sys) };
 }
 
 /** Purges the entries of a directory that `goes` selects. */
-function* empty(place: Emptied, goes: (name: string) => boolean): Io<void> {
+function* empty(place: Emptied, isRemoved: (name: string) => boolean): Io<void> {
   const { sys, handles, directory, atOnce } = place;
   const manner = atOnce === undefined ? {} : { atOnce };
   const room = { directory, freeName: () => randomBytes(16).toString("hex") };
   for (const entry of yield* sys.names(directory.path)) {
     const name = rawName(entry);
-    if (typeof name === "string" && goes(name)) yield* purge({ handles, sys, ...manner }, room, name);
+    if (typeof name === "string" && isRemoved(name)) yield* purge({ handles, sys, ...manner }, room, name);
   }
 }
 
 /** Runs to completion synchronously; waits inside `io` are only yields to other work. */
-function runAtOnce(io: Io<unknown>): void {
+function runSync(io: Io<unknown>): void {
   while (io.next().done !== true);
 }

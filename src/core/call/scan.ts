@@ -44,7 +44,7 @@ export type Scan = "binary" | { readonly count: number; readonly lines: readonly
 /** Searches files for lines. Its owner closes it. */
 export interface LineScanner {
   /** Scans in the calling thread: `bytes` must not change until it answers. Otherwise `bytes` are transferred away. */
-  readonly isHere: boolean;
+  readonly isInline: boolean;
   /** @throws TIMEOUT after `withinMs`, ABORTED when closed; afterwards it can only be closed */
   scan(jobs: readonly ScanJob[], withinMs: number): Awaitable<readonly Scan[]>;
   /** Idempotent. */

@@ -7,7 +7,7 @@ import { sameBytes, toHex } from "../cad3/ref.js";
 import { PUBLIC_KEY_BYTES } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
-import { looking, runSteps, STEP, type Steps } from "../steps.js";
+import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
 import { type MergeOptions, mergeSteps } from "./merge.js";
 import { notANode, opened } from "./node.js";
 import { Signed, sign, verify } from "./signed.js";
@@ -31,8 +31,8 @@ export const mergeDrives = (a: Value, b: Value, options: MergeOptions = {}): Cad
 
 /** Like {@link mergeDrives}, as steps: callers can yield to other work between them and fetch the cells they need. */
 export function* mergeDrivesSteps(a: Value, b: Value, options: MergeOptions = {}): Steps<CadMap> {
-  let drives = yield* looking(() => mapOf(a));
-  const others = yield* looking(() => mapOf(b));
+  let drives = yield* stepOf(() => mapOf(a));
+  const others = yield* stepOf(() => mapOf(b));
   for (const [name, theirs] of others) {
     const ours = drives.get(name);
     const isNew = ours === undefined || ours === null;

@@ -7,7 +7,7 @@ import type { IndexEntry } from "../cad3/maps/index-node.js";
 import { unite } from "../cad3/maps/index-union.js";
 import { hashOfRef, sameBytes, toHex } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
-import { looking, runSteps, STEP, type Steps } from "../steps.js";
+import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
 import { compareNames, movedName } from "./name.js";
 import {
   type Directory,
@@ -90,7 +90,7 @@ export function* mergeSteps(a: Value, b: Value, { ties = "hash", importRule }: M
     { node: a, ref: cellOf(a).ref },
     { node: b, ref: cellOf(b).ref },
   ];
-  const merged = yield* looking(() => mergeSides(own, other, task));
+  const merged = yield* stepOf(() => mergeSides(own, other, task));
   yield* mergeWaiting(task);
   return (task.done.get(keyOf(own, other)) ?? merged).node;
 }
@@ -150,11 +150,11 @@ const rankOfViews = (one: NodeView, other: NodeView): number =>
 const isLive = ({ kind }: NodeView): boolean => kind !== "tombstone";
 
 function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task): Steps<Side> {
-  const own = yield* looking(() => directoryOf(side.node));
-  const other = yield* looking(() => directoryOf(otherSide.node));
+  const own = yield* stepOf(() => directoryOf(side.node));
+  const other = yield* stepOf(() => directoryOf(otherSide.node));
   const pair: DirectoryPair = { own, other, task, moved: [] };
   const united = yield* unite(own.entries, other.entries, {
-    both: (one, two) => looking(() => mergeEntries(one, two, pair)),
+    both: (one, two) => stepOf(() => mergeEntries(one, two, pair)),
     isKept: () => task.waiting.length === 0,
   });
   const entries = yield* placeMoved(united, pair);
@@ -218,7 +218,7 @@ function* placeMoved(united: CadIndex, { moved, task }: DirectoryPair): Steps<Ca
   let entries = united;
   for (const entry of moved) {
     const before = entries;
-    entries = yield* looking(() => placeOne(before, entry, task));
+    entries = yield* stepOf(() => placeOne(before, entry, task));
     // Encoded here, entry by entry, rather than all at the end.
     if (task.waiting.length === 0) cellOf(entries);
     yield STEP;

@@ -61,8 +61,8 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
       const [only] = missing;
       const read =
         missing.length === 1 && only !== undefined
-          ? [await reach(() => store.get(Buffer.from(only, "hex")))]
-          : await reach(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
+          ? [await callStore(() => store.get(Buffer.from(only, "hex")))]
+          : await callStore(() => store.getMany(missing.map((hash) => Buffer.from(hash, "hex"))));
       let next = 0;
       return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
     },
@@ -70,7 +70,7 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
 }
 
 /** Calls the store. Errors without a known code become STORE_UNAVAILABLE. */
-export async function reach<T>(ask: () => Promise<T> | T): Promise<T> {
+export async function callStore<T>(ask: () => Promise<T> | T): Promise<T> {
   try {
     return await ask();
   } catch (error) {

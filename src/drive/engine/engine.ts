@@ -97,14 +97,14 @@ export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
   };
 }
 
-/** @param goesOn false once the store is being closed; failures then are not damage */
+/** @param isOpen false once the store is being closed; failures then are not damage */
 async function checkRoots(
   { store, log }: EngineParts,
-  goesOn: () => boolean,
+  isOpen: () => boolean,
 ): Promise<{ owners: number; damaged: number }> {
   let [owners, damaged] = [0, 0];
   for await (const owner of store.owners()) {
-    if (!goesOn()) break;
+    if (!isOpen()) break;
     owners += 1;
     try {
       for (const { bytes } of await store.roots(owner)) signedDrives(bytes, owner);

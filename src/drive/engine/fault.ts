@@ -51,17 +51,17 @@ export const storeUnavailable = (drive?: string): FileAdapterError =>
   );
 
 /** Adds the place to failures of the store. Errors caused by the caller are unchanged. */
-export function explained(error: unknown, spot: Spot): unknown {
+export function explain(error: unknown, spot: Spot): unknown {
   if (isDamage(error)) return storeDamaged(spot);
   return codeOf(error) === "STORE_UNAVAILABLE" ? storeUnavailable(spot.drive) : error;
 }
 
-/** Runs work; its failures are {@link explained}. */
+/** Runs work; its failures pass through {@link explain}. */
 export async function guarded<T>(spot: Spot, work: () => Awaitable<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw explained(error, spot);
+    throw explain(error, spot);
   }
 }
 

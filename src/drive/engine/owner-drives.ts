@@ -15,7 +15,7 @@ import type { DriveChange, DriveSnapshot, StagedContent } from "./drives.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
 import { type ImportOptions, type ImportReport, importFiles } from "./exchange/import.js";
 import { type VerifyReport, verifyTree } from "./exchange/verify.js";
-import { explained, guarded, isDamage, quotaExceeded } from "./fault.js";
+import { explain, guarded, isDamage, quotaExceeded } from "./fault.js";
 import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "./owner-queue.js";
 import { stageContent } from "./stage.js";
 import { drivesOf, type PinnedState } from "./state.js";
@@ -232,7 +232,7 @@ async function* exportAll(
   try {
     yield* exportPieces({ did, state, parts }, options);
   } catch (error) {
-    throw explained(error, { drive: options.drive ?? "", path: [] });
+    throw explain(error, { drive: options.drive ?? "", path: [] });
   } finally {
     release();
   }

@@ -10,7 +10,7 @@ import type { OwnerKey, OwnerKeys } from "../keys/owner-keys.js";
 import type { CellStore, RootRecord } from "../store/cell-store.js";
 import { type CellPool, type CellScope, createScope, type Overlay } from "./cells.js";
 import type { DriveLimits } from "./drives.js";
-import { explained, quotaExceeded, storeUnavailable } from "./fault.js";
+import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
 import { type NewCell, newCells } from "./new-cells.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
@@ -136,7 +136,7 @@ export class OwnerQueue {
       await this.#commit(jobs, open);
       for (const job of open) job.resolve();
     } catch (error) {
-      for (const job of open) job.reject(explained(error, { drive: job.drive, path: [] }));
+      for (const job of open) job.reject(explain(error, { drive: job.drive, path: [] }));
     }
   }
 
@@ -194,7 +194,7 @@ export class OwnerQueue {
         made = { drives: draft.drives, usedBytes, isRepeatable: made.isRepeatable && isRepeatable };
       } catch (error) {
         open.delete(job);
-        job.reject(explained(error, { drive: job.drive, path: [] }));
+        job.reject(explain(error, { drive: job.drive, path: [] }));
       }
     }
     return made;

@@ -2,7 +2,7 @@
 
 import { escapeText } from "../../core/errors/texts.js";
 import { driveError } from "../error.js";
-import { reach } from "./cells.js";
+import { callStore } from "./cells.js";
 import { createBlobWriter, NO_EDGE } from "./content/blob-writer.js";
 import type { DriveLimits, StagedContent } from "./drives.js";
 import type { EngineParts } from "./owner-queue.js";
@@ -21,7 +21,7 @@ export async function stageContent(
     await writer.write(piece);
   }
   const staged = await writer.finish();
-  await reach(() => batch.flush());
+  await callStore(() => batch.flush());
   return { staged, size: writer.length };
 }
 

@@ -11,7 +11,7 @@ import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import { notANode, opened } from "../dlfs/node.js";
 import { Signed, verify } from "../dlfs/signed.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
-import { type CellPool, type CellScope, createScope, reach } from "./cells.js";
+import { type CellPool, type CellScope, callStore, createScope } from "./cells.js";
 import { newCells } from "./new-cells.js";
 import { createTurn } from "./turns.js";
 
@@ -57,7 +57,7 @@ export async function loadState(
   try {
     const roots = new Map<string, readonly RootRecord[]>();
     for (const account of accounts) {
-      const pin = await reach(() => source.store.pin(account));
+      const pin = await callStore(() => source.store.pin(account));
       pins.push(pin);
       roots.set(account, pin.roots);
     }

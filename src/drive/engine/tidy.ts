@@ -11,13 +11,13 @@ import { loadState, signedDrives } from "./state.js";
  * For each owner, takes over the root that includes all others, so that roots of former writers can be removed. If none
  * includes all, the owner's next change merges them, since signing needs the key.
  *
- * @param goesOn false once the store is being closed
+ * @param isOpen false once the store is being closed
  */
-export async function tidyRoots(parts: EngineParts, goesOn: () => boolean): Promise<void> {
+export async function tidyRoots(parts: EngineParts, isOpen: () => boolean): Promise<void> {
   const { store, log } = parts;
   if (store.retire === undefined) return;
   for await (const owner of store.owners()) {
-    if (!goesOn()) return;
+    if (!isOpen()) return;
     try {
       await tidyOwner(owner, parts);
     } catch (error) {

@@ -1,7 +1,7 @@
 // The cells written by a change.
 
 import type { CellBatch, CellStore } from "../store/cell-store.js";
-import { type Overlay, reach, unreachable } from "./cells.js";
+import { callStore, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import type { NewCell } from "./new-cells.js";
 import { createTurn } from "./turns.js";
@@ -31,7 +31,7 @@ export const putTo =
   (hash, bytes) => {
     try {
       const waiting = batch.put(hash, bytes);
-      return waiting === undefined ? undefined : reach(() => waiting);
+      return waiting === undefined ? undefined : callStore(() => waiting);
     } catch (error) {
       throw unreachable(error);
     }
@@ -76,12 +76,12 @@ function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
       async settle() {
         if (!dropped) return false;
         dropped = false;
-        await reach(() => batch.flush());
+        await callStore(() => batch.flush());
         return true;
       },
     },
-    flush: () => reach(() => batch.flush()),
-    commit: (...args) => reach(() => batch.commit(...args)),
+    flush: () => callStore(() => batch.flush()),
+    commit: (...args) => callStore(() => batch.commit(...args)),
     again() {
       if (batch.restart === undefined) return createWriteSet(store);
       batch.restart();

@@ -6,14 +6,14 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /** Names that could not be removed, and the timer for the next attempt. */
 export class Leftovers {
-  readonly #again: () => void;
+  readonly #retry: () => void;
   readonly #names = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_PAUSE_MS;
 
   /** @param again calls {@link take} and removes those names; it adds back the ones that remain */
   constructor(again: () => void) {
-    this.#again = again;
+    this.#retry = again;
   }
 
   add(names: readonly string[]): void {
@@ -23,7 +23,7 @@ export class Leftovers {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
-      this.#again();
+      this.#retry();
     }, this.#pauseMs);
     // Must not keep the process alive: what remains is swept at a later start.
     this.#timer.unref();

@@ -98,7 +98,7 @@ class Emptying {
       const name = rawName(entry);
       const path = entryPath(directory, name);
       if (!(yield* this.#isDirectory(directory, entry))) yield* quietly(sys.unlink(path));
-      else if (!(yield* succeeds(sys.rmdir(path)))) yield* this.#takeAway(directory, name, depth);
+      else if (!(yield* succeeds(sys.rmdir(path)))) yield* this.#removeDirectory(directory, name, depth);
     }
   }
 
@@ -110,7 +110,7 @@ class Emptying {
   }
 
   /** Removes a non-empty subdirectory: moves it up, or empties it in place. */
-  *#takeAway(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
+  *#removeDirectory(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
     let code = yield* this.#moveUp(parent, name);
     // A directory without write permission can only be moved after a chmod.
     if ((code === "EACCES" || code === "EPERM") && (yield* this.#unlock(parent, name))) {

@@ -5,7 +5,7 @@ import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../../path/grammar.js";
 import { below, CREATE, type Pinned, release } from "../handles.js";
-import { finishing } from "../reserve.js";
+import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
 import { Leftovers } from "./leftovers.js";
@@ -49,7 +49,7 @@ export class Staging {
   /** @param inBackground runs work that no call waits for */
   constructor(root: WalkRoot, inBackground: (work: Awaitable<unknown>) => void) {
     this.#root = root;
-    this.#leftovers = new Leftovers(() => inBackground(runIo(quietly(this.#purgeAgain()))));
+    this.#leftovers = new Leftovers(() => inBackground(runIo(quietly(this.#retryPurge()))));
   }
 
   /** A stage on the file system of `parent`: the staging directory, else `parent` itself with reserved names. */
@@ -177,7 +177,7 @@ export class Staging {
    * Files in the staging directory named `<kind>-<process>` of processes not known to run; sweeps leave these alone.
    * `isSure`: the process is dead. The caller releases the stage.
    */
-  *leftBehind(kind: string): Io<{ stage: Stage; left: { name: string; isSure: boolean }[] } | undefined> {
+  *findLeftovers(kind: string): Io<{ stage: Stage; left: { name: string; isSure: boolean }[] } | undefined> {
     const directory = yield* this.#enter(false);
     if (directory === undefined) return undefined;
     const left: { name: string; isSure: boolean }[] = [];
@@ -192,7 +192,7 @@ export class Staging {
 
   /** Removes the staging directory if it is empty. Never fails. Call it after all other work on it has ended. */
   *removeIfEmpty(): Io<void> {
-    yield* quietly(this.#purgeAgain());
+    yield* quietly(this.#retryPurge());
     this.#leftovers.stop();
     const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
@@ -206,11 +206,11 @@ export class Staging {
    */
   *purge(stage: Stage, name: string): Io<void> {
     const place = { directory: stage.directory, freeName: () => this.newName(stage) };
-    const left = yield* finishing(purge(this.#root, place, name));
+    const left = yield* finishWithReserve(purge(this.#root, place, name));
     if (stage.prefix === "") this.#leftovers.add(left);
   }
 
-  *#purgeAgain(): Io<void> {
+  *#retryPurge(): Io<void> {
     const names = this.#leftovers.take();
     if (names.length === 0) return;
     const directory = yield* quietly(this.#enter(false));

@@ -8,7 +8,7 @@ import type { WalkRoot } from "./walk-options.js";
  * Finds the object at the end of `names` without walking, if no link is involved and nothing is in doubt.
  * @returns `undefined`: the names must be walked; this discloses nothing
  */
-export function findAtOnce(root: WalkRoot, names: readonly string[], takesLink: boolean): Pinned | undefined {
+export function findDirectly(root: WalkRoot, names: readonly string[], takesLink: boolean): Pinned | undefined {
   const { handles, top, crossDevice, foldsCase } = root;
   if (handles.reach === undefined || foldsCase || names.length === 0) return undefined;
   if (names.some((name, index) => isReservedName(name, index === 0))) return undefined;

@@ -102,7 +102,7 @@ function loadOpenBeneath(): OpenBeneath | undefined {
       .func("long syscall(long, int, const char *, const void *, size_t)");
     const how = openHow();
     const isDisturbed = () => koffi.errno() === EAGAIN;
-    return (directory, path) => undisturbed(() => call(SYS_OPENAT2, directory, path, how, how.length), isDisturbed);
+    return (directory, path) => retryDisturbed(() => call(SYS_OPENAT2, directory, path, how, how.length), isDisturbed);
   } catch {
     return undefined;
   }
@@ -112,7 +112,7 @@ function loadOpenBeneath(): OpenBeneath | undefined {
  * Repeats a call that concurrent renames disturbed, a bounded number of times.
  * @returns the last result
  */
-export function undisturbed(call: () => number, isDisturbed: () => boolean): number {
+export function retryDisturbed(call: () => number, isDisturbed: () => boolean): number {
   for (let tries = 1; ; tries++) {
     const fd = call();
     if (fd >= 0 || tries === MOST_TRIES || !isDisturbed()) return fd;

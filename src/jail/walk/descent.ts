@@ -79,7 +79,7 @@ export class Descent {
     } finally {
       release(left);
     }
-    return 1 + (yield* this.#again());
+    return 1 + (yield* this.#descendAgain());
   }
 
   close(): void {
@@ -113,7 +113,7 @@ export class Descent {
    * Descends from the start again as far as every directory is unchanged.
    * @returns levels that are lost
    */
-  *#again(): Io<number> {
+  *#descendAgain(): Io<number> {
     const depth = this.#levels.length;
     let reached: Pinned | undefined;
     let level = 0;

@@ -8,7 +8,7 @@ import { isReservedName, MAX_SEGMENTS } from "../../path/grammar.js";
 import { storedName } from "../directory.js";
 import { below, type Pinned, release, renew } from "../handles.js";
 import { errnoOf } from "../sys.js";
-import { findAtOnce } from "./at-once.js";
+import { findDirectly } from "./at-once.js";
 import { Descent } from "./descent.js";
 import type { Found } from "./found.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
@@ -83,7 +83,7 @@ export class Walk {
   /** @throws SYMLINK_ESCAPE, OTHER_DEVICE, INVALID_PATH, and system errors */
   *run(): Io<Found> {
     const { onlyTarget, followLast, refuseLinks } = this.#options;
-    if (onlyTarget) this.#object = findAtOnce(this.#root, this.#requested, !followLast && !refuseLinks);
+    if (onlyTarget) this.#object = findDirectly(this.#root, this.#requested, !followLast && !refuseLinks);
     if (this.#object !== undefined) return { state: "found", object: this.#object, real: this.#requested };
     return yield* this.#byComponents();
   }

@@ -68,7 +68,7 @@ export class FileScans {
     }
     const { path, afterLine } = found;
     const file = { path, afterLine, bytes: content.length };
-    if (this.#scanner.isHere) return this.#takeHere(file, this.#answer.jobFor(content, afterLine));
+    if (this.#scanner.isInline) return this.#takeHere(file, this.#answer.jobFor(content, afterLine));
     this.#files.push(file);
     this.#jobs.push(this.#answer.jobFor(Uint8Array.from(content), afterLine));
     this.#bytes += content.length;

@@ -9,7 +9,7 @@ import type { FileOutputs } from "../../schema/types.js";
 import { toldEdit } from "./edit-diff.js";
 import { type AskedEdit, askedEdits, type EditArguments } from "./edit-input.js";
 import { planEdits } from "./edit-plan.js";
-import { changing, hashIn, type SessionCall } from "./files.js";
+import { changeOptions, hashIn, type SessionCall } from "./files.js";
 import { notTextToEdit } from "./texts.js";
 import { isTold, toolFault } from "./tool-fault.js";
 
@@ -72,7 +72,7 @@ async function tried(asked: AskedFor, call: SessionCall): Promise<Made> {
     seen = { file, changes };
     return changes;
   };
-  const { terms } = changing(call);
+  const { terms } = changeOptions(call);
   const { path, edits } = asked;
   const input = { path, edits: [...edits], encoding: "utf-8" };
   const output = await call.root.invoke("file:edit", input, { terms: { ...terms, edits: { plan } } });

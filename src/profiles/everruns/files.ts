@@ -26,7 +26,7 @@ const MOST_PAGES = 10;
 
 export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true } };
 /** Terms of an operation that changes something. */
-export const changing = ({ files }: Session): { readonly terms: CallTerms } =>
+export const changeOptions = ({ files }: Session): { readonly terms: CallTerms } =>
   files.isEmpty ? LOOKING : { terms: { details: true, ...files.terms } };
 
 /** Content hash in a result; `undefined` if the caller may not know it. */
@@ -45,7 +45,7 @@ export async function writeFile(
   content: { readonly content: string } | { readonly bytes: string },
   call: SessionCall,
 ): Promise<JsonObject> {
-  const done = await call.root.invoke("file:write", { path, ...content, parents: true }, changing(call));
+  const done = await call.root.invoke("file:write", { path, ...content, parents: true }, changeOptions(call));
   const { written, created } = done;
   return { path: call.paths.show(path), size_bytes: written, created, content_hash: hashIn(done) };
 }
@@ -87,7 +87,7 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
 
 export async function deleteFile(path: string, recursive: boolean, call: SessionCall): Promise<JsonObject> {
   if (path === "/") throw toolFault("ROOT_DELETE", "cannot delete workspace root");
-  const { existed } = await call.root.invoke("file:delete", { path, recursive }, changing(call));
+  const { existed } = await call.root.invoke("file:delete", { path, recursive }, changeOptions(call));
   if (!existed) throw adapterError("NOT_FOUND", "NOT_FOUND", { path: path.slice(1) });
   return { path: call.paths.show(path), deleted: true };
 }

@@ -158,14 +158,14 @@ class ShellThread implements SandboxProcess {
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
     let stopTimer = untilDeadline(clock, START_MS, () => this.#stop());
-    const whenStarted = () => {
+    const startTimer = () => {
       stopTimer();
       stopTimer = untilDeadline(clock, timeoutMs, () => {
         this.#timedOut = this.#exitCode === undefined;
         this.#stop();
       });
     };
-    this.started.then(whenStarted, () => {});
+    this.started.then(startTimer, () => {});
     await ended;
     stopTimer();
     clearTimeout(this.#lastWords);

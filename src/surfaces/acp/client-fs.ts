@@ -56,7 +56,7 @@ export class AcpClientFs {
 
   /** The `clientCapabilities` for hosts that send `initialize` themselves. @throws Error if a mount is invalid */
   async capabilities(): Promise<AcpCapabilities> {
-    const { readTextFile, writeTextFile, terminal } = (await this.#whenReady()).offer;
+    const { readTextFile, writeTextFile, terminal } = (await this.#waitForClient()).offer;
     return { fs: { readTextFile, writeTextFile }, terminal };
   }
 
@@ -70,7 +70,7 @@ export class AcpClientFs {
     const connection = createConnection(app.connect(pacedStream(stream)), {
       peer,
       sessions: this.#sessions,
-      mounts: async () => (await this.#whenReady()).mounts,
+      mounts: async () => (await this.#waitForClient()).mounts,
       clientInfo: { name: CLIENT_NAME, version: packageVersion() },
       capabilities: () => this.capabilities(),
     });
@@ -95,7 +95,7 @@ export class AcpClientFs {
   async addSession(app: ClientApp, sessionId: string, directories: SessionDirectories): Promise<void> {
     const peer = this.#peers.get(app);
     if (peer === undefined) throw new Error("That app was not made here");
-    const { mounts } = await this.#whenReady();
+    const { mounts } = await this.#waitForClient();
     this.#sessions.add(peer, sessionId, { directories, mounts });
   }
 
@@ -186,7 +186,7 @@ export class AcpClientFs {
       host: this.#host,
       onAudit: this.#options.onAudit,
       known: () => this.#known,
-      ready: () => this.#whenReady(),
+      ready: () => this.#waitForClient(),
       session: (id) => sessions.of(peer, id),
     };
     const app = registerHandlers(client({ name: CLIENT_NAME }), peer);
@@ -196,7 +196,7 @@ export class AcpClientFs {
   }
 
   /** Prepared once; a failed attempt is retried on the next call. */
-  #whenReady(): Promise<Ready> {
+  #waitForClient(): Promise<Ready> {
     this.#ready ??= this.#prepare().catch((error: unknown) => {
       this.#ready = undefined;
       throw error;
@@ -215,7 +215,7 @@ export class AcpClientFs {
   }
 
   async #place({ calls }: FileSession, path: string): Promise<ShownPlace> {
-    const place = findPlace((await this.#whenReady()).mounts, path);
+    const place = findPlace((await this.#waitForClient()).mounts, path);
     if (place === undefined) throw new Error("That path is in no mount");
     if (namesDirectory(path)) throw new Error("That path names a directory");
     return { root: place.root, path: place.path, sent: path, key: await keyOf(calls, place) };

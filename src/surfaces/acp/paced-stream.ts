@@ -24,14 +24,14 @@ class Pace {
   readonly #reads = new Set<Id>();
   #deliver: (message: Message) => void = () => {};
   /** Called when the intake has room for more messages. */
-  #whenRoom: () => void = () => {};
+  #onRoom: () => void = () => {};
   readonly #intake = new Intake<Message>({
     isOpen: () => this.#reads.size < MOST_READS,
     deliver: (message) => {
       const id = idOf(message);
       if (id !== undefined && methodOf(message) === READ) this.#reads.add(id);
       this.#deliver(message);
-      this.#whenRoom();
+      this.#onRoom();
     },
   });
 
@@ -47,7 +47,7 @@ class Pace {
       },
       cancel: async (reason) => {
         this.#deliver = () => {};
-        this.#whenRoom();
+        this.#onRoom();
         await reader.cancel(reason);
       },
     });
@@ -70,7 +70,7 @@ class Pace {
     for (;;) {
       while (this.#intake.isFull) {
         await new Promise<void>((resolve) => {
-          this.#whenRoom = resolve;
+          this.#onRoom = resolve;
         });
       }
       const { value, done } = await reader.read();

@@ -92,11 +92,11 @@ class AssetFiles implements AssetStore {
     const size = this.#sizes.get(sha256);
     if (size === undefined) throw new Error("Cannot read content: it is not stored");
     const { start, end } = range ?? { start: 0, end: size };
-    const handle = await unnamed(() => open(placeOf(this.#base, CONTENT, sha256), OLD_FILE));
+    const handle = await withoutPaths(() => open(placeOf(this.#base, CONTENT, sha256), OLD_FILE));
     try {
       for (let at = start; at < end; ) {
         const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, end - at));
-        const { bytesRead } = await unnamed(() => handle.read(buffer, 0, buffer.length, at));
+        const { bytesRead } = await withoutPaths(() => handle.read(buffer, 0, buffer.length, at));
         if (bytesRead === 0) throw new Error("Cannot read content: the stored file is too short");
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);
@@ -282,7 +282,7 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /** Hides the errno of a failed read: code that copies content into a file would attribute it to that file. */
-async function unnamed<T>(call: () => Promise<T>): Promise<T> {
+async function withoutPaths<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {

@@ -28,7 +28,7 @@ export interface Access {
   /** Authenticates a request. This and the functions below apply reloaded tokens and rules. */
   readonly authenticate: Authenticate;
   readonly nameCaller: NameCaller;
-  readonly judgeAgain: Authenticator["judgeAgain"];
+  readonly rejudge: Authenticator["rejudge"];
   readonly verifier: UcanVerifier<Grant>;
   readonly revocations: RevocationList;
   didDocument(baseUrl: string): JsonObject;
@@ -61,7 +61,7 @@ export const closedAccess: Access = {
   staticTokens: [],
   authenticate: () => ({ refused: "invalid_token" }),
   nameCaller: (caller) => caller,
-  judgeAgain: (context) => context,
+  rejudge: (context) => context,
   verifier: { read: () => [], issuersOf: () => undefined },
   revocations: {
     size: 0,

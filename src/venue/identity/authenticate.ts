@@ -49,7 +49,7 @@ export interface Authenticator {
    * Re-evaluates an earlier caller: checks that the tokens it was authenticated by are not revoked, and applies the
    * current configuration of a static token. @returns `undefined` when it would be refused now
    */
-  readonly judgeAgain: (context: SurfaceContext) => SurfaceContext | undefined;
+  readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
 }
 
 /** A token recognised by its hash: the local token or a static one. */
@@ -109,7 +109,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { refused: "invalid_token" };
   };
 
-  const judgeAgain: Authenticator["judgeAgain"] = (context) => {
+  const rejudge: Authenticator["rejudge"] = (context) => {
     const { callerDID, credential, identityTokens = [] } = context;
     if (verifier.read(identityTokens).some((token) => token.check() === "revoked")) return undefined;
     if (credential === undefined) return context;
@@ -121,7 +121,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const { tokenCaps } = found.caller;
     return tokenCaps === undefined ? context : { ...context, tokenCaps };
   };
-  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), judgeAgain };
+  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), rejudge };
 }
 
 function knownTokens({ identity, localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {

@@ -49,7 +49,7 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     },
     authenticate: (authorization) => current.authenticate(authorization),
     nameCaller: (caller, ucans) => current.nameCaller(caller, ucans),
-    judgeAgain: (context) => current.judgeAgain(context),
+    rejudge: (context) => current.rejudge(context),
     verifier: judge.verifier,
     revocations: judge.revocations,
     didDocument: (baseUrl) => didDocument(identity, baseUrl),

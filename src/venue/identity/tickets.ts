@@ -24,7 +24,7 @@ export interface TicketOptions {
   /** Base URL of the venue; `undefined` if it does not listen. */
   url(): string | undefined;
   /** Re-evaluates who requested a ticket when it is used; `undefined`: they would be refused now. */
-  judgeAgain(context: SurfaceContext): SurfaceContext | undefined;
+  rejudge(context: SurfaceContext): SurfaceContext | undefined;
 }
 
 /** The tickets of a venue, in memory only. */
@@ -41,7 +41,7 @@ interface Issued {
 }
 
 /** Creates the tickets. The venue signs each, so none can be forged; the caller's context never goes into the URL. */
-export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): VenueTickets {
+export function createTickets({ key, clock, url, rejudge }: TicketOptions): VenueTickets {
   const issued = new Map<string, Issued>();
   let chars = 0;
   const publicKey = createPublicKey(key.privateKey);
@@ -89,7 +89,7 @@ export function createTickets({ key, clock, url, judgeAgain }: TicketOptions): V
       // Verified over the requested use, not the stored one, so the signature fails for any other use.
       const text = signedText(id, use, one.expires);
       if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
-      return judgeAgain(one.context) ?? "taken back";
+      return rejudge(one.context) ?? "taken back";
     },
   };
 }

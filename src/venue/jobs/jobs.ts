@@ -187,7 +187,7 @@ class JobStore implements Jobs {
     }
     this.#watchers += 1;
     job.watchers += 1;
-    const unlisten = job.whenEnded((record) => {
+    const unlisten = job.onEnd((record) => {
       listener(record);
       if (record !== undefined) this.#show(job, caller);
     });

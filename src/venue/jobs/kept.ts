@@ -44,13 +44,13 @@ export class KeptJob implements RecordedJob {
 
   start(result: Promise<unknown>): void {
     this.#result = result;
-    if (this.hidesOutput) void result.catch(() => {}).finally(() => this.#letGo());
+    if (this.hidesOutput) void result.catch(() => {}).finally(() => this.#dropOutput());
     // The record keeps the failure; without a handler the rejection would crash the process.
     result.catch(() => {});
   }
 
   /** Drops the reference to output that the record leaves out. */
-  #letGo(): void {
+  #dropOutput(): void {
     this.#result = Promise.resolve();
   }
 
@@ -74,7 +74,7 @@ export class KeptJob implements RecordedJob {
   }
 
   /** Registers a listener for the end. @returns a function that removes it */
-  whenEnded(listener: JobListener): () => void {
+  onEnd(listener: JobListener): () => void {
     this.#waiting ??= new Set();
     this.#waiting.add(listener);
     return () => this.#waiting?.delete(listener);
@@ -91,7 +91,7 @@ export class KeptJob implements RecordedJob {
         resolve(this.#record);
       };
       const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
-      const forget = this.whenEnded(end);
+      const forget = this.onEnd(end);
       gone?.addEventListener("abort", end, { once: true });
     });
   }

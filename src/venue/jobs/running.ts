@@ -13,7 +13,7 @@ export class RunningJobs {
   readonly #most: number;
   readonly #runs = new Map<string, JobRun>();
   #inputBytes = 0;
-  #whenIdle: () => void = () => {};
+  #onIdle: () => void = () => {};
 
   /** @param most maximum number of concurrent jobs */
   constructor(most: number) {
@@ -40,7 +40,7 @@ export class RunningJobs {
     this.#runs.delete(run.id);
     this.#inputBytes -= run.inputBytes;
     run.end();
-    if (this.#runs.size === 0) this.#whenIdle();
+    if (this.#runs.size === 0) this.#onIdle();
   }
 
   /** Aborts a job if it is running. */
@@ -61,7 +61,7 @@ export class RunningJobs {
     if (this.#runs.size === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#whenIdle = () => {
+      this.#onIdle = () => {
         clearTimeout(timer);
         resolve();
       };

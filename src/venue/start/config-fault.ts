@@ -8,7 +8,7 @@ export const asConfigError = (error: unknown): unknown =>
   error instanceof RootsError ? new ConfigError(error.problems, 78) : error;
 
 /** @throws ConfigError */
-export function preparing<T>(prepare: () => T): T {
+export function withConfigErrors<T>(prepare: () => T): T {
   try {
     return prepare();
   } catch (error) {

@@ -48,14 +48,14 @@ const COLLECT_EVERY_MS = 21_600_000;
 /** @param config checked: with a persistent store the key is persistent too. Nothing is opened or loaded yet */
 export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
   const { log } = options;
-  return lazily(log, async () => {
+  return openLazily(log, async () => {
     const { limits, staleMs, verifyReads } = config.drives;
     const engine = { limits, staleMs, verifyReads, log, clock: options.clock ?? systemClock };
     if (!forgetsDrives(config)) {
       const key = await keyOf(config, options);
       const opened = await openEngine(await openLasting(config, options), engine, key);
       // A process that makes a single call does not live long enough for maintenance.
-      return options.listens ? tended(opened, log) : opened;
+      return options.listens ? withUpkeep(opened, log) : opened;
     }
     if (config.drives.store === undefined) log.warn({}, "Drives are kept in memory and will not survive");
     return openEngine(await openMemory(), engine, randomBytes(32));
@@ -99,11 +99,11 @@ export async function openDriveStore(
 /** Drives in memory, for use without a venue. */
 export function createMemoryDrives(): VenueDrives {
   const engine = { log: silentLog, clock: systemClock };
-  return lazily(silentLog, async () => openEngine(await openMemory(), engine, randomBytes(32)));
+  return openLazily(silentLog, async () => openEngine(await openMemory(), engine, randomBytes(32)));
 }
 
 /** Opens drives on first use. A failure is reported to that caller and not cached, so the next use tries again. */
-function lazily(log: Log, open: () => Promise<Opened>): VenueDrives {
+function openLazily(log: Log, open: () => Promise<Opened>): VenueDrives {
   let opening: Promise<Opened> | undefined;
   let isClosed = false;
   const opened = (): Promise<Opened> => {
@@ -167,7 +167,7 @@ async function openEngine(
 }
 
 /** Starts maintenance: checks every owner's root in the background, and collects unreferenced cells every six hours. */
-function tended({ engine, store, keys }: Opened, log: Log): Opened {
+function withUpkeep({ engine, store, keys }: Opened, log: Log): Opened {
   const failed = (error: unknown) => log.error({ reason: reasonOf(error) }, "drives could not be tended");
   const checking = engine.check().catch(failed);
   const collect = async () => {

@@ -28,7 +28,7 @@ export async function openAudit({ audit }: VenueConfig, log: Log): Promise<Audit
   if (file === undefined) return undefined;
   const { openAuditFile } = await import("../../audit/rotating-file.js");
   const onError = (err: unknown) => log.error({ err }, "audit records are lost");
-  return opening("audit.file", file, () => openAuditFile(file, onError, { maxBytes, keep }));
+  return openPath("audit.file", file, () => openAuditFile(file, onError, { maxBytes, keep }));
 }
 
 /** Opens the assets. @throws ConfigError */
@@ -51,7 +51,7 @@ async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore
   if (storage.content === "memory") return (await import("../assets/memory.js")).createAssetMemory();
   const { path } = storage;
   const { openAssetFiles } = await import("../assets/files.js");
-  return opening("storage.path", path, () => openAssetFiles({ path, log }));
+  return openPath("storage.path", path, () => openAssetFiles({ path, log }));
 }
 
 /** Opens the log. @throws ConfigError */
@@ -63,7 +63,7 @@ export function openConfiguredLog({ log }: Pick<VenueConfig, "log">, stderr: Log
   }
 }
 
-async function opening<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
+async function openPath<T>(key: string, path: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
@@ -81,11 +81,11 @@ function asConfigError(error: unknown, key: string, path: string): unknown {
 
 /** Opens the tickets of a venue that listens. @param url base URL; `undefined` while it does not listen yet */
 export async function openTickets(
-  { key, judgeAgain }: Access,
+  { key, rejudge }: Access,
   { listens }: { readonly listens: boolean },
   url: () => string | undefined,
 ): Promise<VenueTickets | undefined> {
   if (!listens || key === undefined) return undefined;
   const { createTickets } = await import("../identity/tickets.js");
-  return createTickets({ key, clock: systemClock, url, judgeAgain });
+  return createTickets({ key, clock: systemClock, url, rejudge });
 }

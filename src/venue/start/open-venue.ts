@@ -18,7 +18,7 @@ import type { VenueTickets } from "../identity/tickets.js";
 import type { VenueMetrics } from "../telemetry/metrics.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
 import { type Closable, closeBackwards } from "./close-backwards.js";
-import { asConfigError, preparing } from "./config-fault.js";
+import { asConfigError, withConfigErrors } from "./config-fault.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openTickets } from "./open-parts.js";
@@ -259,7 +259,7 @@ class VenueOpener {
       prepareReload(next) {
         const merged = applyReload(config, next);
         const setTokens = access.prepareReload(merged);
-        const change = preparing(() => adapter.prepare(merged.file, () => capabilityRulesOf(merged, access)));
+        const change = withConfigErrors(() => adapter.prepare(merged.file, () => capabilityRulesOf(merged, access)));
         return {
           async commit() {
             setTokens();

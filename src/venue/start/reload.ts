@@ -22,10 +22,10 @@ export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfi
 
 /** Keys, up to two levels deep, in which the configuration in force differs from the wanted one. */
 export function unappliedKeys(inForce: VenueConfig, wanted: VenueConfig): readonly string[] {
-  return differing(inForce, wanted).flatMap((key) => {
+  return changedKeys(inForce, wanted).flatMap((key) => {
     const [one, other] = [memberOf(inForce, key), memberOf(wanted, key)];
     if (!isRecord(one) || !isRecord(other)) return [key];
-    return differing(one, other).map((inner) => `${key}.${inner}`);
+    return changedKeys(one, other).map((inner) => `${key}.${inner}`);
   });
 }
 
@@ -36,7 +36,7 @@ const isRecord = (value: unknown): value is Members =>
 
 const memberOf = (value: object, key: string): unknown => Object.entries(value).find(([name]) => name === key)?.[1];
 
-function differing(one: object, other: object): string[] {
+function changedKeys(one: object, other: object): string[] {
   const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
   keys.delete("warnings");
   return [...keys].filter((key) => !isDeepStrictEqual(memberOf(one, key), memberOf(other, key)));

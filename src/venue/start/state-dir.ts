@@ -18,7 +18,7 @@ import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Identity, identityOf } from "../../core/identity.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
-import { whyNotFile, whyNotFolder } from "../../jail/can-make.js";
+import { fileErrno, folderErrno } from "../../jail/can-make.js";
 import { placeOnce } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 
@@ -185,7 +185,7 @@ export function openStateDir(path: string): string {
 export function checkStateDir(path: string): boolean {
   const directory = resolve(path);
   const found = checkDirectory(directory);
-  const errno = found?.missing ? whyNotFolder(directory) : undefined;
+  const errno = found?.missing ? folderErrno(directory) : undefined;
   const fault = found?.missing ? (errno === undefined ? undefined : unmade(faultOfErrno(errno))) : found;
   if (fault !== undefined) throw unusableDir(path, fault);
   return found === undefined;
@@ -212,7 +212,7 @@ export function openLocalToken(directory: string): string {
 export function checkLocalToken(directory: string): void {
   const path = join(directory, LOCAL_TOKEN);
   const file = readSecretFile(path, TOKEN_FILE);
-  const errno = "missing" in file ? whyNotFile(path) : undefined;
+  const errno = "missing" in file ? fileErrno(path) : undefined;
   if (errno !== undefined) localTokenIn(unmakeable(faultOfErrno(errno)), directory);
   if (!("missing" in file)) localTokenIn(file, directory);
 }

@@ -138,7 +138,7 @@ function addStores(register: Register, sources: () => MetricsSources): void {
 function addUsage(register: Register, sources: () => MetricsSources): () => Promise<void> {
   const asking = new WeakMap<Pick<Root, "usage">, () => Promise<RootUsage | undefined>>();
   const ask = (root: Pick<Root, "usage">): Promise<RootUsage | undefined> => {
-    const patient = asking.get(root) ?? patiently(root, sources().usagePatienceMs ?? USAGE_PATIENCE_MS);
+    const patient = asking.get(root) ?? withPatience(root, sources().usagePatienceMs ?? USAGE_PATIENCE_MS);
     asking.set(root, patient);
     return patient();
   };
@@ -166,7 +166,7 @@ function addUsage(register: Register, sources: () => MetricsSources): () => Prom
 }
 
 /** Queries usage with a time limit; no second query starts while one is pending. */
-function patiently(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
+function withPatience(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
   let current: Promise<RootUsage | undefined> | undefined;
   return () => {
     if (current !== undefined) return current;

@@ -1,5 +1,5 @@
 import { sha256Now } from "../../../src/backend/digest.js";
-import { requireExpected, wrongSize } from "../../../src/backend/expected.js";
+import { requireExpected, sizeError } from "../../../src/backend/expected.js";
 import { isExpected } from "../../../src/core/etag.js";
 import type { Access, AppendOptions, Written } from "../../../src/core/ports/backend.js";
 import type { FileNode } from "./tree.js";
@@ -24,6 +24,6 @@ export function checkAppend(
     access.holds("crud/read") &&
     old.content.subarray(expectedSize).equals(data) &&
     (expected === undefined || isExpected(expected, sha256Now(old.content.subarray(0, expectedSize))));
-  if (!isRepeated) throw wrongSize(expectedSize, old && size, access);
+  if (!isRepeated) throw sizeError(expectedSize, old && size, access);
   return { bytes: 0, created: false, size, sha256: old.sha256, isRepeated };
 }

@@ -1,5 +1,5 @@
 import { sha256Now } from "../../../src/backend/digest.js";
-import { refused, requireExpected } from "../../../src/backend/expected.js";
+import { expectationError, requireExpected } from "../../../src/backend/expected.js";
 import { authoriseParents } from "../../../src/backend/parents.js";
 import { DEFAULT_LIMITS } from "../../../src/core/call/limits.js";
 import type { RelPath } from "../../../src/core/call/path.js";
@@ -155,7 +155,7 @@ class MemoryBackend implements Backend {
     this.#requireParent(spot, path, options.parents);
     if (spot.node?.type === "file") throw existsNotDirectory(access.place);
     const { expected } = options;
-    if (spot.node !== undefined && expected !== undefined) throw refused(expected, undefined, access);
+    if (spot.node !== undefined && expected !== undefined) throw expectationError(expected, undefined, access);
     if (spot.node !== undefined) return { created: false };
     if (expected !== undefined) requireExpected(expected, undefined, access);
     authoriseParents(path, { from: spot.index, to: path.segments.length - 1 }, access);

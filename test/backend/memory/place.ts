@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { sha256Now } from "../../../src/backend/digest.js";
-import { refused, requireExpected } from "../../../src/backend/expected.js";
+import { expectationError, requireExpected } from "../../../src/backend/expected.js";
 import { authoriseParents } from "../../../src/backend/parents.js";
 import { omissionOf, refusalOf } from "../../../src/backend/refusal.js";
 import type { RelPath } from "../../../src/core/call/path.js";
@@ -222,7 +222,7 @@ function requireFree(
   access: Access,
 ): void {
   if (old?.type === "directory") {
-    if (expected === "nothing") throw refused(expected, undefined, access);
+    if (expected === "nothing") throw expectationError(expected, undefined, access);
     throw alreadyExists(access.place);
   }
   const isReplaced = overwrite && isFile;

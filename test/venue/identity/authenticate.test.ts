@@ -246,7 +246,7 @@ describe("what was revoked is refused", () => {
 
 describe("who is judged again", () => {
   const again = (context: SurfaceContext, changes: Partial<AuthenticatorOptions> = {}) =>
-    createAuthenticator({ ...options, ...changes }).judgeAgain(context);
+    createAuthenticator({ ...options, ...changes }).rejudge(context);
   const contextOf = (header: string, changes: Partial<AuthenticatorOptions> = {}): SurfaceContext => {
     const { caller } = { caller: undefined, ...authenticate(`Bearer ${header}`, changes) };
     if (caller === undefined) throw new Error("Refused");

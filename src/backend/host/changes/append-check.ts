@@ -5,7 +5,7 @@ import { type Expected, isExpected } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import { type Pinned, READ } from "../../../jail/handles.js";
 import { closeNow } from "../../../jail/sys.js";
-import { requireExpected, requireSize, wrongSize } from "../../expected.js";
+import { requireExpected, requireSize, sizeError } from "../../expected.js";
 import { checkExpected, hashFile } from "../guard.js";
 import type { Change } from "../target.js";
 
@@ -37,10 +37,10 @@ export function* checkAppend(change: Change, old: Pinned, wanted: Wanted): Io<Fo
   if (expected === undefined && expectedSize === undefined) return undefined;
   const { size } = old.stat;
   if (expectedSize !== undefined && size !== expectedSize) {
-    if (!(yield* isRepeat(change, old, { data, expectedSize }))) throw wrongSize(expectedSize, size, access);
+    if (!(yield* isRepeat(change, old, { data, expectedSize }))) throw sizeError(expectedSize, size, access);
     const hash = expected === undefined ? undefined : yield* hashFile(change, old, expectedSize);
     const wasExpected = expected === undefined || isExpected(expected, hash?.copy().digest("hex"));
-    if (!wasExpected) throw wrongSize(expectedSize, size, access);
+    if (!wasExpected) throw sizeError(expectedSize, size, access);
     return { size, hash, isRepeated: true };
   }
   if (expected === "nothing") yield* checkExpected(change, old, expected);

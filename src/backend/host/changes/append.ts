@@ -4,11 +4,11 @@ import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
-import { finishing } from "../../../jail/reserve.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
-import { apart, checkEarly, checkExpected, type Guard } from "../guard.js";
-import { holding, requireRoom, reserve } from "../quota.js";
+import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
+import { requireRoom, reserve, withReservation } from "../quota.js";
 import {
   type Change,
   checkFile,
@@ -50,7 +50,7 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   const turn = yield* lockTarget(change, target.name);
   try {
     const isConditional = expected !== undefined || expectedSize !== undefined;
-    return yield* apart(change, isConditional, (guard) => {
+    return yield* runExclusively(change, isConditional, (guard) => {
       const wanted = { expected, expectedSize, data };
       const addition = { name: target.name, data, checked: target.old, wanted, guard };
       return appendNow(change, addition, { target, stale: turn.stale || isConditional });
@@ -78,13 +78,13 @@ function* appendTo(change: Change, old: Pinned | undefined, addition: Addition):
   }
   if (old !== addition.checked) yield* checkFile(change, old);
   const found = yield* checkAppend(change, old, wanted);
-  if (found?.isRepeated === true) return repeated(found, addition.data);
+  if (found?.isRepeated === true) return answerRepeat(found, addition.data);
   const done = yield* appendInPlace(change, old, { ...addition, found });
   if (done !== "linked") return done;
   return yield* appendCopy(change, old, { ...addition, found });
 }
 
-function repeated({ size, hash }: FoundBefore, data: Buffer): Written {
+function answerRepeat({ size, hash }: FoundBefore, data: Buffer): Written {
   const sha256 = hash?.update(data).digest("hex");
   return { bytes: 0, created: false, size, isRepeated: true, ...(sha256 === undefined ? {} : { sha256 }) };
 }
@@ -123,7 +123,7 @@ function* createNow(
     yield* inheritRights(change, fd);
     size = yield* writeOnce(change, { fd, size: 0, data });
   } catch (error) {
-    yield* quietly(finishing(takeBack(change, fd, name)));
+    yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
     throw error;
   } finally {
     closeNow(fd);
@@ -134,7 +134,7 @@ function* createNow(
 }
 
 /** Removes the file that could not be filled, unless another process has appended to it or taken its name. */
-function* takeBack(change: Change, fd: number, name: string): Io<void> {
+function* undoCreate(change: Change, fd: number, name: string): Io<void> {
   const { jail, walk } = change;
   const made = yield* jail.sys.fstat(fd);
   const now = yield* jail.handles.pin(walk.directory, name);
@@ -165,7 +165,7 @@ function* appendInPlace(
     yield* guard();
     const held = reserve(change, { bytes: data.length, files: 0 });
     change.access.scope.commit();
-    const size = yield* holding(held, writeOnce(change, { fd, size: before, data }));
+    const size = yield* withReservation(held, writeOnce(change, { fd, size: before, data }));
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
     return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
@@ -218,13 +218,13 @@ function* appendCopy(
     const { sha256 } = yield* fill(change, file.fd, content);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     // Another process may have replaced the file; the copy would lose its content.
-    if (!(yield* isStill(change, name, old))) return "raced";
+    if (!(yield* isUnchanged(change, name, old))) return "raced";
     yield* install(change, file, { name, old, guard });
     return { bytes: data.length, created: false, size, sha256 };
   });
 }
 
-function* isStill(change: Change, name: string, old: Pinned): Io<boolean> {
+function* isUnchanged(change: Change, name: string, old: Pinned): Io<boolean> {
   const now = yield* change.jail.handles.pin(change.walk.directory, name);
   if (now === undefined) return false;
   try {

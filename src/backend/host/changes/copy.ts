@@ -7,7 +7,7 @@ import type { Copied, CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
 import { below, CREATE, entryPath, identity, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
-import { finishing } from "../../../jail/reserve.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
@@ -42,7 +42,7 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
     options.approve?.(copied.sha256);
     change.access.scope.checkpoint();
     const ready = { path: stage.path, isDirectory: !isFile };
-    const overwritten = yield* finishing(
+    const overwritten = yield* finishWithReserve(
       nameCopy(change, { target, ready, copied, options, finish: () => copying.finish() }),
     );
     return { ...copied, overwritten };

@@ -4,7 +4,7 @@ import { existsNotDirectory } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { WriteOptions } from "../../../core/ports/backend.js";
 import { release } from "../../../jail/handles.js";
-import { refused, requireExpected } from "../../expected.js";
+import { expectationError, requireExpected } from "../../expected.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
 
 const RACES = 5;
@@ -14,7 +14,7 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
   const target = locate(change, found, options);
   if (target.old !== undefined) {
     if (!target.old.stat.isDirectory()) throw existsNotDirectory(change.access.place);
-    return there(change, options);
+    return acceptExisting(change, options);
   }
   if (options.expected !== undefined) requireExpected(options.expected, undefined, change.access);
   const turn = yield* lockTarget(change, target.name);
@@ -26,7 +26,7 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
       const other = yield* change.jail.handles.enter(change.walk.directory, target.name);
       if (typeof other !== "string") {
         release(other);
-        return there(change, options);
+        return acceptExisting(change, options);
       }
       // The entry in the way has been removed by another process.
       if (other !== "missing" || attempt === RACES) throw existsNotDirectory(change.access.place);
@@ -37,7 +37,7 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
 }
 
 /** Creating it atomically decides whether it existed, so no lock is needed. */
-function there({ access }: Change, { expected }: WriteOptions): { created: false } {
-  if (expected !== undefined) throw refused(expected, undefined, access);
+function acceptExisting({ access }: Change, { expected }: WriteOptions): { created: false } {
+  if (expected !== undefined) throw expectationError(expected, undefined, access);
   return { created: false };
 }

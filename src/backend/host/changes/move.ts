@@ -6,8 +6,8 @@ import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { requireExpected } from "../../expected.js";
-import { apart, type Guard, hashFile } from "../guard.js";
-import { stamped } from "../open.js";
+import { type Guard, hashFile, runExclusively } from "../guard.js";
+import { stampPart } from "../open.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
@@ -84,7 +84,7 @@ function* moveLocked(move: Move, object: Pinned): Io<Moved | "elsewhere" | "race
       yield* requireAllAllowed(from, now);
       yield* requireAllAllowed(to, now);
       const isConditional = options.expected !== undefined || options.expectedFrom !== undefined;
-      return yield* apart(from, isConditional, (guard) => commit(move, now, guard));
+      return yield* runExclusively(from, isConditional, (guard) => commit(move, now, guard));
     } finally {
       release(now);
     }
@@ -120,7 +120,7 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
         yield* flushDirectory(to, to.walk.directory);
         yield* flushDirectory(from, from.walk.directory);
         const overwritten = old !== undefined && !isCaseOnly(move);
-        return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stamped(object.stat) : {}) };
+        return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stampPart(object.stat) : {}) };
       } finally {
         if (old !== undefined) release(old);
       }

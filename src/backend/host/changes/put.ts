@@ -12,9 +12,9 @@ import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
 import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
-import { refused } from "../../expected.js";
-import { apart, checkExpected, type Guard } from "../guard.js";
-import { holding, reserve } from "../quota.js";
+import { expectationError } from "../../expected.js";
+import { checkExpected, type Guard, runExclusively } from "../guard.js";
+import { reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, flushDirectory, makeOne, prefix, type Target, type Turn } from "../target.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
@@ -27,7 +27,7 @@ export interface Ready {
 }
 
 /** The target of a prepared entry. */
-export interface Coming extends PlaceOptions {
+export interface Placement extends PlaceOptions {
   readonly isFile: boolean;
 }
 
@@ -35,13 +35,13 @@ export interface Coming extends PlaceOptions {
  * Checks an existing target against the options.
  * @throws CONFLICT, ALREADY_EXISTS, NOT_A_FILE, PERMISSION_DENIED
  */
-export function* checkTarget(change: Change, old: Pinned | undefined, coming: Coming): Io<void> {
+export function* checkTarget(change: Change, old: Pinned | undefined, coming: Placement): Io<void> {
   const { access } = change;
   const { expected } = coming;
   if (old === undefined) return yield* checkExpected(change, old, expected);
   if (expected === "nothing") {
     if (old.stat.isFile()) yield* checkExpected(change, old, expected);
-    throw refused(expected, undefined, access);
+    throw expectationError(expected, undefined, access);
   }
   if (!coming.overwrite || !coming.isFile || old.stat.isDirectory()) throw alreadyExists(access.place);
   if (!old.stat.isFile()) throw notAFile(access.place);
@@ -203,14 +203,14 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
   const isFile = !ready.isDirectory;
   const turn = yield* lockKeys(change, targetKeys(change, target));
   try {
-    const overwritten = yield* apart(change, options.expected !== undefined, (guard) =>
+    const overwritten = yield* runExclusively(change, options.expected !== undefined, (guard) =>
       inParents(change, target.parents, function* () {
         const old = yield* change.jail.handles.pin(change.walk.directory, target.name);
         try {
           yield* checkTarget(change, old, { ...options, isFile });
           const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
           // The quota for the contents of a directory was reserved entry by entry.
-          yield* isFile ? holding(reserve(change, copied, old), putting) : putting;
+          yield* isFile ? withReservation(reserve(change, copied, old), putting) : putting;
         } finally {
           if (old !== undefined) release(old);
         }

@@ -4,11 +4,11 @@ import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape }
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { ChangeOptions } from "../../../core/ports/backend.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
-import { finishing } from "../../../jail/reserve.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../refusal.js";
-import { apart, checkExpected, type Guard } from "../guard.js";
+import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
@@ -39,10 +39,10 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
   try {
     if (options.recursive && expected === undefined) yield* requireAllAllowed(change, object);
     if (expected === undefined) change.access.scope.commit();
-    const taken = yield* apart(change, expected !== undefined, (guard) =>
+    const taken = yield* runExclusively(change, expected !== undefined, (guard) =>
       removeName(change, { name, object, stale: turn.stale, ...options, guard }),
     );
-    if (taken !== undefined) yield* lookAgain(change, taken, name);
+    if (taken !== undefined) yield* recheckHidden(change, taken, name);
     hidden = taken;
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
@@ -70,7 +70,7 @@ function* removeName(
     const now = isOld ? yield* jail.handles.pin(walk.directory, target.name) : target.object;
     if (now === undefined) {
       yield* checkExpected(change, undefined, expected);
-      throw missing();
+      throw goneError();
     }
     try {
       // A link may have been put there since the walk.
@@ -106,7 +106,7 @@ function requireFile({ access }: Change, object: Pinned): void {
   if (!object.stat.isFile()) throw notAFile(access.place);
 }
 
-const missing = (): Error => Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "unlink" });
+const goneError = (): Error => Object.assign(new Error("gone meanwhile"), { code: "ENOENT", syscall: "unlink" });
 
 function* removeDirectory(change: Change, directory: Pinned, path: string): Io<void> {
   const { sys, staging } = change.jail;
@@ -189,7 +189,7 @@ function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
  * must not be removed with it. If there are denied ones, the tree is put back.
  * @throws DENIED_BY_POLICY, PERMISSION_DENIED
  */
-function* lookAgain(change: Change, hidden: Hidden, name: string): Io<void> {
+function* recheckHidden(change: Change, hidden: Hidden, name: string): Io<void> {
   const { jail, access } = change;
   if (isUnguarded(access)) return;
   const directory = yield* jail.handles.enter(hidden.stage.directory, hidden.name);
@@ -197,7 +197,7 @@ function* lookAgain(change: Change, hidden: Hidden, name: string): Io<void> {
   try {
     yield* requireAllAllowed(change, directory);
   } catch (error) {
-    yield* finishing(putBack(change, hidden, name));
+    yield* finishWithReserve(putBack(change, hidden, name));
     throw errnoOf(error) === "ENOENT" ? ioError(access.place, "ESTALE") : error;
   } finally {
     release(directory);

@@ -13,7 +13,7 @@ import type { Jail } from "../../../jail/jail.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import type { Walk } from "../../../jail/walk/walk.js";
 import { RESERVED_NAME } from "../../../path/grammar.js";
-import { named } from "../../errno.js";
+import { mapErrors } from "../../errno.js";
 import { omissionOf } from "../../refusal.js";
 import { openFile } from "../open.js";
 
@@ -74,18 +74,18 @@ export class HostSource implements TreeSource {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#letGo();
+    this.#releaseEntry();
     this.#descent.close();
     this.#parts.walk.close();
   }
 
   #run<T>(io: Io<T>): Awaitable<T> {
     const { place, scope } = this.#parts.access;
-    return runIo(named(place, io), scope);
+    return runIo(mapErrors(place, io), scope);
   }
 
   *#next(): Io<SourceEntry | undefined> {
-    this.#letGo();
+    this.#releaseEntry();
     if (!this.#isStarted) {
       this.#isStarted = true;
       if (this.top.type === "file") return undefined;
@@ -98,13 +98,13 @@ export class HostSource implements TreeSource {
         yield* this.#leave();
         continue;
       }
-      const entry = yield* this.#lookAt(name);
+      const entry = yield* this.#examine(name);
       if (entry !== undefined) return entry;
     }
     return undefined;
   }
 
-  *#lookAt(name: Name): Io<SourceEntry | undefined> {
+  *#examine(name: Name): Io<SourceEntry | undefined> {
     const { jail, access, there } = this.#parts;
     const omission = omissionOf(access, there, { below: this.#below, name: name.name });
     if (omission !== undefined) {
@@ -129,7 +129,7 @@ export class HostSource implements TreeSource {
       }
       return this.#entry(object, below, name.raw);
     }
-    this.#letGo();
+    this.#releaseEntry();
     return undefined;
   }
 
@@ -171,7 +171,7 @@ export class HostSource implements TreeSource {
         while ((yield* again.#next()) !== undefined);
         return again.#seen.digest("hex") === this.#seen.copy().digest("hex");
       } finally {
-        again.#letGo();
+        again.#releaseEntry();
         again.#descent.close();
       }
     } finally {
@@ -184,7 +184,7 @@ export class HostSource implements TreeSource {
     this.#seen.update(JSON.stringify([below.length, below.at(-1), stat.version]));
   }
 
-  #letGo(): void {
+  #releaseEntry(): void {
     if (this.#current !== undefined) release(this.#current);
     this.#current = undefined;
   }

@@ -3,12 +3,12 @@
 import { type Io, runIo } from "../../../core/io.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { finishing } from "../../../jail/reserve.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
-import { holding, reserve } from "../quota.js";
+import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
 
 const PERMISSION_BITS = 0o777;
@@ -24,7 +24,7 @@ export function* staged<T>(change: Change, old: Pinned | undefined, work: (file:
   const mode = old === undefined ? 0o666 : old.stat.mode & PERMISSION_BITS;
   const file = yield* jail.staging.create(walk.directory, mode);
   try {
-    return yield* finishing(work(file));
+    return yield* finishWithReserve(work(file));
   } catch (error) {
     yield* quietly(jail.sys.unlink(file.path));
     jail.inBackground(runIo(jail.staging.sweep()));
@@ -55,7 +55,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   const bytes = change.rules.usage === undefined ? 0 : (yield* sys.fstat(fd)).size;
   file.fd = -1;
   yield* sys.close(fd);
-  yield* holding(reserve(change, { bytes, files: 1 }, target.old), putNow(change, file, target));
+  yield* withReservation(reserve(change, { bytes, files: 1 }, target.old), putNow(change, file, target));
   yield* flushDirectory(change, directory);
 }
 

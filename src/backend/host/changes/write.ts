@@ -2,7 +2,7 @@
 
 import { type Io, wait } from "../../../core/io.js";
 import type { Body, WriteOptions, Written } from "../../../core/ports/backend.js";
-import { apart, checkEarly, checkExpected } from "../guard.js";
+import { checkEarly, checkExpected, runExclusively } from "../guard.js";
 import { requireRoom } from "../quota.js";
 import { type Change, checkFile, createParents, locate, lockTarget, type Reached } from "../target.js";
 import { fill } from "./content.js";
@@ -26,7 +26,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
     yield* createParents(change, target.parents);
     const turn = yield* lockTarget(change, target.name);
     try {
-      const created = yield* apart(change, expected !== undefined, (guard) =>
+      const created = yield* runExclusively(change, expected !== undefined, (guard) =>
         withCurrent(change, { target, stale: turn.stale || !instant }, function* (old) {
           if (old !== target.old) yield* checkFile(change, old);
           yield* checkExpected(change, old, expected);

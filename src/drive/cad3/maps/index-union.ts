@@ -1,6 +1,6 @@
 // Union of two indexes that skips equal subtrees; the basis of merging.
 
-import { looking, type Steps } from "../../steps.js";
+import { type Steps, stepOf } from "../../steps.js";
 import { digitAt, sharedDigits } from "../digits.js";
 import { cellOf } from "../encoding/cell.js";
 import { isBranch, sameBytes } from "../ref.js";
@@ -47,8 +47,8 @@ const areEqual = (own: Uint8Array | undefined, other: Uint8Array | undefined): b
   own !== undefined && other !== undefined && sameBytes(own, other);
 
 function* uniteNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNode> {
-  const ownSlot = yield* looking(() => anySlot(own));
-  const otherSlot = yield* looking(() => anySlot(other));
+  const ownSlot = yield* stepOf(() => anySlot(own));
+  const otherSlot = yield* stepOf(() => anySlot(other));
   const depth = sharedDigits(ownSlot, otherSlot, Math.min(own.depth, other.depth));
   return yield* joinNodes(raise(own, depth, ownSlot), raise(other, depth, otherSlot), task);
 }
@@ -122,7 +122,7 @@ function* joinNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNo
     if (after === before) continue;
     changed = true;
     const countBefore = before === undefined ? 0 : nodeOf(before).count;
-    count += (yield* looking(() => nodeOf(after))).count - countBefore;
+    count += (yield* stepOf(() => nodeOf(after))).count - countBefore;
   }
   if (!changed) return own;
   const node: IndexNode = { count, own: entry, depth: own.depth, mask: own.mask | other.mask, children };
@@ -133,8 +133,8 @@ function* joinNodes(own: IndexNode, other: IndexNode, task: Both): Steps<IndexNo
 
 function* uniteChildren({ own, other }: ChildPair, task: Both): Steps<IndexChild> {
   if (own === undefined) return other;
-  const ownNode = yield* looking(() => nodeOf(own));
-  const otherNode = yield* looking(() => nodeOf(other));
+  const ownNode = yield* stepOf(() => nodeOf(own));
+  const otherNode = yield* stepOf(() => nodeOf(other));
   const united = yield* uniteNodes(ownNode, otherNode, task);
   return united === ownNode ? own : united;
 }

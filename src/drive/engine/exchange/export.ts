@@ -117,7 +117,7 @@ function cellReader(scope: CellScope): ReadCell {
 const childrenOf = (bytes: Uint8Array): string[] => branchRefs(parseCell(bytes)).map((ref) => toHex(hashOfRef(ref)));
 
 /** @returns a test for whether a cell is met for the first time */
-function meeting({ limits }: EngineParts): (hash: string) => boolean {
+function createFirstTest({ limits }: EngineParts): (hash: string) => boolean {
   const met = new Set<string>();
   return (hash) => {
     if (met.has(hash)) return false;
@@ -129,7 +129,7 @@ function meeting({ limits }: EngineParts): (hash: string) => boolean {
 
 /** Cells in multi-cell order: each branch before its own branches, at its first occurrence. */
 async function* parentsFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
-  const isNew = meeting(parts);
+  const isNew = createFirstTest(parts);
   const waiting = [childrenOf(top)];
   for (let level = waiting.at(-1); level !== undefined; level = waiting.at(-1)) {
     const hash = level.shift();
@@ -145,7 +145,7 @@ async function* parentsFirst(top: Uint8Array, read: ReadCell, parts: EngineParts
 }
 
 async function* childrenFirst(top: Uint8Array, read: ReadCell, parts: EngineParts): AsyncGenerator<Uint8Array> {
-  const isNew = meeting(parts);
+  const isNew = createFirstTest(parts);
   const open: { readonly bytes: Uint8Array; readonly children: string[] }[] = [
     { bytes: top, children: childrenOf(top) },
   ];

@@ -8,7 +8,7 @@ import { isDriveName } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
 import type { CellLedger } from "../cell-ledger.js";
-import { reach } from "../cells.js";
+import { callStore } from "../cells.js";
 import { quotaExceeded } from "../fault.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../found-drives.js";
 import { type Draft, type EngineParts, type OwnerQueue, REPEATABLE } from "../owner-queue.js";
@@ -60,7 +60,7 @@ export async function importFiles(
   const count = { bytes: 0, cells: 0 };
   const { top, ledger } = await readFiles(files, { put, parts, count });
   if (isBranch(refOf(top))) await put(hashOfRef(refOf(top)), top);
-  await reach(() => batch.flush());
+  await callStore(() => batch.flush());
   const cells = createImportCells(parts.store, withTop(ledger, top));
   await checkCells(top, cells, parts.limits);
   const found = await findDrives(top, cells);
@@ -71,7 +71,7 @@ export async function importFiles(
     incoming.push({ name, ...(await checkTree(root, { cells, put, limits: limitsFor(options, parts) })) });
   }
   // Cells rewritten without metadata.
-  await reach(() => batch.flush());
+  await callStore(() => batch.flush());
   const names = new Set(incoming.map(({ name }) => name));
   const [first = ""] = names;
   await queue.change(options.drive ?? first, async (draft) => {

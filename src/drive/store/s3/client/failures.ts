@@ -21,7 +21,7 @@ const BAD_KEY = new Set([
 const BAD_REGION = new Set(["PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"]);
 
 /** Tells what an operator can do about an error response; contains no paths, keys or hashes. */
-export function refused({ status, code, writes }: RefusedAnswer): FileAdapterError {
+export function answerError({ status, code, writes }: RefusedAnswer): FileAdapterError {
   return storeUnavailable(`the object storage ${adviceFor(status, code, writes)}`);
 }
 

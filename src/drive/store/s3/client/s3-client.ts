@@ -6,7 +6,7 @@ import { AwsClient } from "aws4fetch";
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
 import { storeDamaged, storeUnavailable } from "../../store-error.js";
-import { refused, silent } from "./failures.js";
+import { answerError, silent } from "./failures.js";
 import { errorCode, type ListedObject, type ListPage, parseListPage } from "./list-page.js";
 
 export interface S3Credentials {
@@ -140,7 +140,7 @@ export function createS3Client(options: S3Options): S3Client {
       if (tries >= patience.tries) {
         throw answer === undefined
           ? silent("lost" in result ? reasonOf(result.lost) : "")
-          : refused({ status: answer.status, code, writes: ask.method !== "GET" });
+          : answerError({ status: answer.status, code, writes: ask.method !== "GET" });
       }
       await delay(Math.random() * Math.min(MAX_WAIT_MS, patience.waitMs * 2 ** (tries - 1)));
     }
@@ -156,7 +156,7 @@ export function createS3Client(options: S3Options): S3Client {
     if (delimiter !== "") search.set("delimiter", delimiter);
     if (token !== undefined) search.set("continuation-token", token);
     const listed = await asked({ method: "GET", key: "", search: `?${search}`, maxBytes: MAX_ANSWER_BYTES });
-    if (listed.status === 404) throw refused({ status: 404, code: "", writes: false });
+    if (listed.status === 404) throw answerError({ status: 404, code: "", writes: false });
     return parseListPage(listed.body.toString(), prefix);
   };
   async function* pages(folder: string, delimiter: string): AsyncGenerator<ListPage> {
@@ -189,13 +189,13 @@ export function createS3Client(options: S3Options): S3Client {
     },
     async put(key, body) {
       const { status } = await asked({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES });
-      if (status === 404) throw refused({ status, code: "NoSuchBucket", writes: true });
+      if (status === 404) throw answerError({ status, code: "NoSuchBucket", writes: true });
     },
     async putOnce(key, body) {
       const isSure = (answer: Answer | undefined): boolean => answer?.status === 429 || answer?.status === 503;
       const answer = await tried({ method: "PUT", key, body, maxBytes: MAX_ANSWER_BYTES }, isSure);
       if (answer === "unknown") return "unknown";
-      if (answer.status === 404) throw refused({ status: 404, code: "NoSuchBucket", writes: true });
+      if (answer.status === 404) throw answerError({ status: 404, code: "NoSuchBucket", writes: true });
       return { etag: answer.etag };
     },
     async putIf(key, body, known) {
@@ -243,7 +243,7 @@ const isFinal = (status: number, code: string): boolean =>
 function good(answer: Answer, code: string, writes: boolean): Answer {
   const isAbsent = answer.status === 404 && code !== "NoSuchBucket";
   if (isAbsent || (answer.status >= 200 && answer.status < 300)) return answer;
-  throw refused({ status: answer.status, code, writes });
+  throw answerError({ status: answer.status, code, writes });
 }
 
 async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
