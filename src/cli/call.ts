@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { ConfigError } from "../config/errors.js";
-import type { VenueConfig } from "../config/types.js";
 import { errorCodeOf } from "../core/errors/error-output.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError } from "../core/errors/texts.js";
-import type { Log } from "../core/ports/log.js";
+import { type Log, silentLog } from "../core/ports/log.js";
 import { parseExact, stringifyExact, UnkeptNumber } from "../schema/exact-json.js";
 import { nearestName } from "../schema/nearest.js";
-import { openConfiguredLog } from "../venue/start/open-parts.js";
-import { openVenue } from "../venue/start/open-venue.js";
 import type { Command } from "./arguments/arguments.js";
 import { UsageError } from "./arguments/options.js";
+import type { RemoteVenue } from "./arguments/remote.js";
+import type { VenueCalls } from "./calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
 import { maxMessageBytes } from "./message-size.js";
@@ -24,43 +23,70 @@ const FILE_OPERATION = /^\/?(?:file:|v\/ops\/file\/)/;
 const ADAPTER = /^\/?(?:v\/ops\/([^/]+)\/|([^:/]+):)/;
 /** "-" names standard input. */
 const STDIN = "-";
+/** The venue judges by its own limits; this one only ends what would never end. */
+const MOST_REMOTE_INPUT_BYTES = 256 * 2 ** 20;
 
-/** `venue-files call`: runs one operation, as the operator or the holder of `--key`, and prints its output. */
-export async function call(command: Extract<Command, { name: "call" }>, context: CommandContext): Promise<number> {
+type Call = Extract<Command, { name: "call" }>;
+
+/** `venue-files call`: runs one operation, here or on the venue of `--url`, and prints its output. */
+export async function call(command: Call, context: CommandContext): Promise<number> {
   const isOnStdin = command.input === STDIN;
   const given = isOnStdin ? undefined : parseInput(command.input, QUOTE);
-  const loaded = loadOneConfig(command.source, context.cwd);
-  const [, byPath, byName] = ADAPTER.exec(command.operation) ?? [];
-  const profile = byPath ?? byName ?? "";
-  const bound = findProfile(loaded, profile);
-  const config = bound ?? loaded;
-  const caps = loadCaps(command.capsFile);
-  const caller = await ownCaller(command.caller, config, context);
-  const input = isOnStdin ? await inputFrom(context.stdin, config) : given;
   const stop = new AbortController();
+  const caps = loadCaps(command.capsFile);
+  const { log, maxInputBytes, open } =
+    command.remote === undefined
+      ? await prepareLocal(command, context, { caps, signal: stop.signal })
+      : await prepareRemote(command.remote, context, { caps, signal: stop.signal });
+  const input = isOnStdin ? await inputFrom(context.stdin, maxInputBytes) : given;
   void context.untilStopped().then(() => stop.abort());
-  const log = openConfiguredLog(config, context.stderr);
-  const filesOnly = bound !== undefined || FILE_OPERATION.test(command.operation);
-  const narrow = { filesOnly, profile: bound && profile };
-  const venue = await openVenue(config, { listens: false, env: context.env, log, ...narrow, ...caller });
+  const calls = await open();
   try {
-    const operation = venue.host.catalogue.resolve(command.operation)?.operation.metadata.name ?? command.operation;
-    const own = venue.ownContext();
-    const narrowed = { ...own, signal: stop.signal, ...(caps === undefined ? {} : { caps }) };
-    const job = venue.host.run({ operation, input, caller: own.callerDID ?? venue.host.did, context: narrowed });
-    const output = await job.result;
+    const output = await calls.run(command.operation, input);
     await print(context, `${outputJson(output, log)}\n`);
     return errorCodeOf(output) === undefined ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
     const { message, code, data } = error;
-    const names = venue.host.catalogue.list().map(({ metadata: { name } }) => name);
-    const advice = code === "UNKNOWN_OPERATION" ? meantOperation(command.operation, names) : "";
+    const advice = code === "UNKNOWN_OPERATION" ? meantOperation(command.operation, await calls.operations()) : "";
     context.stderr.write(`${JSON.stringify({ error: message + advice, errorCode: code, errorData: data })}\n`);
     return EXIT.failed;
   } finally {
-    await venue.close();
+    await calls.close();
   }
+}
+
+/** A venue that is ready to be opened. */
+interface Prepared {
+  readonly log: Log;
+  readonly maxInputBytes: number;
+  open(): Promise<VenueCalls>;
+}
+
+interface Narrowing {
+  readonly caps: readonly unknown[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function prepareLocal(command: Call, context: CommandContext, narrowing: Narrowing): Promise<Prepared> {
+  const loaded = loadOneConfig(command.source, context.cwd);
+  const [, byPath, byName] = ADAPTER.exec(command.operation) ?? [];
+  const profile = byPath ?? byName ?? "";
+  const bound = findProfile(loaded, profile);
+  const config = bound ?? loaded;
+  const caller = await ownCaller(command.caller, config, context);
+  const { openConfiguredLog } = await import("../venue/start/open-parts.js");
+  const log = openConfiguredLog(config, context.stderr);
+  const filesOnly = bound !== undefined || FILE_OPERATION.test(command.operation);
+  const options = { env: context.env, log, filesOnly, profile: bound && profile, ...caller, ...narrowing };
+  const { openLocalCalls } = await import("./calls/local-calls.js");
+  return { log, maxInputBytes: maxMessageBytes(config), open: () => openLocalCalls(config, options) };
+}
+
+async function prepareRemote(remote: RemoteVenue, context: CommandContext, narrowing: Narrowing): Promise<Prepared> {
+  const { openRemoteCalls } = await import("./calls/remote-calls.js");
+  const calls = openRemoteCalls(remote, context, narrowing);
+  return { log: silentLog, maxInputBytes: MOST_REMOTE_INPUT_BYTES, open: async () => calls };
 }
 
 /** The operation that a misspelt one probably meant, as a sentence; else empty. */
@@ -70,9 +96,9 @@ function meantOperation(given: string, names: readonly string[]): string {
 }
 
 /** @throws UsageError, ConfigError if the input exceeds the maximum message size */
-async function inputFrom(stdin: CommandContext["stdin"], config: VenueConfig): Promise<unknown> {
+async function inputFrom(stdin: CommandContext["stdin"], maxBytes: number): Promise<unknown> {
   const { readStdin } = await import("./tokens/token-files.js");
-  const text = await readStdin(stdin, maxMessageBytes(config));
+  const text = await readStdin(stdin, maxBytes);
   if (text === undefined) throw new ConfigError(["Standard input holds more than an operation can take"], EXIT.config);
   return parseInput(text, "Give one JSON object on standard input");
 }

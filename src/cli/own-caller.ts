@@ -1,6 +1,6 @@
 import type { VenueConfig } from "../config/types.js";
 import type { OwnCaller } from "../venue/identity/own-caller.js";
-import type { CallerSource } from "./arguments/arguments.js";
+import type { CallerSource } from "./arguments/remote.js";
 import type { CommandContext } from "./context.js";
 
 /**

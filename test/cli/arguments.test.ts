@@ -54,6 +54,13 @@ describe("a command line is understood:", () => {
         input: "{}",
       },
     ],
+    [
+      "call file:roots --url https://h/v/ --token env:T --proof p --caps c",
+      {
+        ...{ name: "call", source: none, capsFile: "c", operation: "file:roots", input: "{}" },
+        remote: { url: "https://h/v", token: "env:T", proofs: ["p"] },
+      },
+    ],
     ["acp -- node agent.mjs --yes", { ...watched, agent: ["node", "agent.mjs", "--yes"] }],
     ["acp --root a=. --yes agent", { ...watched, source: { file: undefined, roots: ["a=."] }, answer: "allow" }],
     ["acp --deny-writes --caps c --prompt p -- agent", { ...watched, capsFile: "c", prompt: "p", answer: "reject" }],
@@ -200,6 +207,22 @@ describe("a command line is refused:", () => {
     ["acp --", "'acp' needs an agent, for example: venue-files acp -- node agent.mjs"],
     ["acp --yes --deny-writes -- agent", "Only one of --yes and --deny-writes may be given"],
     ["acp --prompt", `--prompt needs a value, for example --prompt "Fix the typos in README.md"`],
+    ["call file:roots --token t", "--token needs --url, for example --url http://localhost:8080"],
+    ["call file:roots --url http://h --root a=.", "--url asks a venue that has its own configuration: no --root"],
+    ["ls --url http://h --config c", "--url asks a venue that has its own configuration: no --config"],
+    [
+      "ls --url http://h --key alice",
+      "--url takes --token in place of --key; make one with: venue-files token identity --to DID --key KEY --out FILE",
+    ],
+    [
+      "ls --url http://me:secret@h",
+      "--url takes the address of a venue without credentials, for example --url http://localhost:8080",
+    ],
+    [
+      "ls --url file:///etc",
+      "--url takes the address of a venue without credentials, for example --url http://localhost:8080",
+    ],
+    ["mcp --url http://h", "'mcp' has no option --url"],
     ["call", "'call' needs an operation, for example: venue-files call file:roots"],
     ["call file:stat {} {}", "'call' takes an operation and one JSON object. Quote the JSON"],
     ['call file:stat {"root": "a"}', "'call' takes an operation and one JSON object. Quote the JSON"],

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from "node:stream";
 import { afterAll, beforeEach, expect } from "@jest/globals";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import { UsageError } from "../../src/cli/arguments/options.js";
-import type { CommandContext } from "../../src/cli/context.js";
+import { type CommandContext, Unavailable } from "../../src/cli/context.js";
 import { file } from "../../src/cli/files/files.js";
 import { ConfigError } from "../../src/config/errors.js";
 import { cleanUp, makeFolder } from "./process.js";
@@ -32,13 +32,21 @@ function stage(folder: string, { env = {}, input = "", tty = false }: Stage = {}
   return { context: context as unknown as CommandContext, out, err };
 }
 
-/** Runs a command on the root `d`, as the process does. */
-async function runOn(folder: string, args: readonly string[], more?: Stage) {
+/** Runs a command on the root `d`. */
+const runOn = (folder: string, args: readonly string[], more?: Stage) =>
+  runFileLine(folder, [...args, "--root", "d=docs"], more);
+
+/** Runs a file command, as the process does. */
+export async function runFileLine(folder: string, args: readonly string[], more?: Stage) {
   const { context, out, err } = stage(folder, more);
-  const command = parseCommandLine([...args, "--root", "d=docs"]);
+  const command = parseCommandLine(args);
   if (command.name !== "file") throw new Error(`It is '${command.name}'`);
   const status = await file(command, context).catch((error: unknown) => {
     if (error instanceof UsageError) return 64;
+    if (error instanceof Unavailable) {
+      context.stderr.write(`${error.message}\n`);
+      return 69;
+    }
     if (!(error instanceof ConfigError)) throw error;
     context.stderr.write(`${error.message}\n`);
     return error.exitStatus;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp } from "../cli/process.js";
 import { CALLS, CODES, NARROWED_CALLS, type ParityCall } from "./calls.js";
 import { makeGround } from "./fixture.js";
-import { commandLine, http, library, mcp, type Outcome, type Surface } from "./surfaces.js";
+import { commandLine, http, library, mcp, type Outcome, remote, type Surface } from "./surfaces.js";
 
 afterAll(cleanUp);
 
@@ -30,7 +30,7 @@ const nameOf = ({ operation, input }: ParityCall) => `${operation} ${JSON.string
 const labelled = (calls: readonly ParityCall[], outcomes: readonly Outcome[]) =>
   calls.map((call, index) => [nameOf(call), outcomes[index]]);
 
-const SURFACES = { library, HTTP: http, MCP: mcp, "command line": commandLine } as const;
+const SURFACES = { library, HTTP: http, "--url": remote, MCP: mcp, "command line": commandLine } as const;
 
 describe.each([
   ["the operator", CALLS, false],
@@ -51,6 +51,7 @@ describe.each([
 
   test.each([
     ["over HTTP", "HTTP", "library"],
+    ["through --url", "--url", "library"],
     ["over MCP", "MCP", "library"],
     ["from the command line", "command line", "library, fewer calls"],
   ])("%s as from the library", (_name, surface, reference) => {

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createHttpCalls } from "../../src/cli/calls/http-calls.js";
 import { createFileAdapter, FileAdapterError } from "../../src/index.js";
 import { run, serve } from "../cli/process.js";
 import { type RawAnswer, startRaw } from "../surfaces/mcp/raw.js";
@@ -75,6 +76,24 @@ export const http: Surface = async (ground, calls, narrowed) => {
     const job = (await response.json()) as Record<string, string>;
     if (job["status"] === "COMPLETE") return { code: "OK", output: job["output"] };
     return failed(job["errorCode"] ?? "", job["error"] ?? "", job["errorData"]);
+  });
+  await served.stop();
+  return outcomes;
+};
+
+/** The client behind `--url`. */
+export const remote: Surface = async (ground, calls, narrowed) => {
+  const served = await serve(["--config", ground.config]);
+  const { signal } = new AbortController();
+  const caps = narrowed ? CAPS : undefined;
+  const venue = createHttpCalls({ url: served.url, token: undefined, ucans: [], caps, signal });
+  const outcomes = await inTurn(calls, async ({ operation, input }) => {
+    try {
+      return { code: "OK", output: plain(await venue.run(operation, input)) };
+    } catch (error) {
+      if (!(error instanceof FileAdapterError)) throw error;
+      return failed(error.code, error.message, plain(error.data));
+    }
   });
   await served.stop();
   return outcomes;

@@ -19,6 +19,7 @@ import {
   UsageError,
   type Values,
 } from "./options.js";
+import { type Reach, reachOf } from "./remote.js";
 import { type ToolChoice, toolChoice } from "./tool-choice.js";
 
 /** Source of the configuration. */
@@ -30,18 +31,10 @@ export interface ConfigSource {
   readonly listener?: ListenerOverride | undefined;
 }
 
-/** A caller other than the operator. Keys and tokens are references: a name, a path, or `env:NAME`. */
-export interface CallerSource {
-  readonly key: string;
-  readonly proofs: readonly string[];
-}
-
 /** Common options of `mcp`, `call`, `acp` and the file commands. */
-export interface OwnCalls {
+export interface OwnCalls extends Reach {
   readonly source: ConfigSource;
   readonly capsFile: string | undefined;
-  /** `undefined`: the operator. */
-  readonly caller: CallerSource | undefined;
 }
 
 /** Parsed `grant` command; keys and tokens are not read yet. */
@@ -254,6 +247,9 @@ function lifetime(values: Values): number | undefined {
   );
 }
 
+/** Options that say what a venue in this process is. */
+const LOCAL_OPTIONS = ["config", "root"] as const;
+
 const source = ({ values }: Line): ConfigSource => ({
   file: single(values, "config"),
   roots: values.get("root") ?? [],
@@ -261,13 +257,11 @@ const source = ({ values }: Line): ConfigSource => ({
 
 function ownCalls(line: Line): OwnCalls {
   const { values } = line;
-  const key = single(values, "key");
-  const proofs = values.get("proof") ?? [];
-  if (key === undefined && proofs.length > 0) {
-    throw new UsageError("--proof needs --key: without it the caller is the operator, who needs no proof");
-  }
-  const caller = key === undefined ? undefined : { key, proofs };
-  return { source: source(line), capsFile: single(values, "caps"), caller };
+  const reach = reachOf({
+    ...{ url: single(values, "url"), token: single(values, "token"), key: single(values, "key") },
+    ...{ proofs: values.get("proof") ?? [], local: LOCAL_OPTIONS.filter((name) => values.has(name)) },
+  });
+  return { source: source(line), capsFile: single(values, "caps"), ...reach };
 }
 
 function noArguments({ rest }: Line, command: CommandName): void {

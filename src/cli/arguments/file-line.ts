@@ -1,6 +1,6 @@
 import type { OwnCalls } from "./arguments.js";
 import { type FileCommand, type FileCommandName, isFileCommand, readFileCommand } from "./file-options.js";
-import { UsageError } from "./options.js";
+import { reachOf } from "./remote.js";
 
 /** A file command with its configuration and caller. */
 export type FileRun = { readonly name: "file"; readonly command: FileCommand } & OwnCalls;
@@ -8,7 +8,7 @@ export type FileRun = { readonly name: "file"; readonly command: FileCommand } &
 export type FileLine = FileRun | { readonly name: "file help"; readonly topic: FileCommandName };
 
 /** Options with a value that may precede the command. */
-const LEADING = /^--(config|root|caps|key|proof)$/;
+const LEADING = /^--(config|root|caps|key|proof|url|token)$/;
 
 /** Parses a file command. @param argv without node and script @returns `undefined` for others @throws UsageError */
 export function parseFileLine(argv: readonly string[]): FileLine | undefined {
@@ -30,12 +30,12 @@ function commandIndex(argv: readonly string[]): number {
 function ownCalls({ values, lists }: FileCommand): OwnCalls {
   const key = values.get("key");
   const proofs = lists.get("proof") ?? [];
-  if (key === undefined && proofs.length > 0) {
-    throw new UsageError("--proof needs --key: without it the caller is the operator, who needs no proof");
-  }
+  const given = (name: string): boolean => values.has(name) || lists.has(name);
+  const local = ["config", "root"].filter(given);
+  const reach = reachOf({ url: values.get("url"), token: values.get("token"), key, proofs, local });
   return {
     source: { file: values.get("config"), roots: lists.get("root") ?? [] },
     capsFile: values.get("caps"),
-    caller: key === undefined ? undefined : { key, proofs },
+    ...reach,
   };
 }

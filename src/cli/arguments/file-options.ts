@@ -11,7 +11,7 @@ const MANY = { type: "string", multiple: true } as const;
 
 /** Options of every file command. */
 const COMMON = {
-  ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY },
+  ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY, url: VALUE, token: VALUE },
   ...{ json: FLAG, help: { ...FLAG, short: "h" } },
 } as const satisfies Options;
 

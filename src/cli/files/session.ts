@@ -1,11 +1,11 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
-import type { ResolveAsset } from "../../core/ports/adapter.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import { openVenue } from "../../venue/start/open-venue.js";
 import type { FileRun } from "../arguments/file-line.js";
 import type { FileCommand } from "../arguments/file-options.js";
+import type { RemoteVenue } from "../arguments/remote.js";
+import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load.js";
 import { failureText } from "../output/failure.js";
@@ -16,6 +16,8 @@ import { createProgress, type Progress } from "../progress.js";
 /** Interactive transfers have no deadline; the user can interrupt them. */
 const NO_DEADLINE_MS = 2 ** 31;
 const COLUMNS = 80;
+/** Bytes of one read from a venue elsewhere. */
+const REMOTE_READ_BYTES = 2 ** 20;
 
 type Operation = keyof FileInputs & keyof FileOutputs;
 
@@ -30,45 +32,36 @@ export interface FileSession {
   readonly progress: Progress;
   /** Maximum bytes of one read. */
   readonly maxReadBytes: number;
-  /** @param resolveAsset supplies the content of a write @throws FileAdapterError */
-  invoke<O extends Operation>(operation: O, input: FileInputs[O], resolveAsset?: ResolveAsset): Promise<FileOutputs[O]>;
+  /** @throws FileAdapterError */
+  invoke<O extends Operation>(operation: O, input: FileInputs[O]): Promise<FileOutputs[O]>;
+  /** Writes a file in one step. @throws FileAdapterError */
+  upload: VenueCalls["upload"];
   out(text: string | Uint8Array): Promise<void>;
   /** Reports a failed operation. Rethrows other errors. */
   failed(error: unknown): void;
 }
 
-/** Runs a file command on the roots of a configuration, with the same caller as `call`. @returns its exit status */
+/** Runs a file command on the roots of a configuration, or of a venue elsewhere. @returns its exit status */
 export async function inFileSession(
   run: FileRun,
   context: CommandContext,
   work: (session: FileSession) => Promise<number>,
 ): Promise<number> {
-  const { command, source, capsFile } = run;
-  const config = loadOneConfig(source, context.cwd);
-  const caps = loadCaps(capsFile);
-  const caller = await ownCaller(run.caller, config, context);
+  const { command } = run;
   const progress = createProgress(context);
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
-  const log = openConfiguredLog(config, context.stderr);
-  const limits = { ...config.file.limits, timeoutMs: NO_DEADLINE_MS };
-  const unbounded = { ...config, maxContentSize: Number.MAX_SAFE_INTEGER, file: { ...config.file, limits } };
-  const venue = await openVenue(unbounded, { listens: false, env: context.env, log, filesOnly: true, ...caller });
-  const own = venue.ownContext();
-  const who = own.callerDID ?? venue.host.did;
+  const { calls, maxReadBytes } = await openCalls(run, context, stop.signal);
   const { env, stdout } = context;
   const isTerminal = stdout.isTTY === true;
   const isColoured = isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
   try {
     return await work({
-      ...{ context, command, isTerminal, progress, maxReadBytes: limits.maxReadBytes },
+      ...{ context, command, isTerminal, progress, maxReadBytes },
       width: stdout.columns ?? COLUMNS,
       paint: isColoured ? coloured : plain,
-      async invoke(operation, input, resolveAsset) {
-        const narrowed = { ...own, signal: stop.signal, ...(caps === undefined ? {} : { caps }) };
-        const withAsset = resolveAsset === undefined ? narrowed : { ...narrowed, resolveAsset };
-        return parseOutput(await venue.host.run({ operation, input, caller: who, context: withAsset }).result);
-      },
+      invoke: async (operation, input) => parseOutput(await calls.run(operation, input)),
+      upload: (input, content) => calls.upload(input, content),
       out: (text) => print(context, text),
       failed: (error) => sayFailure(error, command, context),
     });
@@ -77,8 +70,46 @@ export async function inFileSession(
     return EXIT.failed;
   } finally {
     progress.end();
-    await venue.close();
+    await calls.close();
   }
+}
+
+interface OpenCalls {
+  readonly calls: VenueCalls;
+  readonly maxReadBytes: number;
+}
+
+async function openCalls({ source, capsFile, caller, remote }: FileRun, context: CommandContext, signal: AbortSignal) {
+  const caps = loadCaps(capsFile);
+  return remote === undefined
+    ? openLocal({ source, caller }, context, { caps, signal })
+    : openRemote(remote, context, { caps, signal });
+}
+
+interface Narrowing {
+  readonly caps: readonly unknown[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function openLocal(
+  { source, caller }: Pick<FileRun, "source" | "caller">,
+  context: CommandContext,
+  narrowing: Narrowing,
+): Promise<OpenCalls> {
+  const { openLocalCalls } = await import("../calls/local-calls.js");
+  const config = loadOneConfig(source, context.cwd);
+  const who = await ownCaller(caller, config, context);
+  const log = openConfiguredLog(config, context.stderr);
+  const limits = { ...config.file.limits, timeoutMs: NO_DEADLINE_MS };
+  const unbounded = { ...config, maxContentSize: Number.MAX_SAFE_INTEGER, file: { ...config.file, limits } };
+  const calls = await openLocalCalls(unbounded, { env: context.env, log, filesOnly: true, ...who, ...narrowing });
+  return { calls, maxReadBytes: limits.maxReadBytes };
+}
+
+async function openRemote(remote: RemoteVenue, context: CommandContext, narrowing: Narrowing): Promise<OpenCalls> {
+  const { openRemoteCalls } = await import("../calls/remote-calls.js");
+  // A root with a smaller limit cuts the piece, and the next one begins there.
+  return { calls: openRemoteCalls(remote, context, narrowing), maxReadBytes: REMOTE_READ_BYTES };
 }
 
 /** Outputs of built-in operations conform to their schemas, so they are only cast. */

@@ -1,6 +1,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
+import { shown as escapeLine } from "../output/grep-lines.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
 const PAGE = 10_000;
@@ -65,10 +66,13 @@ export async function tree(session: FileSession): Promise<number> {
     ...(command.flags.has("size") ? { info: "size" as const } : {}),
   });
   if (command.json) await asJson(session, output);
-  else await session.out(treeLines(output.tree, session.paint));
+  else await session.out(treeLines(printable(output.tree), session.paint));
   if (output.truncated) session.context.stderr.write(`venue-files: cut at ${output.entries} entries\n`);
   return 0;
 }
+
+/** A venue elsewhere might send what moves the cursor; names in a tree of ours are escaped already. */
+const printable = (tree: string): string => tree.split("\n").map(escapeLine).join("\n");
 
 /** `stat` */
 export async function stat(session: FileSession): Promise<number> {

@@ -6,9 +6,6 @@ import { contentOf } from "./content.js";
 import { checkFile, contentOfFile, localTarget, STREAM, saveFile } from "./local.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
-/** Asset reference that stands for the local file being uploaded. */
-const LOCAL = "local";
-
 /** `put`: each file is a single write, whatever its size, so that it appears atomically. */
 export async function put(session: FileSession): Promise<number> {
   const { command, context, progress } = session;
@@ -21,16 +18,9 @@ export async function put(session: FileSession): Promise<number> {
   return onEach(files, session, async (file) => {
     const place = into ? inside(target, file) : target;
     const content = progress.through(contentOfFile(file, context));
-    const output = await session.invoke(
-      "file:write",
-      {
-        ...place,
-        asset: LOCAL,
-        parents: command.flags.has("parents"),
-        ...(command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {}),
-      },
-      async () => ({ content }),
-    );
+    const parents = command.flags.has("parents");
+    const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
+    const output = await session.upload({ ...place, parents, ...condition }, content);
     if (command.json) await asJson(session, output);
   });
 }

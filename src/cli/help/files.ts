@@ -5,6 +5,7 @@ const COMMON = `  --config FILE           JSON5 configuration (see config.exampl
                           it read-only
   --caps FILE             JSON5 list of capabilities that narrows every call
   --key KEY, --proof FILE call as who holds this key, in place of the operator
+  --url URL, --token FILE a venue that runs elsewhere, in place of --config and --root, and the bearer token for it
   --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
 const STATUS = "64 usage, 66 file not readable, 78 invalid configuration";
 

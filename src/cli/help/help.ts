@@ -57,6 +57,8 @@ ${ROOT_OPTIONS}
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
+  --url URL               call, and files: a venue that runs elsewhere: http://localhost:8080
+  --token FILE            the bearer token for it; env:NAME too
   --help, --version       also help COMMAND, -V
 
 Without --config and --root there is one root, 'tmp': an empty temp folder that is removed at the end.
@@ -129,7 +131,7 @@ Example of a caps file: [{ with: "file://docs/", can: "crud/read" }]
 Exit status: 0 the client has gone or it was stopped, 64 usage, 66 file not readable, 78 invalid configuration
 `,
   call: `venue-files call <operation> ['<json>'] [--config FILE] [--root [NAME=]PATH[:ro]]… [--caps FILE]
-                 [--key KEY [--proof FILE]…]
+                 [--key KEY [--proof FILE]…] [--url URL [--token FILE] [--proof FILE]…]
 
 Runs one operation as the operator, or as the DID of a key, and prints its output as JSON. The input is
 JSON or JSON5; a dash in its place reads it from standard input: for what should not be seen in the list of processes.
@@ -138,6 +140,9 @@ ${ROOT_OPTIONS}
 ${CAPS_OPTION}
 ${KEY_OPTION}
 ${PROOF_OPTION}
+
+  --url URL               a venue that runs elsewhere, in place of --config and --root: http://localhost:8080
+  --token FILE            who calls there: the bearer token in this file, or env:NAME; else anybody
 
 Operations: file:roots file:list file:tree file:read file:stat file:write file:append file:mkdir file:delete
             ucan:issue ucan:verify ucan:revoke auth:whoami, and the tools of profiles, <profile>:<tool>

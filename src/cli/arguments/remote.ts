@@ -1,0 +1,66 @@
+import { escapeText } from "../../core/errors/texts.js";
+import { UsageError } from "./options.js";
+
+/** A venue that runs elsewhere. */
+export interface RemoteVenue {
+  /** Base URL, without a slash at the end. */
+  readonly url: string;
+  /** A file, or `env:NAME`; `undefined`: call as anybody. */
+  readonly token: string | undefined;
+  /** Files with UCANs that go with each call. */
+  readonly proofs: readonly string[];
+}
+
+/** A caller other than the operator. Keys and tokens are references: a name, a path, or `env:NAME`. */
+export interface CallerSource {
+  readonly key: string;
+  readonly proofs: readonly string[];
+}
+
+/** Whom a command calls, and as whom. */
+export interface Reach {
+  /** `undefined`: a venue in this process. */
+  readonly remote?: RemoteVenue | undefined;
+  /** Only in this process; `undefined`: the operator. */
+  readonly caller: CallerSource | undefined;
+}
+
+/** Options that tell it. */
+export interface ReachOptions {
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+  readonly key: string | undefined;
+  readonly proofs: readonly string[];
+  /** Those given that only make sense for a venue in this process. */
+  readonly local: readonly string[];
+}
+
+/** @throws UsageError for options that do not fit each other */
+export function reachOf({ url, token, key, proofs, local }: ReachOptions): Reach {
+  if (url === undefined) {
+    if (token !== undefined) throw new UsageError("--token needs --url, for example --url http://localhost:8080");
+    if (key !== undefined) return { caller: { key, proofs } };
+    if (proofs.length === 0) return { caller: undefined };
+    throw new UsageError("--proof needs --key: without it the caller is the operator, who needs no proof");
+  }
+  if (key !== undefined) {
+    const advice = "make one with: venue-files token identity --to DID --key KEY --out FILE";
+    throw new UsageError(`--url takes --token in place of --key; ${advice}`);
+  }
+  if (local[0] !== undefined) {
+    throw new UsageError(`--url asks a venue that has its own configuration: no --${local[0]}`);
+  }
+  return { caller: undefined, remote: { url: baseUrl(url), token, proofs } };
+}
+
+/** @throws UsageError */
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain =
+    url !== undefined && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  if (isPlain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/+$/, "");
+  // The text is not repeated: it may hold a password.
+  throw new UsageError(
+    `--url takes the address of a venue without credentials, for example ${escapeText("--url http://localhost:8080")}`,
+  );
+}

@@ -1,0 +1,49 @@
+import { resolve } from "node:path";
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { isOpenToOthers, readSecretFile } from "../../venue/start/state-dir.js";
+import type { RemoteVenue } from "../arguments/remote.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { readTokens } from "../tokens/token-files.js";
+import { valueOfVariable, variableIn } from "../variable.js";
+import { createHttpCalls, travelsOpenly } from "./http-calls.js";
+import type { VenueCalls } from "./venue-calls.js";
+
+const MAX_TOKEN_BYTES = 32_768;
+/** What a header can hold; tokens agreed on beforehand have no form of their own. */
+const TOKEN = /^[\x21-\x7e]+$/;
+
+interface RemoteCallsOptions {
+  readonly caps: readonly unknown[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Calls the venue of `--url`. @throws ConfigError for a token that cannot be read, UsageError */
+export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, options: RemoteCallsOptions): VenueCalls {
+  const { url, proofs } = remote;
+  const token = remote.token === undefined ? undefined : bearerIn(remote.token, context);
+  if (travelsOpenly({ url, token })) {
+    context.stderr.write(`Warning: the token goes to ${new URL(url).host} unencrypted. Use https\n`);
+  }
+  return createHttpCalls({ url, token, ucans: proofs.length === 0 ? [] : readTokens(proofs, context), ...options });
+}
+
+/** @throws ConfigError; never shows the token */
+function bearerIn(reference: string, { env, cwd, stderr }: CommandContext): string {
+  const shown = `"${escapeText(reference)}"`;
+  const variable = variableIn(reference);
+  const text =
+    variable === undefined
+      ? tokenFile(resolve(cwd, reference), { shown, stderr })
+      : valueOfVariable(variable, env, { what: "the token", maxBytes: MAX_TOKEN_BYTES });
+  const token = text.trim();
+  if (TOKEN.test(token)) return token;
+  throw new ConfigError([`${shown} does not hold one token on one line`], EXIT.config);
+}
+
+function tokenFile(path: string, { shown, stderr }: { shown: string; stderr: CommandContext["stderr"] }): string {
+  const file = readSecretFile(path, { maxBytes: MAX_TOKEN_BYTES, follow: true });
+  if ("fault" in file) throw new ConfigError([`Cannot read the token in ${shown}: ${file.fault}`], file.exitStatus);
+  if (isOpenToOthers(file.stat, "read")) stderr.write(`Warning: others may read ${shown}. Make its mode 0600\n`);
+  return file.text;
+}
