@@ -1,7 +1,8 @@
 // Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of input.
 
 import type { Limits } from "../core/call/limits.js";
-import { invalidInput, unknownOperation } from "../core/errors/texts.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { invalidInput, rootRequired, unknownOperation } from "../core/errors/texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { AnyOperation, Call, OpenRoot, PathCall, RootFacts } from "../core/ports/operation.js";
 import type { RegisteredOperation } from "./options.js";
@@ -64,4 +65,13 @@ export function parseInput(input: unknown): Record<string, unknown> {
   const given = input ?? {};
   if (typeof given !== "object") throw invalidInput("'input' must be a JSON object", "", "object");
   return given as Record<string, unknown>;
+}
+
+/** The refusal of a call without a root names those that the caller may use. @returns any other error as it is */
+export function namingRoots(error: unknown, visible: () => readonly string[]): unknown {
+  const isRootMissing =
+    error instanceof FileAdapterError &&
+    error.data["pointer"] === "/root" &&
+    error.message.startsWith("'root' is required");
+  return isRootMissing ? rootRequired(error, visible()) : error;
 }

@@ -28,11 +28,13 @@ import {
 } from "../core/ports/operation.js";
 import type { TicketRequest } from "../core/ports/transfer.js";
 import { parsePath } from "../path/grammar.js";
+import { withoutNulls } from "../schema/nulls.js";
 import { CallAccess } from "./call-access.js";
-import { byName, findOperation, limitsOf, parseInput, placedCall, timeoutOf } from "./call-parts.js";
+import { byName, findOperation, limitsOf, namingRoots, parseInput, placedCall, timeoutOf } from "./call-parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
+import { hasNullPrecondition, NO_PRECONDITION, withRemark } from "./preconditions.js";
 import { inTurn } from "./room.js";
 import { withSuggestions } from "./suggestions.js";
 
@@ -128,9 +130,13 @@ export class Dispatcher {
 
   async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
     const { operation, schema } = findOperation(this.#options.operations, name, context);
-    const checking = this.#options.validator.check(name, schema.input, input ?? {});
-    if (isPending(checking)) await checking;
-    const given = parseInput(input);
+    const given = parseInput(withoutNulls(input, schema.input));
+    try {
+      const checking = this.#options.validator.check(name, schema.input, given);
+      if (isPending(checking)) await checking;
+    } catch (error) {
+      throw namingRoots(error, () => this.visibleTo(this.#authoriser(name, context)));
+    }
     operation.check?.(given);
 
     const cancellation = context.cancellation ?? cancelledBy(context.signal);
@@ -139,12 +145,7 @@ export class Dispatcher {
       timeoutMs: timeoutOf(operation, given, this.#options.limits),
       cancellation,
     });
-    const authoriser = new Authoriser({
-      operation: name,
-      caps: capsOf(context),
-      authority: this.#options.authorityOf(context),
-      scheme: this.#scheme,
-    });
+    const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
     const state = { given, context, cancellation, scope, authoriser, progress };
     const work = this.#prepare(operation, state);
@@ -154,7 +155,12 @@ export class Dispatcher {
     const output = await inTurn(work, turn).catch((error: unknown) => this.#explain(error, operation, state));
     progress.bytes = operation.bytes?.(output) ?? 0;
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
-    return output;
+    return given !== input && hasNullPrecondition(input) ? withRemark(output, NO_PRECONDITION) : output;
+  }
+
+  #authoriser(operation: string, context: SurfaceContext): Authoriser {
+    const authority = this.#options.authorityOf(context);
+    return new Authoriser({ operation, caps: capsOf(context), authority, scheme: this.#scheme });
   }
 
   /** Rethrows an error, with what a caller that reads it may have meant. Profiles and commands have texts of their own. */

@@ -247,5 +247,6 @@ function render(output: EditOutput): Rendering {
   const cut = output.diffTruncated === true ? "Cut: the diff is longer. Read the file for the rest; " : "";
   const etag = isDry ? `dry run, nothing written; etag still ${output.previousEtag}` : `etag ${output.etag}`;
   const text = diff === "" ? "No change: new and old text are equal" : diff;
-  return { kind: "text", text, rest, note: `${cut}${etag}` };
+  const hint = output.hint === undefined ? "" : `. ${output.hint}`;
+  return { kind: "text", text, rest, note: `${cut}${etag}${hint}` };
 }

@@ -491,6 +491,7 @@ export interface WriteOutput {
   written: number;
   created: boolean;
   etag?: string;
+  hint?: string;
 }
 
 export interface EditInput {
@@ -558,6 +559,7 @@ export interface EditOutput {
   diff?: string;
   diffTruncated?: boolean;
   dryRun?: true;
+  hint?: string;
 }
 
 export interface AppendInput {
@@ -605,6 +607,7 @@ export interface AppendOutput {
   size: number;
   etag?: string;
   alreadyApplied?: boolean;
+  hint?: string;
 }
 
 export interface MkdirInput {
@@ -629,6 +632,7 @@ export interface MkdirInput {
 export interface MkdirOutput {
   created: boolean;
   path: string;
+  hint?: string;
 }
 
 export interface MoveInput {
@@ -678,6 +682,7 @@ export interface MoveOutput {
   etag?: string;
   files?: number;
   atomic: boolean;
+  hint?: string;
 }
 
 export interface CopyInput {
@@ -736,6 +741,7 @@ export interface CopyOutput {
     policy?: number;
     unreadable?: number;
   };
+  hint?: string;
 }
 
 export interface DeleteInput {
@@ -760,6 +766,7 @@ export interface DeleteInput {
 export interface DeleteOutput {
   deleted: boolean;
   existed: boolean;
+  hint?: string;
 }
 
 export interface DuInput {

@@ -49,6 +49,10 @@ export const unknownOperation = (name: string): FileAdapterError =>
 export const unknownRoot = (root: string, visible: readonly string[]): FileAdapterError =>
   adapterError("UNKNOWN_ROOT", `Unknown root '${escapeText(root)}'. Configured: [${visible.join(", ")}]`, { root });
 
+/** @param refusal of an input without a root @param visible names of the roots that the caller may use */
+export const rootRequired = (refusal: FileAdapterError, visible: readonly string[]): FileAdapterError =>
+  adapterError("INVALID_INPUT", `${refusal.message}. Configured: [${visible.join(", ")}]`, refusal.data);
+
 export const invalidInput = (message: string, pointer: string, expected: string): FileAdapterError =>
   adapterError("INVALID_INPUT", message, { pointer, expected });
 

@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../../core/ports/adapter.js";
+import { withoutNulls } from "../../schema/nulls.js";
 import { InputValidator } from "../../schema/validate.js";
 
 /** What the venue provides to hosted adapters. */
@@ -55,10 +56,11 @@ export function hostAdapter(hosted: HostedOperations, hosting: AdapterHosting): 
       let outcome = "OK";
       try {
         const schema = known.get(operation)?.input ?? {};
-        await validator.check(operation, schema, input);
+        const given = hosted.isOurs ? withoutNulls(input, schema) : input;
+        await validator.check(operation, schema, given);
         const signal = context.cancellation?.signal ?? context.signal;
         if (signal?.aborted === true) throw aborted();
-        return await untilAborted(hosted.run(operation, parseInput(input), { context, signal, trail }), signal);
+        return await untilAborted(hosted.run(operation, parseInput(given), { context, signal, trail }), signal);
       } catch (error) {
         outcome = error instanceof FileAdapterError ? error.code : "INTERNAL";
         throw error;

@@ -1,0 +1,18 @@
+/** Fields that make a change depend on what is there. */
+const PRECONDITIONS = ["ifMatch", "ifMatchTo", "ifNoneMatch", "ifNoneMatchTo", "expectedSize"] as const;
+
+/** What an answer says where a caller may think that it made the change depend on something. */
+export const NO_PRECONDITION = "no precondition was applied";
+
+/** Whether a precondition was left out by `null`, by a program that may not have meant to. @param given before that */
+export const hasNullPrecondition = (given: unknown): boolean =>
+  typeof given === "object" &&
+  given !== null &&
+  PRECONDITIONS.some((name) => Object.hasOwn(given, name) && (given as Record<string, unknown>)[name] === null);
+
+/** The output of an operation with a remark beside what it says. */
+export function withRemark(output: unknown, remark: string): unknown {
+  if (typeof output !== "object" || output === null) return output;
+  const { hint } = output as { hint?: unknown };
+  return { ...output, hint: typeof hint === "string" ? `${hint}. ${remark}` : remark };
+}
