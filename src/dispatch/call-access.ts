@@ -7,7 +7,7 @@ import type { PathRules } from "../core/call/path-rules.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { CallTerms } from "../core/call/terms.js";
 import { deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../core/errors/texts.js";
-import type { Access, PlacePolicy } from "../core/ports/backend.js";
+import type { Access, PlacePolicy, SpellingRules } from "../core/ports/backend.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { PathPolicy } from "../core/ports/path-policy.js";
 
@@ -32,6 +32,7 @@ export class CallAccess implements Access {
   readonly scope: CallScope;
   readonly policy: PlacePolicy | undefined;
   readonly protection: PlacePolicy | undefined;
+  readonly spellings: SpellingRules | undefined;
   readonly links: "refuse" | undefined;
   readonly rules: PathRules | undefined;
   readonly #path: RelPath;
@@ -63,6 +64,13 @@ export class CallAccess implements Access {
     this.#requireAllowed(path.segments);
     this.policy = policy && this.#policyBelow(policy);
     this.protection = protection && this.#policyBelow(protection);
+    const policies = [policy, protection];
+    this.spellings = policies.some((one) => one !== undefined)
+      ? {
+          isDoubtful: (segments) => policies.some((one) => one?.isDoubtful?.(segments) === true),
+          require: (segments) => this.#requireAllowed(segments),
+        }
+      : undefined;
   }
 
   real(segments: readonly string[]): void {
@@ -105,6 +113,7 @@ export class CallAccess implements Access {
       denies: (below, name) =>
         policy.deniesEntry([...segments, ...below], name) ||
         (this.#real !== segments && policy.deniesEntry([...this.#real, ...below], name)),
+      isDoubtful: (below, name) => tops().some((top) => policy.isDoubtfulEntry?.([...top, ...below], name) === true),
       anchors: (below, name) =>
         tops()
           .filter((top) => policy.deniesEntry([...top, ...below], name))

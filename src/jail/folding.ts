@@ -1,11 +1,15 @@
 // Detects whether the file system of a root folds names (case, normalisation).
 
+import { randomBytes } from "node:crypto";
 import { mkdirSync, opendirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-import { RESERVED_NAME } from "../path/grammar.js";
-import type { PinnedRoot } from "./handles.js";
+import type { Io } from "../core/io.js";
+import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
+import { nameOf } from "./directory.js";
+import { below, type Pinned, type PinnedRoot } from "./handles.js";
 import { foldsByType } from "./mounts.js";
 import { statOfName, statOfOpen } from "./stat.js";
+import { errnoOf, quietly, type Sys } from "./sys.js";
 
 /** Maximum names of the root directory examined to find one with letters of both cases. */
 const MOST_NAMES = 50;
@@ -42,7 +46,59 @@ export class Folding {
     }
     return this.#known ?? false;
   }
+
+  /**
+   * Looks whether a directory below the root folds of itself, as one with ext4's attribute `F` does. From the first one
+   * on the whole root counts as folding: more is denied then than has to be, and names are shown as they are stored.
+   *
+   * @param name in it, there or not
+   * @param mayMake an empty directory is asked by one that is made in it for a moment
+   */
+  *lookAt(sys: Sys, directory: Pinned, { name, mayMake }: { name: string; mayMake: boolean }): Io<void> {
+    if (this.isOn) return;
+    if (yield* foldsHere(sys, directory, { name, mayMake })) this.#known = true;
+  }
 }
+
+function* foldsHere(
+  sys: Sys,
+  directory: Pinned,
+  { name, mayMake }: { readonly name: string; readonly mayMake: boolean },
+): Io<boolean> {
+  if ((yield* sys.lstat(below(directory, name))) !== undefined) return yield* isOneOf(sys, directory, name);
+  const names = (yield* sys.names(directory.path)).map(({ name: other }) => other);
+  const other = names.find((one) => ASCII.test(one) && swapCase(one) !== one);
+  if (other !== undefined) return yield* isOneOf(sys, directory, other);
+  return mayMake && (yield* foldsMade(sys, directory));
+}
+
+/** Whether the other spelling of a name that is there is the same entry, and no second one of the same file. */
+function* isOneOf(sys: Sys, directory: Pinned, name: string): Io<boolean> {
+  const swapped = swapCase(name);
+  if (swapped === name) return false;
+  const [own, other] = [yield* sys.lstat(below(directory, name)), yield* sys.lstat(below(directory, swapped))];
+  if (own === undefined || own.identity !== other?.identity) return false;
+  const names = (yield* sys.names(directory.path)).map((entry) => nameOf(entry).name);
+  return !(names.includes(name) && names.includes(swapped));
+}
+
+/** `false` where nothing can be made: then neither can what was asked about. */
+function* foldsMade(sys: Sys, directory: Pinned): Io<boolean> {
+  const name = `${RESERVED_PREFIX}${randomBytes(8).toString("hex")}`;
+  try {
+    yield* sys.mkdir(below(directory, name), 0o700);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
+  try {
+    return yield* isOneOf(sys, directory, name);
+  } finally {
+    yield* quietly(sys.rmdir(below(directory, name)));
+  }
+}
+
+const ASCII = /^[\x20-\x7e]+$/;
 
 /**
  * `undefined`: no name in the directory has letters.
@@ -90,5 +146,9 @@ function isOne(path: string, name: string): boolean {
   return other !== undefined && other.identity === statOfName(join(path, name))?.identity;
 }
 
-const swapCase = (name: string): string =>
-  name.replace(/[a-zA-Z]/g, (letter) => (letter < "a" ? letter.toLowerCase() : letter.toUpperCase()));
+const swapCase = (name: string): string => name.replace(/\p{L}/gu, otherCase);
+
+function otherCase(letter: string): string {
+  const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
+  return other.length === letter.length ? other : letter;
+}

@@ -5,7 +5,8 @@ import { statfs } from "node:fs/promises";
 import type { RelPath } from "../core/call/path.js";
 import type { PathRules } from "../core/call/path-rules.js";
 import { aborted } from "../core/errors/texts.js";
-import { type Awaitable, isPending, runIo } from "../core/io.js";
+import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
+import type { SpellingRules } from "../core/ports/backend.js";
 import type { DirectoryThread } from "./directory-thread.js";
 import { Folding } from "./folding.js";
 import {
@@ -13,6 +14,7 @@ import {
   type Handles,
   identity,
   PathHandles,
+  type Pinned,
   type PinnedRoot,
   ProcHandles,
   release,
@@ -51,6 +53,8 @@ interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"
   readonly links?: "refuse" | undefined;
   /** Additional path rules of a facade. */
   readonly rules?: PathRules | undefined;
+  /** What a deny pattern asks of names that may have another spelling. */
+  readonly spellings?: SpellingRules | undefined;
 }
 
 /**
@@ -115,6 +119,12 @@ export class Jail implements WalkRoot {
     return this.#folding.isOn;
   }
 
+  /** Whether a directory below the root folds of itself is seen by `foldsCase` from then on. */
+  lookAtFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void> {
+    const mayMake = asked.mayMake && !this.readOnly;
+    return this.#folding.lookAt(this.sys, directory, { name: asked.name, mayMake });
+  }
+
   get readOnly(): boolean {
     return this.#options.readOnly;
   }
@@ -132,10 +142,10 @@ export class Jail implements WalkRoot {
   walk(path: RelPath, options: WalkRequest): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const { place, scope, followLast, onlyTarget = false, links, rules } = options;
+    const { place, scope, followLast, onlyTarget = false, links, rules, spellings } = options;
     const limits = { refuseLinks: links === "refuse", floor: rules?.floor ?? 0 };
     const [since, onClose] = [this.locks.turn, this.#onWalkClosed];
-    return new Walk(this, path, { place, scope, followLast, ...limits, onlyTarget, since, onClose });
+    return new Walk(this, path, { place, scope, followLast, ...limits, onlyTarget, spellings, since, onClose });
   }
 
   /**

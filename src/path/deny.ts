@@ -28,17 +28,32 @@ interface PathPattern {
 export function compileDeny(patterns: readonly string[], options: DenyOptions): PathPolicy {
   const exact = compile(patterns, (name) => name);
   let folded: PathPolicy | undefined;
-  const now = (): PathPolicy => {
-    if (!options.foldsCase) return exact;
+  const inFolded = (): PathPolicy => {
     folded ??= compile(patterns, foldName);
     return folded;
   };
+  // What a pattern leaves out by `[!A-Z]` may be denied under the stored spelling alone.
+  const hasExceptions = patterns.some((pattern) => /\[[!^]|!\(/.test(pattern));
   return {
-    deniesEntry: (directory, name) => now().deniesEntry(directory, name),
-    anchors: (directory, name) => now().anchors(directory, name),
-    denies: (segments) => now().denies(segments),
+    deniesEntry: (directory, name) =>
+      exact.deniesEntry(directory, name) || (options.foldsCase && inFolded().deniesEntry(directory, name)),
+    anchors: (directory, name) => {
+      const isFolded = options.foldsCase && inFolded().deniesEntry(directory, name);
+      return (isFolded ? inFolded() : exact).anchors(directory, name);
+    },
+    denies: (segments) => exact.denies(segments) || (options.foldsCase && inFolded().denies(segments)),
+    isDoubtfulEntry: (directory, name) =>
+      !options.foldsCase &&
+      ((hasExceptions && hasCase(name)) || inFolded().deniesEntry(directory, name)) &&
+      !exact.deniesEntry(directory, name),
+    isDoubtful: (segments) =>
+      !options.foldsCase &&
+      ((hasExceptions && segments.some(hasCase)) || inFolded().denies(segments)) &&
+      !exact.denies(segments),
   };
 }
+
+const hasCase = (name: string): boolean => name.toLowerCase() !== name || name.toUpperCase() !== name;
 
 function compile(patterns: readonly string[], fold: (name: string) => string): PathPolicy {
   const names: GlobMatcher[] = [];

@@ -87,7 +87,7 @@ describe("openat2", () => {
 
   test("leaves to the walk what is on another device, and lets go of it", () =>
     withHandles({}, ({ handles, top }, { root }) => {
-      const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false };
+      const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false, *lookAtFolding() {} };
       const ends = (crossDevice: boolean) => {
         const object = findDirectly({ ...walkRoot, crossDevice }, ["dir", "file.txt"], true);
         if (object !== undefined) release(object);

@@ -1,6 +1,6 @@
-import fs, { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import fs, { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { afterEach, expect, jest, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { createFileAdapter } from "../../src/index.js";
 import { type Arena, inArena } from "./arena.js";
 import { codeOf, type Files, filesOf, ROOT } from "./files.js";
@@ -10,18 +10,19 @@ afterEach(() => {
 });
 
 /** Lets opens and looks answer to other spellings of a name, as a file system does that folds case. */
-function foldEverywhere(): void {
+function foldEverywhere(folds: (directory: string) => boolean = () => true): void {
   const readdir = fs.readdirSync;
   const stored = (path: unknown): unknown => {
     if (typeof path !== "string" || fs.existsSync(path)) return path;
     try {
+      if (!folds(fs.realpathSync(dirname(path)))) return path;
       const name = readdir(dirname(path)).find((one) => one.toLowerCase() === basename(path).toLowerCase());
       return name === undefined ? path : join(dirname(path), name);
     } catch {
       return path;
     }
   };
-  for (const call of ["openSync", "lstatSync"] as const) {
+  for (const call of ["openSync", "lstatSync", "renameSync", "unlinkSync", "rmdirSync"] as const) {
     const real = fs[call] as (path: unknown, ...more: unknown[]) => unknown;
     const spy = jest.spyOn(fs, call) as unknown as { mockImplementation(work: typeof real): void };
     spy.mockImplementation((path, ...more) => real(stored(path), ...more));
@@ -73,3 +74,88 @@ test("control: where case is told apart, patterns are compared exactly, in an em
     expect(await codeOf(files.invoke("write", { path: ".ENV", content: "" }))).toBe("ok");
     expect(readdirSync(root)).toContain(".ENV");
   }));
+
+describe("a single directory that folds, below a root that does not,", () => {
+  /** `folded/` folds and has `.env`, `Name` and `key.PEM`; `plain/` does not. */
+  const onMixed = (work: (files: Files, arena: Arena) => Promise<void>): Promise<void> =>
+    inArena(async (arena) => {
+      rmSync(arena.root, { recursive: true });
+      for (const name of ["folded", "folded/empty", "plain"]) mkdirSync(join(arena.root, name), { recursive: true });
+      for (const name of ["folded/.env", "folded/key.PEM", "folded/Name", "plain/other.PEM", "plain/.env"])
+        writeFileSync(join(arena.root, name), name);
+      foldEverywhere((directory) => basename(directory) === "folded" || basename(directory) === "empty");
+      const deny = [".env", "*.pem", "folded/empty/secret"];
+      const adapter = await createFileAdapter({ roots: { [ROOT]: { path: arena.root, deny } } });
+      try {
+        await work(filesOf(adapter), arena);
+      } finally {
+        await adapter.close();
+      }
+    });
+
+  test.each(["folded/.ENV", "folded/.Env", "folded/KEY.pem", "folded/key.PEM"])("denies %s", (path) =>
+    onMixed(async (files) => {
+      expect(await codeOf(files.invoke("read", { path }))).toBe("DENIED_BY_POLICY");
+    }),
+  );
+
+  test.each([
+    ["beside what is there", "folded/new.PEM"],
+    ["where nothing is yet", "folded/empty/SECRET"],
+    ["in a folder that is made for it", "folded/empty/below/.ENV"],
+  ])("denies a new file %s", (_, path) =>
+    onMixed(async (files, { root }) => {
+      const parents = await codeOf(files.invoke("write", { path, content: "x", parents: true }));
+      expect(parents).toBe("DENIED_BY_POLICY");
+      expect(readdirSync(join(root, "folded/empty"))).toEqual([]);
+    }),
+  );
+
+  test("denies what a link leads to by another spelling", () =>
+    onMixed(async (files, { root }) => {
+      symlinkSync("folded/.ENV", join(root, "link"));
+      expect(await codeOf(files.invoke("read", { path: "link" }))).toBe("DENIED_BY_POLICY");
+    }));
+
+  test("hides what is denied there from lists and trees", () =>
+    onMixed(async (files) => {
+      const { entries } = await files.invoke("list", { path: "folded" });
+      expect((entries as { name: string }[]).map(({ name }) => name)).toEqual(["empty", "Name"]);
+      const found = await files.invoke("glob", { pattern: "**/*.{pem,PEM}" });
+      expect(found).toMatchObject({ paths: [] });
+    }));
+
+  test("changes nothing for the others until one is met", () =>
+    onMixed(async (files, { root }) => {
+      expect(await codeOf(files.invoke("read", { path: "plain/other.PEM" }))).toBe("ok");
+      expect(await codeOf(files.invoke("write", { path: "plain/.ENV", content: "x" }))).toBe("ok");
+      // Two names of one file prove nothing.
+      linkSync(join(root, "plain/.env"), join(root, "plain/.Env"));
+      expect(await codeOf(files.invoke("read", { path: "plain/.Env" }))).toBe("ok");
+      expect(await codeOf(files.invoke("read", { path: "plain/.env" }))).toBe("DENIED_BY_POLICY");
+    }));
+
+  test("keeps the file when only the case of its name changes", () =>
+    onMixed(async (files, { root }) => {
+      expect(await files.invoke("move", { path: "folded/Name", to: "folded/nAME" })).toMatchObject({ moved: true });
+      expect(readdirSync(join(root, "folded")).sort()).toEqual([".env", "empty", "key.PEM", "nAME"]);
+      expect(readFileSync(join(root, "folded/nAME"), "utf8")).toBe("folded/Name");
+      // Elsewhere these are two files.
+      expect(await files.invoke("move", { path: "plain/other.PEM", to: "plain/OTHER.PEM" })).toMatchObject({
+        moved: true,
+      });
+      expect(readdirSync(join(root, "plain")).sort()).toEqual([".env", "OTHER.PEM"]);
+    }));
+
+  test("gives writers of one entry one turn, however they spell it", () =>
+    onMixed(async (files, { root }) => {
+      const names = ["folded/log", "folded/LOG", "folded/Log", "folded/lOG"];
+      await Promise.all(names.map((path) => files.invoke("append", { path, content: `${path}\n` })));
+      const [log, ...others] = readdirSync(join(root, "folded")).filter((name) => name.toLowerCase() === "log");
+      expect(others).toEqual([]);
+      const lines = readFileSync(join(root, "folded", log ?? ""), "utf8")
+        .trim()
+        .split("\n");
+      expect(lines.sort()).toEqual([...names].sort());
+    }));
+});

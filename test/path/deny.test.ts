@@ -216,3 +216,30 @@ describe("directories that must keep their names", () => {
     );
   });
 });
+
+describe("what another spelling of a path is denied under", () => {
+  const rules = { foldsCase: false };
+  const policy = compileDeny([".env", "keys/**", "[!a-z]*.txt"], rules);
+  const isDoubtful = (path: string): boolean | undefined => policy.isDoubtful?.(path.split("/"));
+
+  test.each([".ENV", "a/.Env", "KEYS/one", "Keys"])("is doubtful: %s", (path) => {
+    expect(isDoubtful(path)).toBe(true);
+    const [name = "", ...above] = path.split("/").reverse();
+    expect(policy.isDoubtfulEntry?.(above.reverse(), name)).toBe(true);
+  });
+
+  test("is not, if the path itself is denied, or names have no case", () => {
+    for (const path of [".env", "keys/one", "A.txt", "1/2"]) expect(isDoubtful(path)).toBe(false);
+  });
+
+  test("is, where a pattern makes exceptions of letters, every name that has some", () => {
+    expect(isDoubtful("b.txt")).toBe(true);
+  });
+
+  test("is nothing more, once names fold, and what is denied as it stands stays denied", () => {
+    const folding = compileDeny(["[!a-z]*.txt", ".env"], { foldsCase: true });
+    expect(folding.isDoubtful?.([".ENV"])).toBe(false);
+    expect(folding.denies([".ENV"])).toBe(true);
+    expect(folding.denies(["A.txt"])).toBe(true);
+  });
+});

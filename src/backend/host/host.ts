@@ -37,6 +37,7 @@ import { moveEntry } from "./changes/move.js";
 import { removeEntry } from "./changes/removal.js";
 import { HostSource } from "./changes/source.js";
 import { replaceFile } from "./changes/write.js";
+import { allowedOf } from "./denied.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
 import { openFile, stampPart } from "./open.js";
 import { countTree } from "./quota.js";
@@ -246,8 +247,7 @@ export class HostBackend implements Backend {
     const { sys, foldsCase } = jail;
     const top = directory === jail.top;
     const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
-    const { policy } = access;
-    const allowed = policy === undefined ? all : all.filter(({ name }) => !policy.denies([], name));
+    const allowed = yield* allowedOf(jail, directory, { names: all, access });
     const names = allowed.slice(offset, offset + limit);
     return {
       total: allowed.length,

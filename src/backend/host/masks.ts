@@ -9,6 +9,7 @@ import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { isReservedName } from "../../path/grammar.js";
+import { isEntryDenied, lookAtSpelling } from "./denied.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
 const MOST_DENIED = 1_000;
@@ -136,7 +137,8 @@ class MaskSearch {
   /** @returns a directory to search */
   *look(frame: Frame, name: Name): Io<Pick<Frame, "directory" | "isReadOnly"> | undefined> {
     const isTop = frame.directory === this.#jail.top;
-    const isDenied = this.#access.policy?.denies(frame.below, name.name) === true;
+    const entry = { directory: frame.directory, below: frame.below, name };
+    const isDenied = yield* isEntryDenied(this.#jail, entry, this.#access.policy);
     const stat = name.type === undefined ? yield* examine(this.#jail.sys, frame.directory, name) : undefined;
     const type = name.type ?? stat?.type;
     if (type === undefined || type === "symlink") return undefined;
@@ -144,6 +146,7 @@ class MaskSearch {
     if (isDenied) this.#deny(frame, name, kind);
     else if (this.#isReserved(name.name, isTop)) this.#mask(targetOf(frame, name, kind));
     else {
+      yield* lookAtSpelling(this.#jail, entry, [this.#access.protection]);
       const isReadOnly = this.#protect(frame, name);
       const directory = type === "directory" ? yield* this.#enter(frame, name) : undefined;
       return directory && { directory, isReadOnly };

@@ -19,6 +19,8 @@ export function* requireAllAllowed({ jail, access }: Pick<Change, "jail" | "acce
       refusal = refusalOf(access, below, name);
       return refusal !== undefined;
     },
+    isDoubtful: (below: readonly string[], name: string): boolean =>
+      [access.policy, access.protection].some((one) => one?.isDoubtful?.(below, name) === true),
   };
   const refuse = (): never => {
     throw refusal;

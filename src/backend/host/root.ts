@@ -53,8 +53,8 @@ export class HostRoot {
   *enter(path: RelPath, access: Access, way: Way, jail?: Jail): Io<Arrival> {
     for (;;) {
       const entered = jail ?? this.#jail;
-      const { place, scope, links, rules } = access;
-      const walk = entered.walk(path, { place, scope, links, rules, ...way });
+      const { place, scope, links, rules, spellings } = access;
+      const walk = entered.walk(path, { place, scope, links, rules, spellings, ...way });
       let isArrived = false;
       try {
         const found = yield* arrive(walk, path, access);

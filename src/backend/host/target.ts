@@ -134,10 +134,14 @@ export interface Turn {
   release(): void;
 }
 
+/** What the writers of a name wait for: one key for all spellings, since a single directory may fold of itself. */
+export const nameKey = (directory: Pinned, name: string): string =>
+  `${identity(directory)}/${name.normalize("NFC").toLowerCase()}`;
+
 /** Waits for the lock on the name, and keeps the directories above it from being removed meanwhile. */
 export function* lockTarget(change: Change, name: string, whole?: Pinned): Io<Turn> {
   const { jail, walk } = change;
-  const key = `${identity(walk.directory)}/${jail.foldsCase ? name.toLowerCase() : name}`;
+  const key = nameKey(walk.directory, name);
   const lock = yield* jail.locks.hold({
     shared: walk.identities(),
     exclusive: whole === undefined ? [key] : [key, identity(whole)],

@@ -8,6 +8,7 @@ import type { Jail } from "../../jail/jail.js";
 import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { FileTaker } from "./changes/take.js";
+import { isEntryDenied } from "./denied.js";
 
 /** A directory on the current branch of a walk. */
 interface Frame {
@@ -73,7 +74,8 @@ class EntryWalk {
 
   *#look(frame: Frame, name: Name): Io<Step> {
     const { policy } = this.#options.access;
-    const isDenied = frame.isDenied || policy?.denies(this.#below, name.name) === true;
+    const entry = { directory: this.#descent.directory, below: this.#below, name };
+    const isDenied = frame.isDenied || (yield* isEntryDenied(this.#jail, entry, policy));
     const visit = isDenied ? this.#options.visitDenied : this.#options.visit;
     const step = visit === undefined ? "skip" : yield* this.#visit(name, visit);
     if (step !== "enter") return step;

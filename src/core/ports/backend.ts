@@ -30,6 +30,8 @@ export interface Access {
   readonly policy?: PlacePolicy | undefined;
   /** Protect patterns of the root, checked likewise; absent: none, or the call changes nothing. */
   readonly protection?: PlacePolicy | undefined;
+  /** Present where deny patterns could be got around by another spelling. */
+  readonly spellings?: SpellingRules | undefined;
   /** Additional path rules of the calling facade; absent: none. */
   readonly rules?: PathRules | undefined;
   /** Whether the caller also holds another ability, on both the requested and the real path. Never throws. */
@@ -38,10 +40,20 @@ export interface Access {
   readonly links?: "refuse" | undefined;
 }
 
+/** Paths that a deny pattern matches only where names that differ in case are one. */
+export interface SpellingRules {
+  /** Whether that is so for a path, requested or real; asked while it is resolved. */
+  isDoubtful(segments: readonly string[]): boolean;
+  /** Judges the path again, once its directory is known to fold. @throws DENIED_BY_POLICY */
+  require(segments: readonly string[]): void;
+}
+
 /** Deny or protect patterns of a root below one requested place, applied to both the requested and the real path. */
 export interface PlacePolicy {
   /** Whether an entry is denied, given that its directory is not. @param below from the place to the directory */
   denies(below: readonly string[], name: string): boolean;
+  /** Whether an entry that is allowed would be denied in a directory that folds case. Absent: never. */
+  isDoubtful?(below: readonly string[], name: string): boolean;
   /**
    * Depths below the place, from 1, of the directories above a denied entry that must not be renamed, so that it stays
    * denied. Absent: all of them.

@@ -5,8 +5,14 @@
 export interface PathPolicy {
   /** Whether a path, or a directory above it, is denied. @param segments from the root, which itself is never denied */
   denies(segments: readonly string[]): boolean;
+  /**
+   * Whether a path that is allowed would be denied in a directory that folds case: whoever resolves it has to look. Absent: never.
+   */
+  isDoubtful?(segments: readonly string[]): boolean;
   /** Whether an entry is denied, given that its directory is allowed. */
   deniesEntry(directory: readonly string[], name: string): boolean;
+  /** {@link isDoubtful} of an entry, given that its directory is allowed. */
+  isDoubtfulEntry?(directory: readonly string[], name: string): boolean;
   /** Depths, from 1, of the directories above a denied entry that must not be renamed, so that it stays denied. */
   anchors(directory: readonly string[], name: string): readonly number[];
 }

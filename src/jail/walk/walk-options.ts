@@ -2,7 +2,9 @@
 
 import type { CallScope } from "../../core/call/scope.js";
 import type { Place } from "../../core/errors/texts.js";
-import type { Handles, PinnedRoot } from "../handles.js";
+import type { Io } from "../../core/io.js";
+import type { SpellingRules } from "../../core/ports/backend.js";
+import type { Handles, Pinned, PinnedRoot } from "../handles.js";
 import type { Sys } from "../sys.js";
 
 /** Properties of the root that a walk needs. */
@@ -14,6 +16,8 @@ export interface WalkRoot {
   readonly realPath: string;
   readonly crossDevice: boolean;
   readonly foldsCase: boolean;
+  /** Finds out whether a directory below the root folds of itself; `foldsCase` is true from then on. */
+  lookAtFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void>;
 }
 
 export interface WalkOptions {
@@ -28,6 +32,8 @@ export interface WalkOptions {
   readonly refuseLinks: boolean;
   /** Number of leading names that must not be links and that no link may leave. */
   readonly floor: number;
+  /** Asked before each name is looked up. */
+  readonly spellings: SpellingRules | undefined;
   /** Turn of the root's {@link Locks} when the walk began: locks released since may have changed its findings. */
   readonly since: number;
   readonly onClose: () => void;

@@ -11,6 +11,7 @@ import { errnoOf } from "../sys.js";
 import { findDirectly } from "./at-once.js";
 import { Descent } from "./descent.js";
 import type { Found } from "./found.js";
+import { Spelling } from "./spelling.js";
 import type { WalkOptions, WalkRoot } from "./walk-options.js";
 
 const MAX_LINKS = 40;
@@ -44,6 +45,7 @@ export class Walk {
   #escapedAt: readonly string[] | undefined;
   #object: Pinned | undefined;
   readonly #descent: Descent;
+  readonly #spelling: Spelling;
   #steps = 0;
 
   /** Real names of the directories from the root to the current one. */
@@ -57,6 +59,7 @@ export class Walk {
     this.#requested = path.segments;
     this.#requestedLeft = path.segments.length;
     this.#descent = new Descent(root.handles, root.top);
+    this.#spelling = new Spelling(root, path.segments, options);
   }
 
   /** Whether a link was resolved, so that the real path may differ from the requested one. */
@@ -83,7 +86,8 @@ export class Walk {
   /** @throws SYMLINK_ESCAPE, OTHER_DEVICE, INVALID_PATH, and system errors */
   *run(): Io<Found> {
     const { onlyTarget, followLast, refuseLinks } = this.#options;
-    if (onlyTarget) this.#object = findDirectly(this.#root, this.#requested, !followLast && !refuseLinks);
+    if (onlyTarget && !this.#spelling.isDoubtful)
+      this.#object = findDirectly(this.#root, this.#requested, !followLast && !refuseLinks);
     if (this.#object !== undefined) return { state: "found", object: this.#object, real: this.#requested };
     return yield* this.#byComponents();
   }
@@ -101,6 +105,8 @@ export class Walk {
         continue;
       }
       this.#refuseReserved(token, this.names.length === 0);
+      const asked = this.#tokenOfRequest ? this.#requested.length - this.#requestedLeft : 0;
+      yield* this.#spelling.check(this, [token], asked);
       const end = this.#pending.length === 0 ? yield* this.#last(token) : yield* this.#step(token);
       if (end !== undefined) return end;
     }
@@ -140,7 +146,10 @@ export class Walk {
     for (let look = 0; look < MAX_LOOKS; look++) {
       const parent = this.directory;
       const next = yield* this.#root.handles.enter(parent, token);
-      if (next === "missing") return this.#missing(token);
+      if (next === "missing") {
+        yield* this.#spelling.check(this, [token, ...this.#pending.slice().reverse()], this.#requested.length);
+        return this.#missing(token);
+      }
       if (next !== "not a directory") {
         // Pushed before its name is looked up, so that it is released in every case.
         this.push(next, token);
@@ -195,8 +204,10 @@ export class Walk {
     return name;
   }
 
+  /** Below the top always as a directory would judge that folds of itself: nobody else needs such names. */
   #refuseReserved(name: string, top: boolean): void {
-    if (isReservedName(name, top, this.#root.foldsCase)) throw invalidPath(this.#options.place, "reserved name");
+    if (isReservedName(name, top, this.#root.foldsCase || !top))
+      throw invalidPath(this.#options.place, "reserved name");
   }
 
   /** `undefined` if the name is not, or no longer, a link. */

@@ -3,6 +3,7 @@
 import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
+import { nameOf } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { requireExpected } from "../../expected.js";
@@ -42,9 +43,9 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   const { object, real } = found;
   if (real.length === 0) throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
   const target = locate(to, goal.found, options);
-  const isSame = goal.found.state === "found" && goal.found.real.join("/") === real.join("/");
+  const isSame = yield* isSameEntry(source, goal);
   const named = isSame ? nameAsked(to, target.name) : target.name;
-  if (isSame && named === target.name) return yield* stay(from, object, options);
+  if (isSame && named === real.at(-1)) return yield* stay(from, object, options);
   refuseInside(to, identity(object));
   if (object.stat.device !== to.walk.directory.stat.device && object.stat.isDirectory()) return undefined;
   if (!isSame) yield* checkTarget(to, target.old, { ...options, isFile: object.stat.isFile() });
@@ -62,10 +63,30 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   throw ioError(from.access.place, "EAGAIN");
 }
 
+/** Whether both paths lead to one entry: by one name, or by two that its directory does not tell apart. */
+function* isSameEntry({ found: { real }, change: from }: End, { found, change: to }: End): Io<boolean> {
+  if (found.state !== "found") return false;
+  if (found.real.join("/") === real.join("/")) return true;
+  return yield* isOneEntry({ from, to, name: real.at(-1) ?? "", other: found.real.at(-1) ?? "" });
+}
+
+/** Whether two names of one object are one entry; else they are hard links. */
+function* isOneEntry({ from, to, name, other }: Pick<Move, "from" | "to" | "name"> & { other: string }): Io<boolean> {
+  const { directory } = from.walk;
+  if (name === other || identity(directory) !== identity(to.walk.directory)) return false;
+  if ((yield* identityAt(from, name)) !== (yield* identityAt(from, other))) return false;
+  const names = (yield* from.jail.sys.names(directory.path)).map((entry) => nameOf(entry).name);
+  return !(names.includes(name) && names.includes(other));
+}
+
+function* identityAt({ jail, walk }: Change, name: string): Io<string | undefined> {
+  return (yield* jail.sys.lstat(below(walk.directory, name)))?.identity;
+}
+
 /** A name that differs from the stored one only in spelling that the file system folds still is a new name. */
 function nameAsked(to: Change, stored: string): string {
   const asked = to.path.segments.at(-1) ?? stored;
-  return to.jail.foldsCase && !to.walk.lastIsLink && asked.toLowerCase() === stored.toLowerCase() ? asked : stored;
+  return to.walk.lastIsLink ? stored : asked;
 }
 
 function* moveLocked(move: Move, object: Pinned): Io<Moved | "elsewhere" | "raced"> {
@@ -103,7 +124,8 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
       const old = yield* to.jail.handles.pin(to.walk.directory, target.name);
       try {
         const isSame = old !== undefined && identity(old) === identity(object);
-        if (isSame && isCaseOnly(move)) {
+        const isRespelled = isSame && (yield* isOneEntry({ from, to, name, other: target.name }));
+        if (isRespelled) {
           yield* guard();
           to.access.scope.commit();
           yield* from.jail.sys.rename(path, below(to.walk.directory, target.name));
@@ -119,7 +141,7 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
         }
         yield* flushDirectory(to, to.walk.directory);
         yield* flushDirectory(from, from.walk.directory);
-        const overwritten = old !== undefined && !isCaseOnly(move);
+        const overwritten = old !== undefined && !isRespelled;
         return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stampPart(object.stat) : {}) };
       } finally {
         if (old !== undefined) release(old);
@@ -130,11 +152,6 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
     throw error;
   }
 }
-
-const isCaseOnly = ({ from, to, name, target }: Move): boolean =>
-  from.jail.foldsCase &&
-  identity(from.walk.directory) === identity(to.walk.directory) &&
-  name.toLowerCase() === target.name.toLowerCase();
 
 /** Both names are hard links of one file, which rename(2) would leave unchanged. */
 function* dropName(from: Change, path: string, guard: Guard): Io<void> {

@@ -10,12 +10,12 @@ import {
 } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
-import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
+import { below, CREATE, type Pinned, release } from "../../../jail/handles.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
 import { expectationError } from "../../expected.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { reserve, withReservation } from "../quota.js";
-import { type Change, checkFile, flushDirectory, makeOne, prefix, type Target, type Turn } from "../target.js";
+import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type Target, type Turn } from "../target.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
 const NO_LINKS = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -150,9 +150,9 @@ function* replaceNew(
 
 /** Lock keys for the target, or for the first directory that is created for it. */
 export function targetKeys(change: Change, target: Target): { shared: string[]; exclusive: string[] } {
-  const { walk, jail } = change;
+  const { walk } = change;
   const name = target.parents[0] ?? target.name;
-  const key = `${identity(walk.directory)}/${jail.foldsCase ? name.toLowerCase() : name}`;
+  const key = nameKey(walk.directory, name);
   return { shared: walk.identities(), exclusive: [key] };
 }
 

@@ -1,0 +1,46 @@
+import type { Io } from "../../core/io.js";
+import type { Access, PlacePolicy } from "../../core/ports/backend.js";
+import type { Name } from "../../jail/directory.js";
+import type { Pinned } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+
+/** An entry of a directory below the place of a call. */
+interface FoundEntry {
+  readonly directory: Pinned;
+  /** From the place to the directory. */
+  readonly below: readonly string[];
+  readonly name: Name;
+}
+
+/** Finds out whether the directory of an entry folds case, where one of the policies would then match. */
+export function* lookAtSpelling(
+  jail: Jail,
+  { directory, below, name }: FoundEntry,
+  policies: readonly (PlacePolicy | undefined)[],
+): Io<void> {
+  if (typeof name.raw !== "string") return;
+  if (policies.some((policy) => policy?.isDoubtful?.(below, name.name) === true))
+    yield* jail.lookAtFolding(directory, { name: name.raw, mayMake: false });
+}
+
+/** Whether an entry is denied, given that its directory is not; in a directory that folds of itself, under any spelling. */
+export function* isEntryDenied(jail: Jail, entry: FoundEntry, policy: PlacePolicy | undefined): Io<boolean> {
+  if (policy === undefined) return false;
+  yield* lookAtSpelling(jail, entry, [policy]);
+  return policy.denies(entry.below, entry.name.name);
+}
+
+/** The names in a directory that are not denied. */
+export function* allowedOf(
+  jail: Jail,
+  directory: Pinned,
+  { names, access: { policy, scope } }: { names: readonly Name[]; access: Pick<Access, "policy" | "scope"> },
+): Io<readonly Name[]> {
+  if (policy === undefined) return names;
+  const allowed: Name[] = [];
+  for (const name of names) {
+    yield* scope.breathe();
+    if (!(yield* isEntryDenied(jail, { directory, below: [], name }, policy))) allowed.push(name);
+  }
+  return allowed;
+}
