@@ -3,11 +3,9 @@ import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
-import { bySignature } from "./content/mime.js";
 import { readFile } from "./content/read-file.js";
 import { checkRequest } from "./content/reading.js";
-
-const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+import { IMAGES, imageType } from "./rendering/describe-file.js";
 
 /** `read`: the content of a file, or a range of it. */
 export const read: Operation<ReadInput, ReadOutput> = {
@@ -19,7 +17,10 @@ export const read: Operation<ReadInput, ReadOutput> = {
   check: checkRequest,
   run: readFile,
   bytes: (output) =>
-    output.length ?? (output.encoding === "base64" ? Buffer.byteLength(output.content ?? "", "base64") : output.size),
+    output.description !== undefined
+      ? 0
+      : (output.length ??
+        (output.encoding === "base64" ? Buffer.byteLength(output.content ?? "", "base64") : output.size)),
   render,
 };
 
@@ -27,6 +28,10 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
   const { content = "", value, ...rest } = output;
   const note = noteOf(output, input);
   const told = note === undefined ? {} : { note };
+  if (output.description !== undefined) {
+    const { description, ...facts } = rest;
+    return { kind: "text", text: output.description, rest: facts, ...told };
+  }
   if (output.encoding === undefined) return { kind: "json", value, rest, ...told };
   if (output.encoding !== "base64") return { kind: "text", text: content, rest, ...told };
   return { kind: "blob", base64: content, mime: blobMime(output), uri: uriOf(input), rest, ...told };
@@ -35,8 +40,7 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
 /** Images are recognised by content, whatever their name. A part of one cannot be displayed, so it is not an image. */
 function blobMime({ content = "", mime, offset = 0, eof = true }: ReadOutput): string {
   if (offset > 0 || !eof) return IMAGES.has(mime) ? "application/octet-stream" : mime;
-  const signature = bySignature(Buffer.from(content.slice(0, 32), "base64"));
-  return signature !== undefined && IMAGES.has(signature) ? signature : mime;
+  return imageType(Buffer.from(content.slice(0, 32), "base64")) ?? mime;
 }
 
 function uriOf(input: ReadInput): string {

@@ -83,7 +83,7 @@ async function readOne(
   const isFirst = left === room;
   try {
     const maxBytes = Math.min(request.maxBytes ?? room, Math.max(left, 1));
-    const found = await readFile({ ...request, maxBytes }, place);
+    const found = await readFile({ ...request, maxBytes }, withoutImages(place));
     const isCutShort = found.complete === false && maxBytes < (request.maxBytes ?? room);
     if (shownBytes(found) > left || (isCutShort && left < LEAST_BYTES)) return isFirst ? found : "full";
     return found;
@@ -93,6 +93,10 @@ async function readOne(
     return size <= Math.min(request.maxBytes ?? room, room) ? "full" : known;
   }
 }
+
+/** An answer of several files is one text, which cannot show images. */
+const withoutImages = (place: PathCall): PathCall =>
+  place.budget === undefined ? place : { ...place, budget: { ...place.budget, hidesImages: true } };
 
 /** @returns an error of one file @throws an error of the whole call */
 function ofOne(error: unknown): FileAdapterError {
@@ -108,8 +112,12 @@ const failed = ({ path }: OneInput, { code, message }: FileAdapterError): OneOut
 });
 
 /** Bytes of the budget that a body takes. */
-const shownBytes = ({ content = "", encoding, length, size }: ReadOutput): number =>
-  encoding === "base64" ? (length ?? size) : Buffer.byteLength(content);
+const shownBytes = ({ content = "", description, encoding, length, size }: ReadOutput): number =>
+  description !== undefined
+    ? Buffer.byteLength(description)
+    : encoding === "base64"
+      ? (length ?? size)
+      : Buffer.byteLength(content);
 
 function completeness(
   files: readonly OneOutput[],

@@ -62,6 +62,11 @@ export interface ReadManyOutput {
     size?: number;
     mime?: string;
     etag?: string;
+    hash?: string;
+    /**
+     * In place of content: what the file is and how to get it
+     */
+    description?: string;
     truncated?: boolean;
     complete?: boolean;
     reason?: "limit" | "bytes";
@@ -242,6 +247,11 @@ export interface ReadOutput {
   size: number;
   mime: string;
   etag?: string;
+  hash?: string;
+  /**
+   * In place of content: what the file is and how to get it
+   */
+  description?: string;
   truncated?: boolean;
   complete?: boolean;
   reason?: "limit" | "bytes";

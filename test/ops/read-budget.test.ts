@@ -54,11 +54,14 @@ describe("a text under a budget", () => {
 
   test("is text by its first bytes, however few of them are shown", async () => {
     ground.put("file", Buffer.concat([Buffer.alloc(8000, "a\n"), Buffer.of(0)]));
-    expect(await ground.fail("read", { path: "file" }, context())).toEqual(tooLarge(8001, 100));
+    expect(await ground.run("read", { path: "file" }, context())).toMatchObject({
+      size: 8001,
+      description: expect.stringMatching(/^No text: application\/octet-stream, 8001 bytes/),
+    });
     expect(await ground.run("read", { path: "file", mode: "text" }, context())).toMatchObject({ length: 6 });
     ground.put("file", Buffer.concat([Buffer.from("#!/bin/sh\n"), Buffer.of(0xff, 0xfe)]));
     expect(await ground.run("read", { path: "file" }, context({ defaultLines: 1 }))).toMatchObject({
-      encoding: "base64",
+      description: expect.any(String),
       size: 12,
     });
     expect((await ground.fail("read", { path: "file", mode: "text" }, context({ defaultLines: 1 }))).code).toBe(
@@ -108,29 +111,67 @@ describe("a text under a budget", () => {
 });
 
 describe("what is not cut by a budget", () => {
-  test.each([
-    ["an image", {}, PNG, "image/png"],
-    ["other bytes", {}, Buffer.concat([Buffer.from("text\n"), Buffer.alloc(60)]), "application/octet-stream"],
-    ["text asked for as bytes", { mode: "bytes" }, Buffer.from("1\n".repeat(40)), "text/plain"],
-  ] as const)("is %s: whole up to its limit, else refused", async (_, input, bytes, mime) => {
-    ground.put("file", bytes);
-    expect(await ground.run("read", { path: "file", ...input }, context())).toEqual({
-      content: bytes.toString("base64"),
-      encoding: "base64",
-      size: bytes.length,
+  test("is an image: whole up to its limit, else described", async () => {
+    ground.put("file", PNG);
+    const etag = etagOfContent(PNG);
+    const [size, mime] = [PNG.length, "image/png"];
+    const shown = { content: PNG.toString("base64"), encoding: "base64", size, mime, etag };
+    expect(await ground.run("read", { path: "file" }, context())).toEqual(shown);
+    expect(await ground.run("read", { path: "file" }, context({ maxBytes: size }))).toEqual(shown);
+    const described = await ground.run("read", { path: "file" }, context({ maxBytes: size - 1 }));
+    expect(described).toMatchObject({
+      size,
       mime,
-      etag: etagOfContent(bytes),
+      etag,
+      description: expect.stringMatching(/^Image, too large to show/),
     });
-    const limit = bytes.length - 1;
-    const exact = await ground.run("read", { path: "file", ...input }, context({ maxBytes: bytes.length }));
-    expect(exact.content).toBe(bytes.toString("base64"));
-    const refused = await ground.fail("read", { path: "file", ...input }, context({ maxBytes: limit }));
-    const advice = "mode" in input ? [". Use offset and length"] : [];
-    expect(refused).toEqual(tooLarge(bytes.length, limit, ...advice));
-    const tight = context({ maxBytes: limit, defaultBytes: limit });
-    expect(await ground.fail("read", { path: "file", ...input }, tight)).toEqual(
-      tooLarge(bytes.length, limit, ...advice),
-    );
+    expect(described.content).toBeUndefined();
+  });
+
+  test("is other bytes: they come only for a range of bytes or in mode bytes, and no more than fit", async () => {
+    const bytes = Buffer.concat([Buffer.alloc(60, 0xff), Buffer.from("text\n")]);
+    ground.put("file", bytes);
+    const read = (more: object) => ground.run("read", { path: "file", ...more }, context());
+    for (const more of [{}, { head: 9 }, { line: 1 }, { tail: 9 }, { maxBytes: 50 }]) {
+      const found = await read(more);
+      expect(found).toMatchObject({ size: 65, etag: etagOfContent(bytes), description: expect.any(String) });
+      expect(found).not.toHaveProperty("content");
+      expect(found.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+      expect(found.description).toContain(found.hash);
+    }
+    const first = {
+      content: bytes.subarray(0, 20).toString("base64"),
+      complete: false,
+      reason: "bytes",
+      nextOffset: 20,
+    };
+    expect(await read({ mode: "bytes" })).toMatchObject(first);
+    expect(await read({ offset: 0 })).toMatchObject(first);
+    expect(await read({ mode: "bytes", offset: 0, length: 60 })).toMatchObject(first);
+    expect(await read({ mode: "bytes", maxBytes: 80 })).toEqual({
+      ...{ content: bytes.toString("base64"), encoding: "base64", size: 65 },
+      ...{ mime: "application/octet-stream", etag: etagOfContent(bytes) },
+    });
+    expect((await ground.fail("read", { path: "file", mode: "text" }, context())).code).toBe("NOT_TEXT");
+  });
+
+  test("is never an image among several files, which come as one text", async () => {
+    ground.put("photo", PNG);
+    const { files } = await ground.run("readMany", { files: [{ path: "photo" }] }, context());
+    expect(files[0]).toMatchObject({ ok: true, description: expect.stringMatching(/^Image, shown when read alone/) });
+    expect(files[0]).not.toHaveProperty("content");
+  });
+
+  test("names only ways that the model has", async () => {
+    ground.put("file", Buffer.alloc(10));
+    const told = async (...tools: string[]): Promise<string | undefined> => {
+      const { budget } = context();
+      const offering = { ...context(), budget: { ...budget, offers: (name: string) => tools.includes(name) } };
+      return (await ground.run("read", { path: "file" }, offering)).description;
+    };
+    expect(await told()).not.toContain("file_");
+    // Nothing here issues tickets, so a transfer would not help.
+    expect(await told("file:transfer", "file:hash")).not.toContain("file_");
   });
 
   test("is JSON: whole up to its limit, else refused with advice that helps", async () => {
@@ -198,7 +239,7 @@ describe("what a model sees of file:read", () => {
 
   test("is other bytes in base64, with a URI of the canonical path", async () => {
     ground.put("a dir/ü#%.bin", Buffer.of(0));
-    expect(await ground.render("read", { path: "/a dir/./x/..//ü#%.bin" }, context())).toEqual({
+    expect(await ground.render("read", { path: "/a dir/./x/..//ü#%.bin", mode: "bytes" }, context())).toEqual({
       kind: "blob",
       base64: "AA==",
       mime: "application/octet-stream",
@@ -211,12 +252,12 @@ describe("what a model sees of file:read", () => {
   test("is an image by its content, and only if it is whole", async () => {
     ground.put("photo.dat", PNG);
     ground.put("photo.png", PNG);
-    const mime = async (path: string, range: { offset?: number; length?: number } = {}) => {
+    const mime = async (path: string, range: { offset?: number; length?: number; maxBytes?: number } = {}) => {
       const seen = await ground.render("read", { path, ...range }, context());
       return seen.kind === "blob" ? seen.mime : seen.kind;
     };
     expect(await mime("photo.dat")).toBe("image/png");
-    expect(await mime("photo.png", { offset: 0, length: 1000 })).toBe("image/png");
+    expect(await mime("photo.png", { offset: 0, length: 1000, maxBytes: 100 })).toBe("image/png");
     expect(await mime("photo.png", { offset: 0, length: 20 })).toBe("application/octet-stream");
     expect(await mime("photo.png", { offset: 8 })).toBe("application/octet-stream");
     expect(await mime("photo.dat", { length: 20 })).toBe("application/octet-stream");

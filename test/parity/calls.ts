@@ -43,7 +43,8 @@ export const CALLS: readonly ParityCall[] = [
   call("read", w("link.txt")),
   call("read", w("empty")),
   both("read", w("data.json", { mode: "json" })),
-  call("read", w("binary.dat")),
+  // Over MCP, bytes come only to those who ask for them.
+  call("read", w("binary.dat", { mode: "bytes" })),
   call("read", w("binary.dat", { offset: 1, length: 2 })),
   call("read", w("pixel.png")),
   call("read", w("long.txt")),
@@ -56,7 +57,7 @@ export const CALLS: readonly ParityCall[] = [
   call("read", w("text.txt", { mode: "xml" })),
   call("read", w("text.txt", { mode: "json", offset: 1 })),
   call("read", w("text.txt", { offset: -1 })),
-  both("read", w("too-large.bin")),
+  both("read", w("too-large.bin", { mode: "json" })),
   both("read", w("out/passwd")),
   call("stat", w("out")),
   call("read", w("dangling")),

@@ -31,4 +31,8 @@ export interface ReadBudget {
   readonly defaultLines: number;
   /** Maximum bytes of any one read. */
   readonly maxBytes: number;
+  /** Whether the model's list of tools has an operation: `file:transfer`. Absent: it is not known. */
+  offers?(operation: string): boolean;
+  /** Images cannot be shown, so they are described. */
+  readonly hidesImages?: true;
 }

@@ -7,6 +7,7 @@ import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
+import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
 import { holdAnswer } from "./answer-room.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
@@ -34,6 +35,7 @@ export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOu
   if (mode === "json") return readJson(reading);
   switch (rangeOf(request)) {
     case undefined:
+      if (mode === "bytes" && call.budget !== undefined) return readFirstBytes(reading);
       return mode === "bytes" || isPlain(reading) ? readWhole(reading) : readHead(reading);
     case "bytes":
       return mode === "bytes" ? readBytes(reading) : runIo(readTextRange(reading));
@@ -135,6 +137,7 @@ function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Await
   const cut = cutLines(bytes, room);
   if (codec === undefined || !isTextSoFar(bytes, { codec, isLast, shown: cut.end, allowNul: mode === "text" })) {
     if (mode === "text") throw notText(call.access.place);
+    if (describesBytes(reading) && !isShownAsImage(reading, bytes, size)) return runIo(describeFile(reading));
     const complete = size <= Math.min(bytes.length, mostWhole);
     const whole = complete ? { bytes, size } : fetchWhole(reading, adviceFor(reading));
     return after(whole, (found) => wholeOutput(reading, { ...found, stamp, codec: undefined }));
@@ -159,11 +162,25 @@ function isTextSoFar(
   return codec === UTF8 ? isText(seen, { allowNul }) : textIn(seen, codec, { allowNul }) !== undefined;
 }
 
+/** The file's bytes as they are, for a model: whole if they fit, else the first ones. */
+function readFirstBytes(reading: Reading): Awaitable<ReadOutput> {
+  const { call, mostCut } = reading;
+  const length = Math.min(mostCut, mostBase64(reading));
+  const plan = (size: number): ReadRange => {
+    holdAnswer(call, Math.min(size, length));
+    return { offset: 0, length };
+  };
+  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+    const piece = { bytes, offset: 0, size, stamp, codec: undefined };
+    return bytes.length >= size ? wholeOutput(reading, piece) : pieceOutput(reading, { ...piece, reason: "bytes" });
+  });
+}
+
 /** A range of bytes as they are. */
 function readBytes(reading: Reading): Awaitable<ReadOutput> {
   const { call, request, mostCut } = reading;
   const { offset = 0, length = Number.POSITIVE_INFINITY } = request;
-  const wanted = Math.min(length, mostCut);
+  const wanted = Math.min(length, mostCut, mostBase64(reading));
   const plan = (size: number): ReadRange => {
     holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)));
     return { offset, length: wanted };

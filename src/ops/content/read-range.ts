@@ -3,11 +3,12 @@
 import { type Io, wait } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
+import { describeFile, describesBytes, mostBase64 } from "../rendering/describe-file.js";
 import { holdAnswer } from "./answer-room.js";
 import { codecOf, type TextCodec, UTF8 } from "./encoding.js";
 import { countLines, type LineSource, readWindow, seekLine, seekTail, type Window } from "./file-lines.js";
 import { type Piece, pieceOutput } from "./read-piece.js";
-import type { Reading } from "./reading.js";
+import { type Reading, rangeOf } from "./reading.js";
 import { characterEnd, characterLength, characterStart, endsCodePoint } from "./text.js";
 import { type Cut, cutLines } from "./text-budget.js";
 
@@ -78,7 +79,13 @@ function* withFile(
     const source = { file, codec: codec ?? UTF8, scope: call.access.scope };
     const piece = yield* find(source, codec);
     holdAnswer(call, piece.bytes.length);
-    return pieceOutput(reading, { ...piece, stamp: file.stamp });
+    const output = pieceOutput(reading, { ...piece, stamp: file.stamp });
+    if (output.encoding !== "base64") return output;
+    if (describesBytes(reading) && rangeOf(reading.request) !== "bytes") return yield* describeFile(reading);
+    const most = mostBase64(reading);
+    if (piece.bytes.length <= most) return output;
+    const bytes = piece.bytes.subarray(0, most);
+    return pieceOutput(reading, { ...piece, bytes, codec: undefined, stamp: file.stamp, reason: "bytes" });
   } finally {
     file.close();
   }

@@ -47,6 +47,10 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   const { config, host, resolveAsset } = parts;
   const { mcp } = config;
   const offer = profile === undefined ? offerOfAll(parts) : offerOfProfile(parts, profile);
+  const offers = (operation: string) =>
+    offer.tools.some(({ name, unavailable }) => name === operation && unavailable?.() === undefined);
+  const limits = { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes };
+  const budget = { ...limits, offers };
   return {
     serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
     ...offer,
@@ -55,7 +59,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
       const common: SurfaceContext = {
         ...{ signal, memory },
         resolveAsset,
-        budget: { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes },
+        budget,
         ...(ucans === undefined ? {} : { ucans }),
       };
       if (!("did" in who)) {

@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { cleanUp, makeFolder } from "../../cli/process.js";
 import { etagOfContent } from "../../ops/etags.js";
 import { type RawClient, startRaw } from "./raw.js";
@@ -162,7 +163,7 @@ describe("a body comes as", () => {
   });
 
   test("an embedded resource for other bytes, its URI percent-encoded", async () => {
-    const answer = await read("dir/sub/..//./ä b#?%.bin");
+    const answer = await read("dir/sub/..//./ä b#?%.bin", { mode: "bytes" });
     expect(answer.content).toEqual([
       {
         type: "resource",
@@ -174,6 +175,14 @@ describe("a body comes as", () => {
       },
       versionOf(BYTES),
     ]);
+  });
+
+  test("a description for other bytes that were not asked for", async () => {
+    const answer = await read("dir/ä b#?%.bin");
+    expect(answer.content).toEqual([{ type: "text", text: expect.stringMatching(/^No text: /) }, versionOf(BYTES)]);
+    expect(textOf(answer)).not.toContain("file_transfer");
+    expect(encode(textOf(answer)).length).toBeLessThanOrEqual(300);
+    expect(restOf(answer)).toMatchObject({ size: 6, mime: "application/octet-stream", etag: etagOfContent(BYTES) });
   });
 
   test("an embedded resource for a part of an image", async () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder } from "../../cli/process.js";
 import { type RawClient, startRaw } from "./raw.js";
@@ -93,7 +95,7 @@ describe("by default", () => {
 
   test.each([
     ["JSON", "big.json", { mode: "json" }],
-    ["bytes", "bytes.bin", {}],
+    ["bytes", "bytes.bin", { mode: "bytes", maxBytes: MIB }],
   ])("%s over 65,536 bytes comes whole", async (_name, path, more) => {
     const answer = await read(path, more);
     expect(answer.isError ?? false).toBe(false);
@@ -101,11 +103,7 @@ describe("by default", () => {
     expect(JSON.stringify(answer.content[0]).length).toBeGreaterThan(100_000);
   });
 
-  test.each([
-    ["JSON", "huge.json", { mode: "json" }],
-    ["bytes", "huge.bin", {}],
-    ["text asked for as bytes", "big.txt", { mode: "bytes" }],
-  ])("%s over 1 MiB is TOO_LARGE", async (_name, path, more) => {
+  test.each([["JSON", "huge.json", { mode: "json" }]])("%s over 1 MiB is TOO_LARGE", async (_name, path, more) => {
     const size = Buffer.byteLength(FILES[path as keyof typeof FILES]);
     const answer = await read(path, more);
     expect(textOf(answer)).toMatch(new RegExp(`^File is too large to read in one call: ${size} bytes, limit ${MIB}`));
@@ -114,6 +112,25 @@ describe("by default", () => {
       errorData: { root: "r", size, limit: MIB },
     });
   });
+});
+
+test("bytes come as 65,536 bytes unless more is asked for", async () => {
+  const read = await reader([]);
+  for (const [path, more] of [
+    ["bytes.bin", { mode: "bytes" }],
+    ["bytes.bin", { offset: 0 }],
+    ["huge.bin", { offset: 0, length: 100_000 }],
+  ] as const) {
+    const answer = await read(path, more);
+    const resource = answer.content[0]?.["resource"] as { blob: string } | undefined;
+    expect(Buffer.from(resource?.blob ?? "", "base64")).toHaveLength(65_536);
+    expect(textOf(answer, 1)).toMatch(/^Cut: bytes 0-65536 of \d+\. Go on with offset: 65536/);
+  }
+  expect(textOf(await read("huge.bin"))).toMatch(/^No text: /);
+  // An image of more than a megabyte would take much of a context, whatever the limit of reads.
+  writeFileSync(join(folder, "photo"), Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(MIB)]));
+  const roomy = await reader(["--config", configOf({ defaultReadBytes: 20_000, maxReadBytes: 4 * MIB })]);
+  expect(textOf(await roomy("photo"))).toMatch(/^Image, too large to show: image\/png, 1048584 bytes/);
 });
 
 describe("reading on with the call of the note gives the file byte for byte:", () => {

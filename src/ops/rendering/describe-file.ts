@@ -1,0 +1,69 @@
+// What a model is told of a file instead of bytes that would fill its context: size, type, hash, and how to get it.
+
+import { etagOf, hashText } from "../../core/etag.js";
+import { type Io, wait } from "../../core/io.js";
+import type { ReadOutput } from "../../schema/types.js";
+import { etagFor, hashOf } from "../content/file-etag.js";
+import { humanSize } from "../content/human-size.js";
+import { bySignature } from "../content/mime.js";
+import { mimeAt } from "../content/read-piece.js";
+import type { Reading } from "../content/reading.js";
+
+/** Image types that MCP hosts show, recognised by their content. */
+export const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const MOST_IMAGE_BYTES = 1_048_576;
+/** Larger files are not hashed for a description: that would take longer than a model should wait. */
+const MOST_HASHED_BYTES = 16_777_216;
+
+/** The type of an image that hosts show. @param head the first bytes of the file */
+export function imageType(head: Buffer): string | undefined {
+  const type = bySignature(head);
+  return type !== undefined && IMAGES.has(type) ? type : undefined;
+}
+
+/** Whether a file goes to a model as an image. @param head its first bytes @param size in bytes */
+export const isShownAsImage = ({ call, mostWhole }: Reading, head: Buffer, size: number): boolean =>
+  call.budget?.hidesImages !== true && size <= Math.min(MOST_IMAGE_BYTES, mostWhole) && imageType(head) !== undefined;
+
+/** Whether bytes that are no text are described: to models, unless they ask for a range of bytes. */
+export const describesBytes = ({ call, mode }: Reading): boolean => call.budget !== undefined && mode === "auto";
+
+/** Most bytes that a model gets as base64, unless it says how many. */
+export const mostBase64 = ({ call: { budget }, request: { maxBytes } }: Reading): number =>
+  budget === undefined || maxBytes !== undefined ? Number.POSITIVE_INFINITY : budget.defaultBytes;
+
+/** The description of a file, as the answer of a read. @throws as opening it does */
+export function* describeFile(reading: Reading): Io<ReadOutput> {
+  const { call } = reading;
+  const file = yield* wait(call.root.backend.open(call.path, call.access));
+  try {
+    const head = yield* wait(file.read(0, 64));
+    const mime = imageType(head) ?? mimeAt(reading, head, () => false);
+    const { size } = file;
+    const sha256 = size <= MOST_HASHED_BYTES ? (yield* hashOf(file, call)).sha256 : undefined;
+    const version = sha256 === undefined ? etagFor(call, file.stamp) : { etag: etagOf(sha256), hash: hashText(sha256) };
+    const facts = { size, mime, ...version };
+    return { ...facts, description: textOf(facts, reading) };
+  } finally {
+    file.close();
+  }
+}
+
+function textOf({ size, mime, hash }: ReadOutput, reading: Reading): string {
+  const { budget } = reading.call;
+  const offers = (operation: string): boolean => budget?.offers?.(operation) === true;
+  return [
+    `${IMAGES.has(mime) ? imageText(size, reading) : "No text"}: ${mime}, ${size} bytes${size < 1024 ? "" : ` (${humanSize(size)})`}`,
+    ...(hash === undefined ? [] : [hash]),
+    `Bytes as base64: offset and length, or mode: "bytes" (${budget?.defaultBytes} bytes a call, or maxBytes)`,
+    ...(hash === undefined && offers("file:hash") ? ["Hash: file_hash"] : []),
+    ...(offers("file:transfer") && reading.call.issueTicket !== undefined
+      ? ["The whole file: file_transfer gives a URL"]
+      : []),
+  ].join("\n");
+}
+
+const imageText = (size: number, { call }: Reading): string =>
+  call.budget?.hidesImages === true && size <= MOST_IMAGE_BYTES
+    ? "Image, shown when read alone"
+    : "Image, too large to show";
