@@ -14,6 +14,9 @@ export interface CommandContext {
   onReload(reload: () => void): void;
 }
 
+/** "-" names standard input or output. */
+export const STREAM = "-";
+
 /** Exit statuses; 64 and above as in `sysexits.h`. */
 export const EXIT = { ok: 0, failed: 1, usage: 64, noInput: 66, unavailable: 69, software: 70, config: 78 } as const;
 

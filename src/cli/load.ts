@@ -6,7 +6,7 @@ import { locate, type Problem } from "../config/lines.js";
 import { loadConfigFile, locateKeys, parseConfig, parseJson5 } from "../config/load.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { ConfigSource } from "./arguments/arguments.js";
+import type { ConfigSource } from "./arguments/remote.js";
 import { parseRootArguments } from "./arguments/root.js";
 import { codeOf, EXIT } from "./context.js";
 

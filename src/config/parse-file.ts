@@ -1,9 +1,9 @@
 import type { ConfiguredLimits, Durability, FileConfig, RootConfig, RootOptions } from "../core/file-config.js";
-import { below, checkValue, type Place, type SchemaCheck } from "./checks/check-schema.js";
+import { isEncodingName } from "../ops/content/encoding.js";
+import { below, checkValue, type Place, quoted, type SchemaCheck } from "./checks/check-schema.js";
 import { checkDeny } from "./checks/deny.js";
 import { checkDriveNames } from "./checks/drives.js";
-import { checkEncodings } from "./checks/encodings.js";
-import type { JsonSchema } from "./checks/json-schema.js";
+import { isObject, type JsonSchema } from "./checks/json-schema.js";
 import { deepFreeze } from "./deep-freeze.js";
 import { ConfigError } from "./errors.js";
 import type { HostRootInput } from "./types.js";
@@ -109,4 +109,14 @@ function completeDrive(
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
   };
+}
+
+/** Checks encoding names against the supported encodings. @param file place of the file adapter's part */
+function checkEncodings(file: Place, roots: Readonly<Record<string, unknown>> | undefined): void {
+  for (const [name, root] of Object.entries(roots ?? {})) {
+    const encoding = isObject(root) ? root["encoding"] : undefined;
+    if (typeof encoding !== "string" || encoding === "" || isEncodingName(encoding)) continue;
+    const place = ["roots", name, "encoding"].reduce<Place>(below, file);
+    file.check.problems.push(`${quoted(place)} must be the name of a text encoding, such as utf-8 or latin1`);
+  }
 }

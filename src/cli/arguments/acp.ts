@@ -1,5 +1,5 @@
-import type { OwnCalls } from "./arguments.js";
 import { single, UsageError, type Values } from "./options.js";
+import type { OwnCalls } from "./remote.js";
 
 /** `acp`: runs an agent on the roots, and shows and confirms what it does. */
 export interface AcpCommand extends OwnCalls {

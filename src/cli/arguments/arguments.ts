@@ -1,4 +1,3 @@
-import type { ListenerOverride } from "../../config/parse-venue.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type AcpCommand, parseAcp } from "./acp.js";
@@ -19,23 +18,8 @@ import {
   UsageError,
   type Values,
 } from "./options.js";
-import { type Reach, reachOf } from "./remote.js";
+import { type ConfigSource, type OwnCalls, reachOf } from "./remote.js";
 import { type ToolChoice, toolChoice } from "./tool-choice.js";
-
-/** Source of the configuration. */
-export interface ConfigSource {
-  readonly file: string | undefined;
-  /** Values of `--root`. */
-  readonly roots: readonly string[];
-  /** `--host` and `--port`; `undefined`: as configured. */
-  readonly listener?: ListenerOverride | undefined;
-}
-
-/** Common options of `mcp`, `call`, `acp` and the file commands. */
-export interface OwnCalls extends Reach {
-  readonly source: ConfigSource;
-  readonly capsFile: string | undefined;
-}
 
 /** Parsed `grant` command; keys and tokens are not read yet. */
 export interface GrantCommand {

@@ -1,5 +1,5 @@
-import type { OwnCalls } from "./arguments.js";
 import { type FileCommand, type FileCommandName, isFileCommand, readFileCommand } from "./file-options.js";
+import type { OwnCalls } from "./remote.js";
 import { reachOf } from "./remote.js";
 
 /** A file command with its configuration and caller. */

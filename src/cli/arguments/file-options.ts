@@ -153,3 +153,7 @@ export function wordsOf({ name, words }: FileCommand, ...what: readonly string[]
   if (words.length === what.length) return words;
   throw new UsageError(`'${name}' takes ${what.join(" and ")}: venue-files ${name} ${what.join(" ")}`);
 }
+
+/** The places named by the words of a command; at least one. @throws UsageError */
+export const placesOf = (command: FileCommand): readonly FilePlace[] =>
+  (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);

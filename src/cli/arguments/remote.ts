@@ -1,3 +1,4 @@
+import type { ListenerOverride } from "../../config/parse-venue.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { UsageError } from "./options.js";
 
@@ -63,4 +64,19 @@ function baseUrl(text: string): string {
   throw new UsageError(
     `--url takes the address of a venue without credentials, for example ${escapeText("--url http://localhost:8080")}`,
   );
+}
+
+/** Source of the configuration. */
+export interface ConfigSource {
+  readonly file: string | undefined;
+  /** Values of `--root`. */
+  readonly roots: readonly string[];
+  /** `--host` and `--port`; `undefined`: as configured. */
+  readonly listener?: ListenerOverride | undefined;
+}
+
+/** Common options of `mcp`, `call`, `acp` and the file commands. */
+export interface OwnCalls extends Reach {
+  readonly source: ConfigSource;
+  readonly capsFile: string | undefined;
 }

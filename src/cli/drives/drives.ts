@@ -2,10 +2,9 @@ import { asCallerError } from "../../backend/drive/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { OwnerDrives } from "../../drive/engine/engine.js";
 import type { Access } from "../../venue/identity/access.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
-import { type DriveStore, openDriveStore } from "../../venue/start/drives.js";
+import { openDriveStore } from "../../venue/start/drives.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { DriveCommand, DriveUser } from "../arguments/drives.js";
 import { UsageError } from "../arguments/options.js";
@@ -16,16 +15,7 @@ import { checkTokenOutput } from "../tokens/token-output.js";
 import { exportKey, importKey } from "./key.js";
 import { checkExport, exportDrives, importDrives } from "./move.js";
 import { collectDrives, listDrives, verifyDrives } from "./store.js";
-
-/** Context of a drive command. */
-export interface DriveWork {
-  readonly context: CommandContext;
-  readonly config: VenueConfig;
-  readonly drives: DriveStore;
-  /** @throws UsageError, ConfigError if that user cannot have drives */
-  didOf(user: DriveUser): string;
-  of(user: DriveUser): OwnerDrives;
-}
+import type { DriveWork } from "./work.js";
 
 /** `venue-files drive …`: works on the drives of a configuration; whoever can read its key has full access. */
 export async function drive(command: DriveCommand, context: CommandContext): Promise<number> {

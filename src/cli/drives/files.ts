@@ -4,10 +4,8 @@ import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { ExportPiece } from "../../drive/engine/engine.js";
-import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { type CommandContext, codeOf, EXIT, STREAM } from "../context.js";
 
-/** "-" names standard input or output. */
-export const STREAM = "-";
 const READ_BYTES = 2 ** 20;
 /** Buffer size that combines small writes, in bytes. */
 const WRITE_BYTES = 2 ** 20;

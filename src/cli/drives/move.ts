@@ -2,10 +2,10 @@ import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { DriveCommand } from "../arguments/drives.js";
 import { UsageError } from "../arguments/options.js";
-import { type CommandContext, EXIT, print } from "../context.js";
+import { type CommandContext, EXIT, print, STREAM } from "../context.js";
 import { createProgress } from "../progress.js";
-import type { DriveWork } from "./drives.js";
-import { createExportFiles, type ExportFiles, readFileOf, STREAM } from "./files.js";
+import { createExportFiles, type ExportFiles, readFileOf } from "./files.js";
+import type { DriveWork } from "./work.js";
 
 type ExportCommand = Extract<DriveCommand, { name: "drive export" }>;
 type ImportCommand = Extract<DriveCommand, { name: "drive import" | "drive merge" }>;

@@ -4,7 +4,7 @@ import type { DriveCommand } from "../arguments/drives.js";
 import { EXIT, print } from "../context.js";
 import { table } from "../output/table.js";
 import { createProgress } from "../progress.js";
-import type { DriveWork } from "./drives.js";
+import type { DriveWork } from "./work.js";
 
 type CommandOf<Name extends DriveCommand["name"]> = Extract<DriveCommand, { name: Name }>;
 

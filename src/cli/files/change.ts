@@ -1,15 +1,11 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { alreadyExists, notFound } from "../../core/errors/texts.js";
 import type { FileInputs } from "../../schema/types.js";
-import { type FileCommand, type FilePlace, numberOf, placeOf, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placeOf, placesOf, wordsOf } from "../arguments/file-options.js";
 import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { textOfFile } from "./local.js";
 import { asJson, type FileSession, onEach } from "./session.js";
-
-/** The places named on the command line; at least one is required. */
-const placesOf = (command: FileCommand): readonly FilePlace[] =>
-  (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
 
 /** `mkdir` */
 export async function mkdir(session: FileSession): Promise<number> {

@@ -1,5 +1,5 @@
 import { conflict } from "../../core/errors/texts.js";
-import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/file-options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
 /** Bytes per read. */
@@ -35,17 +35,12 @@ async function pieceOf(place: FilePlace, range: { offset: number; length: number
   return { bytes, isLast: eof || bytes.length === 0 };
 }
 
-/** The places named on the command line; at least one is required. */
-function placesOf({ command }: FileSession): readonly FilePlace[] {
-  return (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
-}
-
 /** `cat` */
 export async function cat(session: FileSession): Promise<number> {
   const { command } = session;
   const isNumbered = command.flags.has("number");
   const numbered = lineNumbers();
-  return onEach(placesOf(session), session, async (place) => {
+  return onEach(placesOf(session.command), session, async (place) => {
     if (command.json) return asJson(session, await session.invoke("file:read", place));
     for await (const bytes of contentOf(place, session)) await session.out(isNumbered ? numbered(bytes) : bytes);
   });
@@ -134,7 +129,7 @@ async function startOfTail(place: FilePlace, lines: number, session: FileSession
 
 /** Prints a title line before each file if there are several. */
 function withTitles(session: FileSession, show: (place: FilePlace) => Promise<void>): Promise<number> {
-  const places = placesOf(session);
+  const places = placesOf(session.command);
   return onEach(places, session, async (place) => {
     if (places.length > 1 && !session.command.json) {
       await session.out(`${place === places[0] ? "" : "\n"}==> ${placeText(place)} <==\n`);

@@ -5,10 +5,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { errnoOf } from "../../jail/sys.js";
-import { type CommandContext, EXIT } from "../context.js";
+import { type CommandContext, EXIT, STREAM } from "../context.js";
 
-/** "-" names standard input or output. */
-export const STREAM = "-";
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 const READ_BYTES = 2 ** 20;
 

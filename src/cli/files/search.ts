@@ -1,6 +1,6 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
-import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/file-options.js";
 import { findGlobs } from "../arguments/find-globs.js";
 import { UsageError } from "../arguments/options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
@@ -9,10 +9,6 @@ const PAGE = 5000;
 const LONGEST_MS = 60_000;
 const MOST_SUMS = 10_000;
 const TYPES: Readonly<Record<string, "file" | "directory">> = { f: "file", d: "directory" };
-
-/** The places named on the command line; at least one is required. */
-const placesOf = ({ command }: FileSession): readonly FilePlace[] =>
-  (command.words.length === 0 ? wordsOf(command, "ROOT:PATH") : command.words).map(placeOf);
 
 /** Warns on standard error that an answer is incomplete. */
 export function sayIncomplete(session: FileSession, place: FilePlace, { reason, hint }: Incompleteness): void {
@@ -35,7 +31,7 @@ export async function find(session: FileSession): Promise<number> {
     paths: lists.get("path") ?? [],
     maxDepth: numberOf(session.command, "maxdepth"),
   });
-  const places = placesOf(session);
+  const places = placesOf(session.command);
   if (pattern === undefined) return 0;
   const wish = { pattern: [...pattern], type: TYPES[type ?? ""] ?? ("any" as const), ignore: "none" as const };
   return onEach(places, session, async (place) => {
@@ -71,7 +67,7 @@ export async function du(session: FileSession): Promise<number> {
   const isHuman = command.flags.has("human-readable") || (isTerminal && !command.flags.has("bytes"));
   const shown = (bytes: number): string => (isHuman ? humanSize(bytes) : String(bytes));
   const depth = command.flags.has("summarize") ? 0 : (numberOf(command, "max-depth") ?? 1);
-  return onEach(placesOf(session), session, async (place) => {
+  return onEach(placesOf(session.command), session, async (place) => {
     const input = { ...place, depth, limit: MOST_SUMS, timeoutMs: LONGEST_MS };
     const output = await session.invoke("file:du", input);
     if (command.json) await asJson(session, output);

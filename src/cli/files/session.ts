@@ -1,4 +1,5 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
@@ -8,10 +9,18 @@ import type { RemoteVenue } from "../arguments/remote.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load.js";
-import { failureText } from "../output/failure.js";
 import { coloured, type Paint, plain } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
+
+/** The names of operations and options on the command line. */
+const COMMANDS: Readonly<Record<string, string>> = { list: "ls" };
+const FLAGS: Readonly<Record<string, string>> = { parents: "-p", recursive: "-r" };
+
+const WORDING: Wording = {
+  tool: (name) => COMMANDS[name] ?? name,
+  option: (name) => FLAGS[name] ?? PLAIN_WORDING.option(name),
+};
 
 /** Interactive transfers have no deadline; the user can interrupt them. */
 const NO_DEADLINE_MS = 2 ** 31;
@@ -147,3 +156,11 @@ export async function onEach<T>(
 /** Prints an output as one line of JSON. */
 export const asJson = (session: FileSession, output: unknown): Promise<void> =>
   session.out(`${stringifyExact(output)}\n`);
+
+/** One line about a failure, with its hint. */
+function failureText({ code, sentence, data }: FileAdapterError): string {
+  // `mv` and `cp` know directories as targets and overwrite by themselves, so its advice does not apply.
+  const text = phrase(code === "ALREADY_EXISTS" ? sentence.slice(0, 1) : sentence, WORDING);
+  const { hint } = data;
+  return typeof hint === "string" ? `${text}. ${hint}` : text;
+}

@@ -1,9 +1,10 @@
 import { basename } from "node:path/posix";
 import { type FilePlace, placeOf, placeText } from "../arguments/file-options.js";
 import { UsageError } from "../arguments/options.js";
+import { STREAM } from "../context.js";
 import { isDirectory } from "./change.js";
 import { contentOf } from "./content.js";
-import { checkFile, contentOfFile, localTarget, STREAM, saveFile } from "./local.js";
+import { checkFile, contentOfFile, localTarget, saveFile } from "./local.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
 /** `put`: each file is a single write, whatever its size, so that it appears atomically. */

@@ -1,3 +1,4 @@
+import type { Grant } from "../../authz/grant.js";
 import type { LinkReport, TokenReport } from "../../authz/token-report.js";
 import { parseConfig } from "../../config/load.js";
 import { isLoopbackListener } from "../../config/loopback.js";
@@ -6,9 +7,27 @@ import type { DecodedToken } from "../../ucan/token/decode.js";
 import type { TokenFault } from "../../ucan/token/fault.js";
 import { tokenId } from "../../ucan/token/id.js";
 import { verifyIdentityToken } from "../../ucan/token/identity-token.js";
+import type { UcanVerifier } from "../../ucan/verify/proof.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
+import type { Command } from "../arguments/arguments.js";
 import { describeIdentity } from "../output/describe-token.js";
-import type { Inspected, Inspection } from "./inspect.js";
+import type { VenueView } from "./venue-view.js";
+
+/** Context of an inspection. */
+export interface Inspection {
+  readonly wanted: Extract<Command, { name: "token inspect" }>["wanted"];
+  /** Absent: owners are unknown. */
+  readonly view: VenueView | undefined;
+  readonly verifier: UcanVerifier<Grant>;
+  /** DID of the intended user of the tokens. Absent: not checked. */
+  readonly caller: string | undefined;
+}
+
+/** An inspected token. */
+export interface Inspected {
+  readonly report: TokenReport;
+  readonly text: string;
+}
 
 /** Inspects an identity token: it grants nothing, but can be valid or invalid. */
 export function inspectIdentity(text: string, token: DecodedToken, inspection: Inspection): Inspected {

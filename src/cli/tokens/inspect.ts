@@ -1,35 +1,18 @@
 import { createFileVerifier } from "../../authz/file-verifier.js";
 import type { Grant } from "../../authz/grant.js";
 import { inspectToken } from "../../authz/inspect-token.js";
-import type { TokenReport } from "../../authz/token-report.js";
 import { systemClock } from "../../core/clock.js";
 import { decodeToken } from "../../ucan/token/decode.js";
-import type { UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
+import type { UcanToken } from "../../ucan/verify/proof.js";
 import type { Command } from "../arguments/arguments.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load.js";
 import { describeToken, type RootRights } from "../output/describe-token.js";
 import { verbsIn } from "../output/rights.js";
-import { inspectIdentity } from "./inspect-identity.js";
+import { type Inspected, type Inspection, inspectIdentity } from "./inspect-identity.js";
 import { keyPlace, openSigningKey } from "./signing-key.js";
 import { readTokensOrStdin } from "./token-files.js";
 import { type VenueView, viewVenue } from "./venue-view.js";
-
-/** Context of an inspection. */
-export interface Inspection {
-  readonly wanted: Extract<Command, { name: "token inspect" }>["wanted"];
-  /** Absent: owners are unknown. */
-  readonly view: VenueView | undefined;
-  readonly verifier: UcanVerifier<Grant>;
-  /** DID of the intended user of the tokens. Absent: not checked. */
-  readonly caller: string | undefined;
-}
-
-/** An inspected token. */
-export interface Inspected {
-  readonly report: TokenReport;
-  readonly text: string;
-}
 
 /** `venue-files token inspect`: reports what tokens grant. Exit status 1 unless all are valid. */
 export async function tokenInspect(

@@ -2,7 +2,14 @@ import { resolve } from "node:path";
 import { nearestName } from "../../schema/nearest.js";
 import { type KeyPath, keyText } from "../key-path.js";
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
-import { laterKeysAt } from "./later-keys.js";
+
+/**
+ * Keys of the specification that are not implemented yet, by full path; `*` is any name. They are refused, so that no
+ * key is silently ignored. When implementing a key, move it from here to `schemas/config.json`.
+ */
+const LATER_KEYS: readonly (readonly string[])[] = [
+  ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
+].map((key) => key.split("."));
 
 /** State of checking one config. Problems are collected, so that all are reported together. */
 export interface SchemaCheck {
@@ -150,4 +157,18 @@ function checkPresence(
 function listed(keys: readonly string[]): string {
   const names = keys.map((key) => `'${key}'`);
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
+}
+
+/**
+ * The unimplemented keys at `path`: the path itself, or its members if the specification lists only those (`drives`).
+ *
+ * @param value the value at `path`
+ * @returns empty if there is none
+ */
+function laterKeysAt(path: KeyPath, value: unknown): readonly KeyPath[] {
+  const below = LATER_KEYS.filter((key) => path.every((name, index) => key[index] === "*" || key[index] === name));
+  if (below.length === 0) return [];
+  if (below.some((key) => key.length === path.length) || !isObject(value)) return [path];
+  const members = Object.keys(value).flatMap((key) => laterKeysAt([...path, key], value[key]));
+  return members.length === 0 ? [path] : members;
 }

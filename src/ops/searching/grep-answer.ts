@@ -6,9 +6,16 @@ import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
 import { type Binding, type Position, type Resume, writeCursor } from "../../search/cursor.js";
 import type { Sieve } from "../../search/sieve.js";
-import type { ScannedFile } from "./grep-scans.js";
 import { textOfMatch } from "./grep-text.js";
 import { EXHAUSTED, hintOf } from "./search.js";
+
+/** A file passed to the scanner. */
+export interface ScannedFile {
+  readonly path: readonly string[];
+  readonly afterLine: number;
+  /** Size, once the file has been read. */
+  readonly bytes?: number;
+}
 
 const USUAL_LIMIT = 200;
 /** Most bytes of lines in one answer. */

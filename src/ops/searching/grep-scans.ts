@@ -5,20 +5,13 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { isPending } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { Patience } from "../../search/sieve.js";
-import type { GrepAnswer } from "./grep-answer.js";
+import type { GrepAnswer, ScannedFile } from "./grep-answer.js";
 
 /** Size of a batch: a message to the worker for each small file would take longer than scanning it. */
 const BATCH_BYTES = 1_048_576;
 const BATCH_FILES = 128;
 /** Time to scan files that have already been read when the time is up. */
 const LAST_MS = 200;
-
-export interface ScannedFile {
-  readonly path: readonly string[];
-  readonly afterLine: number;
-  /** Size, once the file has been read. */
-  readonly bytes?: number;
-}
 
 interface Batch {
   readonly files: readonly ScannedFile[];

@@ -3,7 +3,6 @@
 import type { IncomingMessage } from "node:http";
 import { isLoopbackHost } from "../../../config/loopback.js";
 import { type HttpError, hostNotAllowed, missingHost, originNotAllowed } from "../plumbing/http-error.js";
-import { parseHostName } from "./host-name.js";
 
 /** The rules for Host and Origin. */
 export interface AdmissionRules {
@@ -53,3 +52,12 @@ function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpErro
 /** Whether CORS allows pages of an origin to call. */
 export const mayCall = (origin: string, corsOrigins: readonly string[] | "*"): boolean =>
   corsOrigins === "*" || corsOrigins.includes(origin);
+/**
+ * The host name in a `Host` header, without port and brackets, in lower case.
+ *
+ * @returns `undefined` for an invalid header
+ */
+function parseHostName(header: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]]+))(?::\d*)?$/i.exec(header);
+  return (match?.[1] ?? match?.[2])?.toLowerCase();
+}

@@ -14,7 +14,7 @@ const MOST_NAME_CHARS = 200;
 /** Caching headers of asset content: immutable, since an id always names the same bytes, but private. */
 export function cachingHeaders(content: StoredContent): Record<string, string> {
   return {
-    etag: etagOf(content),
+    etag: contentEtag(content),
     "cache-control": "private, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",
   };
@@ -71,7 +71,7 @@ export function rangeOf(
 }
 
 /** The etag of an asset's content. */
-export const etagOf = ({ sha256 }: StoredContent): string => `"${sha256}"`;
+export const contentEtag = ({ sha256 }: StoredContent): string => `"${sha256}"`;
 
 /** The type comes from whoever registered the asset, so it becomes a header only if it is a valid media type. */
 function mediaType(text: string | undefined): string {

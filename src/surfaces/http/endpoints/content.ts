@@ -11,7 +11,7 @@ import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { isRead } from "../plumbing/is-read.js";
 import { askAssets } from "./asset-answer.js";
-import { cachingHeaders, contentHeaders, etagOf, isKnown, rangeOf } from "./content-headers.js";
+import { cachingHeaders, contentEtag, contentHeaders, isKnown, rangeOf } from "./content-headers.js";
 
 /** Time a client may take for each chunk of a download, in milliseconds. */
 const STALL_MS = 60_000;
@@ -39,11 +39,11 @@ export async function getContent(
   { stallMs } = { stallMs: STALL_MS },
 ): Promise<FastifyReply> {
   const content = await askAssets(target, () => host.assets.content(target));
-  if (isKnown(request.headers, etagOf(content))) return reply.code(304).headers(cachingHeaders(content)).send();
+  if (isKnown(request.headers, contentEtag(content))) return reply.code(304).headers(cachingHeaders(content)).send();
   const { size } = content;
   const headers = { ...contentHeaders(content, asksInline(request.query)), ...cachingHeaders(content) };
   if (request.method === "HEAD") return reply.code(200).headers(headers).header("content-length", `${size}`).send();
-  const range = rangeOf(request.headers, { size, etag: etagOf(content) });
+  const range = rangeOf(request.headers, { size, etag: contentEtag(content) });
   if (range === "unsatisfiable") {
     throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
   }

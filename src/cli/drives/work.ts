@@ -1,0 +1,17 @@
+// What the drive commands are given.
+
+import type { VenueConfig } from "../../config/types.js";
+import type { OwnerDrives } from "../../drive/engine/owner-drives.js";
+import type { DriveStore } from "../../venue/start/drives.js";
+import type { DriveUser } from "../arguments/drives.js";
+import type { CommandContext } from "../context.js";
+
+/** Context of a drive command. */
+export interface DriveWork {
+  readonly context: CommandContext;
+  readonly config: VenueConfig;
+  readonly drives: DriveStore;
+  /** @throws UsageError, ConfigError if that user cannot have drives */
+  didOf(user: DriveUser): string;
+  of(user: DriveUser): OwnerDrives;
+}
