@@ -18,6 +18,8 @@ export function markdownReport(report) {
     table(wireTable(report)),
     "## Start, memory, tokens, floor",
     list(extrasLines(report)),
+    "## Ten jobs of a coding agent",
+    text("jobs"),
     "## Remarks",
     text("remarks"),
     "## Machine and command",

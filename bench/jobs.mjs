@@ -1,0 +1,212 @@
+#!/usr/bin/env node
+// Ten jobs of a coding agent on a repository, by the tools of each server: calls, bytes and tokens. Nothing is timed.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { connectRaw, SERVERS } from "./clients.mjs";
+import { makeText } from "./fixture.mjs";
+import { cleanUp, cleanUpWhateverHappens, temporaryDirectory } from "./lifetime.mjs";
+
+const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+/** What an agent that knows the repository leaves out of its overview and searches. */
+const LEFT_OUT = ["node_modules", ".git", "dist", "coverage"];
+const MOST_OF_THEIRS = 1 / 3;
+/** Characters of a call in the transcript. */
+const MOST_SHOWN = 160;
+
+const AREAS = ["api", "auth", "billing", "cart", "catalog", "common", "email", "orders", "search", "users"];
+const LAYERS = ["controllers", "models", "services", "views"];
+const NAMES = ["create", "delete", "find", "index", "list", "types", "update", "validate"];
+const LONG = "src/orders/services/process.ts";
+const LOG = "logs/server.log";
+
+/** A repository of some 1,000 files that Git has, and 3,000 that it ignores. */
+function makeRepository(root) {
+  const put = (path, content) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  };
+  put(".gitignore", "node_modules/\ndist/\ncoverage/\n");
+  put(".git/HEAD", "ref: refs/heads/main\n");
+  for (let index = 0; index < 300; index++) put(`.git/objects/${index % 100}/${index}abcdef`, "x");
+  for (let index = 0; index < 2000; index++) put(`node_modules/package-${index % 200}/lib/file-${index}.js`, "x");
+  for (let index = 0; index < 700; index++) put(`dist/chunk-${index}.js`, "x");
+  for (const name of ["README.md", "package.json", "tsconfig.json", "CHANGELOG.md"]) put(name, makeText(3000, 1));
+  let seed = 0;
+  for (const area of AREAS) {
+    for (const layer of LAYERS) {
+      for (const name of NAMES) {
+        put(`src/${area}/${layer}/${name}.ts`, makeText(2500, seed++));
+        put(`test/${area}/${layer}/${name}.${layer === "models" ? "test" : "spec"}.ts`, makeText(1500, seed++));
+        if (layer === "views") put(`docs/${area}/${name}.md`, makeText(2000, seed++));
+      }
+    }
+  }
+  const lines = Array.from(
+    { length: 1200 },
+    (_, index) => `  const step${index + 1} = await run(${index + 1}); // ${"=".repeat(20)}`,
+  );
+  lines[699] = "  return legacyTotal(order);";
+  put(LONG, `${lines.join("\n")}\n`);
+  put(LOG, Array.from({ length: 5000 }, (_, index) => `2026-01-01T00:00:00Z GET /orders/${index} 200 12ms\n`).join(""));
+  put("src/cart/services/grep-me.ts", "export const needle = legacyDiscount(1);\n");
+}
+
+const THREE = [100, 500, 1100].map((number) => ({
+  oldText: `const step${number} = await run(${number});`,
+  newText: `const step${number} = await runOnce(${number});`,
+}));
+
+/** @returns the jobs; each side a list of calls, and `isDone` what shows that the job is done */
+function jobsIn(root, texts) {
+  const at = (path) => join(root, path);
+  const text = (path) => readFileSync(at(path), "utf8");
+  const all = () => texts.at(-1) ?? "";
+  const one = { oldText: "return legacyTotal(order);", newText: "return total(order);" };
+  return [
+    {
+      ...{ name: "overview", isDone: () => ["src", "test", "docs", "orders"].every((name) => all().includes(name)) },
+      ours: [["file_tree", {}]],
+      theirs: [["directory_tree", { path: root, excludePatterns: LEFT_OUT }]],
+    },
+    {
+      ...{ name: "find files by name", isDone: () => all().match(/\.test\.ts/g)?.length === 80 },
+      ours: [["file_glob", { pattern: ["**/*.test.ts"] }]],
+      theirs: [["search_files", { path: root, pattern: "**/*.test.ts", excludePatterns: LEFT_OUT }]],
+    },
+    {
+      ...{ name: "find text", isDone: () => all().includes("legacyDiscount") },
+      ours: [["file_grep", { pattern: "legacyDiscount", path: "src/cart" }]],
+      // It does not look into files: an agent reads them.
+      theirs: [
+        ["search_files", { path: at("src/cart"), pattern: "**/*.ts" }],
+        (found) => ["read_multiple_files", { paths: found.trim().split("\n") }],
+      ],
+    },
+    {
+      ...{ name: "read 40 lines", isDone: () => all().includes("step720 ") && all().includes("step681 ") },
+      ours: [["file_read", { path: LONG, line: 681, limit: 40 }]],
+      theirs: [["read_text_file", { path: at(LONG), head: 720 }]],
+    },
+    {
+      ...{ name: "edit one line", isDone: () => text(LONG).includes(one.newText) },
+      ours: [["file_edit", { path: LONG, ...one }]],
+      theirs: [["edit_file", { path: at(LONG), edits: [one] }]],
+    },
+    {
+      ...{ name: "edit three places", isDone: () => THREE.every(({ newText }) => text(LONG).includes(newText)) },
+      ours: [["file_edit", { path: LONG, edits: THREE }]],
+      theirs: [["edit_file", { path: at(LONG), edits: THREE }]],
+    },
+    {
+      name: "move into a new folder",
+      isDone: () => existsSync(at("src/shared/mail/create.ts")) && !existsSync(at("src/email/models/create.ts")),
+      ours: [["file_move", { path: "src/email/models/create.ts", to: "src/shared/mail/create.ts", parents: true }]],
+      theirs: [
+        ["create_directory", { path: at("src/shared/mail") }],
+        ["move_file", { source: at("src/email/models/create.ts"), destination: at("src/shared/mail/create.ts") }],
+      ],
+    },
+    {
+      ...{ name: "delete a file", isDone: () => !existsSync(at("src/users/models/types.ts")) },
+      ours: [["file_delete", { path: "src/users/models/types.ts" }]],
+      // Not possible: an agent moves the file out of the way.
+      theirs: [
+        ["create_directory", { path: at(".trash") }],
+        ["move_file", { source: at("src/users/models/types.ts"), destination: at(".trash/types.ts") }],
+      ],
+    },
+    {
+      name: "new file in a new folder",
+      isDone: () => text("src/reports/daily/index.ts") === "export const daily = true;\n",
+      ours: [
+        ["file_write", { path: "src/reports/daily/index.ts", content: "export const daily = true;\n", parents: true }],
+      ],
+      theirs: [
+        ["create_directory", { path: at("src/reports/daily") }],
+        ["write_file", { path: at("src/reports/daily/index.ts"), content: "export const daily = true;\n" }],
+      ],
+    },
+    {
+      ...{ name: "last lines", isDone: () => all().includes("/orders/4999 ") && all().includes("/orders/4991 ") },
+      ours: [["file_read", { path: LOG, tail: 10 }]],
+      theirs: [["read_text_file", { path: at(LOG), tail: 10 }]],
+    },
+  ];
+}
+
+const contentOf = ({ content }) => content.map((block) => block.text ?? "").join("\n");
+
+/** A call as one line of code, long ones cut. */
+function callOf(tool, args, base) {
+  const json = JSON.stringify(args).replaceAll(`${base}/`, "/");
+  return `\`${tool} ${json.length > MOST_SHOWN ? `${json.slice(0, MOST_SHOWN)}…` : json}\``;
+}
+
+/** Does the jobs of one side. @returns for each the calls, bytes both ways, and tokens of arguments and content */
+async function doJobs(side) {
+  const root = join(temporaryDirectory(), "shop");
+  makeRepository(root);
+  const client = await connectRaw(side === "ours" ? [CLI, "mcp", "--root", `shop=${root}`] : SERVERS.theirs({ root }));
+  const results = [];
+  try {
+    for (const [index, { name }] of jobsIn(root, []).entries()) {
+      const texts = [];
+      const job = jobsIn(root, texts)[index];
+      const sum = { name, calls: 0, bytes: 0, tokens: 0, transcript: [] };
+      for (const step of job[side]) {
+        const [tool, args] = typeof step === "function" ? step(texts.at(-1)) : step;
+        const result = await client.tool(tool, args);
+        const content = contentOf(result);
+        if (result.isError === true) throw new Error(`${side}, ${name}: ${content.slice(0, 500)}`);
+        texts.push(content);
+        sum.calls++;
+        sum.transcript.push(callOf(tool, args, dirname(root)));
+        sum.bytes += Buffer.byteLength(JSON.stringify(args)) + client.lastAnswerBytes();
+        sum.tokens += encode(tool).length + encode(JSON.stringify(args)).length + encode(content).length;
+      }
+      if (!job.isDone()) throw new Error(`${side}: the job is not done: ${name}`);
+      results.push(sum);
+    }
+  } finally {
+    await client.close();
+  }
+  return results;
+}
+
+const sumOf = (results, field) => results.reduce((sum, one) => sum + one[field], 0);
+const shown = (number) => number.toLocaleString("en");
+const cells = ({ calls, bytes, tokens }) => `${calls} | ${shown(bytes)} | ${shown(tokens)}`;
+
+async function main() {
+  cleanUpWhateverHappens();
+  const [ours, theirs] = [await doJobs("ours"), await doJobs("theirs")];
+  const lines = ["| job | venue-files: calls | bytes | tokens | server-filesystem: calls | bytes | tokens |"];
+  lines.push("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const [index, one] of ours.entries()) lines.push(`| ${one.name} | ${cells(one)} | ${cells(theirs[index])} |`);
+  const total = (results) => {
+    const counted = results.filter(({ name }) => name !== "find text");
+    return Object.fromEntries(["calls", "bytes", "tokens"].map((field) => [field, sumOf(counted, field)]));
+  };
+  const [a, b] = [total(ours), total(theirs)];
+  lines.push(`| all but _find text_ | ${cells(a)} | ${cells(b)} |`);
+  const ratio = a.tokens / b.tokens;
+  lines.push(
+    "",
+    `Tokens of venue-files: ${ratio.toFixed(2)} of those of server-filesystem (target: at most ${MOST_OF_THEIRS.toFixed(2)}).`,
+  );
+  lines.push("", "The calls, venue-files first:", "");
+  for (const [index, { name, transcript }] of ours.entries()) {
+    lines.push(`- ${name}: ${transcript.join(", ")}; ${theirs[index].transcript.join(", ")}`);
+  }
+  process.stdout.write(`${lines.join("\n")}\n`);
+  if (ratio > MOST_OF_THEIRS) process.exitCode = 1;
+}
+
+try {
+  await main();
+} finally {
+  cleanUp();
+}
