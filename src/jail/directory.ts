@@ -78,13 +78,20 @@ export function* eachPiece(sys: Sys, directory: Pinned, work: (entries: Dirent[]
   }
 }
 
-/** The entries of a directory with size and time. Entries that vanish or cannot be examined are left out. */
+interface FoundEntries {
+  readonly entries: Entry[];
+  /** Number of entries that cannot be examined, and so are left out. */
+  readonly unreadable: number;
+}
+
+/** The entries of a directory with size and time. Entries that vanish are left out. */
 export function* readEntries(
   sys: Sys,
   directory: Pinned,
   options: { names: readonly Name[]; top: boolean; scope: CallScope },
-): Io<Entry[]> {
+): Io<FoundEntries> {
   const { names, top, scope } = options;
+  let unreadable = 0;
   const entries: Entry[] = [];
   const take = (name: Name, { type, size, modifiedMs }: Pick<Stat, "type" | "size" | "modifiedMs">): void => {
     const more = isReachable(name, top) ? {} : { unreachable: true as const };
@@ -95,11 +102,13 @@ export function* readEntries(
     const found = yield* statsByThread(sys, directory, some);
     for (const [index, name] of some.entries()) {
       yield* scope.breathe();
-      const stat = found === undefined ? yield* examine(sys, directory, name) : statAt(found, index);
-      if (stat !== undefined) take(name, stat);
+      // The thread does not say why it found nothing.
+      const stat = (found && statAt(found, index)) ?? (yield* lookAt(sys, directory, name));
+      if (stat === "unreadable") unreadable += 1;
+      else if (stat !== undefined) take(name, stat);
     }
   }
-  return entries;
+  return { entries, unreadable };
 }
 
 /** Maximum entries per request to the thread; bounds the work that continues after its call has ended. */
@@ -126,11 +135,17 @@ export const isReachable = (name: Name, top: boolean, windows = false): boolean 
 
 /** `undefined` if the entry vanished or cannot be examined. */
 export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | undefined> {
+  const stat = yield* lookAt(sys, directory, entry);
+  return stat === "unreadable" ? undefined : stat;
+}
+
+/** `undefined` if the entry vanished. */
+function* lookAt(sys: Sys, directory: Pinned, entry: Name): Io<Stat | "unreadable" | undefined> {
   try {
     return yield* sys.lstat(entryPath(directory, entry.raw));
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
-    return undefined;
+    return "unreadable";
   }
 }
 

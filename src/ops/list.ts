@@ -15,15 +15,16 @@ export const list: Operation<ListInput, ListOutput> = {
   annotations: LOOKS,
   async run(input, { root, path, access }) {
     const page = pageOf(input);
-    const { entries, total, denied } = await root.backend.list(path, page, access);
+    const { entries, total, denied, unreadable } = await root.backend.list(path, page, access);
     const end = page.offset + page.limit;
-    const hidden = denied === undefined ? {} : { hidden: { policy: denied } };
+    const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
+    const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
     const counts = { total, truncated: end < total };
     if (end < total) {
       const cut = { complete: false, reason: "limit", hint: `Go on with offset: ${end}` } as const;
       return { entries: [...entries], ...counts, ...cut, ...hidden };
     }
-    return { entries: [...entries], ...counts, complete: true, ...hidden, ...hintOf(hidden, {}) };
+    return { entries: [...entries], ...counts, complete: true, ...hidden, ...hintFor(hidden) };
   },
   render: (output, input) => (formatOf(input) === "json" ? asJson(output, input) : asText(output, input)),
   renderFields: {
@@ -34,6 +35,13 @@ export const list: Operation<ListInput, ListOutput> = {
     },
   },
 };
+
+function hintFor({ hidden }: Pick<ListOutput, "hidden">): { hint?: string } {
+  // Here it counts entries, not folders as in searches.
+  if (hidden?.unreadable === undefined || hidden.policy !== undefined)
+    return hintOf(hidden === undefined ? {} : { hidden }, {});
+  return { hint: `Left out: ${hidden.unreadable} that cannot be examined` };
+}
 
 /** Only surfaces for models have the field. */
 const formatOf = (input: ListInput & { readonly format?: unknown }): unknown => input.format;

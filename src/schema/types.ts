@@ -139,6 +139,7 @@ export interface ListOutput {
   reason?: "limit";
   hidden?: {
     policy?: number;
+    unreadable?: number;
   };
   hint?: string;
 }

@@ -34,6 +34,16 @@ describe("file:list", () => {
     });
   });
 
+  test("counts entries that it may not examine", async () => {
+    ground.put("dir/a");
+    ground.put("dir/b");
+    chmodSync(join(ground.dir, "dir"), 0o444);
+    const found = await asNobody(ground.dir, () => ground.run("list", { path: "dir" }));
+    chmodSync(join(ground.dir, "dir"), 0o755);
+    const hint = "Left out: 2 that cannot be examined";
+    expect(found).toMatchObject({ entries: [], total: 2, complete: true, hidden: { unreadable: 2 }, hint });
+  });
+
   test("gives times as whole milliseconds, and an empty directory as no entries", async () => {
     ground.put("dir/a");
     utimesSync(join(ground.dir, "dir/a"), 1, 1.000_999);

@@ -249,11 +249,9 @@ export class HostBackend implements Backend {
     const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
     const allowed = yield* allowedOf(jail, directory, { names: all, access });
     const names = allowed.slice(offset, offset + limit);
-    return {
-      total: allowed.length,
-      ...(allowed.length === all.length ? {} : { denied: all.length - allowed.length }),
-      entries: yield* readEntries(sys, directory, { names, top, scope: access.scope }),
-    };
+    const { entries, unreadable } = yield* readEntries(sys, directory, { names, top, scope: access.scope });
+    const denied = all.length - allowed.length;
+    return { total: allowed.length, entries, ...(denied > 0 && { denied }), ...(unreadable > 0 && { unreadable }) };
   }
 
   *#stat({ jail, walk, found }: Arrival): Io<FileStat | undefined> {

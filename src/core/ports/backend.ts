@@ -80,6 +80,8 @@ export interface Listing {
   readonly total: number;
   /** Number of denied names that were left out; absent if none. */
   readonly denied?: number;
+  /** Number of entries of this page that cannot be examined and were left out; absent if none. */
+  readonly unreadable?: number;
 }
 
 /** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */

@@ -2,6 +2,7 @@
 
 import type { Completeness, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
@@ -56,7 +57,9 @@ async function readRules(path: string, root: string, call: PlacesCall): Promise<
     if (found.size > MAX_RULE_BYTES) return "too large";
     const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: MAX_RULE_BYTES }), place.access);
     return Buffer.from(bytes);
-  } catch {
+  } catch (error) {
+    // What ends the call is no reason to search without the rules.
+    if (error instanceof FileAdapterError && (error.code === "ABORTED" || error.code === "TIMEOUT")) throw error;
     return undefined;
   }
 }
