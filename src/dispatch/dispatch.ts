@@ -140,11 +140,9 @@ export class Dispatcher {
     operation.check?.(given);
 
     const cancellation = context.cancellation ?? cancelledBy(context.signal);
-    const scope = new CallScope({
-      clock: this.#options.clock,
-      timeoutMs: timeoutOf(operation, given, this.#options.limits),
-      cancellation,
-    });
+    const timeoutMs = timeoutOf(operation, given, this.#options.limits);
+    const { report } = context;
+    const scope = new CallScope({ clock: this.#options.clock, timeoutMs, cancellation, report });
     const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
     const state = { given, context, cancellation, scope, authoriser, progress };

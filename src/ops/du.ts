@@ -1,4 +1,5 @@
 import type { Incomplete } from "../core/call/completeness.js";
+import { counted } from "../core/call/progress.js";
 import { escapeText, notFound } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Visit, WalkEntry } from "../core/ports/backend.js";
@@ -7,6 +8,7 @@ import { LOOKS } from "../core/ports/operation.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
 import { compareVisits } from "../search/order.js";
 import { HiddenCount, MOST_VISITED, Patience } from "../search/sieve.js";
+import { humanSize } from "./content/human-size.js";
 import { EXHAUSTED, hintOf, patienceMs } from "./searching/search.js";
 
 const PATIENCE_MS = 10_000;
@@ -120,6 +122,7 @@ class SizeSum {
     if (this.#visited > 0 && this.#patience.isOver) return this.#stop("timeout");
     if (this.#visited >= MOST_VISITED) return this.#stop("visited");
     this.#visited++;
+    this.#call.access.scope.report?.(this.#visited, undefined, this.#progress);
     const { name, type, depth } = entry;
     this.#names.length = depth - 1;
     this.#names.push(name);
@@ -132,6 +135,8 @@ class SizeSum {
     if (isDirectory && own !== undefined) this.#open.push(own);
     return isDirectory ? "enter" : "skip";
   }
+
+  readonly #progress = (): string => `${counted(this.#visited, "entry", "entries")}, ${humanSize(this.#bytes)}`;
 
   #name(isDirectory: boolean): Sum {
     const sum = { path: [...this.#names], isDirectory, bytes: 0, files: 0 };

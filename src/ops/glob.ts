@@ -1,4 +1,5 @@
 import type { Incomplete } from "../core/call/completeness.js";
+import { counted } from "../core/call/progress.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -47,6 +48,7 @@ export const glob: Operation<GlobInput, GlobOutput> = {
       patience: new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits)),
       ...{ ignore: ignore?.rules, resume, scope: base.access.scope },
       entersGit: namesGit(input.pattern) || baseIsGit(base.path.segments),
+      found: () => counted(search.total, "path"),
       concerns: (path, isDirectory) => search.concerns(path, isDirectory),
     });
     const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
@@ -93,6 +95,11 @@ class GlobSearch {
     this.#limit = input.limit ?? USUAL_LIMIT;
     this.#depth = parts.base.path.segments.length;
     this.#total = parts.resume?.counted ?? 0;
+  }
+
+  /** Paths found so far, those of earlier pages included. */
+  get total(): number {
+    return this.#total;
   }
 
   /** Whether an entry matches, or may contain a match. */

@@ -1,3 +1,4 @@
+import { counted } from "../core/call/progress.js";
 import type { LineScanner } from "../core/call/scan.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { SearchTerms } from "../core/call/terms.js";
@@ -51,11 +52,12 @@ export const grep: Operation<GrepInput, GrepOutput> = {
       base: base.path.segments,
       ...{ patience, resume, scope: base.access.scope, ignore: ignore?.rules },
       entersGit: namesGit(input.glob) || baseIsGit(base.path.segments),
+      found: () => counted(answer.total, "match", "matches"),
       concerns: (path, isDirectory) => files.concerns(path, isDirectory),
     });
     for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
     const { pattern, literal = false, ignoreCase = false } = input;
-    const answer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
+    const answer: GrepAnswer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
     const opening = scanners.open({ pattern, literal, ignoreCase }, Math.max(LEAST_START_MS, patience.remainingMs));
     const scanner = await opened(opening, base.access.scope);
     if (scanner === undefined) {

@@ -37,6 +37,7 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
     const files: OneOutput[] = [];
     const notRead: string[] = [];
     for (const [index, place] of places.entries()) {
+      if (!(place instanceof FileAdapterError)) place.access.scope.report?.(index, places.length);
       const file = input.files[index] ?? { path: "" };
       const found = place instanceof FileAdapterError ? place : await readOne(file, place, { left, room });
       if (found === "full") notRead.push(file.path);

@@ -66,6 +66,10 @@ class BoundCall implements CountedRoot {
     return cancellation?.aborted ?? signal?.aborted ?? false;
   }
 
+  get report(): SurfaceContext["report"] {
+    return this.#parts.context.report;
+  }
+
   get readOnly(): boolean {
     return this.#parts.host.roots.some(({ name, readOnly }) => name === this.root && readOnly);
   }
@@ -76,7 +80,7 @@ class BoundCall implements CountedRoot {
     this.calls++;
     const mount = { root, at, ...(prefix.length === 0 ? {} : { prefix: prefix.join("/") }) };
     try {
-      return await host.exec({ ...request, mounts: [mount] }, this.#contextOf({}));
+      return await host.exec({ ...request, mounts: [mount] }, { ...this.#contextOf({}), report: undefined });
     } catch (error) {
       throw error instanceof FileAdapterError ? withoutPrefix(error, bound) : error;
     }

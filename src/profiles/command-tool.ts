@@ -1,6 +1,7 @@
 // Tools that run commands in a sandbox: shared limits, description, exit codes and timeouts.
 
 import { constants } from "node:os";
+import { counted } from "../core/call/progress.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
@@ -15,6 +16,8 @@ export const WORKSPACE = "/workspace";
 export const MOST_OUTPUT_BYTES = 10 * 1_048_576;
 
 const TIMED_OUT = 124;
+/** How often the progress of a command is reported. */
+const TELL_MS = 1000;
 const SIGNALS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals));
 
 /**
@@ -57,10 +60,17 @@ function limitsOf({ probe }: ProfileShell): string {
 
 /** Waits for a command to exit. @throws ToolError (ABORTED) if the caller has cancelled */
 export async function endOf(process: SandboxProcess, root: BoundRoot): Promise<SandboxExit> {
-  const exit = await process.exited;
+  const { report } = root;
+  const since = performance.now();
+  const tell = (): void => report?.(Math.round((performance.now() - since) / 1000), undefined, () => outputOf(process));
+  const timer = report === undefined ? undefined : setInterval(tell, TELL_MS);
+  const exit = await process.exited.finally(() => clearInterval(timer));
   if (root.isCancelled && !exit.timedOut) throw new ToolError("ABORTED", "cancelled");
   return exit;
 }
+
+const outputOf = (process: SandboxProcess): string =>
+  `running, ${counted(process.output().combined.length, "byte")} of output`;
 
 /** Exit code by shell convention: 124 after a timeout, 128 + n for signal n. */
 export const exitCodeOf = ({ exitCode, signal, timedOut }: SandboxExit): number =>

@@ -3,6 +3,7 @@
 import type { HostedFileAdapter } from "../adapter/adapter.js";
 import type { Ability } from "../core/call/capability.js";
 import type { PathRules } from "../core/call/path-rules.js";
+import type { ReportProgress } from "../core/call/progress.js";
 import type { ErrorCode, FileAdapterError } from "../core/errors/errors.js";
 import type { Annotations, JsonObject, Rendering, SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, Sandbox, SandboxProbe, SandboxProcess, ShellConfig } from "../core/ports/sandbox.js";
@@ -68,6 +69,8 @@ export interface BoundRoot {
   exec(request: Omit<ExecRequest, "mounts">, at?: string): Promise<SandboxProcess>;
   /** Whether the caller has cancelled the call. */
   readonly isCancelled: boolean;
+  /** Takes the progress of the call; absent: nobody wants to know. */
+  readonly report?: ReportProgress | undefined;
 }
 
 /**

@@ -2,6 +2,7 @@
 // left out, counted.
 
 import type { HiddenKind, Incomplete } from "../core/call/completeness.js";
+import { counted } from "../core/call/progress.js";
 import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { WalkEntry, WalkOptions, WalkStep } from "../core/ports/backend.js";
@@ -69,6 +70,8 @@ export interface SieveOptions {
   readonly ignore: IgnoreRules | undefined;
   readonly entersGit: boolean;
   readonly resume: Resume | undefined;
+  /** What has been found, for progress messages: "3 matches". */
+  readonly found: () => string;
   /** Whether an ignored or denied entry would have been a result, or may contain one: only such entries are counted. */
   readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;
 }
@@ -155,6 +158,7 @@ export class Sieve {
       if (this.#visited >= MOST_VISITED) return this.stop("visited");
       this.#visited++;
       this.#reached = path;
+      this.#options.scope.report?.(this.#visited, undefined, this.#progress);
     }
     if (yield* this.#isOut(entry, path, standing === "after")) return OUT;
     return standing === "above" ? { kind: "done", path } : { kind: "in", path, isLast: standing === "last" };
@@ -174,6 +178,8 @@ export class Sieve {
     if (isNew && (yield* concerns(path, entry.type === "directory"))) this.hidden.add("policy");
     return "skip";
   }
+
+  readonly #progress = (): string => `${counted(this.#visited, "entry", "entries")}, ${this.#options.found()}`;
 
   stop(reason: Incomplete): Sifted {
     this.#stopped ??= reason;

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.js";
 import { aborted, timedOut } from "../errors/texts.js";
 import type { Io, WaitScope } from "../io.js";
+import type { ReportProgress } from "./progress.js";
 
 /** How long one call may block the event loop before it yields, in milliseconds. */
 const BREATH_MS = 10;
@@ -25,18 +26,26 @@ export class CallScope implements WaitScope {
   readonly #timeoutMs: number;
   #deadline: number;
   readonly #cancellation: Cancellation | undefined;
+  /** Absent: nobody wants to know of progress. */
+  readonly report: ReportProgress | undefined;
   #breathedAt: number;
   #renewals = 0;
   #committed = false;
   /** The error the caller was answered with while the work was still running. */
   #answered: Error | undefined;
 
-  constructor(options: { clock: Clock; timeoutMs: number; cancellation?: Cancellation | undefined }) {
+  constructor(options: {
+    clock: Clock;
+    timeoutMs: number;
+    cancellation?: Cancellation | undefined;
+    report?: ReportProgress | undefined;
+  }) {
     this.#clock = options.clock;
     this.#timeoutMs = options.timeoutMs;
     this.#breathedAt = options.clock.monotonicMs();
     this.#deadline = this.#breathedAt + options.timeoutMs;
     this.#cancellation = options.cancellation;
+    this.report = options.report;
   }
 
   /** @throws ABORTED, TIMEOUT */

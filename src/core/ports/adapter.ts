@@ -4,6 +4,7 @@ import type { Authentication, Credential } from "../call/caller.js";
 import type { Ability, Capability } from "../call/capability.js";
 import type { ReadBudget } from "../call/limits.js";
 import type { PathRules } from "../call/path-rules.js";
+import type { ReportProgress } from "../call/progress.js";
 import type { Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
 import type { AnswerMemory } from "../memory.js";
@@ -34,6 +35,8 @@ export interface InvokeContext {
   readonly ucans?: unknown;
   readonly signal?: AbortSignal;
   readonly resolveAsset?: ResolveAsset;
+  /** Told how far a long call has come. It must not throw. */
+  readonly report?: ReportProgress | undefined;
 }
 
 /** Context that surfaces add; not for embedders. */

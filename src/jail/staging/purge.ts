@@ -15,6 +15,8 @@ export interface PurgePlace {
 interface PurgeTools {
   readonly handles: Handles;
   readonly sys: Sys;
+  /** Told how many entries are done, those that could not be removed included. */
+  readonly progress?: ((entries: number) => void) | undefined;
   /** Do not wait for others; only yield to the event loop. */
   readonly atOnce?: true;
 }
@@ -99,6 +101,7 @@ class Emptying {
       const path = entryPath(directory, name);
       if (!(yield* this.#isDirectory(directory, entry))) yield* quietly(sys.unlink(path));
       else if (!(yield* succeeds(sys.rmdir(path)))) yield* this.#removeDirectory(directory, name, depth);
+      this.#tools.progress?.(this.#steps);
     }
   }
 

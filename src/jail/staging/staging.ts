@@ -204,9 +204,10 @@ export class Staging {
    * Removes one staged entry of any depth. Never fails: an entry that stays in the staging directory is retried later,
    * then left to a sweep, as is one beside a target.
    */
-  *purge(stage: Stage, name: string): Io<void> {
+  *purge(stage: Stage, name: string, progress?: (entries: number) => void): Io<void> {
     const place = { directory: stage.directory, freeName: () => this.newName(stage) };
-    const left = yield* finishWithReserve(purge(this.#root, place, name));
+    const { sys, handles } = this.#root;
+    const left = yield* finishWithReserve(purge({ sys, handles, progress }, place, name));
     if (stage.prefix === "") this.#leftovers.add(left);
   }
 

@@ -45,6 +45,7 @@ export function* hashOf(file: OpenFile, call: PathCall): Io<{ sha256: Sha256; si
     const bytes = yield* wait(file.read(size, CHUNK));
     digest.update(bytes);
     size += bytes.length;
+    call.access.scope.report?.(size, Math.max(size, file.size));
     if (bytes.length < CHUNK) break;
     yield* call.access.scope.breathe();
   }

@@ -3,6 +3,7 @@ import { type Expected, etagOf, isExpected } from "../../core/etag.js";
 import type { Copied, PlaceOptions } from "../../core/ports/backend.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { TwoPlaces } from "./two-places.js";
+import { watchedSource } from "./watched-source.js";
 
 export interface TreeCopyOptions extends PlaceOptions {
   /** Precondition on the source file. */
@@ -32,5 +33,7 @@ export async function copyTree(
     }
   };
   const how = { hash: expectedFrom !== undefined, verify: isWhole, approve };
-  return to.root.backend.place(to.path, source, { ...options, ...how }, to.access);
+  const { report } = access.scope;
+  const watched = report === undefined ? source : watchedSource(source, report);
+  return to.root.backend.place(to.path, watched, { ...options, ...how }, to.access);
 }

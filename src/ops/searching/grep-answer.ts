@@ -86,6 +86,11 @@ export class GrepAnswer {
     return { bytes, afterLine, most, mostChars: this.#budget, mostOfLine, before, after, firstOnly };
   }
 
+  /** Matches found so far, or files with a match; those of earlier pages included. */
+  get total(): number {
+    return this.#total;
+  }
+
   /** Ends the search before all files have been scanned. */
   stop(reason: Incomplete): void {
     this.#stopped ??= reason;

@@ -1,6 +1,7 @@
 // Chooses the entries that `tree` shows: all of them if they fit, else level by level with fair shares.
 
 import type { RelPath } from "../../core/call/path.js";
+import { counted } from "../../core/call/progress.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
 import type { Access, Backend, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
 import type { Globs } from "../../search/globs.js";
@@ -101,6 +102,8 @@ export class TreeSurvey {
   readonly #names: string[] = [];
   #hidden = new HiddenCount();
   #visited = 0;
+  /** In all walks together. */
+  #looked = 0;
   #entries = 0;
   #isCut = false;
   #depthLimited = false;
@@ -111,6 +114,8 @@ export class TreeSurvey {
     this.#options = options;
     this.#pace = new Pace(options.access.scope, () => false);
   }
+
+  readonly #progress = (): string => counted(this.#looked, "entry", "entries");
 
   async run(): Promise<Survey> {
     await this.#walk((parent, entry) => this.#show(parent, entry));
@@ -226,6 +231,7 @@ export class TreeSurvey {
   }
 
   #visit(entry: WalkEntry, take: Take): Awaitable<WalkStep> {
+    this.#options.access.scope.report?.(++this.#looked, undefined, this.#progress);
     if (this.#visited++ === MOST_VISITED) {
       this.#isTired = true;
       return "stop";

@@ -4,6 +4,7 @@
 import type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { McpHost } from "./host.js";
 import type { LineTransport } from "./line-transport.js";
+import { progressNotes } from "./progress.js";
 import { createToolCalls, INTERNAL_ERROR, INVALID_PARAMS, RequestFault, type ToolCalls } from "./tool-calls.js";
 
 /** Protocol revisions served here; in these, tools are the same. The last is offered to who asks for another one. */
@@ -81,7 +82,12 @@ class DirectConnection {
         return this.#tools.list();
       case "tools/call": {
         const { name, arguments: args = {} } = checked(method, params, { name: "string", arguments: "object?" });
-        return this.#tools.call({ id, name: name as string, args: args as Record<string, unknown>, signal });
+        const progress = progressNotes({
+          _meta: params?._meta,
+          signal,
+          notify: (note) => this.#transport.send({ jsonrpc: "2.0", ...note }),
+        });
+        return this.#tools.call({ id, name: name as string, args: args as Record<string, unknown>, signal, progress });
       }
       default:
         throw new RequestFault(METHOD_NOT_FOUND, "Method not found");

@@ -1,5 +1,6 @@
 // The port between the MCP surface and the venue.
 
+import type { ReportProgress } from "../../core/call/progress.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";
@@ -13,6 +14,8 @@ export interface ToolCall {
   readonly ucans: unknown;
   /** Memory accounting for the answer; absent if unlimited. */
   readonly memory?: MemoryLease | undefined;
+  /** Takes the progress of the call; absent: the client did not ask for it. */
+  readonly report?: ReportProgress | undefined;
 }
 
 /** The arguments of a tool call as the operation takes them. */

@@ -1,8 +1,9 @@
 // MCP over streamable HTTP, stateless: each request stands alone.
 
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
+import { DetachedCalls } from "./detached-calls.js";
 import type { McpHost } from "./host.js";
 import { createMcpServer } from "./server.js";
 
@@ -30,10 +31,17 @@ export function createMcpEndpoint(
   hostFor: (caller: Caller) => McpHost,
   { onError, onRefusal }: McpReports,
 ): (request: Request, exchange: McpExchange) => Promise<Response> {
+  const calls = new DetachedCalls();
   return async (request, { caller, memory, parsedBody }) => {
     // The SDK reports the mistakes of clients and its own faults alike; only the status of the response tells them apart.
     let reported: Error[] | undefined = [];
-    const { fetch } = createMcpHandler(() => createMcpServer(hostFor(caller), () => memory), {
+    const detached = {
+      start: (id: string | number) => calls.start(caller, id),
+      cancel: (id: string | number) => calls.cancel(caller, id),
+    };
+    const create = ({ era }: McpRequestContext) =>
+      createMcpServer(hostFor(caller), { memoryOf: () => memory, ...(era === "legacy" ? { detached } : {}) });
+    const { fetch } = createMcpHandler(create, {
       onerror: (error) => (reported === undefined ? onError(error) : reported.push(error)),
     });
     const response = await fetch(request, parsedBody === undefined ? {} : { parsedBody });

@@ -15,7 +15,7 @@ export function serveBySdk(
   transport: LineTransport,
   { before, onError }: { readonly before: readonly JSONRPCMessage[]; readonly onError: (error: Error) => void },
 ): () => Promise<void> {
-  const connection = serveStdio(() => createMcpServer(host, (id) => transport.memoryOf(id)), {
+  const connection = serveStdio(() => createMcpServer(host, { memoryOf: (id) => transport.memoryOf(id) }), {
     transport: startedTransport(transport, before),
     onerror: onError,
   });

@@ -9,6 +9,7 @@ import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import { answer, failure } from "./answer.js";
 import type { McpHost, ToolCall } from "./host.js";
+import type { ProgressNotes } from "./progress.js";
 
 /** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
 export type MemoryOf = (id: string | number) => MemoryLease | undefined;
@@ -32,6 +33,10 @@ export interface ToolRequest {
   readonly name: string;
   readonly args: Record<string, unknown>;
   readonly signal: AbortSignal;
+  /** Absent: the client did not ask for progress. */
+  readonly progress?: ProgressNotes | undefined;
+  /** Called when the job has ended, which may be after the answer, or when there is none. */
+  readonly ended?: (() => void) | undefined;
 }
 
 /** What `tools/list` and `tools/call` answer. */
@@ -49,13 +54,14 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
         .filter((tool) => tool.unavailable?.() === undefined)
         .map((tool) => listed(host.advertised?.(tool) ?? tool)),
     }),
-    async call({ id, name, args, signal }) {
+    async call({ id, name, args, signal, progress, ended }) {
       const tool = tools.get(name);
       if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
       const { given, ucans } = splitTokens(args);
       const { input, shown } = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
-      const job = submit(host, { operation: tool.name, input, ucans, memory }, signal);
+      const job = submit(host, { operation: tool.name, input, ucans, memory, report: progress?.report }, signal);
+      if (ended !== undefined) job.result.then(ended, ended);
       // The job may outlive the request, so it holds the memory until it ends.
       if (memory !== undefined) keep(memory, job);
       try {
@@ -65,6 +71,8 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
         // For example, output that JSON cannot represent; the caller must not see such details.
         host.logInternal(error, job.id);
         return failure(internalError(job.id), tool, job.id);
+      } finally {
+        progress?.end();
       }
     },
   };

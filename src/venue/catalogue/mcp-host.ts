@@ -55,9 +55,9 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
     ...offer,
     logInternal: parts.logInternal,
-    submit({ operation, input, ucans, memory }, signal) {
+    submit({ operation, input, ucans, memory, report }, signal) {
       const common: SurfaceContext = {
-        ...{ signal, memory },
+        ...{ signal, memory, report },
         resolveAsset,
         budget,
         ...(ucans === undefined ? {} : { ucans }),

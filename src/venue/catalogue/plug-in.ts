@@ -69,7 +69,7 @@ export function plugIn(plug: PlugIn, hosting: AdapterHosting): Adapter {
 
 /** The context a plug-in sees: one caps list, wherever it came from. */
 function shownOf(context: SurfaceContext, signal: AbortSignal | undefined): InvokeContext {
-  const { callerDID, authentication, resolveAsset } = context;
+  const { callerDID, authentication, resolveAsset, report } = context;
   const caps = context.caps ?? context.callCaps;
   return {
     ...(callerDID === undefined ? {} : { callerDID }),
@@ -78,6 +78,7 @@ function shownOf(context: SurfaceContext, signal: AbortSignal | undefined): Invo
     ucans: parseUcans(context.ucans ?? []),
     ...(signal === undefined ? {} : { signal }),
     ...(resolveAsset === undefined ? {} : { resolveAsset }),
+    ...(report === undefined ? {} : { report }),
   };
 }
 

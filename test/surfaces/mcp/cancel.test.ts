@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
@@ -15,7 +16,10 @@ const big = makeFolder();
 for (let i = 0; i < ENTRIES; i++) writeFileSync(join(big, `${i}`), "");
 
 /** A root in which a tree takes long enough to be cancelled, and a record of what became of it. */
-function slowRoot(more: { file?: object; jobs?: object } = {}): { config: string; outcomes: () => string[] } {
+function slowRoot(more: { file?: object; jobs?: object; auth?: object } = {}): {
+  config: string;
+  outcomes: () => string[];
+} {
   const file = { roots: { big: { path: big, io: "pool" } }, ...more.file };
   const folder = makeFolder({ "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, ...more, file }) });
   const outcomes = () =>
@@ -33,19 +37,20 @@ const jobsOf = async (url: string): Promise<number> => {
   return status.stats.jobs;
 };
 
-/** A call of the 2025 protocol without any client: its own clients only say that they cancel, on another request. */
-const post = (url: string, args: object, signal: AbortSignal) =>
+/** A message of the 2025 protocol without any client. */
+const send = (url: string, message: object, { signal, token }: { signal?: AbortSignal; token?: string } = {}) =>
   fetch(`${url}/mcp`, {
     method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: "file_tree", arguments: args },
-    }),
-    signal,
+    headers: {
+      ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    ...(signal === undefined ? {} : { signal }),
   }).then((response) => response.text());
+
+const CALL = { id: 1, method: "tools/call", params: { name: "file_tree", arguments: slow } };
+const CANCEL = { method: "notifications/cancelled", params: { requestId: 1 } };
 
 describe("a client that", () => {
   test("waits gets the tree", async () => {
@@ -95,20 +100,47 @@ describe("a client that", () => {
     expect(outcomes()).toEqual(["OK", "ABORTED"]);
   });
 
-  test.each(["newest", "2025"])("hangs up aborts its call, over HTTP, in the protocol of %s", async (era) => {
+  test.each([
+    ["newest", "aborts its call", ["ABORTED", "OK", "OK"]],
+    ["2025", "leaves its call running", ["OK", "OK", "OK"]],
+  ])("hangs up, over HTTP, in the protocol of %s, %s", async (era, _effect, expected) => {
     const { config, outcomes } = slowRoot();
     const served = await serve(["--config", config]);
     const session = await connect("client 2, newest protocol", { url: served.url });
     await session.call("file_stat", { root: "big", path: "0" });
     const cancelling = new AbortController();
     const { signal } = cancelling;
-    const call = era === "newest" ? session.call("file_tree", slow, signal) : post(served.url, slow, signal);
+    const call = era === "newest" ? session.call("file_tree", slow, signal) : send(served.url, CALL, { signal });
     call.catch(() => {});
     while ((await jobsOf(served.url)) < 2);
     cancelling.abort();
     await expect(call).rejects.toThrow();
     await session.call("file_stat", { root: "big", path: "0" });
+    // Stopping would cancel what still runs.
+    while (outcomes().length < 3) await new Promise((resolve) => setImmediate(resolve));
     await served.stop();
-    expect(outcomes().sort()).toEqual(["ABORTED", "OK", "OK"]);
+    expect(outcomes().sort()).toEqual(expected);
+  });
+
+  test.each([
+    ["aborts its call", "secret", "ABORTED"],
+    ["reaches no call of others", "other", "OK"],
+    ["reaches no call of a client without credentials, whose number anybody can guess", undefined, "OK"],
+  ])("of 2025 cancels over HTTP %s", async (_effect, canceller, outcome) => {
+    const names = ["secret", "other"];
+    const tokens = names.map((name) => ({
+      ...{ name, token: { sha256: createHash("sha256").update(name).digest("hex") } },
+      caps: [{ with: "file://", can: "crud/read" }],
+    }));
+    const { config, outcomes } = slowRoot({ auth: { tokens } });
+    const served = await serve(["--config", config]);
+    const owner = canceller === undefined ? {} : { token: "secret" };
+    const call = send(served.url, CALL, owner);
+    while ((await jobsOf(served.url)) < 1);
+    await send(served.url, CANCEL, canceller === undefined ? {} : { token: canceller });
+    const text = await call;
+    expect(text.includes("ABORTED")).toBe(outcome === "ABORTED");
+    expect(outcomes()).toEqual([outcome]);
+    await served.stop();
   });
 });

@@ -1,5 +1,6 @@
 // Removes entries of the host.
 
+import { counted } from "../../../core/call/progress.js";
 import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { ChangeOptions } from "../../../core/ports/backend.js";
@@ -230,7 +231,10 @@ function* purge(change: Change, hidden: Hidden): Io<void> {
 function* purgeAndRelease(change: Change, { stage, name }: Hidden): Io<void> {
   try {
     yield* freeTree(change, stage.directory, name);
-    yield* change.jail.staging.purge(stage, name);
+    const { report } = change.access.scope;
+    const progress = (entries: number): void =>
+      report?.(entries, undefined, () => `${counted(entries, "entry", "entries")} deleted`);
+    yield* change.jail.staging.purge(stage, name, report && progress);
   } finally {
     stage.release();
   }
