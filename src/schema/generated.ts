@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
+import { notLoaded } from "../core/errors/texts.js";
 import { packageFile } from "../core/package-files.js";
 import type { JsonObject } from "../core/ports/adapter.js";
 
@@ -10,13 +11,25 @@ import type { JsonObject } from "../core/ports/adapter.js";
 export const schemaDigest = (schema: JsonObject): string =>
   createHash("sha256").update(JSON.stringify(schema)).digest("hex").slice(0, 32);
 
-/** The validator that was generated for a schema; `undefined` where there is none. */
+/** Failed imports by digest. Node keeps the failure of an import for as long as it runs, so another try needs another URL. */
+const failures = new Map<string, number>();
+
+/**
+ * The validator that was generated for a schema; `undefined` where there is none.
+ * @throws IO_ERROR where it cannot be read now; the next call tries again
+ */
 export async function loadGenerated(schema: JsonObject): Promise<ValidateFunction | undefined> {
-  const module = packageFile(`dist/schema/validators/${schemaDigest(schema)}.js`);
+  const digest = schemaDigest(schema);
+  const module = packageFile(`dist/schema/validators/${digest}.js`);
+  const failed = failures.get(digest) ?? 0;
+  if (failed > 0) module.search = `?try=${failed}`;
   try {
     return ((await import(module.href)) as { validate: ValidateFunction }).validate;
   } catch (error) {
-    if (/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) return undefined;
-    throw error;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (/MODULE_NOT_FOUND$/.test(String(code))) return undefined;
+    if (code === undefined || syscall === undefined) throw error;
+    failures.set(digest, failed + 1);
+    throw notLoaded(code);
   }
 }

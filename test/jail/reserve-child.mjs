@@ -29,7 +29,7 @@ function takeAll() {
     return code;
   }
 }
-// Whatever is loaded late is loaded by now.
+// What these load late is loaded by now; the validator of `read` is not.
 await invoke("write", { path: "warm", content: "" });
 await invoke("delete", { path: "warm" });
 await invoke("copy", { path: "one", to: "two" });
@@ -47,7 +47,8 @@ takeAll();
 const others = await invoke("read", { path: "one" });
 for (const fd of taken.splice(0)) fs.closeSync(fd);
 await invoke("write", { path: "after", content: "" });
+const again = await invoke("read", { path: "after" });
 const after = devices();
 await adapter.close();
 const closed = devices();
-process.stdout.write(JSON.stringify({ answer, found, others, before, after, closed }));
+process.stdout.write(JSON.stringify({ answer, found, others, again, before, after, closed }));

@@ -281,5 +281,9 @@ export const ioError = (place: Place, systemCode: string): FileAdapterError =>
     { ...at(place), systemCode },
   );
 
+/** An operation whose code could not be read, for example for lack of descriptors. @param systemCode an errno name */
+export const notLoaded = (systemCode: string): FileAdapterError =>
+  adapterError("IO_ERROR", `I/O error ${systemCode}: the operation could not be loaded. Try again`, { systemCode });
+
 export const internalError = (requestId: string): FileAdapterError =>
   adapterError("INTERNAL", `Internal error (${requestId})`);
