@@ -67,6 +67,10 @@ export interface ReadManyOutput {
      * In place of content: what the file is and how to get it
      */
     description?: string;
+    /**
+     * content is made from the file: cells of a notebook
+     */
+    rendered?: "notebook";
     truncated?: boolean;
     complete?: boolean;
     reason?: "limit" | "bytes";
@@ -253,6 +257,10 @@ export interface ReadOutput {
    * In place of content: what the file is and how to get it
    */
   description?: string;
+  /**
+   * content is made from the file: cells of a notebook
+   */
+  rendered?: "notebook";
   truncated?: boolean;
   complete?: boolean;
   reason?: "limit" | "bytes";

@@ -8,6 +8,7 @@ import type { PathCall } from "../../core/ports/operation.js";
 import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
+import { readNotebook, wantsNotebook } from "../rendering/read-rendered.js";
 import { holdAnswer } from "./answer-room.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
@@ -36,6 +37,7 @@ export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOu
   switch (rangeOf(request)) {
     case undefined:
       if (mode === "bytes" && call.budget !== undefined) return readFirstBytes(reading);
+      if (wantsNotebook(reading)) return after(readNotebook(reading), (output) => output ?? readHead(reading));
       return mode === "bytes" || isPlain(reading) ? readWhole(reading) : readHead(reading);
     case "bytes":
       return mode === "bytes" ? readBytes(reading) : runIo(readTextRange(reading));
