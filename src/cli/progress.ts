@@ -10,6 +10,8 @@ export interface Progress {
   at(bytes: number): void;
   /** Passes content through, and adds its size to the total of all streams. */
   through(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+  /** Counts a file of several that is done. */
+  file(): void;
   /** Clears the display. */
   end(): void;
 }
@@ -20,6 +22,7 @@ export function createProgress({ stderr, untilStopped }: Pick<CommandContext, "s
   let isStopped = false;
   let shownAt = Number.NEGATIVE_INFINITY;
   let passed = 0;
+  let files = 0;
   void untilStopped().then(() => {
     isStopped = true;
   });
@@ -28,7 +31,8 @@ export function createProgress({ stderr, untilStopped }: Pick<CommandContext, "s
     const now = performance.now();
     if (!isShown || now - shownAt < EVERY_MS) return;
     shownAt = now;
-    stderr.write(`\r${(bytes / MIB).toFixed(1)} MiB `);
+    const counted = files === 0 ? "" : `${files} files, `;
+    stderr.write(`\r${counted}${(bytes / MIB).toFixed(1)} MiB `);
   };
   return {
     at,
@@ -38,6 +42,9 @@ export function createProgress({ stderr, untilStopped }: Pick<CommandContext, "s
         at(passed);
         yield piece;
       }
+    },
+    file() {
+      files++;
     },
     end() {
       if (Number.isFinite(shownAt)) stderr.write("\r\u001b[K");

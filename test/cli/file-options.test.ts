@@ -63,7 +63,7 @@ describe("a command line on files", () => {
     for (const argv of [
       ["help", name],
       [name, "--help"],
-      [name, "-h", "--wrong"],
+      [name, "--wrong", "--help"],
     ]) {
       expect(parse(...argv)).toEqual({ name: "file help", topic: name });
     }

@@ -7,21 +7,26 @@ type Options = NonNullable<ParseArgsConfig["options"]>;
 
 const FLAG = { type: "boolean" } as const;
 const VALUE = { type: "string" } as const;
+/** `-h` is human sizes where the namesake has it; help is `--help` there. */
+const HUMAN = { ...FLAG, short: "h" } as const;
 const MANY = { type: "string", multiple: true } as const;
 
 /** Options of every file command. */
 const COMMON = {
   ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY, url: VALUE, token: VALUE },
-  ...{ json: FLAG, help: { ...FLAG, short: "h" } },
+  ...{ json: FLAG, color: FLAG, help: { ...FLAG, short: "h" } },
 } as const satisfies Options;
 
 /** File commands with their options, named as in the Unix commands of the same name. */
 export const FILE_COMMANDS = {
-  ls: { long: { ...FLAG, short: "l" }, all: { ...FLAG, short: "a" }, one: { ...FLAG, short: "1" } },
-  tree: { level: { ...VALUE, short: "L" }, size: { ...FLAG, short: "s" } },
+  ls: {
+    ...{ long: { ...FLAG, short: "l" }, all: { ...FLAG, short: "a" }, one: { ...FLAG, short: "1" } },
+    ...{ "human-readable": HUMAN, time: { ...FLAG, short: "t" } },
+  },
+  tree: { level: { ...VALUE, short: "L" }, size: { ...FLAG, short: "s" }, "human-readable": HUMAN },
   cat: { number: { ...FLAG, short: "n" } },
   head: { lines: { ...VALUE, short: "n" } },
-  tail: { lines: { ...VALUE, short: "n" } },
+  tail: { lines: { ...VALUE, short: "n" }, follow: { ...FLAG, short: "f" } },
   stat: {},
   grep: {
     ...{ "ignore-case": { ...FLAG, short: "i" }, "fixed-strings": { ...FLAG, short: "F" } },
@@ -30,17 +35,20 @@ export const FILE_COMMANDS = {
     ...{ "after-context": { ...VALUE, short: "A" }, "before-context": { ...VALUE, short: "B" } },
     ...{ context: { ...VALUE, short: "C" }, include: MANY, exclude: MANY, regexp: { ...VALUE, short: "e" } },
   },
-  find: { name: MANY, path: MANY, type: VALUE, maxdepth: VALUE },
+  find: { name: MANY, iname: MANY, path: MANY, type: VALUE, maxdepth: VALUE },
   du: {
     ...{ all: { ...FLAG, short: "a" }, bytes: { ...FLAG, short: "b" }, summarize: { ...FLAG, short: "s" } },
-    ...{ "max-depth": { ...VALUE, short: "d" }, "human-readable": FLAG },
+    ...{ "max-depth": { ...VALUE, short: "d" }, "human-readable": HUMAN },
   },
   edit: {
     ...{ old: VALUE, new: VALUE, expect: VALUE, edits: VALUE },
     ...{ encoding: VALUE, "if-match": VALUE, "dry-run": { ...FLAG, short: "n" } },
   },
-  put: { "no-clobber": { ...FLAG, short: "n" }, parents: { ...FLAG, short: "p" } },
-  get: { force: { ...FLAG, short: "f" } },
+  put: {
+    ...{ recursive: { ...FLAG, short: "r" }, "no-clobber": { ...FLAG, short: "n" } },
+    parents: { ...FLAG, short: "p" },
+  },
+  get: { recursive: { ...FLAG, short: "r" }, force: { ...FLAG, short: "f" } },
   mkdir: { parents: { ...FLAG, short: "p" } },
   rm: { recursive: { ...FLAG, short: "r" }, force: { ...FLAG, short: "f" } },
   mv: { "no-clobber": { ...FLAG, short: "n" }, parents: { ...FLAG, short: "p" } },
@@ -69,9 +77,11 @@ export const isFileCommand = (name: string | undefined): name is FileCommandName
 
 /** Parses a file command's options. @param argv after the command @returns `"help"` for `--help` @throws UsageError */
 export function readFileCommand(name: FileCommandName, argv: readonly string[]): FileCommand | "help" {
-  const options: Options = { ...COMMON, ...FILE_COMMANDS[name] };
+  const own: Options = FILE_COMMANDS[name];
+  const hasShortHelp = !Object.values(own).some(({ short }) => short === COMMON.help.short);
+  const options: Options = { ...COMMON, ...(hasShortHelp ? {} : { help: FLAG }), ...own };
   const { tokens, positionals } = parseArgs({
-    args: name === "find" ? argv.map(asLongOption) : [...argv],
+    args: argv.map(name === "find" ? asLongOption : "lines" in own ? asNumberOfLines : (word) => word),
     ...{ options, allowPositionals: true, strict: false, tokens: true },
   });
   const given = tokens.filter((token) => token.kind === "option");
@@ -83,6 +93,10 @@ export function readFileCommand(name: FileCommandName, argv: readonly string[]):
     const { name: option, rawName, value } = token;
     const known = Object.hasOwn(options, option) ? options[option] : undefined;
     if (known === undefined) throw unknownOption(name, rawName, Object.keys(options));
+    if (option === "color") {
+      values.set(option, colorOf(value));
+      continue;
+    }
     if (known.type === "boolean") {
       if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
       flags.add(option);
@@ -100,6 +114,15 @@ export function readFileCommand(name: FileCommandName, argv: readonly string[]):
 /** `find` takes long options with a single dash (`-name`). */
 const asLongOption = (word: string): string =>
   word.startsWith("-") && Object.hasOwn(FILE_COMMANDS.find, word.slice(1)) ? `-${word}` : word;
+
+/** `head` and `tail` take the number of lines as an option of its own (`-2`). */
+const asNumberOfLines = (word: string): string => word.replace(/^-(\d+)$/, "--lines=$1");
+
+/** `--color` alone means always. @throws UsageError */
+function colorOf(when = "always"): string {
+  if (["always", "auto", "never"].includes(when)) return when;
+  throw new UsageError(`--color takes always, auto or never, not '${escapeText(when)}'`);
+}
 
 /** Options whose values are content or patterns, so they may start with a dash or look like a secret. */
 const MAY_BE_ANYTHING: ReadonlySet<string> = new Set(["old", "new", "regexp"]);

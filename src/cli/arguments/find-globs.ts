@@ -34,3 +34,18 @@ function nameGlob(name: string): string {
   const plain = name.replace(LITERAL, "\\$&");
   return plain.startsWith("!") ? `\\${plain}` : plain;
 }
+
+/** A glob that matches in any case: each letter becomes a class of both its forms (`-iname`). */
+export const anyCase = (name: string): string =>
+  name.replace(/\\.|\[([!^]?)(\]?[^\]]*)\]|\p{L}/gsu, (found, not: string | undefined, members: string | undefined) => {
+    if (found.startsWith("\\")) return found;
+    if (members !== undefined) return `[${not}${members}${inOtherCase(members)}]`;
+    const other = inOtherCase(found);
+    return other === found ? found : `[${found}${other}]`;
+  });
+
+const inOtherCase = (text: string): string =>
+  [...text].map((one) => (one === one.toLowerCase() ? upper(one) : one.toLowerCase())).join("");
+
+/** Only letters whose other form is one letter too. */
+const upper = (letter: string): string => ([...letter.toUpperCase()].length === 1 ? letter.toUpperCase() : letter);

@@ -1,11 +1,14 @@
 import { conflict } from "../../core/errors/texts.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/file-options.js";
+import { UsageError } from "../arguments/options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
 /** Bytes per read. */
 const CHUNK = 1_048_576;
 const TAIL_CHUNK = 65_536;
 const DEFAULT_LINES = 10;
+/** Time between two looks at a file that is followed, in milliseconds. */
+const FOLLOW_MS = 500;
 const NEWLINE = 0x0a;
 
 /**
@@ -93,17 +96,56 @@ function endOfLine(bytes: Buffer, lines: number): { at: number; left: number } {
 /** `tail` */
 export async function tail(session: FileSession): Promise<number> {
   const lines = numberOf(session.command, "lines") ?? DEFAULT_LINES;
+  const follows = session.command.flags.has("follow");
+  if (follows && (session.command.json || session.command.words.length > 1)) {
+    throw new UsageError("'tail -f' follows one file, without --json");
+  }
   return withTitles(session, async (place) => {
     if (session.command.json) return asJson(session, await session.invoke("file:read", { ...place, tail: lines }));
-    let from = await startOfTail(place, lines, session);
-    for (;;) {
-      const piece = await pieceOf(place, { offset: from, length: Math.min(CHUNK, session.maxReadBytes) }, session);
-      await session.out(piece.bytes);
-      from += piece.bytes.length;
-      if (piece.isLast) return;
-    }
+    const end = await showFrom(place, await startOfTail(place, lines, session), session);
+    if (follows) await follow(place, end, session);
   });
 }
+
+/** Shows a file from an offset to its end. @returns the offset of the end */
+async function showFrom(place: FilePlace, offset: number, session: FileSession): Promise<number> {
+  for (let from = offset; ; ) {
+    const piece = await pieceOf(place, { offset: from, length: Math.min(CHUNK, session.maxReadBytes) }, session);
+    await session.out(piece.bytes);
+    from += piece.bytes.length;
+    if (piece.isLast) return from;
+  }
+}
+
+/** Shows what is appended, until the command is stopped. A file that has become shorter is shown anew. */
+async function follow(place: FilePlace, end: number, session: FileSession): Promise<void> {
+  const { signal, context } = session;
+  try {
+    for (let from = end; !signal.aborted; ) {
+      await pause(FOLLOW_MS, signal);
+      const { size = 0 } = await session.invoke("file:stat", place);
+      if (size < from) context.stderr.write(`venue-files: ${placeText(place)}: it has become shorter\n`);
+      from = await showFrom(place, size < from ? 0 : from, session);
+    }
+  } catch (error) {
+    // Being stopped is how it ends.
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Ends at once when the command is stopped. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
 
 /** Offset of the last `lines` lines, searched backwards from the end. */
 async function startOfTail(place: FilePlace, lines: number, session: FileSession): Promise<number> {

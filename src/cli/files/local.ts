@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, link, open, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -69,12 +69,43 @@ export async function checkFile(name: string, { cwd }: Pick<CommandContext, "cwd
   }
 }
 
-/** The local path for a file of a root; in an existing directory it keeps its own name. */
-export async function localTarget(name: string, path: string, { cwd }: Pick<CommandContext, "cwd">): Promise<string> {
-  const isDirectory = await stat(resolve(cwd, name)).then(
+/** Whether a local name is a directory. */
+export const isLocalDirectory = (name: string, { cwd }: Pick<CommandContext, "cwd">): Promise<boolean> =>
+  stat(resolve(cwd, name)).then(
     (found) => found.isDirectory(),
     () => false,
   );
+
+/** The entries of a local directory in order of their names, each by what it is itself. @throws ConfigError */
+export async function localEntries(
+  name: string,
+  { cwd }: Pick<CommandContext, "cwd">,
+): Promise<readonly { readonly name: string; readonly type: "file" | "directory" | "other" }[]> {
+  try {
+    const entries = await readdir(resolve(cwd, name), { withFileTypes: true });
+    return entries
+      .map((entry) => ({
+        name: entry.name,
+        type: entry.isDirectory() ? ("directory" as const) : entry.isFile() ? ("file" as const) : ("other" as const),
+      }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
+  } catch (error) {
+    throw explained("read", name, error);
+  }
+}
+
+/** Makes a local directory where there is none. @throws ConfigError */
+export async function makeLocalDirectory(name: string, { cwd }: Pick<CommandContext, "cwd">): Promise<void> {
+  try {
+    await mkdir(resolve(cwd, name));
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST" || !(await isLocalDirectory(name, { cwd }))) throw explained("write", name, error);
+  }
+}
+
+/** The local path for a file of a root; in an existing directory it keeps its own name. */
+export async function localTarget(name: string, path: string, { cwd }: Pick<CommandContext, "cwd">): Promise<string> {
+  const isDirectory = await isLocalDirectory(name, { cwd });
   return isDirectory ? join(name, basename(path)) : name;
 }
 

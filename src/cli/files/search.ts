@@ -1,7 +1,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/file-options.js";
-import { findGlobs } from "../arguments/find-globs.js";
+import { anyCase, findGlobs } from "../arguments/find-globs.js";
 import { UsageError } from "../arguments/options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 
@@ -27,7 +27,7 @@ export async function find(session: FileSession): Promise<number> {
   const type = values.get("type");
   if (type !== undefined && TYPES[type] === undefined) throw new UsageError("-type takes f or d");
   const pattern = findGlobs({
-    names: lists.get("name") ?? [],
+    names: [...(lists.get("name") ?? []), ...(lists.get("iname") ?? []).map(anyCase)],
     paths: lists.get("path") ?? [],
     maxDepth: numberOf(session.command, "maxdepth"),
   });

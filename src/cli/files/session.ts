@@ -39,6 +39,8 @@ export interface FileSession {
   readonly width: number;
   readonly paint: Paint;
   readonly progress: Progress;
+  /** Aborted at the first signal. */
+  readonly signal: AbortSignal;
   /** Maximum bytes of one read. */
   readonly maxReadBytes: number;
   /** @throws FileAdapterError */
@@ -63,10 +65,12 @@ export async function inFileSession(
   const { calls, maxReadBytes } = await openCalls(run, context, stop.signal);
   const { env, stdout } = context;
   const isTerminal = stdout.isTTY === true;
-  const isColoured = isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
+  const wantsColour = (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
+  const color = command.values.get("color") ?? "auto";
+  const isColoured = color === "always" || (color === "auto" && isTerminal && wantsColour);
   try {
     return await work({
-      ...{ context, command, isTerminal, progress, maxReadBytes },
+      ...{ context, command, isTerminal, progress, maxReadBytes, signal: stop.signal },
       width: stdout.columns ?? COLUMNS,
       paint: isColoured ? coloured : plain,
       invoke: async (operation, input) => parseOutput(await calls.run(operation, input)),

@@ -1,4 +1,5 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
 import { shown as escapeLine } from "../output/grep-lines.js";
@@ -46,11 +47,15 @@ async function entriesOf(place: FilePlace, session: FileSession): Promise<readon
     const { type = "file", size = 0, modified = 0 } = stat;
     return [{ name: place.path, type, size, modified }];
   }
-  return session.command.flags.has("all") ? entries : entries.filter(({ name }) => !name.startsWith("."));
+  const { flags } = session.command;
+  const visible = flags.has("all") ? entries : entries.filter(({ name }) => !name.startsWith("."));
+  return flags.has("time") ? visible.toSorted((one, other) => other.modified - one.modified) : visible;
 }
 
 function shown(entries: readonly ShownEntry[], { command, isTerminal, width, paint }: FileSession): string {
-  if (command.flags.has("long")) return longLines(entries, paint);
+  if (command.flags.has("long")) {
+    return longLines(entries, paint, command.flags.has("human-readable") ? humanSize : String);
+  }
   return isTerminal && !command.flags.has("one") ? columnLines(entries, width, paint) : nameLines(entries, paint);
 }
 
@@ -63,7 +68,7 @@ export async function tree(session: FileSession): Promise<number> {
     ...placeOf(word),
     maxEntries: MOST_ENTRIES,
     ...(level === undefined ? {} : { maxDepth: Math.min(level, DEEPEST) }),
-    ...(command.flags.has("size") ? { info: "size" as const } : {}),
+    ...(command.flags.has("size") || command.flags.has("human-readable") ? { info: "size" as const } : {}),
   });
   if (command.json) await asJson(session, output);
   else await session.out(treeLines(printable(output.tree), session.paint));

@@ -1,11 +1,13 @@
+import { join, resolve } from "node:path";
 import { basename } from "node:path/posix";
 import { type FilePlace, placeOf, placeText } from "../arguments/file-options.js";
 import { UsageError } from "../arguments/options.js";
-import { STREAM } from "../context.js";
+import { EXIT, STREAM } from "../context.js";
 import { isDirectory } from "./change.js";
 import { contentOf } from "./content.js";
-import { checkFile, contentOfFile, localTarget, saveFile } from "./local.js";
+import { checkFile, contentOfFile, isLocalDirectory, localTarget, saveFile } from "./local.js";
 import { asJson, type FileSession, onEach } from "./session.js";
+import { getTree, putTree, treeName } from "./trees.js";
 
 /** `put`: each file is a single write, whatever its size, so that it appears atomically. */
 export async function put(session: FileSession): Promise<number> {
@@ -13,17 +15,25 @@ export async function put(session: FileSession): Promise<number> {
   const files = command.words.slice(0, -1);
   if (files.length === 0) throw new UsageError("'put' takes FILE… and ROOT:PATH: venue-files put a.txt docs:a.txt");
   const target = placeOf(command.words.at(-1) ?? "");
-  for (const file of files) await checkFile(file, context);
+  const recursive = command.flags.has("recursive");
+  const isTree = async (file: string) => recursive && file !== STREAM && (await isLocalDirectory(file, context));
+  for (const file of files) if (!(await isTree(file))) await checkFile(file, context);
   const into = target.path === "" || target.path.endsWith("/") || (await isDirectory(target, session));
   if (!into && files.length > 1) throw new UsageError(`'${placeText(target)}' is no directory for several files`);
-  return onEach(files, session, async (file) => {
-    const place = into ? inside(target, file) : target;
+  let inTrees: number = EXIT.ok;
+  const status = await onEach(files, session, async (file) => {
+    const place = into ? inside(target, file === STREAM ? file : resolve(context.cwd, file)) : target;
+    if (await isTree(file)) {
+      inTrees = Math.max(inTrees, await putTree(file, place, session));
+      return;
+    }
     const content = progress.through(contentOfFile(file, context));
     const parents = command.flags.has("parents");
     const condition = command.flags.has("no-clobber") ? { ifNoneMatch: "*" } : {};
     const output = await session.upload({ ...place, parents, ...condition }, content);
     if (command.json) await asJson(session, output);
   });
+  return Math.max(status, inTrees);
 }
 
 function inside(directory: FilePlace, file: string): FilePlace {
@@ -36,7 +46,15 @@ function inside(directory: FilePlace, file: string): FilePlace {
 export async function get(session: FileSession): Promise<number> {
   const { command, context, progress } = session;
   const { places, local } = apart(command.words);
-  return onEach(places, session, async (place) => {
+  let inTrees: number = EXIT.ok;
+  const status = await onEach(places, session, async (place) => {
+    if (command.flags.has("recursive") && (await isDirectory(place, session))) {
+      if (local === STREAM) throw new UsageError("'get -r' writes directories, not standard output");
+      const into = local === undefined || (await isLocalDirectory(local, context));
+      const directory = into ? join(local ?? ".", treeName(place)) : local;
+      inTrees = Math.max(inTrees, await getTree(place, directory, session));
+      return;
+    }
     const content = progress.through(contentOf(place, session));
     if (local === STREAM) {
       for await (const piece of content) await session.out(piece);
@@ -46,6 +64,7 @@ export async function get(session: FileSession): Promise<number> {
     await saveFile(target, content, { cwd: context.cwd, replace: command.flags.has("force") });
     if (command.json) await asJson(session, { path: place.path, file: target });
   });
+  return Math.max(status, inTrees);
 }
 
 /** Splits the words into places in roots, and an optional local target at the end. */

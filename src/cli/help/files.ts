@@ -6,6 +6,7 @@ const COMMON = `  --config FILE           JSON5 configuration (see config.exampl
   --caps FILE             JSON5 list of capabilities that narrows every call
   --key KEY, --proof FILE call as who holds this key, in place of the operator
   --url URL, --token FILE a venue that runs elsewhere, in place of --config and --root, and the bearer token for it
+  --color WHEN            always, auto (on a terminal, unless NO_COLOR is set) or never
   --json                  the answers of the operations as JSON, one a line; failures too, on standard error`;
 const STATUS = "64 usage, 66 file not readable, 78 invalid configuration";
 
@@ -19,17 +20,19 @@ interface Topic {
 
 const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
   ls: {
-    usage: "ls [-l] [-a] [-1] [ROOT:PATH]…",
+    usage: "ls [-l] [-h] [-a] [-t] [-1] [ROOT:PATH]…",
     text: "Lists directories; without an argument the roots. In columns on a terminal, one name a line else.",
     options: `  -l, --long              type, size in bytes and time of the last change too
+  -h, --human-readable    sizes for people, with -l
   -a, --all               names that begin with a dot too
+  -t, --time              what was changed last comes first
   -1, --one               one name a line, on a terminal too`,
   },
   tree: {
     usage: "tree [-L DEPTH] [-s] ROOT:PATH",
     text: "Shows a directory and what is below it.",
     options: `  -L, --level DEPTH       at most that deep; default 3
-  -s, --size              sizes of files too`,
+  -s, --size, -h, --human-readable   sizes of files too, for people`,
   },
   cat: {
     usage: "cat [-n] ROOT:PATH…",
@@ -37,14 +40,15 @@ const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
     options: "  -n, --number            with numbers of lines",
   },
   head: {
-    usage: "head [-n LINES] ROOT:PATH…",
+    usage: "head [-n LINES | -LINES] ROOT:PATH…",
     text: "Writes the first lines of files.",
     options: "  -n, --lines LINES       how many; default 10",
   },
   tail: {
-    usage: "tail [-n LINES] ROOT:PATH…",
+    usage: "tail [-n LINES | -LINES] [-f] ROOT:PATH…",
     text: "Writes the last lines of files.",
-    options: "  -n, --lines LINES       how many; default 10",
+    options: `  -n, --lines LINES       how many; default 10
+  -f, --follow            then goes on with what is appended, until it is stopped`,
   },
   stat: { usage: "stat ROOT:PATH…", text: "Says what is there: type, size in bytes, time of the last change." },
   grep: {
@@ -64,19 +68,19 @@ and .ignore leave out.`,
     status: "0 found, 1 nothing found, 2 an operation failed",
   },
   find: {
-    usage: "find ROOT:PATH… [-name GLOB] [-path GLOB] [-type f|d] [-maxdepth N]",
+    usage: "find ROOT:PATH… [-name GLOB] [-iname GLOB] [-path GLOB] [-type f|d] [-maxdepth N]",
     text: "Names what is below directories, but for what stands in .git.",
-    options: `  -name GLOB              whose own name matches; of several, any
+    options: `  -name GLOB, -iname GLOB whose own name matches, or does in any case; of several, any
   -path GLOB              whose path from there matches, as *.ts or src/**
   -type f|d               files only, or directories only
   -maxdepth N             at most that deep, up to 20`,
   },
   du: {
-    usage: "du [-a] [-b] [-s] [-d DEPTH] ROOT:PATH…",
+    usage: "du [-a] [-b] [-h] [-s] [-d DEPTH] ROOT:PATH…",
     text: "Sums up what files take, in bytes as long as they say they are; for people on a terminal.",
     options: `  -a, --all               files too, not directories only
   -b, --bytes             in bytes, on a terminal too
-  --human-readable        for people, in a pipe too
+  -h, --human-readable    for people, in a pipe too
   -s, --summarize         the sum only
   -d, --max-depth DEPTH   with sums of what is at most that deep; default 1, at most 10`,
   },
@@ -91,16 +95,18 @@ and .ignore leave out.`,
   -n, --dry-run           only show the difference`,
   },
   put: {
-    usage: "put [-n] [-p] FILE… ROOT:PATH",
+    usage: "put [-r] [-n] [-p] FILE… ROOT:PATH",
     text: `Copies local files into a root, each at once; - is standard input. Into a directory, or with a slash at the end,
 they keep their names.`,
-    options: `  -n, --no-clobber        fail where there is one already
+    options: `  -r, --recursive         directories with all that is in them, but links
+  -n, --no-clobber        fail where there is one already
   -p, --parents           make missing directories`,
   },
   get: {
-    usage: "get [-f] ROOT:PATH… [FILE]",
+    usage: "get [-r] [-f] ROOT:PATH… [FILE]",
     text: "Copies files to local ones, by default with their names in the current directory; - is standard output.",
-    options: "  -f, --force             replace local files",
+    options: `  -r, --recursive         directories with all that is in them, but links
+  -f, --force             replace local files`,
   },
   mkdir: {
     usage: "mkdir [-p] ROOT:PATH…",

@@ -25,14 +25,18 @@ export const nameLines = (entries: readonly ShownEntry[], paint: Paint): string 
   entries.map((entry) => `${shownName(entry, paint)}\n`).join("");
 
 /** Type, size and time before each name. */
-export function longLines(entries: readonly ShownEntry[], paint: Paint): string {
+export function longLines(
+  entries: readonly ShownEntry[],
+  paint: Paint,
+  sizeText: (bytes: number) => string = String,
+): string {
   if (entries.length === 0) return "";
-  const widest = Math.max(...entries.map(({ size }) => String(size).length));
+  const widest = Math.max(...entries.map(({ size }) => sizeText(size).length));
   return entries
     .map((entry) => {
       const { type, size, modified } = entry;
       const time = new Date(modified).toISOString().slice(0, 16).replace("T", " ");
-      return `${LETTERS[type] ?? "?"} ${String(size).padStart(widest)} ${time} ${shownName(entry, paint)}\n`;
+      return `${LETTERS[type] ?? "?"} ${sizeText(size).padStart(widest)} ${time} ${shownName(entry, paint)}\n`;
     })
     .join("");
 }
