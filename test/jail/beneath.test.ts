@@ -57,7 +57,7 @@ describe("openat2", () => {
       }
     }));
 
-  test("leaves to the walk what holds a link on the way, what is missing, and what is no directory", () =>
+  test("leaves paths with a link, missing ones and non-directories to the walk", () =>
     withHandles({}, (opened, { outside, link }) => {
       link("near", "dir");
       link("out", outside);
@@ -85,7 +85,7 @@ describe("openat2", () => {
       expect(reached(opened, "out")?.isSymbolicLink()).toBe(true);
     }));
 
-  test("leaves to the walk what is on another device, and lets go of it", () =>
+  test("leaves entries on another device to the walk, and releases them", () =>
     withHandles({}, ({ handles, top }, { root }) => {
       const walkRoot = { handles, top, sys: new Sys(false), realPath: root, foldsCase: false, *lookAtFolding() {} };
       const ends = (crossDevice: boolean) => {
@@ -98,7 +98,7 @@ describe("openat2", () => {
       expect([ends(false), ends(true)]).toEqual([false, true]);
     }));
 
-  test("opens nothing that a process started meanwhile would inherit", () =>
+  test("opens nothing that a child process would inherit", () =>
     withHandles({}, ({ handles, top }) => {
       const object = handles.reach(top, ["file.txt"]);
       const flags = /flags:\s*([0-7]+)/.exec(fs.readFileSync(`/proc/self/fdinfo/${object?.fd}`, "utf8"))?.[1];
@@ -106,7 +106,7 @@ describe("openat2", () => {
       expect(Number.parseInt(flags ?? "0", 8) & O_CLOEXEC).toBe(O_CLOEXEC);
     }));
 
-  test("serves only after some calls, and is not loaded before", () => {
+  test("is loaded and used only after some calls", () => {
     let loads = 0;
     const load = (): undefined => {
       loads++;
@@ -136,7 +136,7 @@ describe("openat2", () => {
     }),
   );
 
-  test("asks again where a rename has disturbed it, but not for ever, and not where it was refused", () => {
+  test("retries a bounded number of times after a concurrent rename, and not when refused", () => {
     const asked = (answers: (n: number) => number, isDisturbed = true): [number, number] => {
       let count = 0;
       const last = retryDisturbed(

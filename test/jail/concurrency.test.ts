@@ -53,7 +53,7 @@ describe.each(ENGINES)("while the content of an append is on its way, by %s", (e
 });
 
 describe.each(ENGINES)("calls at the same time, by %s", (engine) => {
-  test("one of many writes of a new name has created it", async () => {
+  test("exactly one of many writes to a new name reports that it created the file", async () => {
     await inArena(async ({ root }) => {
       await withFiles(
         root,
@@ -83,7 +83,7 @@ describe.each(ENGINES)("calls at the same time, by %s", (engine) => {
     });
   });
 
-  test("an append after a write that was answered is never lost to a file that is gone", async () => {
+  test("an append after a completed write is never lost to a replaced file", async () => {
     await inArena(async ({ root }) => {
       await withFiles(
         root,
@@ -136,7 +136,7 @@ describe.each(ENGINES)("calls at the same time, by %s", (engine) => {
     });
   });
 
-  test("a file and a directory of one name come and go: every answer is true of some moment", async () => {
+  test("a file and a directory alternate under one name: every answer was true at some moment", async () => {
     await inArena(async ({ root }) => {
       await withFiles(
         root,

@@ -129,7 +129,7 @@ describe("a tree of 5,000 levels", () => {
     });
   });
 
-  test("is looked through after commands: set-id bits go at the bottom too, and all is counted", async () => {
+  test("is searched after commands: set-id bits are cleared at the bottom too, and everything is counted", async () => {
     await inArena(async ({ root }) => {
       makeDeepTree(root, "d", LEVELS);
       const jail = new Jail({ path: root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
@@ -162,7 +162,7 @@ describe("a tree of 5,000 levels", () => {
     });
   });
 
-  test("goes with its temp root, letting others run", async () => {
+  test("is removed with its temp root without blocking other work", async () => {
     const home = new TempHome();
     const path = home.create("deep-");
     makeDeepTree(path, "d", LEVELS);

@@ -74,7 +74,7 @@ describe.each(ENGINES)("a directory of 1,500 levels, by %s", (engine) => {
     });
   });
 
-  test("is reached down to 512 segments, and no further", async () => {
+  test("is reachable down to 512 segments", async () => {
     await inArena(async (arena) => {
       makeDeep(arena, "d");
       const segments = (count: number): string => Array(count).fill("d").join("/");

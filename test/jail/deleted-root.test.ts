@@ -39,7 +39,7 @@ const onDeleted = (work: (files: Files, arena: Arena) => Promise<void>, engine =
   );
 
 describe.each(HANDLES)("a root that is deleted while it is served, by %s", (engine) => {
-  test("is empty until it has been made again, and then served anew", () =>
+  test("is empty until it is created again, and then served again", () =>
     onDeleted(async (files, { root }) => {
       expect(await files.invoke("list")).toMatchObject({ entries: [], total: 0 });
       expect(await codeOf(files.invoke("read", { path: "file.txt" }))).toBe("NOT_FOUND");
@@ -57,7 +57,7 @@ describe.each(HANDLES)("a root that is deleted while it is served, by %s", (engi
     }, engine));
 });
 
-describe("a root that was made again is found by the first call, be it", () => {
+describe("a root that was created again is found by the first call:", () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     ["list", {}, { total: 1 }],
     ["tree", {}, { entries: 1 }],
@@ -76,7 +76,7 @@ describe("a root that was made again is found by the first call, be it", () => {
   );
 });
 
-describe("what is not taken for the root that was deleted", () => {
+describe("not accepted in place of a deleted root", () => {
   test("a link to a directory, at its path or above it", () =>
     onDeleted(async (files, { base, root, outside }) => {
       writeFileSync(join(outside, "new.txt"), "new");
@@ -102,7 +102,7 @@ describe("what is not taken for the root that was deleted", () => {
       expect(await files.invoke("list")).toMatchObject({ total: 0 });
     }));
 
-  test("anything where others may write to a directory above", () =>
+  test("anything below a directory that other users may write to", () =>
     onDeleted(async (files, { base, root }) => {
       make(root);
       chmodSync(base, 0o777);
@@ -135,7 +135,7 @@ describe("what is not taken for the root that was deleted", () => {
     ));
 });
 
-test("of many calls at once one opens what was made again", () =>
+test("one of many concurrent calls opens the new directory", () =>
   onDeleted(async (files, { root }) => {
     make(root);
     const opened = jest.spyOn(fs, "openSync");
@@ -162,7 +162,7 @@ test("a write that began before the root was deleted ends with an error, not in 
     }),
   ));
 
-test("its quota is counted anew", () =>
+test("its quota is counted again", () =>
   inArena(async ({ root }) => {
     const adapter = await createFileAdapter({ roots: { [ROOT]: { path: root, quota: { bytes: 1000 } } } });
     const files = filesOf(adapter);

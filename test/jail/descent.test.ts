@@ -38,7 +38,7 @@ async function descended(
   });
 }
 
-test("holds the deepest directories only, and comes back to the very same ones", () =>
+test("holds only the deepest directories open, and returns to the same objects", () =>
   descended(function* ({ descent, identities }) {
     expect(identities).toHaveLength(LEVELS + 1);
     expect(new Set(identities).size).toBe(LEVELS + 1);
@@ -55,7 +55,7 @@ test("holds the deepest directories only, and comes back to the very same ones",
 
 const levels = (count: number): string => Array(count).fill("d").join("/");
 
-test("a directory that was moved meanwhile leads nowhere else: the one above it is found by name", () =>
+test("after a directory was moved, its former parent is found by name", () =>
   descended(function* ({ descent, identities, root }) {
     const level = LEVELS - MOST_HELD;
     mkdirSync(join(root, "elsewhere"));
@@ -65,7 +65,7 @@ test("a directory that was moved meanwhile leads nowhere else: the one above it 
     expect(identity(descent.directory)).toBe(identities[level - 1]);
   }));
 
-test("what is neither above nor under its name any more is lost, up to what is", () =>
+test("levels that can no longer be found are reported as lost", () =>
   descended(function* ({ descent, identities, root }) {
     const level = LEVELS - MOST_HELD;
     mkdirSync(join(root, "elsewhere"));

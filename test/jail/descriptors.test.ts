@@ -51,7 +51,7 @@ async function everyCall(files: Files): Promise<Record<string, number>> {
 }
 
 describe.each(ENGINES)("by %s", (engine) => {
-  test("calls of every kind and with every end leave no descriptor open", async () => {
+  test("calls of every kind leave no descriptor open, whether they succeed or fail", async () => {
     await inArena(async (arena) => {
       const atFirst = openDescriptors();
       const files = await openFiles(arena.root, engine);
@@ -132,7 +132,7 @@ async function* endless(): AsyncGenerator<Uint8Array> {
   }
 }
 
-test("a call that waits holds no descriptor for each level of its path", async () => {
+test("a waiting call does not hold a descriptor per level of its path", async () => {
   await inArena(async ({ root }) => {
     const path = Array.from({ length: 100 }, (_, n) => `d${n}`).join("/");
     mkdirSync(join(root, path), { recursive: true });

@@ -80,7 +80,7 @@ function filesBy(thread: DirectoryThread) {
 }
 
 describe("a large directory", () => {
-  test("is listed alike by the thread and without it", async () => {
+  test("is listed identically with and without the thread", async () => {
     const thread = await started();
     const [busy, idle] = [filesBy(thread), filesBy(threadOf(() => false))];
     const page = { offset: 0, limit: 10_000 };
@@ -90,7 +90,7 @@ describe("a large directory", () => {
     expect(listing).toEqual(await idle.list("large", page));
   });
 
-  test("is listed without it where the loop has time, and while it starts", async () => {
+  test("is listed without the thread while the event loop is idle, and while the thread starts", async () => {
     const [rested, starting] = [threadOf(() => false), threadOf(() => true)];
     for (const thread of [rested, starting]) {
       expect((await filesBy(thread).list("large", { offset: 0, limit: ENTRIES })).entries).toHaveLength(ENTRIES);
@@ -98,7 +98,7 @@ describe("a large directory", () => {
     }
   });
 
-  test("is listed to its end when the thread is ended meanwhile", async () => {
+  test("is listed completely if the thread ends meanwhile", async () => {
     const thread = await started();
     const listing = filesBy(thread).list("large", { offset: 0, limit: ENTRIES });
     await thread.close();
@@ -106,7 +106,7 @@ describe("a large directory", () => {
     expect(thread.asked[0]).toBe("names");
   });
 
-  test("that is removed meanwhile fails as it does without the thread", async () => {
+  test("that is removed meanwhile fails as without the thread", async () => {
     const thread = await started();
     await expect(thread.names(join(path, "nothing"))).rejects.toMatchObject({ code: "ENOENT", syscall: "scandir" });
     const file = join(path, "large", "file 0.txt");
@@ -123,7 +123,7 @@ describe("a large directory", () => {
   });
 });
 
-test("a small directory, and a small page of a large one, are not worth the thread", async () => {
+test("a small directory, and a small page of a large one, do not use the thread", async () => {
   const thread = await started();
   await filesBy(thread).list("small", { offset: 0, limit: 1000 });
   expect(thread.asked).toEqual([]);
@@ -132,7 +132,7 @@ test("a small directory, and a small page of a large one, are not worth the thre
 });
 
 describe("the thread", () => {
-  test("takes no more than it can do soon", async () => {
+  test("refuses work beyond its queue limit", async () => {
     const thread = await started();
     const asked = Array.from({ length: 4 }, () => thread.names(join(path, "large")));
     expect(thread.takes(ENTRIES)).toBe(false);
@@ -140,7 +140,7 @@ describe("the thread", () => {
     expect(thread.takes(ENTRIES)).toBe(true);
   });
 
-  test("ends when it has nothing to do, and starts again", async () => {
+  test("ends when idle, and starts again", async () => {
     const thread = await started(1);
     while (thread.isRunning) await setImmediate();
     expect(thread.takes(ENTRIES)).toBe(false);

@@ -64,13 +64,13 @@ describe.each(CODES)("where the system says %s", (code) => {
       expect(await files.invoke("glob", { pattern: "**" })).toMatchObject(told);
     }));
 
-  test("a file that cannot be opened is not passed by in silence", () =>
+  test("a file that cannot be opened is reported", () =>
     onRoot(async (files) => {
       exhaust(code, "openSync", (path) => path.endsWith("/two"));
       expect(await files.invoke("grep", { pattern: "^text$" })).toMatchObject({ totalMatches: 2, ...told });
     }));
 
-  test("where nothing can be said it is IO_ERROR", () =>
+  test("operations that cannot report it fail with IO_ERROR", () =>
     onRoot(async (files) => {
       exhaust(code, "readdirSync", (path) => /\/fd\/\d+$/.test(path));
       for (const operation of ["list", "tree", "du"]) {
@@ -80,7 +80,7 @@ describe.each(CODES)("where the system says %s", (code) => {
     }));
 });
 
-test("what others close in the meantime is enough", () =>
+test("descriptors closed by others in the meantime suffice", () =>
   onRoot(async (files) => {
     let failures = 3;
     exhaust("EMFILE", "openSync", (path) => path.endsWith("/full") && failures-- > 0);

@@ -42,7 +42,7 @@ const onEmpty = (readOnly: boolean, work: (files: Files, arena: Arena) => Promis
     }
   });
 
-test("an empty root that may be written to is asked by the staging directory", async () => {
+test("a writable empty root is tested with the staging directory", async () => {
   foldEverywhere();
   await onEmpty(false, async (files, { root }) => {
     expect(readdirSync(root)).toEqual([]);
@@ -54,7 +54,7 @@ test("an empty root that may be written to is asked by the staging directory", a
   });
 });
 
-test("one that may only be read is asked by what comes into it, once", async () => {
+test("a read-only empty root is tested once, when it gets an entry", async () => {
   foldEverywhere();
   await onEmpty(true, async (files, { root }) => {
     expect(await codeOf(files.invoke("read", { path: "1" }))).toBe("NOT_FOUND");
@@ -125,7 +125,7 @@ describe("a single directory that folds, below a root that does not,", () => {
       expect(found).toMatchObject({ paths: [] });
     }));
 
-  test("changes nothing for the others until one is met", () =>
+  test("does not affect other directories before it is found", () =>
     onMixed(async (files, { root }) => {
       expect(await codeOf(files.invoke("read", { path: "plain/other.PEM" }))).toBe("ok");
       expect(await codeOf(files.invoke("write", { path: "plain/.ENV", content: "x" }))).toBe("ok");
@@ -147,7 +147,7 @@ describe("a single directory that folds, below a root that does not,", () => {
       expect(readdirSync(join(root, "plain")).sort()).toEqual([".env", "OTHER.PEM"]);
     }));
 
-  test("gives writers of one entry one turn, however they spell it", () =>
+  test("gives writers of one entry one lock, however they spell it", () =>
     onMixed(async (files, { root }) => {
       const names = ["folded/log", "folded/LOG", "folded/Log", "folded/lOG"];
       await Promise.all(names.map((path) => files.invoke("append", { path, content: `${path}\n` })));

@@ -93,7 +93,7 @@ describe.each(ENGINES.filter((engine) => engine !== "handle walk in the thread p
         expect((await files.invoke("stat", { path: "two" }))["etag"]).not.toBe(etag);
       }));
 
-    test("a copy over another file is no copy onto itself, a tree beside a tree is not inside it", () =>
+    test("a copy over another file is not a copy onto itself, and a tree beside a tree is not inside it", () =>
       onFarRoot(async (files) => {
         await files.invoke("copy", { path: "one", to: "two", overwrite: true });
         expect((await files.invoke("read", { path: "two" }))["content"]).toBe("1");

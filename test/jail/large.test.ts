@@ -23,8 +23,8 @@ function hurriedScope(): { scope: CallScope; turns: () => number } {
   return { scope: new CallScope({ clock, timeoutMs: 1_000_000_000 }), turns: () => looks };
 }
 
-describe("sorting that lets others have their turn", () => {
-  test("gives the order of every enumeration", async () => {
+describe("sorting without blocking the event loop", () => {
+  test("gives the order of all enumerations", async () => {
     const name = fc.oneof(fc.string({ unit: "grapheme", maxLength: 4 }), fc.string({ maxLength: 3 }));
     await fc.assert(
       fc.asyncProperty(
@@ -40,7 +40,7 @@ describe("sorting that lets others have their turn", () => {
     );
   });
 
-  test("of many names lets others in on the way, of few does not", async () => {
+  test("yields for many names, not for few", async () => {
     const many = hurriedScope();
     await runIo(sortPatiently(named(Array.from({ length: 50_000 }, (_, n) => `${n}`)), many.scope));
     expect(many.turns()).toBeGreaterThan(20);
@@ -64,7 +64,7 @@ describe.each(ENGINES)("a directory that is read in pieces, by %s", (engine) => 
     return [...names, "broken \\xff", "zz"];
   };
 
-  test("is listed whole and in order, a page at a time", async () => {
+  test("is listed completely and in order, page by page", async () => {
     await inArena(async ({ root }) => {
       const names = fill(join(root, "many"));
       expect(statSync(join(root, "many")).size).toBeGreaterThan(PIECES_ABOVE);
@@ -90,7 +90,7 @@ describe.each(ENGINES)("a directory that is read in pieces, by %s", (engine) => 
     });
   });
 
-  test("is removed whole", async () => {
+  test("is removed completely", async () => {
     await inArena(async ({ root }) => {
       fill(join(root, "many"));
       await withFiles(root, (files) => files.invoke("delete", { path: "many", recursive: true }), { engine });
@@ -100,7 +100,7 @@ describe.each(ENGINES)("a directory that is read in pieces, by %s", (engine) => 
     });
   });
 
-  test("is closed again when the call is cut short", async () => {
+  test("is closed again when the call is aborted", async () => {
     await inArena(async ({ root }) => {
       fill(join(root, "many"));
       await withFiles(

@@ -26,7 +26,7 @@ const gone = async (root: string): Promise<void> => {
   while ((staged(root) ?? []).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-test("what could not be purged from staging is purged later, while the root is open", () =>
+test("entries that could not be purged from staging are purged later, while the root is open", () =>
   inArena(async ({ root }) => {
     const files = await openFiles(root);
     const before = openDescriptors();

@@ -28,7 +28,7 @@ function lateContent() {
 }
 
 describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
-  test("serves nobody any more", async () => {
+  test("refuses all calls", async () => {
     await inArena(async ({ root }) => {
       const files = await openFiles(root, engine);
       expect(await files.invoke("read", { path: "file.txt" })).toMatchObject({ content: INSIDE });
@@ -40,7 +40,7 @@ describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
     });
   });
 
-  test("lets a call end whose caller has been answered already, and does nothing outside by a number given anew", async () => {
+  test("lets a call end whose caller already has an answer, and does not act through a reused descriptor number", async () => {
     await inArena(async (arena) => {
       const { root, outside } = arena;
       const before = openDescriptors();
@@ -72,7 +72,7 @@ describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
   });
 });
 
-test.each(ENGINES)("the root itself is shown as it is now, by %s", async (engine) => {
+test.each(ENGINES)("the root itself is reported as it is now, by %s", async (engine) => {
   await inArena(async ({ root }) => {
     const files = await openFiles(root, engine);
     await files.invoke("stat", { path: "" });
@@ -85,7 +85,7 @@ test.each(ENGINES)("the root itself is shown as it is now, by %s", async (engine
 
 const callScope = () => new CallScope({ clock: systemClock, timeoutMs: 30_000 });
 
-test("a closed jail gives no walks, even to a caller that holds it", async () => {
+test("a closed jail starts no walks", async () => {
   await inArena(async ({ root }) => {
     const jail = new Jail({ path: root, readOnly: false, crossDevice: false, io: "sync" }, new Locks());
     const options = { place: { root: "r", path: "file.txt" }, scope: callScope(), followLast: true };

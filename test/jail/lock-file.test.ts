@@ -106,7 +106,7 @@ async function withArena(
 }
 
 describe.each(ENGINES)("the lock file, by %s", (engine) => {
-  test("is there only while a change with a condition is made, and says whose it is", async () => {
+  test("exists only during a conditional change, and names its holder", async () => {
     await withArena({ engine }, async (files, { root }) => {
       const seen: string[] = [];
       // Every call of the thread pool lets the event loop turn; on a local disk nobody gets a turn in between.
@@ -157,7 +157,7 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
     });
   });
 
-  test.each(HELD)("is waited for, and then it is TIMEOUT: $title", async ({ plant: put }) => {
+  test.each(HELD)("is waited for until TIMEOUT: $title", async ({ plant: put }) => {
     await withArena({ engine, limits: { timeoutMs: 200 } }, async (files, arena) => {
       put(arena);
       const text = readFileSync(lockIn(arena.root), "latin1");
@@ -169,7 +169,7 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
     });
   });
 
-  test("holds up no change without a condition, and no mkdir", async () => {
+  test("does not delay unconditional changes, or mkdir", async () => {
     await withArena({ engine }, async (files, { root }) => {
       plant(root, textOf());
       await files.invoke("write", { path: "file.txt", content: "new" });
@@ -182,7 +182,7 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
     });
   });
 
-  test("is taken once its holder has given it back", async () => {
+  test("is acquired once its holder has released it", async () => {
     await withArena({ engine }, async (files, { root }) => {
       plant(root, textOf());
       const write = conditional(files);
@@ -193,7 +193,7 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
     });
   });
 
-  test("that cannot be read for what it is lapses after two seconds", async () => {
+  test("that names no holder becomes stale after two seconds", async () => {
     await withArena({ engine, limits: { timeoutMs: 20_000 } }, async (files, { root, outside }) => {
       plant(root, "what is this");
       rmSync(lockIn(root));
@@ -203,7 +203,7 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
     });
   });
 
-  test("is neither listed nor reached, wherever it stands", async () => {
+  test("is neither listed nor reachable, wherever it is", async () => {
     await withArena({ engine }, async (files, { root }) => {
       plant(root, textOf());
       writeFileSync(join(root, "dir/.venue-files-lock"), textOf());
@@ -220,7 +220,7 @@ describe.each(ENGINES)("the lock file, by %s", (engine) => {
 });
 
 describe("a holder whose lock is taken away", () => {
-  test.each(["write", "append", "delete"])("changes nothing and says TIMEOUT: %s", async (operation) => {
+  test.each(["write", "append", "delete"])("changes nothing and fails with TIMEOUT: %s", async (operation) => {
     await withArena({ engine: "handle walk in the thread pool" }, async (files, { root }) => {
       const content = operation === "delete" ? {} : { content: "new" };
       const call = outcomeOf(files.invoke(operation, { path: "file.txt", ...content, ifMatch: etag(INSIDE) }));
@@ -232,7 +232,7 @@ describe("a holder whose lock is taken away", () => {
     });
   });
 
-  test("leaves the lock of whoever has taken it alone", async () => {
+  test("leaves the lock of its new holder alone", async () => {
     await withArena({ engine: "handle walk in the thread pool" }, async (files, { root }) => {
       const call = conditional(files);
       while (!existsSync(lockIn(root))) await turn();
@@ -245,7 +245,7 @@ describe("a holder whose lock is taken away", () => {
   });
 });
 
-test("a lock of a process that has ended, and that nobody has asked how, is taken over", async () => {
+test("the lock of a zombie process is taken over", async () => {
   // What has become a sleeper asks after none of its children.
   const parent = spawn("sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
   try {
@@ -286,7 +286,7 @@ describe("where the staging directory cannot be used", () => {
   });
 });
 
-test("a lock of a process that was killed while it had it holds nobody up", async () => {
+test("the lock of a killed process delays nobody", async () => {
   await inArena(async ({ root }) => {
     const config = { roots: { [ROOT]: { path: root, durability: "none" as const, io: "pool" as const } } };
     // It takes a while to see that this is what is expected, and the lock is held meanwhile.

@@ -28,7 +28,7 @@ function ask(locks: Locks, request: LockRequest): Asked {
 }
 
 describe("locks", () => {
-  test("give a key to one at a time, in the order of asking", async () => {
+  test("are given to one holder at a time, in order of request", async () => {
     const locks = new Locks();
     const asked = ["first", "second", "third"].map(() => ask(locks, alone("a")));
     const order: number[] = [];
@@ -44,13 +44,13 @@ describe("locks", () => {
     expect(order).toEqual([0, 1, 2]);
   });
 
-  test("of different keys do not wait for each other, and are given at once", () => {
+  test("of different keys are independent and given immediately", () => {
     const locks = new Locks();
     expect(isPending(runIo(locks.hold(below("dir", "dir/a"))))).toBe(false);
     expect(isPending(runIo(locks.hold(below("dir", "dir/b"))))).toBe(false);
   });
 
-  test("keep a directory from being taken alone while somebody writes below it", async () => {
+  test("of a directory are not exclusive while a writer below it shares them", async () => {
     const locks = new Locks();
     const writer = await ask(locks, below("dir", "dir/a")).lock;
     const removal = ask(locks, alone("dir"));
@@ -72,7 +72,7 @@ describe("locks", () => {
     expect(await late.given()).toBe(true);
   });
 
-  test("let others pass whom the waiting does not concern", async () => {
+  test("let unrelated requests pass a waiting one", async () => {
     const locks = new Locks();
     await ask(locks, alone("a")).lock;
     const waiting = ask(locks, alone("a", "b"));
@@ -94,7 +94,7 @@ describe("locks", () => {
     expect(await other.given()).toBe(true);
   });
 
-  test("are shared by several, and count them", async () => {
+  test("can be shared by several holders", async () => {
     const locks = new Locks();
     const one = await ask(locks, below("dir", "a")).lock;
     const two = await ask(locks, below("dir", "b")).lock;
@@ -105,7 +105,7 @@ describe("locks", () => {
     expect(await removal.given()).toBe(true);
   });
 
-  test("count the turns, so that whoever looked before another was done knows to look again", async () => {
+  test("count turns, so that findings from before another change are known to be stale", async () => {
     const locks = new Locks();
     const before = locks.turn;
     const one = await ask(locks, alone("a")).lock;
@@ -114,7 +114,7 @@ describe("locks", () => {
     expect(locks.turn).not.toBe(before);
   });
 
-  test("of a thousand writers in a few directories are all given in the end", async () => {
+  test("of a thousand writers in a few directories are all granted eventually", async () => {
     const locks = new Locks();
     let running = 0;
     const holders = Array.from({ length: 1000 }, async (_, n) => {

@@ -5,7 +5,7 @@ import { Locks } from "../../src/jail/staging/locks.js";
 import { relPath } from "../../src/path/grammar.js";
 import { inArena } from "./arena.js";
 
-test("a long chain of links lets others run after every few of its steps", () =>
+test("a long chain of links yields to other work after every few steps", () =>
   inArena(async (arena) => {
     // Down and up again, 200 times in each of 30 links.
     const detour = "dir/../".repeat(200);

@@ -233,7 +233,7 @@ describe.each(ENGINES)("a file with several names, by %s", (engine) => {
     }, content);
   });
 
-  test("append refuses to copy more than a write may bring, and changes nothing", async () => {
+  test("append refuses to copy more than the maximum size of a write, and changes nothing", async () => {
     await withNames(async ({ root }, other) => {
       const limits = { maxWriteBytes: 20 };
       await withFiles(
@@ -253,7 +253,7 @@ describe.each(ENGINES)("a file with several names, by %s", (engine) => {
     expect(INSIDE.length).toBe(21);
   });
 
-  test("append copies as much as a write may bring", async () => {
+  test("append copies up to the maximum size of a write", async () => {
     await withNames(async ({ root }) => {
       const limits = { maxWriteBytes: INSIDE.length };
       await withFiles(
@@ -266,7 +266,7 @@ describe.each(ENGINES)("a file with several names, by %s", (engine) => {
     });
   });
 
-  test("append goes to all names where the root says so", async () => {
+  test("append changes all hard links if the root allows it", async () => {
     await withNames(async ({ root }, other) => {
       await withFiles(root, (files) => files.invoke("append", { path: "linked", content: "+" }), {
         engine,
@@ -277,7 +277,7 @@ describe.each(ENGINES)("a file with several names, by %s", (engine) => {
     });
   });
 
-  test("a name that is added while the content is on its way keeps the old bytes", async () => {
+  test("a hard link added while the content arrives keeps the old content", async () => {
     await inArena(async ({ root, outside }) => {
       const other = join(outside, "late-name");
       const resolveAsset = async () => {

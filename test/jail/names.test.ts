@@ -26,7 +26,7 @@ const BROKEN: readonly (readonly [shown: string, name: readonly (string | number
 ];
 
 describe.each(ENGINES)("names that are not UTF-8, by %s", (engine) => {
-  test.each(BROKEN)("%s is shown escaped and said to be out of reach", async (shown, name) => {
+  test.each(BROKEN)("%s is shown escaped and marked as unreachable", async (shown, name) => {
     await inArena(async ({ root }) => {
       mkdirSync(join(root, "odd"));
       writeFileSync(bytes(`${root}/odd`, ...name), "12345");
@@ -45,7 +45,7 @@ describe.each(ENGINES)("names that are not UTF-8, by %s", (engine) => {
     });
   });
 
-  test("neither the lossy form nor the shown one reaches them", async () => {
+  test("neither the lossy decoding nor the escaped form is accepted as a path", async () => {
     await inArena(async (arena) => {
       const { root } = arena;
       mkdirSync(join(root, "odd"));
@@ -69,7 +69,7 @@ describe.each(ENGINES)("names that are not UTF-8, by %s", (engine) => {
     });
   });
 
-  test("a link to one does not lead to it by way of the lossy form", async () => {
+  test("a link to such a name is not resolved through the lossy decoding", async () => {
     await inArena(async ({ root }) => {
       writeFileSync(bytes(root, "a", 0xff), "the one meant");
       symlinkSync(Buffer.from([0x61, 0xff]), join(root, "link"));
@@ -83,7 +83,7 @@ describe.each(ENGINES)("names that are not UTF-8, by %s", (engine) => {
     });
   });
 
-  test("they are removed with the directory they stand in, whatever they are", async () => {
+  test("are removed together with their directory, whatever their type", async () => {
     await inArena(async (arena) => {
       const { root, outside } = arena;
       mkdirSync(join(root, "odd"));
@@ -99,7 +99,7 @@ describe.each(ENGINES)("names that are not UTF-8, by %s", (engine) => {
     });
   });
 
-  test("a directory of such a name is shown with what is in it", async () => {
+  test("a directory with such a name is listed with its contents", async () => {
     await inArena(async ({ root }) => {
       mkdirSync(bytes(root, "d", 0xff));
       writeFileSync(bytes(root, "d", 0xff, "/below"), "x");
@@ -133,7 +133,7 @@ const TROUBLE: readonly (readonly [name: string, shown: string, reachable: boole
   ["plain", "plain", true],
 ];
 
-describe.each(ENGINES)("names with characters that trouble a reader, by %s", (engine) => {
+describe.each(ENGINES)("names with control characters, by %s", (engine) => {
   test.each(TROUBLE)("%j takes one line of a tree, as %s", async (name, shown, reachable) => {
     await inArena(async ({ root }) => {
       writeFileSync(join(root, name), "12345");
@@ -154,7 +154,7 @@ describe.each(ENGINES)("names with characters that trouble a reader, by %s", (en
     });
   });
 
-  test("what no path reaches goes with its directory", async () => {
+  test("unreachable entries are removed together with their directory", async () => {
     await inArena(async ({ root }) => {
       mkdirSync(join(root, "odd"));
       for (const [name] of TROUBLE) writeFileSync(join(root, "odd", name), "x");
@@ -164,7 +164,7 @@ describe.each(ENGINES)("names with characters that trouble a reader, by %s", (en
   });
 });
 
-test("errors show the caller's own path in one line", async () => {
+test("errors show the requested path on one line", async () => {
   await inArena(async ({ root }) => {
     await withFiles(root, async (files) => {
       const path = "missing\u2028line\u202eend\u0085";
@@ -174,7 +174,7 @@ test("errors show the caller's own path in one line", async () => {
   });
 });
 
-test("a file system that keeps spellings apart is taken at its word, whatever links suggest", async () => {
+test("a case-sensitive file system is recognised as such, whatever links suggest", async () => {
   await inArena(async ({ root, directory }: Arena) => {
     symlinkSync("file.txt", join(root, "FILE.TXT"));
     directory("Dir");

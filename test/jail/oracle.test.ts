@@ -47,41 +47,47 @@ const INPUT: Readonly<Record<AttemptName, readonly [string, Record<string, unkno
 describe.each(ENGINES)("by %s", (engine) => {
   const ground = onGround(engine);
 
-  test.each(ATTEMPT_NAMES)("%s of a link to the outside answers the same whatever is there", async (name) => {
+  test.each(ATTEMPT_NAMES)("%s of a link to the outside gives the same answer whatever exists there", async (name) => {
     const answers = await answersFor(ground(), name, "mine/out");
     expect(answers.size).toBe(1);
     // A link is deleted itself, whatever it leads to.
     if (!name.startsWith("delete")) expect([...answers][0]).toContain("SYMLINK_ESCAPE");
   });
 
-  test.each(ATTEMPT_NAMES)("%s below a link to the outside answers the same whatever is there", async (name) => {
-    for (const rest of ["/below", "/below/deep"]) {
-      const answers = await answersFor(ground(), name, "mine/away", { rest });
-      expect(answers.size).toBe(1);
-      expect([...answers][0]).toContain("SYMLINK_ESCAPE");
-    }
-  });
+  test.each(ATTEMPT_NAMES)(
+    "%s below a link to the outside gives the same answer whatever exists there",
+    async (name) => {
+      for (const rest of ["/below", "/below/deep"]) {
+        const answers = await answersFor(ground(), name, "mine/away", { rest });
+        expect(answers.size).toBe(1);
+        expect([...answers][0]).toContain("SYMLINK_ESCAPE");
+      }
+    },
+  );
 
-  test.each(ATTEMPT_NAMES)("%s by a link into a subtree of others answers the same whatever is there", async (name) => {
-    for (const [link, rest] of [
-      ["mine/theirs", "/below"],
-      ["mine/theirs", "/below/deep"],
-      // Below the thing itself, which need not be a directory.
-      ["mine/deep", "/more"],
-      ...(name.startsWith("delete") ? [] : [["mine/theirs", ""] as const, ["mine/deep", ""] as const]),
-    ] as const) {
-      const answers = await answersFor(ground(), name, link, { rest, context: ONLY_MINE });
-      expect(answers.size).toBe(1);
-      expect([...answers][0]).toContain('"denied_by":["path_policy"]');
-    }
-  });
+  test.each(ATTEMPT_NAMES)(
+    "%s through a link into a subtree without rights gives the same answer whatever exists there",
+    async (name) => {
+      for (const [link, rest] of [
+        ["mine/theirs", "/below"],
+        ["mine/theirs", "/below/deep"],
+        // Below the thing itself, which need not be a directory.
+        ["mine/deep", "/more"],
+        ...(name.startsWith("delete") ? [] : [["mine/theirs", ""] as const, ["mine/deep", ""] as const]),
+      ] as const) {
+        const answers = await answersFor(ground(), name, link, { rest, context: ONLY_MINE });
+        expect(answers.size).toBe(1);
+        expect([...answers][0]).toContain('"denied_by":["path_policy"]');
+      }
+    },
+  );
 
   test("a link that dangles in a subtree of others and climbs back is denied", async () => {
     const answers = await answersFor(ground(), "list", "mine/back", { context: ONLY_MINE, rest: "", only: 0 });
     expect([...answers][0]).toContain('"denied_by":["path_policy"]');
   });
 
-  test.each(ATTEMPT_NAMES)("without rights, %s is answered the same whatever it would find", async (name) => {
+  test.each(ATTEMPT_NAMES)("without rights, %s gives the same answer whatever exists", async (name) => {
     const answers = await answersFor(ground(), name, "theirs/thing", { context: ONLY_MINE });
     expect(answers.size).toBe(1);
     expect([...answers][0]).toContain("CAPABILITY_DENIED");

@@ -97,7 +97,7 @@ describe("a protected entry that is moved into a tree while that is deleted", ()
     expect(lost).toBeGreaterThan(0);
   });
 
-  test("is never removed, and the tree keeps its name", async () => {
+  test("is never removed, and the tree is put back", async () => {
     const adapter = await createFileAdapter({ roots: { r: { path: dir, protect: ["@git"] } } });
     try {
       const { lost, met } = await race(async () => {

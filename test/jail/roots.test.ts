@@ -37,7 +37,7 @@ describe("what cannot be a root", () => {
     });
   });
 
-  test("a bad root closes those that were opened before it, and names every one", async () => {
+  test("an invalid root closes the roots opened before it, and the error names every fault", async () => {
     await inArena(async ({ root }) => {
       const before = openDescriptors();
       const roots = { good: root, one: join(root, "missing"), two: "/proc" };

@@ -193,7 +193,7 @@ test("a FIFO with a reader gets nothing from a write", async () => {
   });
 });
 
-test("a special file that comes into the place of a file is not opened", async () => {
+test("a special file that replaces a file is not opened", async () => {
   await inArena(async ({ root }) => {
     await withFiles(root, async (files) => {
       // The content comes only after the walk, so the exchange falls between the look at the target and its use.

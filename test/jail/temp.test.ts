@@ -152,7 +152,7 @@ describe("what dead processes left", () => {
     expect(existsSync(join(home, `${hex(1)}.json`))).toBe(isRoot);
   });
 
-  test("stays where it is not known to be dead", async () => {
+  test("stays if the process may be alive", async () => {
     leave(hex(1));
     leave(hex(2), { namespace: 1, pid: deadPid() });
     leave(hex(3), { boot: "00000000", pid: deadPid() });
@@ -163,7 +163,7 @@ describe("what dead processes left", () => {
     expect(instances()).toEqual([1, 2, 3, 4].flatMap((n) => [hex(n), `${hex(n)}.json`]).concat(hex(5)));
   });
 
-  test("is not looked for under names that are not ours", async () => {
+  test("is not searched for under other names", async () => {
     mkdirSync(join(temp, HOME), { mode: 0o700 });
     const dead = JSON.stringify({ ...ownIdentity(), pid: deadPid() });
     for (const name of [".json", "...json", "kept.json", `${hex(1)}.JSON`]) writeFileSync(join(temp, HOME, name), dead);
@@ -174,7 +174,7 @@ describe("what dead processes left", () => {
     expect(instances()).toEqual([".json", "...json", "kept", "kept.json", `${hex(1)}.JSON`].sort());
   });
 
-  test("is removed itself where it is a link, never what that leads to", async () => {
+  test("is removed itself if it is a link, never its target", async () => {
     const outside = join(temp, "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "canary"), "x");

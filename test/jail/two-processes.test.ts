@@ -14,7 +14,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const config = () => ({ roots: { [ROOT]: { path: root, durability: "none" as const } } });
 
 describe("two processes on one root", () => {
-  test("lose no append of each other", async () => {
+  test("do not lose each other's appends", async () => {
     await withChild({ config: config() }, (one) =>
       withChild({ config: config() }, async (two) => {
         const lines = Array.from({ length: 100 }, (_, index) => index);
@@ -30,7 +30,7 @@ describe("two processes on one root", () => {
     );
   });
 
-  test("never show a mixture of what both write", async () => {
+  test("never show mixed content", async () => {
     const bodies = ["x", "y"].map((letter) => letter.repeat(200_000));
     await withChild({ config: config() }, (one) =>
       withChild({ config: config() }, async (two) => {
@@ -48,7 +48,7 @@ describe("two processes on one root", () => {
     expect(readdirSync(root)).toEqual(["same.txt"]);
   });
 
-  test("leave each other's prepared files alone when one of them starts, and takes those of the dead", async () => {
+  test("leave each other's staged files alone at a start, which removes those of dead processes", async () => {
     const living = await startChild({ config: config() });
     try {
       // The directory exists from the first write on; a file in it with a living process's name is not to be touched.
