@@ -23,6 +23,8 @@ export interface ToolInput {
   readonly input: unknown;
   /** The input, with what only chooses how the answer is shown. */
   readonly shown: unknown;
+  /** The root that the call has left out, and is made in. */
+  readonly root?: string;
 }
 
 /** What the MCP surface needs from the venue. */

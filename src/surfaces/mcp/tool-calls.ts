@@ -8,7 +8,7 @@ import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import { answer, failure } from "./answer.js";
-import type { McpHost, ToolCall } from "./host.js";
+import type { McpHost, ToolCall, ToolInput } from "./host.js";
 import type { ProgressNotes } from "./progress.js";
 
 /** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
@@ -58,16 +58,17 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
       const tool = tools.get(name);
       if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
       const { given, ucans } = splitTokens(args);
-      const { input, shown } = host.inputOf?.(tool, given) ?? { input: given, shown: given };
+      const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
       const job = submit(host, { operation: tool.name, input, ucans, memory, report: progress?.report }, signal);
       if (ended !== undefined) job.result.then(ended, ended);
       // The job may outlive the request, so it holds the memory until it ends.
       if (memory !== undefined) keep(memory, job);
       try {
-        return answer(tool, await outcome(job, host.maxWaitMs), { input: shown, jobId: job.id });
+        const output = await outcome(job, host.maxWaitMs);
+        return inRoot(answer(tool, output, { input: shown, jobId: job.id }), root);
       } catch (error) {
-        if (error instanceof FileAdapterError) return failure(error, tool, job.id);
+        if (error instanceof FileAdapterError) return inRoot(failure(error, tool, job.id), root);
         // For example, output that JSON cannot represent; the caller must not see such details.
         host.logInternal(error, job.id);
         return failure(internalError(job.id), tool, job.id);
@@ -76,6 +77,11 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
       }
     },
   };
+}
+
+/** A result that names the root which its call has left out. */
+function inRoot(result: CallToolResult, root: string | undefined): CallToolResult {
+  return root === undefined ? result : { ...result, _meta: { ...result._meta, "venue-files/root": root } };
 }
 
 function keep(memory: MemoryLease, { result }: StartedJob): void {

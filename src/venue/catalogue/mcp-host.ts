@@ -20,8 +20,11 @@ const EVERYDAY: readonly string[] = [
   ...["write", "edit", "append", "mkdir", "move", "copy", "delete"],
 ].map((name) => `file:${name}`);
 
-const INSTRUCTIONS =
-  "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself. " +
+const ROOTS =
+  "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself.";
+const ONE_ROOT =
+  "Files in one root, which needs no naming (file_roots tells of it). Start with file_tree. path is relative to the root; none is the root itself.";
+const RULES =
   'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; …To: the same of the target; else CONFLICT. ' +
   "Errors carry a code; a denial is final.";
 
@@ -82,7 +85,7 @@ function offerOfAll(parts: McpParts): Offer {
   // When every operation ends by its own deadline before maxWaitMs, no timer is needed.
   const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
   return {
-    instructions: INSTRUCTIONS,
+    instructions: `${parts.files.roots.length === 1 ? ONE_ROOT : ROOTS} ${RULES}`,
     tools: offered.map(({ metadata }) => metadata),
     // A profile's tools are those of the system that it imitates, and take what that takes.
     advertised: (tool) => {

@@ -16,9 +16,10 @@ export function toolInput(
   const fields = properties(tool.input);
   const read = readStrings(given, { ...tool.input, properties: { ...fields, ...tool.renderFields } });
   const { own, rendering } = split(read, tool.renderFields ?? {});
-  const root = onlyRoot !== undefined && Object.hasOwn(fields, "root") ? { root: onlyRoot } : {};
+  const isInOnlyRoot = onlyRoot !== undefined && Object.hasOwn(fields, "root") && (own["root"] ?? null) === null;
+  const root = isInOnlyRoot ? { root: onlyRoot } : {};
   const input = withDefaults(own, { ...root, ...tool.modelDefaults });
-  return { input, shown: { ...input, ...rendering } };
+  return { input, shown: { ...input, ...rendering }, ...root };
 }
 
 /** Takes out the fields that only choose how the answer is shown. One with another value stays, to be refused. */

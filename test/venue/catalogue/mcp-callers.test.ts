@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -63,6 +63,28 @@ describe("over MCP", () => {
     const headers = { authorization: `Bearer ${venue.localToken}` };
     const job = await fetch(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { headers });
     expect(await job.json()).toMatchObject({ status: "COMPLETE", caller: venue.did, input: { content: "HIDDEN" } });
+  });
+
+  test("the only root may be left out: the answer, the job and the audit record name it", async () => {
+    const client = await connect({ audit: { file: "audit.jsonl" } }, ({ localToken }) => localToken);
+    expect(client.getInstructions()).toContain("one root");
+    const { structuredContent, _meta } = await client.callTool({ name: "file_stat", arguments: { path: "a.txt" } });
+    expect(structuredContent).toMatchObject({ exists: true });
+    expect(_meta).toMatchObject({ "venue-files/root": "docs" });
+    const headers = { authorization: `Bearer ${venue.localToken}` };
+    const job = await fetch(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { headers });
+    expect(await job.json()).toMatchObject({ input: { root: "docs", path: "a.txt" } });
+    await venue.close();
+    const records = readFileSync(join(base, "audit.jsonl"), "utf8").trim().split("\n");
+    expect(JSON.parse(records.at(-1) ?? "")).toMatchObject({ resource: "file://docs/a.txt", outcome: "OK" });
+  });
+
+  test("a root is required where there are two, and both are named to a caller that may read them", async () => {
+    const client = await connect({ file: { roots: { docs: "docs", more: { temp: true } } } });
+    expect(client.getInstructions()).toContain("file_roots, then file_tree");
+    const { content, _meta } = await client.callTool({ name: "file_stat", arguments: { path: "a.txt" } });
+    expect(content).toMatchObject([{ text: "'root' is required. Configured: [docs, more] [INVALID_INPUT]" }]);
+    expect(_meta).not.toHaveProperty("venue-files/root");
   });
 
   test("a wrong token is refused before anything is said", async () => {

@@ -88,6 +88,8 @@ describe("a field that is left out of the arguments of a tool", () => {
     const given = { text: "own", root: "other" };
     expect(toolInput(search, given, "r").input).toEqual(given);
     expect(toolInput(tool(FIELDS), {}, "r").input).toEqual({});
+    expect(toolInput(search, {}, "r").root).toBe("r");
+    expect(toolInput(search, given, "r")).not.toHaveProperty("root");
   });
 
   test("chooses only how the answer is shown where it says no more", () => {
