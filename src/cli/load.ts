@@ -6,18 +6,39 @@ import { locate, type Problem } from "../config/lines.js";
 import { loadConfigFile, locateKeys, parseConfig, parseJson5 } from "../config/load.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
+import { compileDeny } from "../path/deny.js";
+import { withGuards } from "./arguments/guards.js";
 import type { ConfigSource } from "./arguments/remote.js";
 import { parseRootArguments } from "./arguments/root.js";
 import { codeOf, EXIT } from "./context.js";
 
 /** Reads the configuration named on the command line: one venue or several. @throws ConfigError */
-export function loadConfigs({ file, roots, listener }: ConfigSource, cwd: string): readonly VenueConfig[] {
+export function loadConfigs(source: ConfigSource, cwd: string): readonly VenueConfig[] {
+  const { file, roots, listener, folders = [], noProtect, guards } = source;
+  checkGuards(guards);
+  const protect = noProtect === true ? [] : ["@git"];
   const options = {
-    extraRoots: parseRootArguments(roots, cwd),
+    extraRoots: parseRootArguments(roots, cwd, { folders, protect }),
     isGrant: grantsFiles,
     listener,
   };
-  return file === undefined ? [parseConfig({}, { ...options, baseDir: cwd })] : loadConfigFile(file, options);
+  const loaded = file === undefined ? [parseConfig({}, { ...options, baseDir: cwd })] : loadConfigFile(file, options);
+  return guards === undefined ? loaded : loaded.map((config) => withGuards(config, guards));
+}
+
+/** @throws ConfigError for a pattern that is no glob and no set */
+function checkGuards(guards: ConfigSource["guards"]): void {
+  const problems: string[] = [];
+  for (const option of ["deny", "protect"] as const) {
+    for (const pattern of guards?.[option] ?? []) {
+      try {
+        compileDeny([pattern], { foldsCase: true });
+      } catch (error) {
+        problems.push(`--${option} must be a glob: ${error instanceof Error ? error.message : "it does not compile"}`);
+      }
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems, EXIT.config);
 }
 
 /** {@link loadConfigs} for a command that needs exactly one venue. @throws ConfigError */

@@ -18,6 +18,10 @@ export async function mcp(command: Extract<Command, { name: "mcp" }>, context: C
   const { profile } = command;
   const own = { ...loaded, mcp: mcpConfig };
   const config = profile === undefined ? own : { ...withProfile(own, profile), mcp: mcpConfig };
+  const { folders = [], noProtect } = command.source;
+  if (folders.length > 0 && noProtect !== true) {
+    stderr.write("In the folders given, .git may be read, not changed. --no-protect lifts that.\n");
+  }
   const caps = loadCaps(command.capsFile);
   const caller = await ownCaller(command.caller, config, context);
   const stopped = context.untilStopped();

@@ -153,7 +153,6 @@ describe("a command line is refused:", () => {
     ["mcp --port 1", "'mcp' has no option --port"],
     ["call file:roots --port 1", "'call' has no option --port"],
     ["serve x", "'serve' takes no argument 'x'"],
-    ["mcp x", "'mcp' takes no argument 'x'"],
     ["serve --host http://x/", "--host takes a host name or an IP address, not 'http://x/'"],
     ["serve --port", "--port needs a value, for example --port 8080"],
     ["serve --port=", "--port needs a value, for example --port 8080"],

@@ -11,6 +11,7 @@ import {
   type CommandName,
   checkedArgument,
   type Given,
+  GUARDS,
   type HelpTopic,
   needed,
   readOptions,
@@ -121,8 +122,14 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     return { name: "check", source: { ...source(line), listener: listener(line.values) } };
   },
   mcp: (line) => {
-    noArguments(line, "mcp");
-    return { name: "mcp", ...ownCalls(line), ...toolChoice(line.values) };
+    const own = ownCalls(line);
+    const folders = line.rest.map(checkedArgument);
+    return {
+      name: "mcp",
+      ...own,
+      source: { ...own.source, ...(folders.length === 0 ? {} : { folders }) },
+      ...toolChoice(line.values),
+    };
   },
   call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),
   acp: (line) => parseAcp(line.rest, line.values, ownCalls(line)),
@@ -232,11 +239,21 @@ function lifetime(values: Values): number | undefined {
 }
 
 /** Options that say what a venue in this process is. */
-const LOCAL_OPTIONS = ["config", "root"] as const;
+const LOCAL_OPTIONS = ["config", "root", ...GUARDS] as const;
 
 const source = ({ values }: Line): ConfigSource => ({
   file: single(values, "config"),
   roots: values.get("root") ?? [],
+  ...(GUARDS.some((name) => values.has(name)) ? guardsOf(values) : {}),
+});
+
+const guardsOf = (values: Values): Pick<ConfigSource, "guards" | "noProtect"> => ({
+  noProtect: values.has("no-protect"),
+  guards: {
+    deny: values.get("deny") ?? [],
+    protect: values.get("protect") ?? [],
+    readOnly: values.has("read-only"),
+  },
 });
 
 function ownCalls(line: Line): OwnCalls {

@@ -1,4 +1,5 @@
 import { type FileCommand, type FileCommandName, isFileCommand, readFileCommand } from "./file-options.js";
+import { GUARDS } from "./options.js";
 import type { OwnCalls } from "./remote.js";
 import { reachOf } from "./remote.js";
 
@@ -8,7 +9,7 @@ export type FileRun = { readonly name: "file"; readonly command: FileCommand } &
 export type FileLine = FileRun | { readonly name: "file help"; readonly topic: FileCommandName };
 
 /** Options with a value that may precede the command. */
-const LEADING = /^--(config|root|caps|key|proof|url|token)$/;
+const LEADING = /^--(config|root|deny|protect|caps|key|proof|url|token)$/;
 
 /** Parses a file command. @param argv without node and script @returns `undefined` for others @throws UsageError */
 export function parseFileLine(argv: readonly string[]): FileLine | undefined {
@@ -27,14 +28,21 @@ function commandIndex(argv: readonly string[]): number {
   return index;
 }
 
-function ownCalls({ values, lists }: FileCommand): OwnCalls {
+function ownCalls({ values, lists, flags }: FileCommand): OwnCalls {
   const key = values.get("key");
   const proofs = lists.get("proof") ?? [];
-  const given = (name: string): boolean => values.has(name) || lists.has(name);
-  const local = ["config", "root"].filter(given);
+  const given = (name: string): boolean => values.has(name) || lists.has(name) || flags.has(name);
+  const local = ["config", "root", ...GUARDS].filter(given);
+  const guards = {
+    ...{ deny: lists.get("deny") ?? [], protect: lists.get("protect") ?? [] },
+    readOnly: flags.has("read-only"),
+  };
   const reach = reachOf({ url: values.get("url"), token: values.get("token"), key, proofs, local });
   return {
-    source: { file: values.get("config"), roots: lists.get("root") ?? [] },
+    source: {
+      ...{ file: values.get("config"), roots: lists.get("root") ?? [] },
+      ...(GUARDS.some(given) ? { guards } : {}),
+    },
     capsFile: values.get("caps"),
     ...reach,
   };

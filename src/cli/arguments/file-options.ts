@@ -13,6 +13,7 @@ const MANY = { type: "string", multiple: true } as const;
 
 /** Options of every file command. */
 const COMMON = {
+  ...{ deny: MANY, protect: MANY, "no-protect": FLAG, "read-only": FLAG },
   ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY, url: VALUE, token: VALUE },
   ...{ json: FLAG, color: FLAG, help: { ...FLAG, short: "h" } },
 } as const satisfies Options;

@@ -11,6 +11,10 @@ export class UsageError extends Error {
 export const OPTIONS = {
   config: { type: "string", example: "venue.json5" },
   root: { type: "string", multiple: true, example: "docs=./docs" },
+  deny: { type: "string", multiple: true, example: "@secrets" },
+  protect: { type: "string", multiple: true, example: "@git" },
+  "no-protect": { type: "boolean" },
+  "read-only": { type: "boolean" },
   host: { type: "string", example: "127.0.0.1" },
   port: { type: "string", example: "8080" },
   caps: { type: "string", example: "caps.json5" },
@@ -44,13 +48,16 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
+/** Restrictions of roots, on every command that takes `--root`. */
+export const GUARDS = ["deny", "protect", "no-protect", "read-only"] as const;
+
 /** All commands with their options. */
 export const COMMANDS = {
-  serve: ["config", "root", "host", "port"],
-  check: ["config", "root", "host", "port"],
-  mcp: ["config", "root", "tools", "profile", "caps", "key", "proof"],
-  call: ["config", "root", "caps", "key", "proof", "url", "token"],
-  acp: ["config", "root", "caps", "key", "proof", "prompt", "yes", "deny-writes"],
+  serve: ["config", "root", ...GUARDS, "host", "port"],
+  check: ["config", "root", ...GUARDS, "host", "port"],
+  mcp: ["config", "root", ...GUARDS, "tools", "profile", "caps", "key", "proof"],
+  call: ["config", "root", ...GUARDS, "caps", "key", "proof", "url", "token"],
+  acp: ["config", "root", ...GUARDS, "caps", "key", "proof", "prompt", "yes", "deny-writes"],
   "key new": ["config"],
   "key show": ["config"],
   grant: ["to", "with", "can", "for", "key", "config", "proof", "profile", "out"],

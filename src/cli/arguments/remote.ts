@@ -1,5 +1,6 @@
 import type { ListenerOverride } from "../../config/parse-venue.js";
 import { escapeText } from "../../core/errors/texts.js";
+import type { RootGuards } from "./guards.js";
 import { UsageError } from "./options.js";
 
 /** A venue that runs elsewhere. */
@@ -71,6 +72,11 @@ export interface ConfigSource {
   readonly file: string | undefined;
   /** Values of `--root`. */
   readonly roots: readonly string[];
+  /** Bare folders of `mcp`. */
+  readonly folders?: readonly string[];
+  /** Bare folders do not protect `@git`. */
+  readonly noProtect?: boolean;
+  readonly guards?: RootGuards;
   /** `--host` and `--port`; `undefined`: as configured. */
   readonly listener?: ListenerOverride | undefined;
 }

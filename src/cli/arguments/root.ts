@@ -1,6 +1,7 @@
 import { basename, resolve } from "node:path";
 import { expectation, matches, resolveRef } from "../../config/checks/json-schema.js";
 import { ConfigError } from "../../config/errors.js";
+import { expandHome } from "../../config/home.js";
 import { readConfigSchema } from "../../config/load.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -31,7 +32,7 @@ export function parseRootArgument(text: string, cwd: string): RootArgument {
   const readOnly = given.endsWith(":ro");
   const path = given.slice(0, readOnly ? -":ro".length : undefined);
   if (path === "" || (isNamed && named === "")) throw unreadable(text, `expected PATH or NAME=PATH, ${EXAMPLE}`);
-  const root = { path: resolve(cwd, path), readOnly };
+  const root = { path: resolve(cwd, expandHome(path)), readOnly };
   if (!isNamed) return { name: undefined, root };
 
   const schema = readConfigSchema();
@@ -59,12 +60,22 @@ export function nameOfFolder(path: string, taken: (name: string) => boolean): st
   }
 }
 
+/** Folders without a name; unlike those of `--root`, they have patterns that protect by default. */
+export interface BareFolders {
+  readonly folders?: readonly string[];
+  readonly protect?: readonly string[];
+}
+
 /**
  * Parses all `--root` options of a command line into the `extraRoots` of `parseConfig`.
  *
  * @throws ConfigError with every problem found
  */
-export function parseRootArguments(texts: readonly string[], cwd: string): Readonly<Record<string, HostRootInput>> {
+export function parseRootArguments(
+  texts: readonly string[],
+  cwd: string,
+  { folders = [], protect = [] }: BareFolders = {},
+): Readonly<Record<string, HostRootInput>> {
   const given: RootArgument[] = [];
   const problems: string[] = [];
   for (const text of texts) {
@@ -82,6 +93,10 @@ export function parseRootArguments(texts: readonly string[], cwd: string): Reado
   const roots: Record<string, HostRootInput> = Object.create(null);
   const isTaken = (name: string): boolean => names.includes(name) || Object.hasOwn(roots, name);
   for (const { name, root } of given) roots[name ?? nameOfFolder(root.path, isTaken)] = root;
+  for (const folder of folders) {
+    const path = resolve(cwd, expandHome(folder));
+    roots[nameOfFolder(path, isTaken)] = { path, protect };
+  }
   return roots;
 }
 

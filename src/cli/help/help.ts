@@ -82,6 +82,7 @@ const KEYS = `A key is a file with 64 hex digits, mode 0600. A plain name stands
 const TOPICS: Readonly<Record<CommandName, string>> = {
   ...DRIVE_TOPICS,
   serve: `venue-files serve [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…
+                [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
 
 Serves HTTP and MCP until stopped. On a loopback address callers without credentials may do everything in temp roots
 and only read in host folders, unless the configuration says otherwise; the printed token acts as the operator. It is
@@ -99,6 +100,7 @@ Example: venue-files serve --root docs=./docs
 Exit status: 0 stopped, 64 usage, 66 file not readable, 69 port or address not to be had, 78 invalid configuration
 `,
   check: `venue-files check [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…
+                [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
 
 Reads the configuration and says what serve would run: addresses, identity, roots, and who may do what in them. Nothing
 is started, and nothing is made. Everything that is wrong is told at once.
@@ -110,8 +112,13 @@ Example: venue-files check --config venue.json5
 
 Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  mcp: `venue-files mcp [--config FILE] [--root [NAME=]PATH[:ro]]… [--profile NAME | --tools full] [--caps FILE]
+  mcp: `venue-files mcp [FOLDER]… [--config FILE] [--root [NAME=]PATH[:ro]]…
+                [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
+                [--profile NAME | --tools full] [--caps FILE]
                 [--key KEY [--proof FILE]…]
+
+Each FOLDER is a root, named like it; .git in it may be read, not changed, unless --no-protect. --deny hides, --protect
+keeps from changes, in every root: globs, @secrets or @git.
 
 Serves MCP on standard input and output, for clients that start their servers themselves. The caller acts as the
 operator: everything in every root, unless --caps narrows it. With --key it is the DID of that key, with the rights that
@@ -130,7 +137,9 @@ Example of a caps file: [{ with: "file://docs/", can: "crud/read" }]
 
 Exit status: 0 the client has gone or it was stopped, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  call: `venue-files call <operation> ['<json>'] [--config FILE] [--root [NAME=]PATH[:ro]]… [--caps FILE]
+  call: `venue-files call <operation> ['<json>'] [--config FILE] [--root [NAME=]PATH[:ro]]…
+                [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
+                [--caps FILE]
                  [--key KEY [--proof FILE]…] [--url URL [--token FILE] [--proof FILE]…]
 
 Runs one operation as the operator, or as the DID of a key, and prints its output as JSON. The input is
@@ -152,6 +161,7 @@ Exit status: 0 done, 1 the operation failed (one line of JSON on standard error;
 ever), 64 usage, 66 file not readable, 78 invalid configuration
 `,
   acp: `venue-files acp [--yes | --deny-writes] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
+                [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
                 [--caps FILE] [--key KEY [--proof FILE]…] -- <agent command…>
 
 Starts an agent of the Agent Client Protocol, opens a session on the roots, and serves what it asks for: files, and

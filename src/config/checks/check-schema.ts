@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { nearestName } from "../../schema/nearest.js";
+import { expandHome } from "../home.js";
 import { type KeyPath, keyText } from "../key-path.js";
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
 
@@ -60,7 +61,7 @@ export function checkValue(place: Place, given: JsonSchema, value: unknown): unk
     return undefined;
   }
   if (isObject(value)) return schema.type === "object" ? checkObject(place, schema, value) : value;
-  if (typeof value === "string") return schema.$ref === PATH ? resolve(place.check.baseDir, value) : value;
+  if (typeof value === "string") return schema.$ref === PATH ? resolve(place.check.baseDir, expandHome(value)) : value;
   if (!Array.isArray(value)) return value;
   return value.map((item, index) => checkValue(below(place, index), schema.items ?? {}, item));
 }
