@@ -30,7 +30,7 @@ function listRow({ at, listed }) {
     forms: {
       library: { run: (invoke) => invoke("file:list", { root: "bench", path: LISTED.path }), check: checkOurs },
       ours: {
-        run: (tool) => tool("file_list", { root: "bench", path: LISTED.path }),
+        run: (tool) => tool("file_list", { root: "bench", path: LISTED.path, format: "json" }),
         check: (result) => checkOurs(JSON.parse(textOf(result, "file_list"))),
       },
       theirs: {
