@@ -29,7 +29,7 @@ const NATIVE = [["grep 13 MB for a text, library / `rg` and its start", "grep-13
 
 const MOST_GLOB_US = 40_000;
 const MOST_SPARSE_KB = 64 * 1024;
-const MOST_TOKENS = 2_500;
+const MOST_TOKENS = 3_300;
 
 /**
  * What the project promised to reach, as far as it was measured.
