@@ -21,7 +21,7 @@ import { isDead, ownIdentity, type ProcessIdentity } from "../../jail/staging/pr
 import { purge } from "../../jail/staging/purge.js";
 import { errnoOf, quietly, Sys } from "../../jail/sys.js";
 
-interface Emptied extends Manner {
+interface Emptied {
   readonly sys: Sys;
   readonly handles: Handles;
   readonly directory: Pinned;
@@ -37,9 +37,13 @@ export class TempHome {
   readonly #home: string;
   readonly #instance = randomBytes(8).toString("hex");
   #made = false;
+  #isClosing = false;
+  /** Ends when what dead processes left is gone, or this home is closed. */
+  #sweeping: Awaitable<unknown>;
 
-  constructor() {
-    this.#home = join(tmpdir(), `venue-files-${process.geteuid?.() ?? "user"}`);
+  /** @param parent absolute; of all homes of this user */
+  constructor(parent = tmpdir()) {
+    this.#home = join(parent, `venue-files-${process.geteuid?.() ?? "user"}`);
   }
 
   /**
@@ -50,7 +54,7 @@ export class TempHome {
     const instance = join(this.#home, this.#instance);
     if (!this.#made) {
       makePrivate(this.#home);
-      sweep(this.#home);
+      this.#sweeping = runIo(quietly(sweep(this.#home, () => this.#isClosing)));
       writeFileSync(`${instance}.json`, JSON.stringify(ownIdentity()), { flag: "wx", mode: 0o600 });
       makePrivate(instance);
       this.#made = true;
@@ -79,10 +83,12 @@ export class TempHome {
    * Removes every directory created here, yielding to other work. Never fails: what cannot be removed is left to a
    * later start.
    */
-  remove(): Awaitable<void> {
+  async remove(): Promise<void> {
     if (!this.#made) return;
     this.#made = false;
-    return runIo(quietly(removeInstance(this.#home, this.#instance, {})));
+    this.#isClosing = true;
+    await runIo(quietly(removeInstance(this.#home, this.#instance)));
+    await this.#sweeping;
   }
 }
 
@@ -101,14 +107,15 @@ function makePrivate(path: string): void {
   }
 }
 
-/** Removes what dead processes left; doubtful cases stay. */
-function sweep(home: string): void {
+/** Removes what dead processes left, yielding to other work; doubtful cases stay. */
+function* sweep(home: string, isOver: () => boolean): Io<void> {
   const own = ownIdentity();
   for (const file of readdirSync(home)) {
+    if (isOver()) return;
     const [, instance] = RECORD.exec(file) ?? [];
     const left = instance === undefined ? undefined : readRecord(join(home, file));
     if (instance !== undefined && left !== undefined && isDead(left, own)) {
-      runSync(quietly(removeInstance(home, instance, { atOnce: true })));
+      yield* quietly(removeInstance(home, instance));
     }
   }
 }
@@ -128,28 +135,23 @@ function parseRecord(value: unknown): ProcessIdentity | undefined {
   return typeof pid === "number" && typeof start === "number" ? { boot, namespace, pid, start } : undefined;
 }
 
-interface Manner {
-  /** Do not wait for others; nothing else is to be served. */
-  readonly atOnce?: true;
-}
-
 /** The record is removed last, and only if nothing is left, so that an interrupted removal is found again. */
-function* removeInstance(home: string, instance: string, manner: Manner): Io<void> {
-  yield* quietly(removeBelow(home, instance, manner));
+function* removeInstance(home: string, instance: string): Io<void> {
+  yield* quietly(removeBelow(home, instance));
   if (lstatSync(join(home, instance), { throwIfNoEntry: false }) === undefined) {
     rmSync(join(home, `${instance}.json`), { force: true });
   }
 }
 
 /** Removes by handle: users who own a root may still change it, so paths could lead elsewhere a moment later. */
-function* removeBelow(home: string, instance: string, manner: Manner): Io<void> {
+function* removeBelow(home: string, instance: string): Io<void> {
   const { sys, handles } = syncHandles();
   const above = handles.openRoot(home);
   try {
     const directory = yield* handles.enter(above, instance);
     if (typeof directory === "string") return;
     try {
-      yield* empty({ sys, handles, directory, ...manner }, () => true);
+      yield* empty({ sys, handles, directory }, () => true);
     } finally {
       release(directory);
     }
@@ -176,16 +178,10 @@ function syncHandles(): Pick<Emptied, "sys" | "handles"> {
 
 /** Purges the entries of a directory that `goes` selects. */
 function* empty(place: Emptied, isRemoved: (name: string) => boolean): Io<void> {
-  const { sys, handles, directory, atOnce } = place;
-  const manner = atOnce === undefined ? {} : { atOnce };
+  const { sys, handles, directory } = place;
   const room = { directory, freeName: () => randomBytes(16).toString("hex") };
   for (const entry of yield* sys.names(directory.path)) {
     const name = rawName(entry);
-    if (typeof name === "string" && isRemoved(name)) yield* purge({ handles, sys, ...manner }, room, name);
+    if (typeof name === "string" && isRemoved(name)) yield* purge({ handles, sys }, room, name);
   }
-}
-
-/** Runs to completion synchronously; waits inside `io` are only yields to other work. */
-function runSync(io: Io<unknown>): void {
-  while (io.next().done !== true);
 }

@@ -17,8 +17,6 @@ interface PurgeTools {
   readonly sys: Sys;
   /** Told how many entries are done, those that could not be removed included. */
   readonly progress?: ((entries: number) => void) | undefined;
-  /** Do not wait for others; only yield to the event loop. */
-  readonly atOnce?: true;
 }
 
 /** Rounds of emptying a directory, since others may still add entries. */
@@ -49,7 +47,7 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
     try {
       for (let round = 1; round <= ROUNDS; round++) {
         yield* emptying.empty(directory, 0);
-        const large = tools.atOnce !== true && directory.stat.size > LARGE_BYTES;
+        const large = directory.stat.size > LARGE_BYTES;
         isGone = yield* succeeds(large ? tools.sys.rmdirLarge(path) : tools.sys.rmdir(path));
         if (isGone) break;
       }

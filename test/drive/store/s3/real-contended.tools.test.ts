@@ -214,7 +214,8 @@ test("of two venues on one bucket that change the same files at once, no acknowl
     const all = [...appends, ...sets, ...[...creations.values()].flat()];
     const of = (fate: Fate): number => all.filter((one) => one.fate === fate).length;
     console.info(
-      `${all.length} calls, ${kills} kills: ${of("acknowledged")} acknowledged, ${of("refused")} refused, ${of("unknown")} unknown`,
+      `${all.length} calls, ${kills} kills: ${of("acknowledged")} acknowledged, ${of("refused")} refused, ${of("unknown")} unknown; ` +
+        `of ${appends.length} appends, which nothing but turns can refuse, ${appends.filter(({ fate }) => fate === "refused").length} refused`,
       proxy.seen,
     );
     expect(all.length).toBeGreaterThanOrEqual(CALLS);
