@@ -25,9 +25,10 @@ const PROJECT = {
   "src/index.ts": 'import { total } from "./cart.js";\n',
   "src/pay/card.ts": "// TODO: retry once\nexport async function pay() {}\n",
   "docs/guide.md": "# Guide\n",
+  ".env": "SECRET=1\n",
 };
 const RULES = `[{ with: "file://shop/", can: "crud/read" }, { with: "file://shop/src/", can: "crud/write" }]`;
-const OPTIONS = "--root shop=. --caps ../agent.json5";
+const OPTIONS = "--root shop=. --deny @secrets --caps ../agent.json5";
 const COMMANDS = [
   ["# An agent that may read the project, and change src/ only", ""],
   ["venue-files tree shop:", `tree shop: ${OPTIONS}`],

@@ -21,6 +21,8 @@ export interface Pinned {
   /** Path by which system calls reach this very object. */
   readonly path: string;
   readonly stat: Stat;
+  /** Closes the handle in place of `closeNow`; for objects whose last name is gone. */
+  closeLate?: (fd: number) => void;
 }
 
 /** The pinned directory of a root. It is held while the root is open, so its `stat` can be outdated. */
@@ -45,13 +47,16 @@ export const entryPath = (directory: Pinned, name: string | Buffer): string | Bu
 export const identity = (object: Pinned): Identity => object.stat.identity;
 
 export function release(object: Pinned): void {
-  if (object.fd >= 0) closeNow(object.fd);
+  if (object.fd < 0) return;
+  if (object.closeLate === undefined) closeNow(object.fd);
+  else object.closeLate(object.fd);
 }
 
 /** An `O_PATH` handle on Linux. Its stat is read on demand, since most directories are only passed through. */
 class ProcHandle implements Pinned {
   readonly fd: number;
   readonly path: string;
+  closeLate?: (fd: number) => void;
   #stat: Stat | undefined;
 
   constructor(fd: number, path: string, stat?: Stat) {

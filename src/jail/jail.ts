@@ -24,7 +24,7 @@ import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
-import { Sys } from "./sys.js";
+import { closeNow, pool, Sys } from "./sys.js";
 import { BeneathHandles, WALKS_BEFORE_LOADING } from "./walk/beneath.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";
@@ -57,6 +57,9 @@ interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"
   readonly spellings?: SpellingRules | undefined;
 }
 
+/** Handles that are being closed in the thread pool; beyond that they are closed at once. */
+const MAX_CLOSING_LATE = 32;
+
 /**
  * Confines every operation to one root.
  *
@@ -82,6 +85,7 @@ export class Jail implements WalkRoot {
   readonly #options: JailOptions;
   readonly #folding: Folding;
   readonly #background = new Set<Promise<unknown>>();
+  #closingLate = 0;
   #walks = 0;
   #closing: Promise<void> | undefined;
   #onIdle: () => void = () => {};
@@ -184,6 +188,22 @@ export class Jail implements WalkRoot {
     this.#background.add(done);
     void done.finally(() => this.#background.delete(done));
   }
+
+  /**
+   * Closes the last handle of a file whose names are gone, in the thread pool: that frees its content, which takes longer
+   * than the rest of a small write.
+   */
+  readonly closeLate = (fd: number): void => {
+    if (this.#closingLate >= MAX_CLOSING_LATE) {
+      closeNow(fd);
+      return;
+    }
+    this.#closingLate += 1;
+    const closed = pool.close(fd).finally(() => {
+      this.#closingLate -= 1;
+    });
+    this.inBackground(closed);
+  };
 
   /**
    * Refuses new walks and waits a bounded time for current ones, since one may hang on content that never arrives.

@@ -8,7 +8,8 @@ import { DirectoryThread } from "./directory-thread.js";
 import { releaseReserved } from "./reserve.js";
 import { EXACT, Stat, statOfName, statOfOpen } from "./stat.js";
 
-const pool = {
+/** Calls in the thread pool. */
+export const pool = {
   open: promisify(fs.open),
   close: promisify(fs.close),
   fstat: promisify(fs.fstat) as (fd: number, options?: typeof EXACT) => Promise<Stats | BigIntStats>,

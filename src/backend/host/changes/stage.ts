@@ -56,6 +56,7 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   file.fd = -1;
   yield* sys.close(fd);
   yield* withReservation(reserve(change, { bytes, files: 1 }, target.old), putNow(change, file, target));
+  if (target.old !== undefined) target.old.closeLate = change.jail.closeLate;
   yield* flushDirectory(change, directory);
 }
 
