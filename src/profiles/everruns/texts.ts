@@ -93,7 +93,7 @@ function tooLarge(tool: string, { limit }: FileAdapterError["data"]): string {
 function invalid(message: string, pointer: string): string {
   const name = pointer.slice(1).replaceAll("/", ".");
   const field = `'${name}' `;
-  if (message === `${field}is required`) return `Missing required parameter: ${name}`;
+  if (message.startsWith(`${field}is required`)) return `Missing required parameter: ${name}`;
   if (message.startsWith("Unknown field")) return `Invalid parameter ${name}: ${uncapital(message)}`;
   // The operation calls the tool's `content` field `bytes`.
   const known = name === "bytes" ? "content" : name || "input";

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { cleanUp, makeFolder, run } from "../../cli/process.js";
-import { needs } from "../../needs.js";
+import { needs } from "../needs.js";
+import { cleanUp, makeFolder, run } from "./process.js";
 
 afterAll(cleanUp);
 
@@ -10,7 +10,7 @@ const isLinux = process.platform === "linux";
 const SEED = "11".repeat(32);
 const DID = `did:key:z6Mk${"a".repeat(44)}`;
 
-/** What `check` says of a file, without lines, and what `serve` then does. */
+/** What `check` says of a file, without places, and what `serve` then does. */
 async function both(config: string, prepare: (folder: string) => void = () => {}, env: Record<string, string> = {}) {
   const folder = makeFolder({ "venue.json5": config });
   prepare(folder);
@@ -20,8 +20,10 @@ async function both(config: string, prepare: (folder: string) => void = () => {}
   expect(readdirSync(folder)).toEqual(before);
   const served = await run(["serve", "--config", "venue.json5"], options);
   const told = checked.stderr.trimEnd().split("\n");
-  return { folder, checked, served, told: told.map((line) => line.replace(/^line \d+: /, "")) };
+  return { folder, checked, served, told: told.map(withoutPlace) };
 }
+
+const withoutPlace = (line: string): string => line.replace(/^venue\.json5:\d+:\d+: /, "");
 
 type Case = readonly [string, string, string, ((folder: string) => void)?, Record<string, string>?];
 
@@ -117,7 +119,7 @@ describe("check finds what serve refuses:", () => {
     expect(served.status).not.toBe(0);
     expect(served.stdout).toBe("");
     const [said = ""] = served.stderr.trimEnd().split("\n").slice(-1);
-    expect(said.startsWith(fault.slice(0, 16))).toBe(true);
+    expect(withoutPlace(said)).toContain(fault.slice(0, 16));
   });
 
   needs(isLinux, "only Linux has /proc")("a home where no folder can be made", async () => {
@@ -126,7 +128,7 @@ describe("check finds what serve refuses:", () => {
     expect(told).toEqual([served.stderr.trimEnd()]);
   });
 
-  test("all of it at once, with lines, in any venue", async () => {
+  test("all of it at once, with its places, in any venue", async () => {
     const folder = makeFolder({
       "venue.json5": `{ venues: [
         { name: "one", port: 0,
@@ -139,9 +141,9 @@ describe("check finds what serve refuses:", () => {
     const { status, stderr } = await run(["check", "--config", "venue.json5"], { cwd: folder });
     expect(status).toBe(78);
     expect(stderr.trimEnd().split("\n")).toEqual([
-      `line 3: 'audit.file' cannot be opened: its folder does not exist: ${join(folder, "no/one.jsonl")}`,
-      `line 4: 'log.file' cannot be opened: its folder does not exist: ${join(folder, "no/one.log")}`,
-      `line 6: Root 'docs' does not exist or cannot be reached: ${join(folder, "nowhere")}`,
+      `venue.json5:3:20: 'audit.file' cannot be opened: its folder does not exist: ${join(folder, "no/one.jsonl")}`,
+      `venue.json5:4:18: 'log.file' cannot be opened: its folder does not exist: ${join(folder, "no/one.log")}`,
+      `venue.json5:6:13: Root 'docs' does not exist or cannot be reached: ${join(folder, "nowhere")}`,
     ]);
   });
 });
