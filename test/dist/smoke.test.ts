@@ -238,9 +238,18 @@ describe("the package", () => {
   });
 
   test("holds neither tests nor sources nor benchmarks", () => {
-    const odd = files.filter((path) => !/^(?:dist|schemas)\//.test(path));
+    const odd = files.filter((path) => !/^(?:dist|schemas|docs|examples)\//.test(path));
     expect(odd.sort()).toEqual(
-      ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "config.example.json5", "package.json"].sort(),
+      [
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "README.md",
+        "SECURITY.md",
+        "config.example.json5",
+        "package.json",
+      ].sort(),
     );
     expect(files.filter((path) => /\btests?\b|(?<!\.d)\.ts$/.test(path))).toEqual([]);
   });
