@@ -99,6 +99,67 @@ describe("an embedded store", () => {
     expect(await missingOf(store, cells)).toBe(0);
   });
 
+  /** Turns of the event loop until the work is done. */
+  async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+    let [turns, isRunning] = [0, true];
+    const turn = (): void => {
+      turns += 1;
+      if (isRunning) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await work();
+    isRunning = false;
+    return turns;
+  }
+
+  /** Cells of 4 KB that are no chunks of files. */
+  const largeCells = () =>
+    treeOf(Array.from({ length: 900 }, (_, at) => Buffer.from(bytesOf(2000, at)).toString("hex"))).cells.filter(
+      ({ bytes }) => bytes.length > 4000,
+    );
+
+  test("lets others run between transactions of a megabyte", async () => {
+    const cells = largeCells();
+    const batch = store.batch();
+    let total = 0;
+    for (const { hash, bytes } of cells) {
+      await batch.put(hash, bytes);
+      total += bytes.length;
+    }
+    expect(total).toBeGreaterThan(3 * 2 ** 20);
+    expect(await turnsOf(() => batch.flush())).toBeGreaterThanOrEqual(Math.floor(total / 2 ** 20) - 1);
+    expect(await missingOf(store, cells)).toBe(0);
+  });
+
+  test("lets others run while it reads and verifies many cells", async () => {
+    const cells = largeCells();
+    await putAll(store, cells);
+    const total = cells.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    expect(total).toBeGreaterThan(2 ** 21);
+    let found: readonly (Uint8Array | undefined)[] = [];
+    const turns = await turnsOf(async () => {
+      found = await store.getMany(cells.map(({ hash }) => hash));
+    });
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(total / 280_000));
+    expect(found.map((bytes) => bytes && Buffer.from(bytes))).toEqual(cells.map(({ bytes }) => Buffer.from(bytes)));
+  });
+
+  test("lets others run while it reads many small cells", async () => {
+    const { cells } = treeOf(filesOf(2000, 1, 200));
+    await putAll(store, cells);
+    const turns = await turnsOf(() => store.getMany(cells.map(({ hash }) => hash)));
+    expect(cells.length).toBeGreaterThan(2000);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(cells.length / 128) - 1);
+  });
+
+  test("a read of many cells that is overtaken by the end of the store says so", async () => {
+    const cells = largeCells();
+    await putAll(store, cells);
+    const reading = store.getMany(cells.map(({ hash }) => hash));
+    await store.close();
+    await expect(reading).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
   test("seals packs that list their cells, with a digest", async () => {
     for (let at = 0; at < 3; at += 1) {
       await putAll(store, treeOf(filesOf(10, at)).cells);

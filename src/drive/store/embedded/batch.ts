@@ -21,8 +21,9 @@ const isChunk = (bytes: Uint8Array): boolean =>
 const MAX_CHUNK_BYTES = 1 << 20;
 const MAX_CELL_BYTES = 4 << 20;
 const MAX_PLACES = 16_384;
-/** Maximum rows per transaction. */
+/** Maximum rows per transaction, and bytes of cells from which it ends: a commit writes their pages at once. */
 const MAX_ROWS = 1024;
+const MAX_ROW_BYTES = 1 << 20;
 
 export interface BatchParts {
   readonly tables: Tables;
@@ -142,10 +143,11 @@ export class EmbeddedBatch {
   async #writeRows<T>(rows: readonly Row[], last: () => T): Promise<T> {
     const { committer } = this.#parts;
     let from = 0;
-    for (; rows.length - from > MAX_ROWS; from += MAX_ROWS) {
-      const some = rows.slice(from, from + MAX_ROWS);
+    for (let to = endOf(rows, from); to < rows.length; to = endOf(rows, from)) {
+      const some = rows.slice(from, to);
       await committer.run(() => this.#putRows(some));
       await nextTurn();
+      from = to;
     }
     return committer.run(() => {
       this.#putRows(rows.slice(from));
@@ -170,6 +172,14 @@ export class EmbeddedBatch {
 type Row =
   | { readonly text: HashText; readonly bytes: Buffer; readonly place?: undefined }
   | { readonly text: HashText; readonly bytes?: undefined; readonly place: Place };
+
+/** The end of the rows that one transaction takes. */
+function endOf(rows: readonly Row[], from: number): number {
+  let bytes = 0;
+  let to = from;
+  while (to < rows.length && to - from < MAX_ROWS && bytes < MAX_ROW_BYTES) bytes += rows[to++]?.bytes?.length ?? 0;
+  return to;
+}
 
 const rowsOf = (cells: ReadonlyMap<HashText, Buffer>, places: ReadonlyMap<HashText, Place>): Row[] => [
   ...Array.from(cells, ([text, bytes]) => ({ text, bytes })),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describeError } from "../../../core/errors/describe-error.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { type Log, silentLog } from "../../../core/ports/log.js";
-import { sameBytes, sha3 } from "../../cad3/ref.js";
+import { sameBytes } from "../../cad3/ref.js";
 import type {
   CellBatch,
   CellStore,
@@ -14,22 +14,19 @@ import type {
   Pin,
   RootRecord,
 } from "../cell-store.js";
-import { checkHash, checkOpen, checkOwner, checkRoot } from "../checks.js";
+import { checkOpen, checkOwner, checkRoot } from "../checks.js";
 import { createLiveBatches, type LiveBatches } from "../live-batches.js";
 import { createPins } from "../pins.js";
-import { storeDamaged, storeUnavailable } from "../store-error.js";
+import { storeUnavailable } from "../store-error.js";
 import {
   nextNumber,
   openTables,
-  type Place,
   packState,
-  placeOf,
   rootRecord,
   rows,
   stamped,
   type Tables,
   uintBytes,
-  unstamped,
   usedKey,
   usedOf,
   usedRow,
@@ -43,6 +40,7 @@ import { refuseNetwork } from "./network-fs.js";
 import { PackReader } from "./pack-reader.js";
 import { PackWriter } from "./pack-writer.js";
 import { mayRun } from "./process-token.js";
+import { readCells } from "./read-cells.js";
 
 export interface EmbeddedOptions {
   /** A dedicated folder on a local disk, created if missing. */
@@ -139,42 +137,9 @@ class EmbeddedStore implements CellStore {
   }
 
   getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    return this.#run(async () => {
-      hashes.forEach(checkHash);
-      try {
-        return await this.#find(hashes);
-      } catch (error) {
-        if (errnoOf(error) !== "ENOENT") throw error;
-      }
-      // A collection copied the pack after its place was looked up.
-      this.#parts.tables.env.resetReadTxn();
-      return this.#find(hashes).catch((error: unknown) => {
-        throw errnoOf(error) === "ENOENT" ? storeDamaged("a pack is missing") : error;
-      });
-    });
-  }
-
-  async #find(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    const { cells, chunks } = this.#parts.tables;
-    const places: { at: number; place: Place }[] = [];
-    const found = hashes.map((hash, at): Uint8Array | undefined => {
-      const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length);
-      const row = cells.get(key);
-      if (row !== undefined) return unstamped(row);
-      const place = chunks.get(key);
-      if (place !== undefined) places.push({ at, place: placeOf(place) });
-      return undefined;
-    });
-    const read = await this.#parts.reader.readMany(places.map(({ place }) => place));
-    places.forEach(({ at }, which) => {
-      found[at] = read[which];
-    });
-    found.forEach((bytes, at) => {
-      const hash = hashes[at];
-      if (bytes !== undefined && hash !== undefined && !sameBytes(sha3(bytes), hash))
-        throw storeDamaged("a cell is not what was stored");
-    });
-    return found;
+    const { tables, reader } = this.#parts;
+    const checkGoesOn = (): void => checkOpen(this.#isOpen);
+    return this.#run(() => readCells(hashes, { tables, reader, checkGoesOn }));
   }
 
   batch(): CellBatch {
@@ -288,8 +253,4 @@ class EmbeddedStore implements CellStore {
       return act();
     });
   }
-}
-
-function errnoOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }

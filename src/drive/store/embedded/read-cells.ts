@@ -1,0 +1,88 @@
+// Reads and verifies cells of the embedded store.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sameBytes, sha3 } from "../../cad3/ref.js";
+import { checkHash } from "../checks.js";
+import { storeDamaged } from "../store-error.js";
+import { type Place, placeOf, type Tables, unstamped } from "../tables.js";
+import type { PackReader } from "./pack-reader.js";
+
+/** Bytes and cells read and hashed between yields. Small cells cost their buffers and the collection of these. */
+const BYTES_PER_TURN = 262_144;
+const CELLS_PER_TURN = 128;
+
+export interface ReadParts {
+  readonly tables: Tables;
+  readonly reader: PackReader;
+  /** Throws if the store is being closed. */
+  readonly checkGoesOn: () => void;
+}
+
+/**
+ * Lets others run each 256 KiB, or 128 cells.
+ * @returns the cells in request order; `undefined` for those the store does not have
+ * @throws RangeError for what is no hash, STORE_DAMAGED, STORE_UNAVAILABLE
+ */
+export async function readCells(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(Uint8Array | undefined)[]> {
+  hashes.forEach(checkHash);
+  try {
+    return await find(hashes, parts);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+  // A collection copied the pack after its place was looked up.
+  parts.checkGoesOn();
+  parts.tables.env.resetReadTxn();
+  return find(hashes, parts).catch((error: unknown) => {
+    throw errnoOf(error) === "ENOENT" ? storeDamaged("a pack is missing") : error;
+  });
+}
+
+async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(Uint8Array | undefined)[]> {
+  const { cells, chunks } = parts.tables;
+  const turn = createByteTurn(parts);
+  const found: (Uint8Array | undefined)[] = [];
+  const places: { readonly at: number; readonly hash: Uint8Array; readonly place: Place }[] = [];
+  for (const [at, hash] of hashes.entries()) {
+    const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length);
+    const row = cells.get(key);
+    const place = row === undefined ? chunks.get(key) : undefined;
+    found.push(row && verified(unstamped(row), hash));
+    if (place !== undefined) places.push({ at, hash, place: placeOf(place) });
+    const waiting = turn(row?.length ?? 0);
+    if (waiting !== undefined) await waiting;
+  }
+  const read = await parts.reader.readMany(places.map(({ place }) => place));
+  for (const [which, { at, hash }] of places.entries()) {
+    const bytes = read[which];
+    found[at] = bytes && verified(bytes, hash);
+    const waiting = turn(bytes?.length ?? 0);
+    if (waiting !== undefined) await waiting;
+  }
+  return found;
+}
+
+/** Called with the bytes just processed; returns a promise when others should run. */
+function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<void> | undefined {
+  let [done, cells] = [0, 0];
+  const yieldToOthers = async (): Promise<void> => {
+    [done, cells] = [0, 0];
+    await nextTurn();
+    checkGoesOn();
+  };
+  return (bytes) => {
+    done += bytes;
+    cells += 1;
+    return done < BYTES_PER_TURN && cells < CELLS_PER_TURN ? undefined : yieldToOthers();
+  };
+}
+
+/** @throws STORE_DAMAGED */
+function verified(bytes: Uint8Array, hash: Uint8Array): Uint8Array {
+  if (!sameBytes(sha3(bytes), hash)) throw storeDamaged("a cell is not what was stored");
+  return bytes;
+}
+
+function errnoOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}
