@@ -8,6 +8,7 @@ import { eachPiece, examine, type Name, nameOf } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
+import { Descent } from "../../jail/walk/descent.js";
 import { isReservedName } from "../../path/grammar.js";
 import { isEntryDenied, lookAtSpelling } from "./denied.js";
 
@@ -28,7 +29,6 @@ const MOST_LEVELS = 512;
 const LONGEST_PATH = 3_072;
 
 interface Frame {
-  readonly directory: Pinned;
   readonly below: readonly string[];
   readonly path: Buffer;
   readonly names: readonly Name[];
@@ -52,34 +52,52 @@ interface Target extends Mask {
  * @throws DENIED_BY_POLICY if more than 1,000 entries are denied or protected, or the directory cannot be searched
  */
 export function* findMasks(jail: Jail, start: Pinned, access: Access, isWritable = true): Io<readonly Mask[]> {
-  const top = { directory: start, below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable };
-  const frames: Frame[] = [top];
-  const search = new MaskSearch(jail, access, frames);
+  const frames: Frame[] = [{ below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable }];
+  const descent = new Descent(jail.handles, start);
+  const search = new MaskSearch({ jail, access, frames, descent });
   try {
     yield* search.read();
     for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
       const name = frame.names[frame.next++];
-      if (name === undefined) {
-        leave(frames, start);
-        continue;
+      if (name === undefined) frames.pop();
+      else {
+        yield* access.scope.breathe();
+        const child = yield* search.look(frame, name);
+        if (child !== undefined) {
+          const { isReadOnly } = child;
+          descent.push(child.directory, name.raw);
+          frames.push({
+            isReadOnly,
+            below: [...frame.below, name.name],
+            path: pathOf(frame, name),
+            names: [],
+            next: 0,
+          });
+          yield* search.read();
+        }
       }
-      yield* access.scope.breathe();
-      const child = yield* search.look(frame, name);
-      if (child === undefined) continue;
-      frames.push({ ...child, below: [...frame.below, name.name], path: pathOf(frame, name), names: [], next: 0 });
-      yield* search.read();
+      yield* search.leave();
     }
     return search.masks();
   } finally {
-    while (frames.length > 0) leave(frames, start);
+    descent.close();
   }
+}
+
+interface SearchParts {
+  readonly jail: Jail;
+  readonly access: Access;
+  /** Directories from the start to the current one, indexed by depth. */
+  readonly frames: Frame[];
+  /** Stands in the directory of the last frame. */
+  readonly descent: Descent;
 }
 
 class MaskSearch {
   readonly #jail: Jail;
   readonly #access: Access;
-  /** Directories from the start to the current one, indexed by depth. */
   readonly #frames: Frame[];
+  readonly #descent: Descent;
   readonly #hidden: Mask[] = [];
   readonly #shields: Mask[] = [];
   readonly #pins = new Map<string, Mask>();
@@ -87,10 +105,22 @@ class MaskSearch {
   #protected = 0;
   #reserved = 0;
 
-  constructor(jail: Jail, access: Access, frames: Frame[]) {
+  constructor({ jail, access, frames, descent }: SearchParts) {
     this.#jail = jail;
     this.#access = access;
     this.#frames = frames;
+    this.#descent = descent;
+  }
+
+  /** Returns to the directory of the last frame. One that others moved away meanwhile is hidden, as it was not searched. */
+  *leave(): Io<void> {
+    while (this.#frames.length > 0 && this.#descent.depth !== this.#frames.length - 1) {
+      if (this.#descent.depth >= this.#frames.length) yield* this.#descent.leave();
+      else {
+        const lost = this.#descent.depth + 1;
+        this.#mask({ ...this.#directoryAt(lost, "directory"), anchors: above(lost) });
+      }
+    }
   }
 
   /** Visible entries first: mounted later, they would uncover what was hidden below them. */
@@ -123,7 +153,7 @@ class MaskSearch {
     const names: Name[] = [];
     const { scope } = this.#access;
     try {
-      yield* eachPiece(this.#jail.sys, frame.directory, function* (entries) {
+      yield* eachPiece(this.#jail.sys, this.#descent.directory, function* (entries) {
         yield* scope.breathe();
         for (const entry of entries) names.push(nameOf(entry));
       });
@@ -135,11 +165,12 @@ class MaskSearch {
   }
 
   /** @returns a directory to search */
-  *look(frame: Frame, name: Name): Io<Pick<Frame, "directory" | "isReadOnly"> | undefined> {
-    const isTop = frame.directory === this.#jail.top;
-    const entry = { directory: frame.directory, below: frame.below, name };
+  *look(frame: Frame, name: Name): Io<{ readonly directory: Pinned; readonly isReadOnly: boolean } | undefined> {
+    const { directory: parent } = this.#descent;
+    const isTop = parent === this.#jail.top;
+    const entry = { directory: parent, below: frame.below, name };
     const isDenied = yield* isEntryDenied(this.#jail, entry, this.#access.policy);
-    const stat = name.type === undefined ? yield* examine(this.#jail.sys, frame.directory, name) : undefined;
+    const stat = name.type === undefined ? yield* examine(this.#jail.sys, parent, name) : undefined;
     const type = name.type ?? stat?.type;
     if (type === undefined || type === "symlink") return undefined;
     const kind = type === "directory" ? "directory" : "file";
@@ -178,7 +209,7 @@ class MaskSearch {
   /** The owner of a directory can make its contents inaccessible; the directory is then hidden itself. */
   *#tryEnter(frame: Frame, name: Name) {
     try {
-      return yield* this.#jail.handles.enter(frame.directory, name.raw);
+      return yield* this.#jail.handles.enter(this.#descent.directory, name.raw);
     } catch (error) {
       if (errnoOf(error) !== "EACCES") throw error;
       this.#keepOut(frame.below.length);
@@ -230,7 +261,7 @@ class MaskSearch {
       return;
     }
     this.#hidden.push({ path: target.path, kind: target.kind });
-    while (this.#frames.length > target.depth) leave(this.#frames, this.#frames[0]?.directory);
+    this.#frames.length = Math.min(this.#frames.length, target.depth);
   }
 
   /** Depth of the directory to hide instead of an entry whose path is too long or needs too many pins. */
@@ -258,8 +289,3 @@ const keyOf = (path: Uint8Array): string => Buffer.from(path).toString("latin1")
 
 const pathOf = ({ path }: Frame, { raw }: Name): Buffer =>
   Buffer.concat([path, Buffer.from(path.length === 0 ? "" : "/"), Buffer.from(raw as Buffer)]);
-
-function leave(frames: Frame[], start: Pinned | undefined): void {
-  const left = frames.pop();
-  if (left !== undefined && left.directory !== start) release(left.directory);
-}

@@ -5,6 +5,7 @@ import type { Io } from "../../core/io.js";
 import { eachPiece, examine, rawName, typeOf } from "../directory.js";
 import { below, entryPath, type Handles, type Pinned, release } from "../handles.js";
 import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
+import { Descent } from "../walk/descent.js";
 
 /** The directory in which entries are removed. Subdirectories are moved up into it under free names. */
 export interface PurgePlace {
@@ -24,8 +25,6 @@ const ROUNDS = 3;
 /** Directories above this size (bytes) have held tens of thousands of names. */
 const LARGE_BYTES = 1_048_576;
 const BREATH_STEPS = 128;
-/** Maximum levels emptied in place, where directories cannot be moved up; each level holds a descriptor. */
-const MAX_DESCENT = 200;
 
 /**
  * Removes one entry of any depth with few handles: subdirectories are moved up, then emptied in turn. Every step uses
@@ -46,7 +45,7 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
     let isGone = false;
     try {
       for (let round = 1; round <= ROUNDS; round++) {
-        yield* emptying.empty(directory, 0);
+        yield* emptying.empty(directory);
         const large = directory.stat.size > LARGE_BYTES;
         isGone = yield* succeeds(large ? tools.sys.rmdirLarge(path) : tools.sys.rmdir(path));
         if (isGone) break;
@@ -83,14 +82,52 @@ class Emptying {
     this.#moved = moved;
   }
 
-  *empty(directory: Pinned, depth: number): Io<void> {
-    const { sys } = this.#tools;
-    // It is already unreachable for others, so its permissions need not protect it from removal.
-    if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
-    yield* quietly(eachPiece(sys, directory, (entries) => this.#remove(directory, entries, depth)));
+  /** Some layered file systems refuse to move directories of a lower layer up. Those are emptied in place. */
+  *empty(start: Pinned): Io<void> {
+    const descent = new Descent(this.#tools.handles, start);
+    const levels = [{ name: "" as string | Buffer, unmoved: yield* this.#clear(start) }];
+    try {
+      for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+        const name = level.unmoved.pop();
+        if (name !== undefined) {
+          const unmoved = yield* this.#clearBelow(descent, name);
+          if (unmoved !== undefined) levels.push({ name, unmoved });
+          continue;
+        }
+        const left = yield* descent.leave();
+        levels.length -= Math.max(1, left);
+        // Where others moved a parent away, the next round looks again.
+        if (left === 1) yield* quietly(this.#tools.sys.rmdir(entryPath(descent.directory, level.name)));
+      }
+    } finally {
+      descent.close();
+    }
   }
 
-  *#remove(directory: Pinned, entries: readonly Dirent[], depth: number): Io<void> {
+  /** Goes down into a subdirectory and clears it; `undefined` if it cannot be entered. A mount point stays. */
+  *#clearBelow(descent: Descent, name: string | Buffer): Io<(string | Buffer)[] | undefined> {
+    const parent = descent.directory;
+    const child = yield* quietly(this.#tools.handles.enter(parent, name));
+    if (child === undefined || typeof child === "string") return undefined;
+    if (child.stat.device !== parent.stat.device) {
+      release(child);
+      return undefined;
+    }
+    descent.push(child, name);
+    return yield* this.#clear(child);
+  }
+
+  /** Removes all entries that it can. @returns subdirectories that can only be emptied in place */
+  *#clear(directory: Pinned): Io<(string | Buffer)[]> {
+    const { sys } = this.#tools;
+    const unmoved: (string | Buffer)[] = [];
+    // It is already unreachable for others, so its permissions need not protect it from removal.
+    if ((directory.stat.mode & 0o700) !== 0o700) yield* quietly(sys.chmod(directory.path, 0o700));
+    yield* quietly(eachPiece(sys, directory, (entries) => this.#remove(directory, entries, unmoved)));
+    return unmoved;
+  }
+
+  *#remove(directory: Pinned, entries: readonly Dirent[], unmoved: (string | Buffer)[]): Io<void> {
     const { sys } = this.#tools;
     for (const entry of entries) {
       // Let other calls run. The purge itself is past its commit and continues.
@@ -98,7 +135,7 @@ class Emptying {
       const name = rawName(entry);
       const path = entryPath(directory, name);
       if (!(yield* this.#isDirectory(directory, entry))) yield* quietly(sys.unlink(path));
-      else if (!(yield* succeeds(sys.rmdir(path)))) yield* this.#removeDirectory(directory, name, depth);
+      else if (!(yield* succeeds(sys.rmdir(path))) && (yield* this.#isUnmovable(directory, name))) unmoved.push(name);
       this.#tools.progress?.(this.#steps);
     }
   }
@@ -110,15 +147,15 @@ class Emptying {
     return stat?.isDirectory() === true;
   }
 
-  /** Removes a non-empty subdirectory: moves it up, or empties it in place. */
-  *#removeDirectory(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
+  /** Moves a non-empty subdirectory up. @returns whether it can only be emptied in place */
+  *#isUnmovable(parent: Pinned, name: string | Buffer): Io<boolean> {
     let code = yield* this.#moveUp(parent, name);
     // A directory without write permission can only be moved after a chmod.
     if ((code === "EACCES" || code === "EPERM") && (yield* this.#unlock(parent, name))) {
       code = yield* this.#moveUp(parent, name);
     }
-    // Some layered file systems refuse to move entries of a lower layer. A mount point fails with EBUSY and stays.
-    if (code === "EXDEV" && depth < MAX_DESCENT) yield* this.#descend(parent, name, depth);
+    // A mount point fails with EBUSY and stays.
+    return code === "EXDEV";
   }
 
   /** @returns the errno of a failure */
@@ -143,17 +180,5 @@ class Emptying {
     } finally {
       release(child);
     }
-  }
-
-  *#descend(parent: Pinned, name: string | Buffer, depth: number): Io<void> {
-    const child = yield* quietly(this.#tools.handles.enter(parent, name));
-    if (child === undefined || typeof child === "string") return;
-    try {
-      if (child.stat.device !== parent.stat.device) return;
-      yield* this.empty(child, depth + 1);
-    } finally {
-      release(child);
-    }
-    yield* quietly(this.#tools.sys.rmdir(entryPath(parent, name)));
   }
 }
