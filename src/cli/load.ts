@@ -14,11 +14,11 @@ import { codeOf, EXIT } from "./context.js";
 
 /** Reads the configuration named on the command line: one venue or several. @throws ConfigError */
 export function loadConfigs(source: ConfigSource, cwd: string): readonly VenueConfig[] {
-  const { file, roots, listener, folders = [], noProtect, guards } = source;
+  const { file, roots, listener, folders = [], clientRoots, noProtect, guards } = source;
   checkGuards(guards);
   const protect = noProtect === true ? [] : ["@git"];
   const options = {
-    extraRoots: parseRootArguments(roots, cwd, { folders, protect }),
+    extraRoots: Object.assign(parseRootArguments(roots, cwd, { folders, protect }), clientRoots),
     isGrant: grantsFiles,
     listener,
   };

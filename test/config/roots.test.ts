@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig, parseFileConfig } from "../../src/config/load.js";
 import type { FileConfigInput, RootConfigInput } from "../../src/config/types.js";
@@ -54,6 +56,17 @@ describe("a root", () => {
     ["./", "/base"],
     ["a/../b/", "/base/b"],
   ])("by path %s is made absolute", (path, expected) => {
+    expect(rootOf(path)).toMatchObject({ path: expected });
+  });
+
+  test.each([
+    ["~", homedir()],
+    ["~/a/../b", join(homedir(), "b")],
+    ["~other", "/base/~other"],
+    ["./~", "/base/~"],
+    ["a/~/b", "/base/a/~/b"],
+  ])("by path %s has ~ for the home only at its start", (path, expected) => {
+    expect(rootOf({ path })).toMatchObject({ path: expected });
     expect(rootOf(path)).toMatchObject({ path: expected });
   });
 

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfigInput } from "../../src/config/types.js";
@@ -442,6 +444,23 @@ describe("a value at the edge of its range is right", () => {
     ["storage", { content: "memory" }],
   ])("%s: %j", (keyPath, value) => {
     expect(parseConfig(at(keyPath, value), { baseDir: "/base" })).toMatchObject(at(keyPath, value) as object);
+  });
+});
+
+describe("a path may begin with ~, the home:", () => {
+  test.each<[string, (path: string) => unknown]>([
+    ["seedFile", (path) => path],
+    ["stateDir", (path) => path],
+    ["auth.ucan.revocations", (path) => path],
+    ["audit.file", (path) => path],
+    ["log.file", (path) => path],
+    ["listen", (socket) => ({ socket })],
+    ["storage", (path) => ({ content: "file", path })],
+    ["drives.store", (path) => ({ path })],
+    ["auth.tokens", (file) => [{ token: { file }, name: "a", caps: [] }]],
+  ])("%s", (keyPath, wrap) => {
+    const given = { seedFile: "seed", ...(at(keyPath, wrap("~/x")) as object) };
+    expect(parseConfig(given, { baseDir: "/base" })).toMatchObject(at(keyPath, wrap(join(homedir(), "x"))) as object);
   });
 });
 

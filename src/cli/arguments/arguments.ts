@@ -1,6 +1,7 @@
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type AcpCommand, parseAcp } from "./acp.js";
+import { type ClientRootsChoice, clientRootsChoice } from "./client-roots.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drives.js";
 import { parseDuration } from "./duration.js";
@@ -43,7 +44,7 @@ export type Command =
   | { readonly name: "version" }
   | { readonly name: "serve"; readonly source: ConfigSource }
   | { readonly name: "check"; readonly source: ConfigSource }
-  | ({ readonly name: "mcp" } & ToolChoice & OwnCalls)
+  | ({ readonly name: "mcp" } & ToolChoice & ClientRootsChoice & OwnCalls)
   | ({
       readonly name: "call";
       readonly operation: string;
@@ -129,6 +130,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
       ...own,
       source: { ...own.source, ...(folders.length === 0 ? {} : { folders }) },
       ...toolChoice(line.values),
+      ...clientRootsChoice(line.values),
     };
   },
   call: (line) => ({ name: "call", ...ownCalls(line), ...operation(line.rest) }),

@@ -15,6 +15,8 @@ export const OPTIONS = {
   protect: { type: "string", multiple: true, example: "@git" },
   "no-protect": { type: "boolean" },
   "read-only": { type: "boolean" },
+  "client-roots": { type: "boolean" },
+  within: { type: "string", multiple: true, example: "~/src" },
   host: { type: "string", example: "127.0.0.1" },
   port: { type: "string", example: "8080" },
   caps: { type: "string", example: "caps.json5" },
@@ -55,7 +57,7 @@ export const GUARDS = ["deny", "protect", "no-protect", "read-only"] as const;
 export const COMMANDS = {
   serve: ["config", "root", ...GUARDS, "host", "port"],
   check: ["config", "root", ...GUARDS, "host", "port"],
-  mcp: ["config", "root", ...GUARDS, "tools", "profile", "caps", "key", "proof"],
+  mcp: ["config", "root", ...GUARDS, "client-roots", "within", "tools", "profile", "caps", "key", "proof"],
   call: ["config", "root", ...GUARDS, "caps", "key", "proof", "url", "token"],
   acp: ["config", "root", ...GUARDS, "caps", "key", "proof", "prompt", "yes", "deny-writes"],
   "key new": ["config"],

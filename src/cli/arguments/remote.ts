@@ -1,4 +1,5 @@
 import type { ListenerOverride } from "../../config/parse-venue.js";
+import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { RootGuards } from "./guards.js";
 import { UsageError } from "./options.js";
@@ -74,6 +75,8 @@ export interface ConfigSource {
   readonly roots: readonly string[];
   /** Bare folders of `mcp`. */
   readonly folders?: readonly string[];
+  /** Roots that the client of `mcp` has named, checked. */
+  readonly clientRoots?: Readonly<Record<string, HostRootInput>>;
   /** Bare folders do not protect `@git`. */
   readonly noProtect?: boolean;
   readonly guards?: RootGuards;

@@ -50,10 +50,11 @@ const MOST_NAME_CHARS = 58;
  * A root name from that of a folder: what a name cannot hold becomes `-`. Numbered where the name is taken: `docs-2`.
  *
  * @param path absolute
+ * @param prefix what the name begins with; itself the beginning of a name
  */
-export function nameOfFolder(path: string, taken: (name: string) => boolean): string {
+export function nameOfFolder(path: string, taken: (name: string) => boolean, prefix = ""): string {
   const plain = basename(path).replace(/[^A-Za-z0-9._-]+/g, "-");
-  const name = plain.replace(/^[^A-Za-z0-9]+/, "").slice(0, MOST_NAME_CHARS) || "root";
+  const name = `${prefix}${plain.replace(/^[^A-Za-z0-9]+/, "") || "root"}`.slice(0, MOST_NAME_CHARS);
   for (let number = 1; ; number++) {
     const numbered = number === 1 ? name : `${name}-${number}`;
     if (!taken(numbered)) return numbered;

@@ -112,7 +112,7 @@ Example: venue-files check --config venue.json5
 
 Exit status: 0 valid, 64 usage, 66 file not readable, 78 invalid configuration
 `,
-  mcp: `venue-files mcp [FOLDER]… [--config FILE] [--root [NAME=]PATH[:ro]]…
+  mcp: `venue-files mcp [FOLDER]… [--config FILE] [--root [NAME=]PATH[:ro]]… [--client-roots --within DIR…]
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
                 [--profile NAME | --tools full] [--caps FILE]
                 [--key KEY [--proof FILE]…]
@@ -125,6 +125,9 @@ operator: everything in every root, unless --caps narrows it. With --key it is t
 the configuration and the proofs give to that.
 
 ${ROOT_OPTIONS}
+  --client-roots          the folders that the client names at its start are roots too, client-<name>, like a FOLDER;
+                          later changes of its list are ignored. Clients of revision 2026-07-28 name none
+  --within DIR            where they must lie, by real path; may be repeated; what lies elsewhere is left out
   --tools default|full    the 14 tools for every day, or all of them; else what the configuration says
   --profile NAME          only the tools of this profile, as the other system names them; jettson and everruns need no
                           configuration where there is one root

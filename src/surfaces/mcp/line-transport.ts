@@ -38,12 +38,16 @@ export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
+  /** Sees notifications and answers before they are delivered. @returns whether it keeps the message to itself */
+  intercept?: ((message: JSONRPCMessage) => boolean) | undefined;
   readonly #streams: LineStreams;
   /** Pieces of the incomplete line; of a line that is too long, only its two ends. */
   #pieces: Buffer[] = [];
   #bytes = 0;
   #closed = false;
-  #isHeld = false;
+  /** Holds that have not been let go. */
+  #holds = 0;
+  #whenLetGo: () => void = () => {};
   #whenClosed: () => void = () => {};
   /** Resolves when either stream has ended or the transport was closed. */
   readonly closed = new Promise<void>((resolve) => {
@@ -60,7 +64,7 @@ export class LineTransport implements Transport {
     this.#memory = new MemoryBudget(streams.maxHeldBytes, 1);
     this.#writer = new LineWriter(streams.output);
     this.#intake = new Intake({
-      isOpen: () => !this.#closed && !this.#isHeld && this.#memory.waiting === 0 && !this.#writer.isBehind,
+      isOpen: () => !this.#closed && this.#holds === 0 && this.#memory.waiting === 0 && !this.#writer.isBehind,
       deliver: (message) => {
         this.#resume();
         this.onmessage?.(message);
@@ -76,7 +80,7 @@ export class LineTransport implements Transport {
   async start(): Promise<void> {
     const { input, output } = this.#streams;
     input.on("data", (chunk: Buffer) => this.#take(chunk));
-    input.once("end", () => void this.#intake.finish().then(() => this.close()));
+    input.once("end", () => void this.#finish());
     input.once("error", () => void this.close());
     input.once("close", () => (input.readableEnded ? undefined : void this.close()));
     // When the client is gone there is nobody to answer.
@@ -105,13 +109,14 @@ export class LineTransport implements Transport {
     this.#resume();
   }
 
-  /** Delivers no further requests until `letGo`. */
+  /** Delivers no further requests until every `hold` has its `letGo`. */
   hold(): void {
-    this.#isHeld = true;
+    this.#holds++;
   }
 
   letGo(): void {
-    this.#isHeld = false;
+    this.#holds--;
+    this.#whenLetGo();
     this.#intake.go();
   }
 
@@ -121,6 +126,18 @@ export class LineTransport implements Transport {
     this.#whenClosed();
     this.#streams.input.pause();
     this.onclose?.();
+  }
+
+  /** Serves what came before the end of the input, then closes. */
+  async #finish(): Promise<void> {
+    while (this.#holds > 0 && !this.#closed) {
+      const letGo = new Promise<void>((resolve) => {
+        this.#whenLetGo = resolve;
+      });
+      await Promise.race([letGo, this.closed]);
+    }
+    await this.#intake.finish();
+    await this.close();
   }
 
   #take(chunk: Buffer): void {
@@ -173,6 +190,8 @@ export class LineTransport implements Transport {
   }
 
   #let(message: JSONRPCMessage): void {
+    const isRequest = "method" in message && "id" in message;
+    if (!isRequest && this.intercept?.(message) === true) return;
     if (!("method" in message)) this.onmessage?.(message);
     else if ("id" in message) {
       const lease = this.#memory.lease("");

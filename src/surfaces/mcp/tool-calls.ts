@@ -47,7 +47,12 @@ export interface ToolCalls {
 }
 
 export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
-  const tools = new Map(host.tools.map((tool) => [tool.toolName, tool]));
+  // Not before they are asked for: a host may be opened after its connection.
+  let tools: ReadonlyMap<string, OperationMetadata> | undefined;
+  const find = (name: string) => {
+    tools ??= new Map(host.tools.map((tool) => [tool.toolName, tool]));
+    return tools.get(name);
+  };
   return {
     list: () => ({
       tools: host.tools
@@ -55,7 +60,7 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
         .map((tool) => listed(host.advertised?.(tool) ?? tool)),
     }),
     async call({ id, name, args, signal, progress, ended }) {
-      const tool = tools.get(name);
+      const tool = find(name);
       if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
       const { given, ucans } = splitTokens(args);
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };

@@ -8,10 +8,10 @@ import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../../core
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { McpReports } from "../../surfaces/mcp/http.js";
-import { packageVersion } from "../../version.js";
 import type { VenueHost } from "../venue.js";
 import { advertisedTool } from "./advertised-tool.js";
 import type { HostedOperation } from "./catalogue.js";
+import { instructions, serverInfo } from "./mcp-greeting.js";
 import { toolInput } from "./tool-input.js";
 
 /** The file operations agents use most, in the order they are offered. */
@@ -19,14 +19,6 @@ const EVERYDAY: readonly string[] = [
   ...["roots", "list", "tree", "read", "stat", "glob", "grep"],
   ...["write", "edit", "append", "mkdir", "move", "copy", "delete"],
 ].map((name) => `file:${name}`);
-
-const ROOTS =
-  "Files in named roots. Start with file_roots, then file_tree. root is a name from there, path relative to it; none is the root itself.";
-const ONE_ROOT =
-  "Files in one root, which needs no naming (file_roots tells of it). Start with file_tree. path is relative to the root; none is the root itself.";
-const RULES =
-  'parents: true makes missing directories. ifMatch: the etag or hash you saw, ifNoneMatch: "*" for a new file; …To: the same of the target; else CONFLICT. ' +
-  "Errors carry a code; a denial is final.";
 
 /** What all MCP connections of a venue share. */
 export interface McpParts {
@@ -55,7 +47,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   const limits = { defaultBytes: mcp.defaultReadBytes, defaultLines: mcp.defaultReadLines, maxBytes: mcp.maxReadBytes };
   const budget = { ...limits, offers };
   return {
-    serverInfo: { name: config.name, version: packageVersion(), ...mcp.serverInfo },
+    serverInfo: serverInfo(config),
     ...offer,
     logInternal: parts.logInternal,
     submit({ operation, input, ucans, memory, report }, signal) {
@@ -85,7 +77,7 @@ function offerOfAll(parts: McpParts): Offer {
   // When every operation ends by its own deadline before maxWaitMs, no timer is needed.
   const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
   return {
-    instructions: `${parts.files.roots.length === 1 ? ONE_ROOT : ROOTS} ${RULES}`,
+    instructions: instructions(parts.files.roots.length === 1),
     tools: offered.map(({ metadata }) => metadata),
     // A profile's tools are those of the system that it imitates, and take what that takes.
     advertised: (tool) => {

@@ -34,14 +34,28 @@ export function checkSecretsOutside(config: VenueConfig, env: Environment): void
     root.kind === "host" ? [{ name, path: realPath(root.path) }] : [],
   );
   const problems = secretsOf(config, env).flatMap(({ key, path, danger }) => {
-    // Both the target and the location of the name: either end of a symbolic link could be replaced.
-    const places = [realPath(path), join(realPath(dirname(path)), basename(path))];
+    const places = placesOf(path);
     return roots
       .filter((root) => places.some((place) => lies(place, root.path)))
       .map(({ name }) => `'${key}' lies inside root '${name}', ${danger}. Choose a place outside`);
   });
   if (problems.length > 0) throw new ConfigError(problems, 78);
 }
+
+/**
+ * Whether a directory holds a secret of the venue or lies inside one, whoever chose it.
+ *
+ * @param path real path
+ */
+export function touchesSecrets(path: string, config: VenueConfig, env: Environment): boolean {
+  // Where there is no state directory, none is touched.
+  const judged = { ...config, auth: { ...config.auth, localToken: false } };
+  const places = secretsOf(judged, env).flatMap((secret) => placesOf(secret.path));
+  return places.some((place) => lies(place, path) || lies(path, place));
+}
+
+/** Both the target and the location of the name: either end of a symbolic link could be replaced. */
+const placesOf = (path: string): string[] => [realPath(path), join(realPath(dirname(path)), basename(path))];
 
 function secretsOf(config: VenueConfig, env: Environment): Secret[] {
   const { auth, seedFile, storage, drives } = config;

@@ -79,6 +79,14 @@ const REQUESTS: readonly (readonly [string, unknown?])[] = [
 const comparable = ({ result, error }: Line): unknown =>
   JSON.parse(JSON.stringify({ result, error }).replace(/"venue-files\/job":"[^"]*"/g, '"job":0'));
 
+test.each(["2025-06-18", "2025-03-26"])("what came before the end of the input is answered: %s", async (revision) => {
+  const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+  const connection = new Connection(makeFolder());
+  connection.send(initialize(revision), { jsonrpc: "2.0", method: "notifications/initialized" }, ping);
+  await connection.end();
+  expect(connection.lines.map(({ id }) => id)).toEqual([0, 1]);
+});
+
 describe("the two ways of a connection", () => {
   let direct: Connection;
   let bySdk: Connection;

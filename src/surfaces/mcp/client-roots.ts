@@ -1,0 +1,96 @@
+// Asks a client for its roots, between the handshake and the first call. Judges nothing: the folders are checked where
+// the venue is opened.
+
+import type { JSONRPCMessage } from "@modelcontextprotocol/server";
+import type { LineTransport } from "./line-transport.js";
+
+/** What a client says of its roots. */
+export interface ClientRoots {
+  /** URIs as the client sent them, unchecked; an empty string for what is none. At most {@link MOST_ROOTS}. */
+  readonly uris: readonly string[];
+  /** Length of the client's list, which may be longer. */
+  readonly total: number;
+  /** Why there are none, for the operator; absent where there are some. */
+  readonly reason?: string;
+}
+
+/** Roots of a client that are looked at, in its order. */
+export const MOST_ROOTS = 32;
+
+/** How the question ends where no answer comes. */
+export interface Patience {
+  /** Time from the first message to the answer, in milliseconds. */
+  readonly answerMs: number;
+  /** Resolves when no more input can come. */
+  readonly ended: Promise<void>;
+}
+
+/** Id of the one request of ours on a connection; the SDK counts its own in numbers. */
+const ID = "venue-files/roots";
+
+/**
+ * Asks for the roots of the client once it has said that it is initialized.
+ *
+ * @param first message of the connection: whether it has a handshake, and what the client can do
+ * @returns never rejects: whatever a client does, it has roots or it has none
+ */
+export async function askForRoots(
+  transport: LineTransport,
+  first: JSONRPCMessage,
+  { answerMs, ended }: Patience,
+): Promise<ClientRoots> {
+  if (!("method" in first) || first.method !== "initialize") return none("its protocol has no roots of a connection");
+  if (!isObject(capabilitiesOf(first.params)["roots"])) return none("it does not offer any");
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await Promise.race([
+      answerOf(transport),
+      ended.then(() => none("it has gone")),
+      new Promise<ClientRoots>((resolve) => {
+        timer = setTimeout(() => resolve(none("it did not answer in time")), answerMs);
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+    transport.intercept = undefined;
+  }
+}
+
+/** Sends the question after the handshake, as the protocol wants it, and takes the answer off the connection. */
+function answerOf(transport: LineTransport): Promise<ClientRoots> {
+  return new Promise((resolve) => {
+    let isAsked = false;
+    transport.intercept = (message) => {
+      if ("method" in message) {
+        if (message.method !== "notifications/initialized" || isAsked) return false;
+        isAsked = true;
+        // Behind the answer to the handshake, which may still be on its way.
+        setImmediate(() => void transport.send({ jsonrpc: "2.0", id: ID, method: "roots/list" }));
+        return false;
+      }
+      if (!isAsked || message.id !== ID) return false;
+      resolve("result" in message ? rootsIn(message.result) : none("it answered with an error"));
+      return true;
+    };
+  });
+}
+
+function rootsIn({ roots }: Readonly<Record<string, unknown>>): ClientRoots {
+  if (!Array.isArray(roots)) return none("its answer is no list");
+  if (roots.length === 0) return none("its list is empty");
+  const uris = roots.slice(0, MOST_ROOTS).map((root: unknown) => {
+    const uri = isObject(root) ? root["uri"] : undefined;
+    return typeof uri === "string" ? uri : "";
+  });
+  return { uris, total: roots.length };
+}
+
+const none = (reason: string): ClientRoots => ({ uris: [], total: 0, reason });
+
+const capabilitiesOf = (params: unknown): Readonly<Record<string, unknown>> => {
+  const capabilities = isObject(params) ? params["capabilities"] : undefined;
+  return isObject(capabilities) ? capabilities : {};
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,62 @@
+import type { OperationMetadata } from "../../core/ports/adapter.js";
+import type { StartedJob } from "../../core/ports/job.js";
+import type { ClientRoots } from "./client-roots.js";
+import type { McpHost, ToolCall } from "./host.js";
+
+/** What a handshake tells of a host. */
+export type Greeting = Pick<McpHost, "serverInfo" | "instructions">;
+
+/** A host that depends on the roots of its client, and so is opened after the handshake. */
+export interface HostAfterRoots {
+  readonly greeting: Greeting;
+  /** Time the client gets to tell its roots, in milliseconds. */
+  readonly answerMs: number;
+  /** Opens the host. Called once. */
+  open(roots: ClientRoots): Promise<McpHost>;
+}
+
+/** Stands for a host until it is open; before that it only greets. Calls are kept back by the transport. */
+export class LateHost implements McpHost {
+  readonly serverInfo: McpHost["serverInfo"];
+  readonly instructions: string;
+  #host: McpHost | undefined;
+
+  constructor({ serverInfo, instructions }: Greeting) {
+    this.serverInfo = serverInfo;
+    this.instructions = instructions;
+  }
+
+  /** Puts the host into place. */
+  open(host: McpHost): void {
+    this.#host = host;
+  }
+
+  get tools(): readonly OperationMetadata[] {
+    return this.#open.tools;
+  }
+
+  get maxWaitMs(): number | undefined {
+    return this.#open.maxWaitMs;
+  }
+
+  advertised(tool: OperationMetadata): OperationMetadata {
+    return this.#open.advertised?.(tool) ?? tool;
+  }
+
+  inputOf(tool: OperationMetadata, given: Readonly<Record<string, unknown>>) {
+    return this.#open.inputOf?.(tool, given) ?? { input: given, shown: given };
+  }
+
+  submit(call: ToolCall, signal: AbortSignal): StartedJob {
+    return this.#open.submit(call, signal);
+  }
+
+  logInternal(error: unknown, requestId: string): void {
+    this.#host?.logInternal(error, requestId);
+  }
+
+  get #open(): McpHost {
+    if (this.#host === undefined) throw new Error("a call came before the host was open");
+    return this.#host;
+  }
+}
