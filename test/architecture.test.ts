@@ -10,7 +10,7 @@ const project = new URL("../", import.meta.url);
 const ORDER: readonly (readonly string[])[] = [
   ["core"],
   ["path", "schema", "ucan", "audit", "drive", "version"],
-  ["jail", "backend", "journal", "roots", "authz", "backend-suite", "search"],
+  ["jail", "backend", "journal", "roots", "authz", "backend-suite", "search", "pdf"],
   ["ops"],
   ["dispatch", "config"],
   ["adapter"],
@@ -47,6 +47,11 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   // It is for others, in whatever they run their tests.
   { who: /^backend-suite\//, what: /^(?!core\/|path\/|backend-suite\/|node:timers)/ },
   { who: /^search\//, what: /^(?!core\/|path\/|search\/|node:(?:buffer|crypto|worker_threads)$|re2js$)/ },
+  {
+    who: /^pdf\//,
+    what: /^(?!core\/|pdf\/|node:(?:child_process|stream|url|worker_threads)$|unpdf$)/,
+  },
+  { who: /^(?!pdf\/pdf-thread\.ts$)/, what: /^unpdf$/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
   { who: /^(?!drive\/store\/)/, what: /^lmdb$/ },
   // It must never see a token of anybody's: decision 18.

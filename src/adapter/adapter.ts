@@ -20,6 +20,7 @@ import { recordOf } from "../dispatch/call-record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
+import { PdfProcesses } from "../pdf/pdf-processes.js";
 import { type OpenRoots, openRoots } from "../roots/open.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import { InputValidator } from "../schema/validate.js";
@@ -119,6 +120,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
   };
   const scanners = new ScanPool();
+  const pdf = new PdfProcesses();
   const shared = {
     ...{ limits, clock, gate: new Gate(limits.maxConcurrent) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
@@ -126,7 +128,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   };
   const dispatcher = new Dispatcher({
-    ...{ ...shared, scanners },
+    ...{ ...shared, scanners, pdf },
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
     ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),
@@ -140,6 +142,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     await commands.close();
     await dispatcher.close();
     await scanners.close();
+    await pdf.close();
     try {
       await opened.close();
     } finally {

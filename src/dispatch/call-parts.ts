@@ -24,7 +24,8 @@ export function placedCall(
   call: Call,
   { root, path, access, limits }: Pick<PathCall, "root" | "path" | "access" | "limits">,
 ): PathCall {
-  const { budget, memory, resolveAsset, cancellation, versions, caller, scanners, terms, transfer, issueTicket } = call;
+  const { budget, memory, resolveAsset, cancellation, versions, caller } = call;
+  const { scanners, pdf, terms, transfer, issueTicket } = call;
   // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
   return {
     limits,
@@ -35,6 +36,7 @@ export function placedCall(
     versions,
     caller,
     scanners,
+    pdf,
     terms,
     transfer,
     issueTicket,

@@ -177,7 +177,7 @@ export class Dispatcher {
   }
 
   #callOf({ context, cancellation }: Preparing): Call {
-    const { limits, tickets, scanners } = this.#options;
+    const { limits, tickets, scanners, pdf } = this.#options;
     const { budget, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
     const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
     const versions = this.#versions;
@@ -190,6 +190,7 @@ export class Dispatcher {
       versions,
       caller,
       scanners,
+      pdf,
       terms,
       transfer,
       issueTicket,

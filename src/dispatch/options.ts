@@ -3,6 +3,7 @@
 import type { AuditSink } from "../audit/record.js";
 import type { Authority } from "../authz/authority.js";
 import type { Limits } from "../core/call/limits.js";
+import type { PdfReader } from "../core/call/pdf.js";
 import type { Scanners } from "../core/call/scan.js";
 import type { Clock } from "../core/clock.js";
 import type { VersionCache } from "../core/etag-cache.js";
@@ -36,6 +37,8 @@ export interface DispatchOptions {
   readonly versions?: VersionCache;
   /** Scanners for operations that search in files. Absent: there are none. */
   readonly scanners?: Scanners;
+  /** Reads PDF files for models. Absent: they are described. */
+  readonly pdf?: PdfReader;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
   /** The caller's authority, before caps lists narrow it. */

@@ -74,6 +74,7 @@ const counted = (count: number, unit: string): string => `${count} ${unit}${coun
 function cutNote(output: ReadOutput, input: ReadInput): string | undefined {
   const { complete, offset = 0, length = 0, size, startLine, endLine, nextLine, nextOffset } = output;
   if (complete !== false) return undefined;
+  if (output.rendered === "pdf") return "Cut: the last line says why, or else pass a larger maxBytes";
   if (output.rendered !== undefined) return 'Cut. Pass a larger maxBytes, or mode: "text" with line and limit';
   const got =
     nextLine === undefined ? `bytes ${offset}-${offset + length} of ${size}` : `lines ${startLine}-${endLine}`;

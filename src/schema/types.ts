@@ -68,9 +68,9 @@ export interface ReadManyOutput {
      */
     description?: string;
     /**
-     * content is made from the file: cells of a notebook
+     * content is made from the file: cells of a notebook, text of a PDF
      */
-    rendered?: "notebook";
+    rendered?: "notebook" | "pdf";
     truncated?: boolean;
     complete?: boolean;
     reason?: "limit" | "bytes";
@@ -258,9 +258,9 @@ export interface ReadOutput {
    */
   description?: string;
   /**
-   * content is made from the file: cells of a notebook
+   * content is made from the file: cells of a notebook, text of a PDF
    */
-  rendered?: "notebook";
+  rendered?: "notebook" | "pdf";
   truncated?: boolean;
   complete?: boolean;
   reason?: "limit" | "bytes";

@@ -8,7 +8,8 @@ import type { PathCall } from "../../core/ports/operation.js";
 import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
-import { readNotebook, wantsNotebook } from "../rendering/read-rendered.js";
+import { isPdf, readPdf } from "../rendering/read-pdf.js";
+import { readNotebook, wantsNotebook, wantsRendered } from "../rendering/read-rendered.js";
 import { holdAnswer } from "./answer-room.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
@@ -123,11 +124,23 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) =>
-    after(cutToBudget(reading, found), (output) => {
-      found.release?.();
-      return output;
-    }),
+    wantsRendered(reading) && isPdf(found.bytes) ? pdfOrHead(reading, found) : headOutput(reading, found),
   );
+}
+
+const headOutput = (reading: Reading, found: ReadBytes): Awaitable<ReadOutput> =>
+  after(cutToBudget(reading, found), (output) => {
+    found.release?.();
+    return output;
+  });
+
+/** The text of a PDF, else what any other file with these first bytes answers. */
+async function pdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput> {
+  // Others need the buffer while the PDF is read.
+  const { size, stamp } = found;
+  const head = { bytes: Buffer.from(found.bytes), size, ...(stamp === undefined ? {} : { stamp }) };
+  found.release?.();
+  return (await readPdf(reading)) ?? cutToBudget(reading, head);
 }
 
 function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Awaitable<ReadOutput> {

@@ -15,12 +15,17 @@ import { notebookText } from "./notebook.js";
 /** Larger notebooks are read as the text that they are: parsing them would hold up other calls. */
 const MOST_NOTEBOOK_BYTES = 4_194_304;
 
-/** Whether a read by a model asks for no particular form of a notebook. */
-export function wantsNotebook({ call, mode, request, encoding }: Reading): boolean {
-  if (call.budget === undefined || mode !== "auto" || rangeOf(request) !== undefined) return false;
-  if (request.lineNumbers === true || encoding !== undefined) return false;
-  return call.path.segments.at(-1)?.toLowerCase().endsWith(".ipynb") === true;
-}
+/** Whether a read by a model asks for no particular form of a file. */
+export const wantsRendered = ({ call, mode, request, encoding }: Reading): boolean =>
+  call.budget !== undefined &&
+  mode === "auto" &&
+  rangeOf(request) === undefined &&
+  request.lineNumbers !== true &&
+  encoding === undefined;
+
+/** Whether a file is rendered as a notebook, if it is one. */
+export const wantsNotebook = (reading: Reading): boolean =>
+  reading.call.path.segments.at(-1)?.toLowerCase().endsWith(".ipynb") === true && wantsRendered(reading);
 
 /** The cells of a notebook. `undefined`: the file is none, or too large. */
 export function readNotebook(reading: Reading): Awaitable<ReadOutput | undefined> {
@@ -40,7 +45,7 @@ export function readNotebook(reading: Reading): Awaitable<ReadOutput | undefined
     found.release?.();
     return text === undefined || facts === undefined
       ? undefined
-      : { ...renderedOutput(text, reading), ...facts, ...etag };
+      : { ...renderedOutput("notebook", text, reading), ...facts, ...etag };
   });
 }
 
@@ -53,9 +58,13 @@ function parsed(text: string | undefined): unknown {
 }
 
 /** A rendered text, cut to the budget. */
-function renderedOutput(text: string, { mostCut, mostLines }: Reading) {
+export function renderedOutput<Kind extends "notebook" | "pdf">(
+  rendered: Kind,
+  text: string,
+  { mostCut, mostLines }: Reading,
+) {
   const bytes = Buffer.from(text);
   const { end, by } = cutLines(bytes, { codec: UTF8, maxBytes: mostCut, maxLines: mostLines, isLast: true });
   const cut = by === undefined ? {} : { truncated: true, complete: false, reason: by };
-  return { content: bytes.toString("utf8", 0, end), encoding: UTF8.name, rendered: "notebook" as const, ...cut };
+  return { content: bytes.toString("utf8", 0, end), encoding: UTF8.name, rendered, ...cut };
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { cleanUp, makeFolder } from "../../cli/process.js";
 import { etagOfContent } from "../../ops/etags.js";
+import { compressedPdf } from "../../pdf/make-pdf.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, restOf, textOf } from "./sessions.js";
 
@@ -17,6 +18,7 @@ const IMAGES = {
   "image/gif": Buffer.from("R0lGODlhAQABAAAAACw=", "base64"),
   "image/webp": Buffer.concat([Buffer.from("RIFF"), Buffer.from([26, 0, 0, 0]), Buffer.from("WEBPVP8L\0\0\0\0")]),
 };
+const PDF = compressedPdf("One", "Two");
 const BYTES = Buffer.from([0, 1, 2, 0xff, 0xfe, 10]);
 
 const ETAG = /^etag [a-z2-7]{8}$/;
@@ -33,6 +35,7 @@ const folder = realpathSync(
     "dir/ä b#?%.bin": BYTES,
     "dir/sub/c.txt": "c",
     "empty.txt": "",
+    "two.pdf": PDF,
   }),
 );
 
@@ -183,6 +186,12 @@ describe("a body comes as", () => {
     expect(textOf(answer)).not.toContain("file_transfer");
     expect(encode(textOf(answer)).length).toBeLessThanOrEqual(300);
     expect(restOf(answer)).toMatchObject({ size: 6, mime: "application/octet-stream", etag: etagOfContent(BYTES) });
+  });
+
+  test("text by page for a PDF", async () => {
+    const answer = await read("two.pdf");
+    const text = expect.stringMatching(/^rendered; .* 2 pages;.*\n\n\[page 1\]\nOne\n\n\[page 2\]\nTwo\n$/);
+    expect(answer.content).toEqual([{ type: "text", text }, versionOf(PDF)]);
   });
 
   test("an embedded resource for a part of an image", async () => {
