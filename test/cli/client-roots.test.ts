@@ -8,6 +8,7 @@ import { UsageError } from "../../src/cli/arguments/options.js";
 import { checkOpened, foldersOfClient, realFolders, rootsForClient } from "../../src/cli/client-roots.js";
 import { parseConfig } from "../../src/config/load.js";
 import { touchesSecrets } from "../../src/venue/start/secrets.js";
+import { startRaw } from "../surfaces/mcp/raw.js";
 import { cleanUp, makeFolder, type Running, start } from "./process.js";
 
 afterAll(cleanUp);
@@ -256,6 +257,18 @@ describe("mcp --client-roots", () => {
       status: 78,
       stderr: expect.stringMatching(/^No roots of the client: .*Name one with --root\n$/),
     });
+  });
+
+  test("is served with the roots of the command line alone where there is no handshake", async () => {
+    const { allowed } = makeGround();
+    const args = ["--client-roots", "--within", allowed, "--root", `own=${allowed}`];
+    const client = await startRaw(args, { era: "newest" });
+    // The very first message is a call.
+    expect((await client.call("file_roots")).result.structuredContent).toMatchObject({ roots: [{ name: "own" }] });
+    expect((await client.process.stop()).stderr).toContain("its protocol has no roots of a connection");
+    const bare = start(["mcp", ...args.slice(0, 3)]);
+    bare.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+    expect(await bare.ended).toMatchObject({ status: 78, stderr: expect.stringContaining("Name one with --root") });
   });
 
   test("ends with status 78 where --within is no folder", async () => {

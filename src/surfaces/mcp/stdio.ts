@@ -32,9 +32,13 @@ export async function serveMcpStdio(given: McpHost | HostAfterRoots, streams: Li
     const before: JSONRPCMessage[] = [first];
     transport.onmessage = (message) => before.push(message);
     transport.hold();
-    end = import("./sdk-stdio.js").then(({ serveBySdk }) =>
+    // Without a handshake the first message may be a call, which needs the host.
+    const isGreeted = "method" in first && first.method === "initialize";
+    end = Promise.all([import("./sdk-stdio.js"), isGreeted ? undefined : opening]).then(([{ serveBySdk }]) =>
       serveBySdk(host, transport, { before, onError: streams.onError }),
     );
+    // Awaited when the connection has ended.
+    end.catch(() => {});
   };
   await transport.start();
   await transport.closed;

@@ -1,6 +1,11 @@
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+} from "@modelcontextprotocol/client";
 import type { ClientRoots } from "../../../src/surfaces/mcp/client-roots.js";
 import { serveMcpStdio } from "../../../src/surfaces/mcp/stdio.js";
 
@@ -18,7 +23,7 @@ const HOST = {
 };
 
 /** A served connection whose host opens with the client's roots. */
-function connect(options: { answerMs?: number; open?: () => Promise<never> } = {}) {
+function connect(options: { answerMs?: number; open?: () => Promise<unknown> } = {}) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const messages: Message[] = [];
   const asked: ClientRoots[] = [];
@@ -29,7 +34,7 @@ function connect(options: { answerMs?: number; open?: () => Promise<never> } = {
       answerMs: options.answerMs ?? 2 ** 30,
       open: async (roots) => {
         asked.push(roots);
-        return options.open === undefined ? (HOST as never) : options.open();
+        return (options.open === undefined ? HOST : await options.open()) as never;
       },
     },
     {
@@ -127,6 +132,24 @@ describe("a client", () => {
     input.end();
     await served;
     expect(asked).toEqual([{ uris: [], total: 0, reason: "it has gone" }]);
+  });
+
+  test("whose first message is a call gets an answer once the host is open, however long that takes", async () => {
+    await import("../../../src/surfaces/mcp/sdk-stdio.js");
+    const open = async () => {
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+      return HOST;
+    };
+    const { send, until, input, served } = connect({ open });
+    const _meta = {
+      [PROTOCOL_VERSION_META_KEY]: "2026-07-28",
+      [CLIENT_INFO_META_KEY]: INFO,
+      [CLIENT_CAPABILITIES_META_KEY]: { roots: {} },
+    };
+    send({ ...LIST, params: { _meta } });
+    expect(await until(({ id }) => id === 2)).toMatchObject({ result: { tools: [{ name: "work" }] } });
+    input.end();
+    await served;
   });
 
   test("of the revision without a handshake has none", async () => {
