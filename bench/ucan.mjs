@@ -149,6 +149,8 @@ const hostileRows = hostile.map(({ name, bytes, times: { run, beside }, checks, 
 const lines = [
   "# Performance of capabilities",
   "",
+  "Fast: a chain that was judged before costs microseconds. Not fast: the first look at a chain costs a check of a signature for each link.",
+  "",
   "What it costs to decide whether a caller may do something, measured by `npm run bench:ucan`, which prints this page. It is",
   "all that happens between the path and the disk: reading caps and tokens, judging them, and the denial. A chain judged before",
   "is still held against time, revocation, owner and its links. Hostile requests come to a venue that has seen no token, from a",

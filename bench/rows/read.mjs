@@ -100,7 +100,10 @@ function blobRow({ at }, { path, bytes }) {
         run: (invoke) => invoke("file:read", { root: "bench", path }),
         check: (output) => expectEqual(output.content, base64, path),
       },
-      ours: { run: (tool) => tool("file_read", { root: "bench", path }), check: checkBlob },
+      ours: {
+        run: (tool) => tool("file_read", { root: "bench", path, mode: "bytes", maxBytes: bytes.length }),
+        check: checkBlob,
+      },
       theirs: { run: (tool) => tool("read_media_file", { path: at(path) }), check: checkBlob },
       sync: { run: () => readFileSync(at(path)), check: checkBytes },
       promises: { run: () => promises.readFile(at(path)), check: checkBytes },
