@@ -123,6 +123,8 @@ class McpRun {
     );
     const venue = await this.#venue;
     warn(venue, this.#context);
+    const { rootsWithSecrets } = await import("../venue/start/secrets.js");
+    for (const name of rootsWithSecrets(config, env)) stderr.write(`Warning: ${exposure(name)}\n`);
     return venue;
   }
 
@@ -148,6 +150,9 @@ class McpRun {
     this.#context.stderr.write(`Roots of the client: ${names.join(", ")}${rest}.\n`);
   }
 }
+
+const exposure = (root: string): string =>
+  `root '${root}' holds keys and tokens of venue-files, which the client can read: whoever has them can act as you. Serve another folder`;
 
 /** One line per connection error; for a message that is not JSON-RPC the SDK returns pages of validation errors. */
 const reasonOf = (message: string): string =>

@@ -1,10 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import { loadOneConfig } from "../../src/cli/load.js";
-import { makeFolder } from "./process.js";
+import { cleanUp, makeFolder, run } from "./process.js";
+
+afterAll(cleanUp);
 
 const rootsOf = (cwd: string, ...argv: string[]) => {
   const command = parseCommandLine(argv);
@@ -34,6 +36,17 @@ describe("the folders of mcp", () => {
     expect(Object.values(rootsOf("/", "mcp", "~/x"))).toMatchObject([{ path: join(homedir(), "x") }]);
     expect(Object.values(rootsOf("/", "mcp", "--root", "w=~"))).toMatchObject([{ path: homedir() }]);
   });
+});
+
+test("mcp warns of a root that holds the keys of venue-files, and of no other", async () => {
+  const home = makeFolder({ "state/venue-files/keys/me": "x", "work/a.txt": "" });
+  const options = { cwd: home, env: { HOME: home, XDG_STATE_HOME: join(home, "state") }, input: "" };
+  const ended = await run(["mcp", ".", "work", "--no-protect"], options);
+  const warnings = ended.stderr.split("\n").filter((line) => line.includes("holds keys"));
+  expect(ended.status).toBe(0);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^Warning: root 'venue-files-test-\w+' holds keys and tokens of venue-files/),
+  ]);
 });
 
 describe("--deny, --protect and --read-only", () => {

@@ -1,6 +1,6 @@
 // Keeps the venue's own secrets out of the roots it serves.
 
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -30,16 +30,29 @@ const UNREVOKE = "whose writers could take revocations back";
  * @throws ConfigError naming each secret
  */
 export function checkSecretsOutside(config: VenueConfig, env: Environment): void {
+  const problems = exposedSecrets(config, env).map(
+    ({ secret: { key, danger }, root }) => `'${key}' lies inside root '${root}', ${danger}. Choose a place outside`,
+  );
+  if (problems.length > 0) throw new ConfigError(problems, 78);
+}
+
+/** Names of roots that contain secrets of the venue which are there already. */
+export function rootsWithSecrets(config: VenueConfig, env: Environment): string[] {
+  const judged = { ...config, auth: { ...config.auth, localToken: false } };
+  const exposed = exposedSecrets(judged, env).filter(({ secret }) => existsSync(secret.path));
+  return [...new Set(exposed.map(({ root }) => root))];
+}
+
+function exposedSecrets(config: VenueConfig, env: Environment): { secret: Secret; root: string }[] {
   const roots = Object.entries(config.file.roots).flatMap(([name, root]) =>
     root.kind === "host" ? [{ name, path: realPath(root.path) }] : [],
   );
-  const problems = secretsOf(config, env).flatMap(({ key, path, danger }) => {
-    const places = placesOf(path);
+  return secretsOf(config, env).flatMap((secret) => {
+    const places = placesOf(secret.path);
     return roots
       .filter((root) => places.some((place) => lies(place, root.path)))
-      .map(({ name }) => `'${key}' lies inside root '${name}', ${danger}. Choose a place outside`);
+      .map(({ name }) => ({ secret, root: name }));
   });
-  if (problems.length > 0) throw new ConfigError(problems, 78);
 }
 
 /**
