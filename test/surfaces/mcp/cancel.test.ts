@@ -87,7 +87,8 @@ describe("a client that", () => {
     await expect(call).rejects.toThrow();
     await session.call("file_stat", { root: "big", path: "0" });
     await session.close();
-    expect(outcomes()).toEqual(["OK", "ABORTED", "OK"]);
+    // The aborted call ends when it next looks whether it should, which may be after the other one.
+    expect(outcomes().sort()).toEqual(["ABORTED", "OK", "OK"]);
   });
 
   test("goes away aborts its call, over stdio", async () => {
