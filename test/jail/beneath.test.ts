@@ -8,7 +8,7 @@ import { Stat } from "../../src/jail/stat.js";
 import { Sys } from "../../src/jail/sys.js";
 import { findDirectly } from "../../src/jail/walk/at-once.js";
 import { BeneathHandles, type OpenBeneath, retryDisturbed } from "../../src/jail/walk/beneath.js";
-import { type Arena, INSIDE, inArena, openDescriptors } from "./arena.js";
+import { type Arena, expectClosedSoon, INSIDE, inArena, openDescriptors } from "./arena.js";
 import { type Engine, type Files, openFiles, outcomeOf } from "./files.js";
 
 const { O_NOFOLLOW, O_DIRECTORY } = fs.constants;
@@ -33,7 +33,7 @@ async function withHandles(
     } finally {
       release(top);
     }
-    expect(openDescriptors()).toEqual(before);
+    await expectClosedSoon(before);
   });
 }
 

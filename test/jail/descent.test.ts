@@ -5,7 +5,7 @@ import { type Io, runIo } from "../../src/core/io.js";
 import { identity, ProcHandles, release } from "../../src/jail/handles.js";
 import { Sys } from "../../src/jail/sys.js";
 import { Descent, MOST_HELD } from "../../src/jail/walk/descent.js";
-import { inArena, openDescriptors } from "./arena.js";
+import { expectClosedSoon, inArena, openDescriptors } from "./arena.js";
 
 const LEVELS = 3 * MOST_HELD;
 
@@ -34,7 +34,7 @@ async function descended(
       descent.close();
       release(start);
     }
-    expect(openDescriptors()).toEqual(before);
+    await expectClosedSoon(before);
   });
 }
 

@@ -61,12 +61,13 @@ describe.each(ENGINES)("by %s", (engine) => {
         arena.reset();
         plant(arena);
         for (const [code, count] of Object.entries(await everyCall(files))) codes[code] = (codes[code] ?? 0) + count;
-        opened ??= openDescriptors();
+        // The last handle of a replaced file is closed in the thread pool.
+        opened ??= openDescriptors().filter((path) => !path.endsWith("(deleted)"));
       }
-      expect(openDescriptors()).toEqual(opened);
+      await expectClosedSoon(opened ?? []);
       expect(Object.keys(codes).sort()).toEqual(EVERY_CODE);
       await files.close();
-      expect(openDescriptors()).toEqual(atFirst);
+      await expectClosedSoon(atFirst);
     });
   });
 

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { type Arena, inArena, openDescriptors } from "./arena.js";
+import { type Arena, expectClosedSoon, inArena, openDescriptors } from "./arena.js";
 import { type Files, openFiles } from "./files.js";
 
 afterEach(() => {
@@ -30,7 +30,7 @@ const onRoot = (work: (files: Files, arena: Arena) => Promise<void>): Promise<vo
       await work(files, arena);
     } finally {
       jest.restoreAllMocks();
-      expect(openDescriptors()).toEqual(before);
+      await expectClosedSoon(before);
       await files.close();
     }
   });

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/core/clock.js";
 import { Jail } from "../../src/jail/jail.js";
 import { Locks } from "../../src/jail/staging/locks.js";
 import { relPath } from "../../src/path/grammar.js";
-import { INSIDE, inArena, openDescriptors, staged } from "./arena.js";
+import { expectClosedSoon, INSIDE, inArena, openDescriptors, staged } from "./arena.js";
 import { ENGINES, openFiles, outcomeOf } from "./files.js";
 
 /** Content that comes when it is released, and tells when it has been asked for. */
@@ -67,7 +67,7 @@ describe.each(ENGINES)("an adapter that is closed, by %s", (engine) => {
       expect(arena.outsideNow()).toEqual(outsideBefore);
       expect(readdirSync(join(root, "dir")).sort()).toEqual(["file.txt", "inner"]);
       expect(staged(root)).toBeUndefined();
-      expect(openDescriptors()).toEqual(before);
+      await expectClosedSoon(before);
     });
   });
 });

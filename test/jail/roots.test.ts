@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { createFileAdapter } from "../../src/index.js";
-import { CANARY, INSIDE, inArena, openDescriptors } from "./arena.js";
+import { CANARY, expectClosedSoon, INSIDE, inArena, openDescriptors } from "./arena.js";
 import { outcomeOf, ROOT, withFiles } from "./files.js";
 
 const opening = (path: string): Promise<unknown> => createFileAdapter({ roots: { [ROOT]: path } });
@@ -42,7 +42,7 @@ describe("what cannot be a root", () => {
       const before = openDescriptors();
       const roots = { good: root, one: join(root, "missing"), two: "/proc" };
       await expect(createFileAdapter({ roots })).rejects.toThrow(/Root 'one' .*\nRoot 'two' /);
-      expect(openDescriptors()).toEqual(before);
+      await expectClosedSoon(before);
     });
   });
 });
