@@ -1,0 +1,54 @@
+// Puts the program and the library into a few files that share their code, and lists what of dist/ the package holds: those files,
+// the validators, and the types that `exports` reaches. Part of `npm run build`.
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
+const SRC = fileURLToPath(new URL("../src/", import.meta.url));
+
+/** Published modules, whose types are published too. */
+const LIBRARY = ["index", "drive/index", "surfaces/acp/index", "backend-suite/index"];
+/** Files that start as a thread or process of their own (`compiledFile` of src/core/package-files.ts). */
+const STARTED = [
+  ...["jail/directory-worker", "pdf/pdf-process", "pdf/pdf-thread"],
+  ...["sandbox/just-bash/worker", "search/scan-worker"],
+];
+
+rmSync(`${DIST}bundle`, { recursive: true, force: true });
+await build({
+  entryPoints: ["cli", ...LIBRARY, ...STARTED].map((name) => `${SRC}${name}.ts`),
+  outdir: DIST,
+  outbase: SRC,
+  // Two levels below the package, as modules are that locate its files (src/core/package-files.ts).
+  chunkNames: "bundle/[name]-[hash]",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  packages: "external",
+  legalComments: "none",
+  logLevel: "warning",
+});
+
+/** Declaration files that these reach by import, themselves included. */
+function reachable(files) {
+  const found = new Set();
+  const visit = (file) => {
+    if (found.has(file)) return;
+    found.add(file);
+    for (const [, target] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)\.js"/g)) {
+      const types = join(dirname(file), `${target}.d.ts`);
+      if (existsSync(types)) visit(types);
+    }
+  };
+  for (const file of files) visit(file);
+  return found;
+}
+
+const types = [...reachable(LIBRARY.map((name) => `${DIST}${name}.d.ts`))].map((file) => relative(DIST, file));
+const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
+const kept = [...code, ...types].map((file) => `!/${file}`).sort();
+writeFileSync(`${DIST}.npmignore`, ["*", "!*/", "!/bundle/*", "!/schema/validators/*", ...kept, ""].join("\n"));
