@@ -22,6 +22,7 @@ const WIRE_VERSION = "0.9.0";
 const MCP_VERSION = "1.0";
 
 const FILES_URL = "/api/v1/files/*";
+const WORKSPACE_URL = "/workspace";
 const STATUS_PATH = "/api/v1/status";
 /** Last path segments that name a sub-resource of a job or asset, and are not part of its id. */
 const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
@@ -124,6 +125,10 @@ export function needsCaller(request: FastifyRequest): boolean {
   if (path === FILES_URL && ticketOf(request) !== undefined) return false;
   return path !== STATUS_PATH && (path.startsWith("/api/") || path === "/mcp");
 }
+
+/** Whether a request is for the workspace: pages, styles and scripts of the venue itself. */
+export const isWorkspace = ({ routeOptions: { url } }: FastifyRequest): boolean =>
+  url === WORKSPACE_URL || url?.startsWith(`${WORKSPACE_URL}/`) === true;
 
 /** The path of a request as sent, without the query. */
 export function pathOf(request: FastifyRequest): string {

@@ -10,6 +10,7 @@ import { Connections } from "./admission/connections.js";
 import { readBody } from "./admission/read-body.js";
 import type { HttpHost } from "./host.js";
 import { sendError } from "./plumbing/answer.js";
+import { OWN_PAGES } from "./plumbing/cors.js";
 import { explain } from "./plumbing/explain.js";
 import { malformedTarget } from "./plumbing/http-error.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./plumbing/node-server.js";
@@ -129,7 +130,8 @@ class FastifySurface implements HttpSurface {
       },
       clientErrorHandler: answerClientError,
       frameworkErrors: (_error, request, reply) => {
-        sendError(reply, admission.refusal(request.raw) ?? (isPath(request) ? malformedTarget() : unmapped(request)));
+        const refusal = admission.refusal(request.raw);
+        sendError(reply.headers(OWN_PAGES), refusal ?? (isPath(request) ? malformedTarget() : unmapped(request)));
       },
     });
     for (const method of METHODS) {

@@ -6,7 +6,7 @@ import type { Caller } from "../../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
-import { corsHeaders, isPreflight, preflightHeaders } from "../plumbing/cors.js";
+import { isPreflight, originHeaders, preflightHeaders } from "../plumbing/cors.js";
 import {
   authenticationRequired,
   HttpError,
@@ -15,8 +15,9 @@ import {
   unsupportedEncoding,
   unsupportedScheme,
 } from "../plumbing/http-error.js";
-import { needsCaller, unmapped } from "../routes.js";
+import { isWorkspace, needsCaller, unmapped } from "../routes.js";
 import { awaitsContinue } from "./expect.js";
+import { refuseEmbedding } from "./fetch-metadata.js";
 import { refuse } from "./host-and-origin.js";
 import { linger } from "./linger.js";
 
@@ -84,9 +85,8 @@ export class Admission {
       return false;
     }
     reply.header("x-request-id", request.id);
-    const cors = corsHeaders(request.raw, host.corsOrigins);
-    if (cors !== undefined) reply.headers(cors);
-    const refusal = this.refusal(request.raw);
+    reply.headers(originHeaders(request.raw, host.corsOrigins));
+    const refusal = this.refusal(request.raw) ?? (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
     if (refusal !== undefined) throw refusal;
     const known = this.#identify(request);
     if (host.rateLimit === undefined) return this.#accept(known, request, reply);

@@ -11,12 +11,20 @@ const MEDIA_TYPE = new RegExp(
 );
 const MOST_NAME_CHARS = 200;
 
-/** Caching headers of asset content: immutable, since an id always names the same bytes, but private. */
-export function cachingHeaders(content: StoredContent): Record<string, string> {
+/**
+ * Caching headers of asset content: immutable, since an id always names the same bytes, but private. What one page
+ * fetched as data must not be taken from the cache for a script, which the venue would refuse.
+ *
+ * @param vary the `Vary` of the reply so far
+ */
+export function cachingHeaders(content: StoredContent, vary: unknown): Record<string, string> {
+  const judged = "Sec-Fetch-Dest, Sec-Fetch-Site";
   return {
+    vary: vary === undefined ? judged : `${vary}, ${judged}`,
     etag: contentEtag(content),
     "cache-control": "private, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
   };
 }
 

@@ -39,9 +39,10 @@ export async function getContent(
   { stallMs } = { stallMs: STALL_MS },
 ): Promise<FastifyReply> {
   const content = await askAssets(target, () => host.assets.content(target));
-  if (isKnown(request.headers, contentEtag(content))) return reply.code(304).headers(cachingHeaders(content)).send();
+  const caching = cachingHeaders(content, reply.getHeader("vary"));
+  if (isKnown(request.headers, contentEtag(content))) return reply.code(304).headers(caching).send();
   const { size } = content;
-  const headers = { ...contentHeaders(content, asksInline(request.query)), ...cachingHeaders(content) };
+  const headers = { ...contentHeaders(content, asksInline(request.query)), ...caching };
   if (request.method === "HEAD") return reply.code(200).headers(headers).header("content-length", `${size}`).send();
   const range = rangeOf(request.headers, { size, etag: contentEtag(content) });
   if (range === "unsatisfiable") {

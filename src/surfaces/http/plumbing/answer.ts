@@ -9,8 +9,12 @@ import { jsonPieces } from "../../streams/json-pieces.js";
 import type { HttpHost } from "../host.js";
 import type { HttpError } from "./http-error.js";
 
-/** Headers of all responses, including errors. */
-export const COMMON_HEADERS = { "x-content-type-options": "nosniff", "cache-control": "no-store" } as const;
+/** Headers of all responses, including errors. `Cross-Origin-Resource-Policy` depends on the request: `originHeaders`. */
+export const COMMON_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+} as const;
 
 /** The headers set on a reply so far, for responses that bypass Fastify. */
 export function headersOf(reply: FastifyReply): Record<string, string> {

@@ -15,12 +15,20 @@ const MAX_AGE_S = "600";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Headers of every response to a page of another origin; only `Vary` unless that origin may call. */
-export function corsHeaders(request: IncomingMessage, corsOrigins: readonly string[] | "*"): Headers | undefined {
+/** Only the venue's own pages may embed the response. */
+export const OWN_PAGES = { "cross-origin-resource-policy": "same-origin" } as const;
+
+/** Headers of every response that say which pages may read or embed it: its own, and those of allowed origins. */
+export function originHeaders(request: IncomingMessage, corsOrigins: readonly string[] | "*"): Headers {
   const { origin } = request.headers;
-  if (corsOrigins !== "*" && corsOrigins.length === 0) return undefined;
-  if (origin === undefined || !mayCall(origin, corsOrigins)) return { vary: "Origin" };
-  return { "access-control-allow-origin": origin, vary: "Origin", "access-control-expose-headers": EXPOSED };
+  if (corsOrigins !== "*" && corsOrigins.length === 0) return OWN_PAGES;
+  if (origin === undefined || !mayCall(origin, corsOrigins)) return { ...OWN_PAGES, vary: "Origin" };
+  return {
+    "cross-origin-resource-policy": "cross-origin",
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED,
+    vary: "Origin",
+  };
 }
 
 /** Whether a request is a CORS preflight. */

@@ -3,12 +3,14 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { COMMON_HEADERS, errorJson } from "./answer.js";
+import { OWN_PAGES } from "./cors.js";
 import type { HttpError } from "./http-error.js";
 
 /** Headers of a response that closes the connection. */
 export function finalHeaders(body: string): Record<string, string> {
   const length = `${Buffer.byteLength(body)}`;
-  return { ...COMMON_HEADERS, "content-type": "application/json", "content-length": length, connection: "close" };
+  const framing = { "content-type": "application/json", "content-length": length, connection: "close" };
+  return { ...COMMON_HEADERS, ...OWN_PAGES, ...framing };
 }
 
 /** Writes an error response to a raw socket, and closes it. */

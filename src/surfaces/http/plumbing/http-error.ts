@@ -63,6 +63,16 @@ export const hostNotAllowed = (): HttpError =>
 export const originNotAllowed = (): HttpError =>
   new HttpError(403, "Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own");
 
+/** @param dest `Sec-Fetch-Dest` of the request */
+export const notPartOfPages = (dest: string): HttpError =>
+  new HttpError(403, `Nothing here is served as '${dest}' of a page. Read it with fetch()`);
+
+export const foreignSite = (): HttpError =>
+  new HttpError(
+    403,
+    "Requests of other sites are refused. Add their origin to 'corsOrigins', and send it with mode 'cors'",
+  );
+
 /** Clients tell a missing endpoint from a missing resource by this text. */
 export const endpointNotFound = (method: string, path: string): HttpError =>
   new HttpError(404, `Endpoint ${method} ${path} not found`);
