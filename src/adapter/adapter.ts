@@ -19,6 +19,7 @@ import type { FileTransfers, TicketOffice } from "../core/ports/transfer.js";
 import { recordOf } from "../dispatch/call-record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
+import { Repeats } from "../dispatch/repeats.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
 import { type OpenRoots, openRoots } from "../roots/open.js";
@@ -122,7 +123,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   const scanners = new ScanPool();
   const pdf = new PdfProcesses();
   const shared = {
-    ...{ limits, clock, gate: new Gate(limits.maxConcurrent) },
+    ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),

@@ -85,6 +85,11 @@ export class CallAccess implements Access {
     this.#real = [...segments];
   }
 
+  /** The path that {@link real} was last asked for. */
+  get realPath(): readonly string[] {
+    return this.#real;
+  }
+
   create(requested: readonly string[], real: readonly string[]): void {
     this.#authoriser.require([this.place.root, ...requested], "crud/write");
     this.#authoriser.requireReal(this.place.root, { requested, real }, "crud/write");

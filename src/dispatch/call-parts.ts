@@ -1,11 +1,37 @@
 // Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of input.
 
+import type { Authoriser } from "../authz/authorise.js";
 import type { Limits } from "../core/call/limits.js";
+import { CallScope, type Cancellation } from "../core/call/scope.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { invalidInput, rootRequired, unknownOperation } from "../core/errors/texts.js";
+import type { VersionCache } from "../core/etag-cache.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { AnyOperation, Call, OpenRoot, PathCall, RootFacts } from "../core/ports/operation.js";
-import type { RegisteredOperation } from "./options.js";
+import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../core/ports/operation.js";
+import type { TicketRequest } from "../core/ports/transfer.js";
+import type { CallAccess } from "./call-access.js";
+import type { Progress } from "./call-record.js";
+import type { DispatchOptions, RegisteredOperation } from "./options.js";
+
+/** A call whose operation has not started yet. */
+export interface Preparing {
+  /** Dispatch name. */
+  readonly name: string;
+  readonly given: Record<string, unknown>;
+  readonly context: SurfaceContext;
+  readonly cancellation: Cancellation | undefined;
+  readonly scope: CallScope;
+  readonly authoriser: Authoriser;
+  readonly progress: Progress;
+  /** Collects the places of a call that may be repeated. */
+  readonly places?: JudgedPlace[];
+}
+
+/** A place of a call, and the checks made there. */
+export interface JudgedPlace {
+  readonly request: PlaceRequest;
+  readonly access: CallAccess;
+}
 
 /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
 export function findOperation(
@@ -17,6 +43,30 @@ export function findOperation(
   const streams = registered?.operation.streams === true;
   if (registered === undefined || streams !== (transfer !== undefined)) throw unknownOperation(name);
   return registered;
+}
+
+/** What every operation learns of its call. */
+export function callOf(
+  { context, cancellation }: Pick<Preparing, "context" | "cancellation">,
+  { limits, tickets, scanners, pdf }: DispatchOptions,
+  versions: VersionCache,
+): Call {
+  const { budget, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
+  const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
+  return {
+    limits,
+    budget,
+    memory,
+    resolveAsset,
+    cancellation,
+    versions,
+    caller,
+    scanners,
+    pdf,
+    terms,
+    transfer,
+    issueTicket,
+  };
 }
 
 /** A call at a place. */
@@ -54,9 +104,14 @@ export function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {
 /** Added to an operation's own time limit: time for its last slow step and for its answer. */
 const GRACE_MS = 5000;
 
-/** Milliseconds that a call may take: `timeoutMs`, or longer where the operation's own time limit requires it. */
-export function timeoutOf(operation: AnyOperation, given: Record<string, unknown>, limits: Limits): number {
-  return Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
+/** The scope of a call; it takes `timeoutMs`, or longer where the operation's own time limit requires it. */
+export function scopeOf(
+  operation: AnyOperation,
+  { given, context, cancellation }: Pick<Preparing, "given" | "context" | "cancellation">,
+  { clock, limits }: DispatchOptions,
+): CallScope {
+  const timeoutMs = Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
+  return new CallScope({ clock, timeoutMs, cancellation, report: context.report });
 }
 
 export const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>

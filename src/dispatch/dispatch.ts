@@ -2,17 +2,9 @@ import { randomUUID } from "node:crypto";
 import { Authoriser } from "../authz/authorise.js";
 import { capsOf } from "../authz/caps-list.js";
 import type { Scheme } from "../authz/grant.js";
-import { asCallerError } from "../backend/drive/errors.js";
-import { CallScope, type Cancellation, cancelledBy } from "../core/call/scope.js";
+import { cancelledBy } from "../core/call/scope.js";
 import { FileAdapterError } from "../core/errors/errors.js";
-import {
-  aborted,
-  driveRequiresAuth,
-  internalError,
-  readOnlyRoot,
-  unknownOperation,
-  unknownRoot,
-} from "../core/errors/texts.js";
+import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/errors/texts.js";
 import { VersionCache } from "../core/etag-cache.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
@@ -26,32 +18,32 @@ import {
   type PlaceRequest,
   type Root,
 } from "../core/ports/operation.js";
-import type { TicketRequest } from "../core/ports/transfer.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { CallAccess } from "./call-access.js";
-import { byName, findOperation, limitsOf, namingRoots, parseInput, placedCall, timeoutOf } from "./call-parts.js";
+import { ownerOf, prepareOnDrives } from "./call-on-drives.js";
+import {
+  byName,
+  callOf,
+  findOperation,
+  type JudgedPlace,
+  limitsOf,
+  namingRoots,
+  type Preparing,
+  parseInput,
+  placedCall,
+  scopeOf,
+} from "./call-parts.js";
 import { type CallEnd, type Progress, recordOf } from "./call-record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import { hasNullPrecondition, NO_PRECONDITION, withRemark } from "./preconditions.js";
+import { Repeats } from "./repeats.js";
 import { inTurn } from "./room.js";
 import { withSuggestions } from "./suggestions.js";
 
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
-
-/** A call whose operation has not started yet. */
-interface Preparing {
-  readonly given: Record<string, unknown>;
-  readonly context: SurfaceContext;
-  readonly cancellation: Cancellation | undefined;
-  readonly scope: CallScope;
-  readonly authoriser: Authoriser;
-  readonly progress: Progress;
-}
-
-type DrivesOperation = Extract<AnyOperation, { on: "drives" }>;
 
 /** Runs every call: look up, validate, normalise, authorise, open, run. Audits each once, whatever the outcome. */
 export class Dispatcher {
@@ -60,6 +52,7 @@ export class Dispatcher {
   readonly #scheme: Scheme;
   readonly #gates: Gates;
   readonly #versions: VersionCache;
+  readonly #repeats: Repeats;
   #calls = 0;
   #closed = false;
   #onIdle: () => void = () => {};
@@ -69,6 +62,7 @@ export class Dispatcher {
     this.#roots = byName(options.roots);
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
     this.#versions = options.versions ?? new VersionCache();
+    this.#repeats = options.repeats ?? new Repeats(options.clock);
     this.#gates = new Gates(options.limits.maxConcurrent, options);
   }
 
@@ -140,20 +134,43 @@ export class Dispatcher {
     operation.check?.(given);
 
     const cancellation = context.cancellation ?? cancelledBy(context.signal);
-    const timeoutMs = timeoutOf(operation, given, this.#options.limits);
-    const { report } = context;
-    const scope = new CallScope({ clock: this.#options.clock, timeoutMs, cancellation, report });
+    const scope = scopeOf(operation, { given, context, cancellation }, this.#options);
     const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
-    const state = { given, context, cancellation, scope, authoriser, progress };
-    const work = this.#prepare(operation, state);
-    // Not every operation checks for cancellation itself: a list of roots needs no disk.
-    scope.checkpoint();
-    const turn = { gate: this.#gates.of(operation), scope, memory: context.memory };
-    const output = await inTurn(work, turn).catch((error: unknown) => this.#explain(error, operation, state));
-    progress.bytes = operation.bytes?.(output) ?? 0;
+    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress };
+    const output = await this.#perform(operation, state);
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
     return given !== input && hasNullPrecondition(input) ? withRemark(output, NO_PRECONDITION) : output;
+  }
+
+  async #perform(operation: AnyOperation, state: Preparing): Promise<unknown> {
+    const { name, given, context, scope, progress } = state;
+    const run = async (own: Preparing) => {
+      const work = this.#prepare(operation, own);
+      // Not every operation checks for cancellation itself: a list of roots needs no disk.
+      scope.checkpoint();
+      const turn = { gate: this.#gates.of(operation), scope, memory: context.memory };
+      const output = await inTurn(work, turn).catch((error: unknown) => this.#explain(error, operation, own));
+      progress.bytes = operation.bytes?.(output) ?? 0;
+      return output;
+    };
+    if (given["operationId"] === undefined) return run(state);
+    const places: JudgedPlace[] = [];
+    return this.#repeats.once(
+      { name, given, context, scope },
+      {
+        run: (transfer) => run({ ...state, context: { ...context, ...transfer }, places }),
+        places: () => places.map(({ request, access }) => ({ request, real: access.realPath })),
+        judge: (first) => {
+          const authoriser = this.#authoriser(name, context);
+          const anew = { ...state, authoriser };
+          progress.authoriser = authoriser;
+          const call = callOf(anew, this.#options, this.#versions);
+          for (const { request, real } of first)
+            this.#place(operation, { request, state: anew, call }).access.real(real);
+        },
+      },
+    );
   }
 
   #authoriser(operation: string, context: SurfaceContext): Authoriser {
@@ -168,7 +185,7 @@ export class Dispatcher {
     // The record of the call names neither what is looked up here nor by which token.
     const progress = { resource: [], others: [], bytes: 0 };
     const separate = { ...state, progress, authoriser: state.authoriser.copy() };
-    const call = this.#callOf(separate);
+    const call = callOf(separate, this.#options, this.#versions);
     throw await withSuggestions(error, {
       at: (request) => this.#place(operation, { request, state: separate, call }),
       roots: this.#options.drives === undefined ? this.#visible(separate.authoriser) : [],
@@ -176,31 +193,10 @@ export class Dispatcher {
     });
   }
 
-  #callOf({ context, cancellation }: Preparing): Call {
-    const { limits, tickets, scanners, pdf } = this.#options;
-    const { budget, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
-    const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
-    const versions = this.#versions;
-    return {
-      limits,
-      budget,
-      memory,
-      resolveAsset,
-      cancellation,
-      versions,
-      caller,
-      scanners,
-      pdf,
-      terms,
-      transfer,
-      issueTicket,
-    };
-  }
-
   /** Does everything that needs no disk. @returns runs the operation */
   #prepare(operation: AnyOperation, state: Preparing): () => Awaitable<unknown> {
     const { given, authoriser, progress } = state;
-    const call = this.#callOf(state);
+    const call = callOf(state, this.#options, this.#versions);
     if (operation.on === "roots") {
       progress.resource = [];
       authoriser.requireAnyRead([...this.#roots.keys()]);
@@ -208,7 +204,7 @@ export class Dispatcher {
       const { discloseHostPaths } = this.#options;
       return () => operation.run(given, { ...call, visible, discloseHostPaths });
     }
-    if (operation.on === "drives") return this.#prepareDrives(operation, state, call);
+    if (operation.on === "drives") return prepareOnDrives(operation, { state, call, options: this.#options });
     if (operation.on === "places") {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
       return () => operation.run(given, { ...call, at });
@@ -248,41 +244,13 @@ export class Dispatcher {
     const verb = operation.name;
     const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo };
     const access = new CallAccess(root, path, own);
+    state.places?.push({ request, access });
     return placedCall(call, { root, path, access, limits: limitsOf(root, limits) });
   }
 
   /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */
   #ownRoot(root: PersonalRoot, state: Preparing): Root {
-    return { ...root, backend: root.backendFor(this.#owner(root.name, state)) };
-  }
-
-  #prepareDrives(operation: DrivesOperation, state: Preparing, call: Call): () => Promise<unknown> {
-    const { given, authoriser, progress, scope } = state;
-    const { drives } = this.#options;
-    if (drives === undefined) throw unknownOperation(operation.name);
-    const named = operation.driveOf?.(given) ?? given["drive"];
-    const drive = named === undefined ? undefined : String(named);
-    const isOnAll = operation.isOnAll?.(given) ?? false;
-    progress.resource = drive === undefined || isOnAll ? [] : [drive];
-    const name = drive === undefined ? "dlfs" : drives.root(drive).drive;
-    const owner = this.#owner(name, state);
-    if (drive === undefined && !isOnAll) authoriser.requireReadSomewhere();
-    else for (const can of [operation.ability, ...(operation.also ?? [])]) authoriser.require(progress.resource, can);
-    const sees = (one: string): boolean => authoriser.seesRoot(one);
-    return async () => {
-      try {
-        const shelf = await scope.race(drives.shelf(owner));
-        return await scope.race(operation.run(given, { ...call, shelf, sees, scope }));
-      } catch (error) {
-        throw asCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
-      }
-    };
-  }
-
-  #owner(drive: string, { context }: Preparing): string {
-    const owner = this.#options.driveOwner?.(context);
-    if (owner === undefined) throw driveRequiresAuth(drive);
-    return owner;
+    return { ...root, backend: root.backendFor(ownerOf(root.name, state.context, this.#options)) };
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

@@ -13,6 +13,7 @@ import type { TicketOffice } from "../core/ports/transfer.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
 import type { Gate } from "./gate.js";
+import type { Repeats } from "./repeats.js";
 
 export interface RegisteredOperation {
   readonly operation: AnyOperation;
@@ -31,6 +32,8 @@ export interface DispatchOptions {
   readonly gate?: Gate;
   /** The gate of streaming operations, which last as long as their clients and must not block other calls. */
   readonly streamGate?: Gate;
+  /** What calls with an `operationId` did; may be shared by adapters. */
+  readonly repeats?: Repeats;
   /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
   /** Cache of known hashes; may be shared by adapters too. */

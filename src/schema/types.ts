@@ -504,6 +504,10 @@ export interface WriteInput {
    * "*": must be new
    */
   ifNoneMatch?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface WriteOutput {
@@ -511,6 +515,7 @@ export interface WriteOutput {
   created: boolean;
   etag?: string;
   hint?: string;
+  operationId?: string;
 }
 
 export interface EditInput {
@@ -566,6 +571,10 @@ export interface EditInput {
    * Only the diff
    */
   dryRun?: boolean;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface EditOutput {
@@ -579,6 +588,7 @@ export interface EditOutput {
   diffTruncated?: boolean;
   dryRun?: true;
   hint?: string;
+  operationId?: string;
 }
 
 export interface AppendInput {
@@ -618,6 +628,10 @@ export interface AppendInput {
    * Bytes it must have
    */
   expectedSize?: number;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface AppendOutput {
@@ -627,6 +641,7 @@ export interface AppendOutput {
   etag?: string;
   alreadyApplied?: boolean;
   hint?: string;
+  operationId?: string;
 }
 
 export interface MkdirInput {
@@ -646,12 +661,17 @@ export interface MkdirInput {
    * "*": must be new
    */
   ifNoneMatch?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface MkdirOutput {
   created: boolean;
   path: string;
   hint?: string;
+  operationId?: string;
 }
 
 export interface MoveInput {
@@ -691,6 +711,10 @@ export interface MoveInput {
    * "*": the target must not exist
    */
   ifNoneMatchTo?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface MoveOutput {
@@ -702,6 +726,7 @@ export interface MoveOutput {
   files?: number;
   atomic: boolean;
   hint?: string;
+  operationId?: string;
 }
 
 export interface CopyInput {
@@ -745,6 +770,10 @@ export interface CopyInput {
    * "*": the target must not exist
    */
   ifNoneMatchTo?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface CopyOutput {
@@ -761,6 +790,7 @@ export interface CopyOutput {
     unreadable?: number;
   };
   hint?: string;
+  operationId?: string;
 }
 
 export interface DeleteInput {
@@ -780,12 +810,17 @@ export interface DeleteInput {
    * Etag it must have
    */
   ifMatch?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
 }
 
 export interface DeleteOutput {
   deleted: boolean;
   existed: boolean;
   hint?: string;
+  operationId?: string;
 }
 
 export interface DuInput {

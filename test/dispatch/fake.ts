@@ -5,6 +5,7 @@ import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { Backend } from "../../src/core/ports/backend.js";
 import type { Root } from "../../src/core/ports/operation.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
+import type { Repeats } from "../../src/dispatch/repeats.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { loadOperationSchema } from "../../src/schema/load.js";
 import { InputValidator } from "../../src/schema/validate.js";
@@ -23,6 +24,7 @@ export interface DispatchParts {
   readonly backend?: Partial<Backend>;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
+  readonly repeats?: (clock: Clock) => Repeats;
   readonly onRecord?: (record: AuditRecord) => void;
 }
 
@@ -52,6 +54,7 @@ export function dispatchOn(parts: DispatchParts = {}): Dispatch {
     validator: new InputValidator(),
     limits: { ...DEFAULT_LIMITS, ...parts.limits },
     clock,
+    ...(parts.repeats === undefined ? {} : { repeats: parts.repeats(clock) }),
     discloseHostPaths: false,
     authorityOf: () => authorityOf(),
     audit: {

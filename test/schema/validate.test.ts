@@ -82,15 +82,15 @@ describe("an input", () => {
   });
 
   const unknown: readonly [string, string, string, string][] = [
-    ["delete", "recusive", " - did you mean 'recursive'?", "root, path, recursive, ifMatch"],
-    ["delete", "Recursive", " - did you mean 'recursive'?", "root, path, recursive, ifMatch"],
+    ["delete", "recusive", " - did you mean 'recursive'?", "root, path, recursive, ifMatch, operationId"],
+    ["delete", "Recursive", " - did you mean 'recursive'?", "root, path, recursive, ifMatch, operationId"],
     [
       "write",
       "contents",
       " - did you mean 'content'?",
-      "root, path, content, value, bytes, asset, parents, ifMatch, ifNoneMatch",
+      "root, path, content, value, bytes, asset, parents, ifMatch, ifNoneMatch, operationId",
     ],
-    ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents, ifNoneMatch"],
+    ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents, ifNoneMatch, operationId"],
     ["read", "lenght", " - did you mean 'length'?", READ_FIELDS],
     ["read", "charset", `. Known fields: ${READ_FIELDS}`, READ_FIELDS],
     ["tree", "max_depth", " - did you mean 'maxDepth'?", "root, path, maxDepth, maxEntries, info, ignore, exclude"],

@@ -63,6 +63,11 @@ export class CallScope implements WaitScope {
     this.#committed = true;
   }
 
+  /** Whether the deciding side effect may have happened. */
+  get isCommitted(): boolean {
+    return this.#committed;
+  }
+
   /** Restarts the deadline after progress of a transfer that may take longer than one timeout. */
   renew(): void {
     this.#deadline = this.#clock.monotonicMs() + this.#timeoutMs;

@@ -185,6 +185,20 @@ export function conflict(place: Place, { verb, expected, current, currentSize }:
   );
 }
 
+export const operationIdInUse = (operationId: string): FileAdapterError =>
+  adapterError(
+    "CONFLICT",
+    `'operationId' "${operationId}" belongs to another call of yours. Choose a new one for each change`,
+    { operationId },
+  );
+
+export const anonymousRepeat = (): FileAdapterError =>
+  invalidInput(
+    "'operationId' needs a caller with credentials: others cannot be told apart. Leave it out",
+    "/operationId",
+    "no operationId",
+  );
+
 export const notKept = (place: Place): FileAdapterError =>
   adapterError(
     "CONFLICT",

@@ -72,13 +72,19 @@ function advertised(schema: JsonObject, isBrief: boolean): JsonObject {
 
 function advertisedFields(fields: JsonObject, isBrief: boolean): JsonObject {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => {
+    visibleFields(fields, isBrief).map(([name, value]) => {
       const { description, ...field } = advertised(objectOf(value), isBrief);
       const short = isBrief ? SHORT[name] : undefined;
       return [name, { ...field, description: short ?? description ?? name }];
     }),
   );
 }
+
+/** Fields for programs, not for models, which look before they repeat a change. Calls take them all the same. */
+const FOR_PROGRAMS: ReadonlySet<string> = new Set(["operationId"]);
+
+const visibleFields = (fields: JsonObject, isBrief: boolean) =>
+  Object.entries(fields).filter(([name]) => !(isBrief && FOR_PROGRAMS.has(name)));
 
 /**
  * A schema without alternatives: a list where one of them is a list (it also has room for a single value), else the

@@ -82,11 +82,21 @@ function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
   const parents = queryValue(query, "parents");
   if (parents !== undefined && !/^(?:true|false)?$/.test(parents)) throw badRequest("'parents' must be true or false");
   const [ifMatch, ifNoneMatch] = [headers["if-match"], headers["if-none-match"]];
+  const operationId = operationIdOf(headers["idempotency-key"]);
   return {
     parents: parents !== undefined && parents !== "false",
     ...(ifMatch === undefined ? {} : { ifMatch: tagOf(ifMatch) }),
     ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: ifNoneMatch.trim() }),
+    ...(operationId === undefined ? {} : { operationId }),
   };
+}
+
+/** The draft standard writes the key as a quoted string; most clients send it bare. @throws HttpError 400 */
+function operationIdOf(header: string | readonly string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const key = /^("?)([A-Za-z0-9._-]{1,64})\1$/.exec(String(header).trim())?.[2];
+  if (key === undefined) throw badRequest("Idempotency-Key must be 1 to 64 of the characters A-Z a-z 0-9 . _ -");
+  return key;
 }
 
 /** The opaque part of a strong etag. */
