@@ -1,4 +1,4 @@
-// Messages and data of all errors but those of edits (`edit-texts.ts`) and drives (`drive-texts.ts`). Caller text in a
+// Messages and data of all errors but those of edits, drives and repeated calls (`*-texts.ts`). Caller text in a
 // message is escaped.
 
 import { adapterError, type FileAdapterError } from "./errors.js";
@@ -184,20 +184,6 @@ export function conflict(place: Place, { verb, expected, current, currentSize }:
     },
   );
 }
-
-export const operationIdInUse = (operationId: string): FileAdapterError =>
-  adapterError(
-    "CONFLICT",
-    `'operationId' "${operationId}" belongs to another call of yours. Choose a new one for each change`,
-    { operationId },
-  );
-
-export const anonymousRepeat = (): FileAdapterError =>
-  invalidInput(
-    "'operationId' needs a caller with credentials: others cannot be told apart. Leave it out",
-    "/operationId",
-    "no operationId",
-  );
 
 export const notKept = (place: Place): FileAdapterError =>
   adapterError(
