@@ -1,0 +1,18 @@
+// Messages and data of errors of repeated calls and of watches.
+
+import { adapterError, type FileAdapterError } from "./errors.js";
+import { invalidInput } from "./texts.js";
+
+export const operationIdInUse = (operationId: string): FileAdapterError =>
+  adapterError(
+    "CONFLICT",
+    `'operationId' "${operationId}" belongs to another call of yours. Choose a new one for each change`,
+    { operationId },
+  );
+
+export const anonymousRepeat = (): FileAdapterError =>
+  invalidInput(
+    "'operationId' needs a caller with credentials: others cannot be told apart. Leave it out",
+    "/operationId",
+    "no operationId",
+  );
