@@ -149,6 +149,16 @@ export interface ProfileConfig {
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
+/** Settings of WebDAV. */
+export interface WebdavConfig {
+  readonly enabled: boolean;
+  /** Whether callers without credentials are served. */
+  readonly anonymous: boolean;
+  /** Longest time of a lock, in seconds. */
+  readonly lockSeconds: number;
+  readonly maxLocks: number;
+}
+
 /** Configuration of a venue: checked, complete and deeply frozen. */
 export interface VenueConfig {
   readonly name: string;
@@ -179,6 +189,8 @@ export interface VenueConfig {
   readonly maxContentSize: number;
   /** Absent: `false` on a loopback listener, else 100 a second with bursts of 200. */
   readonly rateLimit?: false | RateLimitConfig;
+  /** Absent: on on a loopback listener, else off. */
+  readonly webdav?: boolean | WebdavConfig;
   readonly storage: StorageConfig;
   readonly assets: AssetsConfig;
   readonly jobs: JobsConfig;
@@ -265,6 +277,7 @@ export interface VenueConfigInput {
   readonly maxInFlightBytes?: number;
   readonly maxContentSize?: number;
   readonly rateLimit?: false | Partial<RateLimitConfig>;
+  readonly webdav?: boolean | Partial<WebdavConfig>;
   readonly storage?: { readonly content?: "memory" } | { readonly content: "file"; readonly path: string };
   readonly assets?: Partial<AssetsConfig>;
   readonly jobs?: Partial<JobsConfig>;

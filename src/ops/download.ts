@@ -28,7 +28,7 @@ export const download: Operation<DownloadInput, { sent: number }> = {
       const name = path.segments.at(-1) ?? "";
       const [mime, sha256] = [mimeByName(name), await hashOf(file, call)];
       const sent = await takeOf(call)({
-        ...{ name, size: file.size },
+        ...{ name, size: file.size, modified: file.modified },
         ...(mime === undefined ? {} : { mime }),
         ...(sha256 === undefined ? {} : { sha256 }),
         read: (span) => chunksOf(file, span, call),

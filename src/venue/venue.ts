@@ -3,11 +3,20 @@
 import { randomUUID } from "node:crypto";
 import type { Authenticate, NameCaller } from "../core/call/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
+import { unknownOperation } from "../core/errors/texts.js";
 import type { Adapter, JsonObject } from "../core/ports/adapter.js";
 import { AssetError } from "../core/ports/asset.js";
 import type { CallerJobs, RecordedJob, StartedJob, Submission } from "../core/ports/job.js";
 import { type Log, silentLog } from "../core/ports/log.js";
-import type { HttpFiles, HttpHost, HttpLimits, HttpMetrics, McpHandler, RateLimit } from "../surfaces/http/host.js";
+import type {
+  HttpDav,
+  HttpFiles,
+  HttpHost,
+  HttpLimits,
+  HttpMetrics,
+  McpHandler,
+  RateLimit,
+} from "../surfaces/http/host.js";
 import type { HttpTimeouts } from "../surfaces/http/plumbing/node-server.js";
 import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
 import { packageVersion } from "../version.js";
@@ -58,6 +67,8 @@ export interface VenueHostOptions {
   readonly metrics?: HttpMetrics;
   /** Absent: there is no endpoint for whole files. */
   readonly files?: HttpFiles;
+  /** Absent: there is no WebDAV. */
+  readonly dav?: Omit<HttpDav, "invoke">;
   /** Creates the MCP endpoint, at its first request. Absent: there is none. */
   readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
   readonly clock?: Clock;
@@ -184,6 +195,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     assets,
     ...(metrics === undefined ? {} : { metrics }),
     ...(options.files === undefined ? {} : { files: options.files }),
+    ...(options.dav === undefined ? {} : { dav: { ...options.dav, invoke: invokerOf(catalogue) } }),
     url: () => venue.url,
     nowMs: () => clock.nowMs(),
     stats: () => ({ assets: assets.size, users: jobs.users, ops: catalogue.list().length, jobs: jobs.size }),
@@ -209,6 +221,16 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     ...(options.mcp === undefined ? {} : { mcp: lazily(options.mcp, venue) }),
   };
 }
+
+/** Runs operations by their dispatch names, also those that no caller is offered. */
+const invokerOf =
+  ({ adapters }: Pick<Catalogue, "adapters">): HttpDav["invoke"] =>
+  (operation, input, context) => {
+    const [name] = operation.split(":", 1);
+    const adapter = adapters.find((one) => one.name === name);
+    if (adapter === undefined) throw unknownOperation(operation);
+    return adapter.invoke(operation, input, context);
+  };
 
 /** Creates the handler at the first request; a failure is not cached, so the next request tries again. */
 function lazily(make: (venue: VenueHost) => Promise<McpHandler>, venue: VenueHost): McpHandler {

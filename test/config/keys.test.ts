@@ -48,7 +48,7 @@ describe("an unknown key is named with its full path and the nearest valid key",
     const value = {
       prot: 80,
       seed: "00",
-      webdav: true,
+      a2a: true,
       hostname: 5,
       jobs: { ttlMs: "1h", nothing: 1 },
       mcp: { maxReadBytes: 9_000_000 },
@@ -60,7 +60,7 @@ describe("an unknown key is named with its full path and the nearest valid key",
       [
         "Unknown config key 'prot' - did you mean 'port'?",
         "'seed' must be 64 hex digits",
-        "'webdav' is not supported by this venue",
+        "'a2a' is not supported by this venue",
         "'hostname' must be a host name or an IP address, not 5",
         "'jobs.ttlMs' must be an integer from 0 to 2147483647, not a string",
         "Unknown config key 'jobs.nothing'",
@@ -104,7 +104,6 @@ describe("a key of the reference without function here", () => {
   test("causes one warning each", () => {
     const config = parseConfig(
       {
-        webdav: false,
         a2a: { enabled: false, path: "/a2a" },
         store: "temp",
         acceptQueueSize: 5,
@@ -113,7 +112,7 @@ describe("a key of the reference without function here", () => {
       },
       { baseDir: "/base" },
     );
-    const keys = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a", "webdav"];
+    const keys = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a"];
     expect(config.warnings).toEqual(keys.map(warning));
     expect({ ...config, warnings: [] }).toEqual(parseConfig({}, { baseDir: "/base" }));
   });
@@ -121,10 +120,7 @@ describe("a key of the reference without function here", () => {
   test.each([true, {}, { enabled: true }, { enabled: "no" }])(
     "is an error when it is a service and enabled by %j",
     (value) => {
-      expect(venueProblems({ a2a: value, webdav: value })).toEqual([
-        "'a2a' is not supported by this venue",
-        "'webdav' is not supported by this venue",
-      ]);
+      expect(venueProblems({ a2a: value })).toEqual(["'a2a' is not supported by this venue"]);
     },
   );
 

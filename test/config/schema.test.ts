@@ -172,6 +172,7 @@ describe("schemas/config.json", () => {
         ...under("profiles.*.shell.extraMounts", "path", "at"),
         ...under("profiles.*.shell.limits", "nproc", "fsize", "data", "nofile", "core"),
         ...under("rateLimit", "perSecond", "burst"),
+        ...under("webdav", "enabled", "anonymous", "lockSeconds", "maxLocks"),
         ...under("storage", "content", "path"),
         ...under("assets", "maxTotalBytes", "write"),
         ...under("jobs", "inlineWaitMs", "maxWaitMs", "max", "maxBytes", "ttlMs"),

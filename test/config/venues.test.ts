@@ -62,7 +62,7 @@ describe("a problem in one of several venues", () => {
       "'venues[1].profiles' must be an object, not 1",
       `'venues[1].drives.store' outlasts the key of the venue: set 'venues[1].seed' or 'venues[1].seedFile', or make it "memory"`,
     ],
-    [{ webdav: true }, "'venues[1].webdav' is not supported by this venue"],
+    [{ a2a: true }, "'venues[1].a2a' is not supported by this venue"],
     [{ port: "a" }, "'venues[1].port' must be an integer from 0 to 65535, not a string"],
     [{ file: { roots: { a: {} } } }, "'venues[1].file.roots.a' must have exactly one of 'path', 'temp' and 'dlfs'"],
     [{ seed: "0a".repeat(32), seedFile: "a" }, "'venues[1].seed' and 'venues[1].seedFile' cannot both be set"],

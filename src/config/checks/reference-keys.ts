@@ -2,9 +2,9 @@ import { below, type Place, quoted } from "./check-schema.js";
 import { isObject } from "./json-schema.js";
 
 /** Keys of the reference implementation that have no effect here. */
-const IGNORED_KEYS: readonly string[] = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a", "webdav"];
+const IGNORED_KEYS: readonly string[] = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a"];
 /** Keys that enable a service; ignoring one that is switched on would be misleading, so that is a problem. */
-const SERVICE_KEYS: readonly string[] = ["a2a", "webdav"];
+const SERVICE_KEYS: readonly string[] = ["a2a"];
 
 /** A venue without its reference keys, and the warnings and problems about them. */
 export interface WithoutReferenceKeys {

@@ -15,6 +15,8 @@ export interface Download {
   readonly name: string;
   /** Size in bytes when it was opened. */
   readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
   /** Media type, guessed from the name. */
   readonly mime?: string;
   /** Hash of the whole content, if it is small or cached. */

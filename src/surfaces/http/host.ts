@@ -79,6 +79,18 @@ export interface HttpFiles extends FileTransfers {
   redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | "taken back" | undefined;
 }
 
+/** What WebDAV needs of the venue. */
+export interface HttpDav {
+  /** Whether callers without credentials are served, as far as public access goes. */
+  readonly anonymous: boolean;
+  /** Longest time of a lock, in seconds. */
+  readonly lockSeconds: number;
+  /** Maximum number of locks of all callers together. */
+  readonly maxLocks: number;
+  /** Runs an operation on roots (`file:`) or drives (`dlfs:`). @throws FileAdapterError */
+  invoke(operation: string, input: JsonObject, context: SurfaceContext): Promise<unknown>;
+}
+
 /** Metrics for a monitoring system, and who may read them. */
 export interface HttpMetrics {
   readonly readers: "operator" | "public";
@@ -113,6 +125,8 @@ export interface HttpHost {
   readonly assets: Assets;
   /** Absent: there is no `/api/v1/files`. */
   readonly files?: HttpFiles;
+  /** Absent: there is neither `/dav` nor `/dlfs`. */
+  readonly dav?: HttpDav;
   /** Absent: there is no `/metrics`. */
   readonly metrics?: HttpMetrics;
   /** Base URL without a trailing slash; called only while the surface listens. */

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
+import { isDav, mountDav } from "./dav/dav.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
 import { getFile, putFile, ticketOf } from "./endpoints/files.js";
 import { health, metrics } from "./endpoints/health.js";
@@ -105,6 +106,7 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
     for (const route of routes) if (ownBody(route)) mount(scope, host, route);
     done();
   });
+  if (host.dav !== undefined) mountDav(app, host, host.dav);
 }
 
 function mcpRoutes(host: HttpHost): Route[] {
@@ -123,6 +125,7 @@ export function needsCaller(request: FastifyRequest): boolean {
   const path = request.routeOptions.url ?? pathOf(request);
   // A ticket identifies the caller, and is checked by the endpoint.
   if (path === FILES_URL && ticketOf(request) !== undefined) return false;
+  if (isDav(request)) return request.method !== "OPTIONS";
   return path !== STATUS_PATH && (path.startsWith("/api/") || path === "/mcp");
 }
 

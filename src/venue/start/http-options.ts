@@ -2,7 +2,7 @@ import { bareHost, isLoopbackListener } from "../../config/loopback.js";
 import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
 import type { RateLimit } from "../../surfaces/http/host.js";
 import { servesPublic } from "../identity/public-caps.js";
-import type { VenueHttpOptions } from "../venue.js";
+import type { VenueHostOptions, VenueHttpOptions } from "../venue.js";
 
 const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 
@@ -22,6 +22,15 @@ export async function httpOptions(config: VenueConfig): Promise<VenueHttpOptions
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
   };
+}
+
+const DAV_DEFAULTS = { anonymous: false, lockSeconds: 3600, maxLocks: 10_000 };
+
+/** The settings of WebDAV. `undefined`: it is off. */
+export function davOptions(config: VenueConfig): VenueHostOptions["dav"] {
+  const { webdav = isLoopbackListener(config) } = config;
+  if (typeof webdav === "boolean") return webdav ? DAV_DEFAULTS : undefined;
+  return webdav.enabled ? webdav : undefined;
 }
 
 async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {

@@ -20,7 +20,7 @@ import { createVenueHost, type VenueHost } from "../venue.js";
 import { type Closable, closeBackwards } from "./close-backwards.js";
 import { asConfigError, withConfigErrors } from "./config-fault.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
-import { httpOptions } from "./http-options.js";
+import { davOptions, httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openTickets } from "./open-parts.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 
@@ -172,6 +172,7 @@ class VenueOpener {
   }): Promise<VenueHost> {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
+    const dav = davOptions(config);
     return createVenueHost({
       name: config.name,
       did: access.did,
@@ -183,6 +184,7 @@ class VenueOpener {
       didDocument: access.didDocument,
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
       http: await httpOptions(config),
+      ...(dav === undefined ? {} : { dav }),
       log: this.#options.log,
       logInternal: this.#logInternal,
       ...(metrics === undefined || config.metrics === false

@@ -4,6 +4,8 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
+import { bearerOf } from "../dav/basic.js";
+import { isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { isPreflight, originHeaders, preflightHeaders } from "../plumbing/cors.js";
@@ -104,9 +106,14 @@ export class Admission {
     if (authorization === undefined) return this.#host.publicCaller;
     // Node keeps the first of several headers, but a proxy in front may have checked another.
     if (count(request.raw.rawHeaders, "authorization") > 1) return invalidToken();
-    const result = this.#host.authenticate(authorization);
+    const result = this.#host.authenticate(isDav(request) ? bearerOf(authorization) : authorization);
     if ("caller" in result) return result.caller;
     return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result.delegatedTo);
+  }
+
+  #servesPublic(request: FastifyRequest): boolean {
+    const { publicAccess, dav } = this.#host;
+    return publicAccess && (!isDav(request) || dav?.anonymous === true);
   }
 
   #accept(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): boolean {
@@ -117,7 +124,7 @@ export class Admission {
       reply.code(204).headers(COMMON_HEADERS).headers(preflightHeaders(request.raw, this.#host.corsOrigins)).send();
       return false;
     }
-    if (known.authentication === "public" && !this.#host.publicAccess && needsCaller(request)) {
+    if (known.authentication === "public" && !this.#servesPublic(request) && needsCaller(request)) {
       throw authenticationRequired();
     }
     if (!isKnown) throw unmapped(request);

@@ -1,10 +1,11 @@
 // Streams a file as a response, with conditional requests and ranges.
 
+import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
 import { hashText } from "../../../core/etag.js";
-import type { ByteSpan, Download } from "../../../core/ports/streams.js";
+import type { Download } from "../../../core/ports/streams.js";
 import { COMMON_HEADERS, sendError } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { contentHeaders, isKnown, rangeOf } from "./content-headers.js";
@@ -16,15 +17,21 @@ export interface Sending {
   readonly stallMs: number;
   /** Called once the response starts. */
   onBegin(): void;
+  /** Tell the time of the file, and answer `If-Modified-Since`. */
+  readonly isDated?: true;
 }
 
 /** Sends a file, and waits until the client has taken all of it. @returns bytes sent @throws FileAdapterError */
 export async function sendFile(file: Download, sending: Sending): Promise<number> {
   const { request, reply, onBegin } = sending;
   const etag = file.sha256 === undefined ? undefined : `"${hashText(file.sha256)}"`;
-  const version: Record<string, string> = etag === undefined ? {} : { etag };
+  const modified = sending.isDated === true ? file.modified : undefined;
+  const version: Record<string, string> = {
+    ...(etag === undefined ? {} : { etag }),
+    ...(modified === undefined ? {} : { "last-modified": new Date(modified).toUTCString() }),
+  };
   reply.headers({ ...COMMON_HEADERS, ...version });
-  if (isKnown(request.headers, etag)) {
+  if (isKnown(request.headers, etag) || isUnmodified(request.headers, modified)) {
     reply.code(304).send();
     onBegin();
     return 0;
@@ -37,7 +44,7 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
     return 0;
   }
   const span = range ?? { start: 0, end: size };
-  const body = request.method === "HEAD" || span.start === span.end ? undefined : await begun(file, span);
+  const body = request.method === "HEAD" || span.start === span.end ? undefined : await begun(file.read(span));
   reply
     .code(range === undefined ? 200 : 206)
     .headers(contentHeaders({ contentType: typeOf(file), fileName: file.name }, false))
@@ -49,17 +56,29 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
   return 0;
 }
 
+/** Whether `If-Modified-Since` counts (RFC 9110 §13.1.3) and the file is no younger, in whole seconds. */
+function isUnmodified(headers: IncomingHttpHeaders, modified: number | undefined): boolean {
+  const since = headers["if-modified-since"];
+  if (modified === undefined || since === undefined || headers["if-none-match"] !== undefined) return false;
+  return Math.floor(modified / 1000) * 1000 <= Date.parse(since);
+}
+
 /** No charset: text is UTF-8 or declares its own encoding, and nothing more is known of it. */
 const typeOf = ({ mime }: Download): string => mime ?? "application/octet-stream";
+
+/** Sends chunks as they come, once the first has come. @returns bytes sent @throws ABORTED if the client leaves */
+export async function sendChunks(chunks: AsyncIterable<Buffer>, sending: Sending): Promise<number> {
+  return stream(await begun(chunks), sending);
+}
 
 interface Begun {
   readonly first: Buffer;
   readonly rest: AsyncIterator<Buffer>;
 }
 
-/** Reads the first chunk, so that an unreadable file is reported by a status. */
-async function begun(file: Download, span: ByteSpan): Promise<Begun> {
-  const rest = file.read(span)[Symbol.asyncIterator]();
+/** Waits for the first chunk, so that an unreadable file is reported by a status. */
+async function begun(chunks: AsyncIterable<Buffer>): Promise<Begun> {
+  const rest = chunks[Symbol.asyncIterator]();
   const step = await rest.next();
   return { first: step.done === true ? Buffer.alloc(0) : step.value, rest };
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
 import { hashText } from "../../../core/etag.js";
-import type { TakeDownload } from "../../../core/ports/streams.js";
+import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import type { Uploaded, UploadInput } from "../../../core/ports/transfer.js";
 import { sendContinue } from "../admission/expect.js";
 import type { HttpFiles, HttpHost } from "../host.js";
@@ -45,13 +45,7 @@ export async function putFile(host: HttpHost, exchange: Exchange): Promise<Fasti
     const files = filesOf(host);
     const { place, context } = fileRequest(host, files, { ...exchange, direction: "upload" });
     const input = { ...place, ...optionsOf(exchange) };
-    unlimitBody(request.raw);
-    const length = request.headers["content-length"];
-    const body = {
-      ...(length === undefined ? {} : { length: Number(length) }),
-      chunks: bodyOf(request.raw),
-    };
-    const uploaded = await files.upload(input, body, { ...context, signal: hangUpOf(exchange) });
+    const uploaded = await files.upload(input, uploadOf(request.raw), { ...context, signal: hangUpOf(exchange) });
     return reply
       .code(uploaded.created ? 201 : 204)
       .headers(versionHeaders(uploaded))
@@ -68,7 +62,7 @@ function filesOf({ files }: HttpHost): HttpFiles {
   return files;
 }
 
-const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
+export const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
   ...COMMON_HEADERS,
   ...(sha256 === undefined ? {} : { etag: `"${hashText(sha256)}"` }),
 });
@@ -115,6 +109,13 @@ function hangUpOf({ reply }: Exchange): AbortSignal {
   if (reply.raw.destroyed) onClose();
   else reply.raw.once("close", onClose);
   return hangUp.signal;
+}
+
+/** The body of a request as an upload, which may take as long as it goes on. */
+export function uploadOf(raw: IncomingMessage): UploadBody {
+  unlimitBody(raw);
+  const length = raw.headers["content-length"];
+  return { ...(length === undefined ? {} : { length: Number(length) }), chunks: bodyOf(raw) };
 }
 
 /** The body as an iterable. Not reading it to the end leaves the connection open, since the response still needs it. */

@@ -1,0 +1,146 @@
+// One request of WebDAV: its target, its caller, and the operations it runs.
+
+import { attribute } from "../../../core/call/attribute.js";
+import type { Caller } from "../../../core/call/caller.js";
+import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
+import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
+import type { Uploaded } from "../../../core/ports/transfer.js";
+import type { ListOutput, RootsOutput, StatOutput } from "../../../schema/types.js";
+import type { HttpDav, HttpHost } from "../host.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest, HttpError } from "../plumbing/http-error.js";
+import { codeOf, davError } from "./errors.js";
+import { pathText, type Target, targetOf } from "./target.js";
+
+type Place = Pick<Target, "space" | "root" | "segments">;
+
+/** Methods that change nothing; a missing directory in a path is 404 there, else 409. */
+const READING = ["GET", "HEAD", "PROPFIND", "OPTIONS"];
+
+/** Where a file or directory is, or that there is none. */
+export interface Found {
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  readonly created?: number;
+  readonly mime?: string;
+  /** `sha256:` and 64 hex digits, where it is known. */
+  readonly hash?: string;
+}
+
+/** A request with its target, and the operations that it runs as its caller. */
+export class DavCall {
+  readonly host: HttpHost;
+  readonly dav: HttpDav;
+  readonly exchange: Exchange;
+  readonly target: Target;
+  readonly #context: SurfaceContext;
+  readonly #isReading: boolean;
+
+  /** @throws HttpError 400 */
+  constructor(host: HttpHost, dav: HttpDav, exchange: Exchange) {
+    this.host = host;
+    this.dav = dav;
+    this.exchange = exchange;
+    this.target = targetOf(exchange.request.raw.url ?? "");
+    this.#isReading = READING.includes(exchange.request.method);
+    const hangUp = new AbortController();
+    const { raw } = exchange.reply;
+    raw.once("close", () => {
+      if (!raw.writableFinished) hangUp.abort();
+    });
+    this.#context = { ...attribute(exchange.caller, undefined, host.nameCaller).context, signal: hangUp.signal };
+  }
+
+  get caller(): Caller {
+    return this.exchange.caller;
+  }
+
+  /** The value of a header; `undefined` if it is absent. @throws HttpError 400 if it is repeated */
+  header(name: string): string | undefined {
+    const value = this.exchange.request.headers[name];
+    if (Array.isArray(value)) throw badRequest(`Header ${name} is given more than once`);
+    return value;
+  }
+
+  async list(place: Place, page: { readonly offset: number; readonly limit: number }): Promise<ListOutput> {
+    return (await this.run("list", place, page)) as ListOutput;
+  }
+
+  /** `undefined` if there is nothing. @param isHashed reads a file to tell its hash */
+  async stat(place: Place, isHashed = false): Promise<Found | undefined> {
+    const more = isHashed ? { hash: true } : {};
+    const found = (await this.run("stat", place, more, { terms: { details: true } })) as StatOutput;
+    if (!found.exists) return undefined;
+    const { type = "other", size = 0, modified = 0, created, mime, hash } = found as StatOutput & { created?: number };
+    return {
+      ...{ type, size, modified },
+      ...(created === undefined ? {} : { created }),
+      ...(mime === undefined ? {} : { mime }),
+      ...(hash === undefined ? {} : { hash }),
+    };
+  }
+
+  /** Names of the roots or drives that the caller sees. */
+  async names(space: Target["space"]): Promise<readonly string[]> {
+    if (space === "top") return ["dav", "dlfs"];
+    if (space === "dav") return (await this.roots()).map(({ name }) => name);
+    const { drives } = (await this.#invoke("dlfs:list-drives", {})) as { drives: readonly string[] };
+    return drives;
+  }
+
+  /** The roots that the caller holds something in. */
+  async roots(): Promise<RootsOutput["roots"]> {
+    const { roots } = (await this.#invoke("file:roots", {})) as RootsOutput;
+    return roots;
+  }
+
+  async download(place: Place, take: TakeDownload): Promise<void> {
+    await this.run("download", place, {}, { transfer: { take } });
+  }
+
+  async upload(place: Place, body: UploadBody, options: JsonObject): Promise<Uploaded> {
+    return (await this.run("upload", place, options, { transfer: { body } })) as Uploaded;
+  }
+
+  /** Runs an operation at a place below a root. @throws HttpError */
+  async run(operation: string, place: Place, input: JsonObject = {}, more: SurfaceContext = {}): Promise<unknown> {
+    const { space, root } = place;
+    if (root === undefined || space === "top") throw new HttpError(403, "Only what is below a root can be used so");
+    const named = space === "dav" ? { root } : { drive: root };
+    const adapter = space === "dav" ? "file" : "dlfs";
+    return this.#invoke(`${adapter}:${operation}`, { ...named, path: pathText(place), ...input }, more);
+  }
+
+  /** Runs an operation on the drive itself. */
+  async runOnDrive(operation: string, drive: string): Promise<unknown> {
+    return this.#invoke(`dlfs:${operation}`, { drive });
+  }
+
+  async #invoke(operation: string, input: JsonObject, more: SurfaceContext = {}): Promise<unknown> {
+    try {
+      return await this.dav.invoke(operation, input, { ...this.#context, ...more });
+    } catch (error) {
+      throw this.refusal(error);
+    }
+  }
+
+  /** The error to answer with. */
+  refusal(error: unknown): unknown {
+    const isPublic = this.caller.authentication === "public";
+    return davError(error, { isReading: this.#isReading, isPublic });
+  }
+}
+
+/** Like a promise of an operation, but `undefined` for the errors with these codes. */
+export async function unless<T>(codes: readonly string[], work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    const code = error instanceof HttpError ? error.more["errorCode"] : codeOf(error);
+    if (typeof code === "string" && codes.includes(code)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+// WebDAV (RFC 4918): roots below `/dav/`, the caller's own drives below `/dlfs/`. Decodes requests, runs operations,
+// encodes the answers; it judges nothing itself but locks.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../../../core/call/caller.js";
+import type { MemoryLease } from "../../../core/memory.js";
+import type { HttpDav, HttpHost } from "../host.js";
+import { explain } from "../plumbing/explain.js";
+import { HttpError, methodNotAllowed } from "../plumbing/http-error.js";
+import { isBasic } from "./basic.js";
+import { DavCall } from "./call.js";
+import { sendDavError } from "./errors.js";
+import { mkcol, remove } from "./methods/collections.js";
+import { get } from "./methods/get.js";
+import { options } from "./methods/options.js";
+import { propfind } from "./methods/propfind.js";
+import { put } from "./methods/put.js";
+
+type Method = (call: DavCall) => Promise<FastifyReply>;
+
+const METHODS: Readonly<Record<string, Method>> = {
+  OPTIONS: options,
+  GET: get,
+  HEAD: get,
+  PROPFIND: propfind,
+  PUT: put,
+  MKCOL: mkcol,
+  DELETE: remove,
+};
+
+/** Windows asks for what lies above the folder that it mounts. */
+const TOP_METHODS = ["OPTIONS", "PROPFIND"];
+const URLS = ["/dav", "/dav/*", "/dlfs", "/dlfs/*"];
+
+/** Whether a request is one of WebDAV, by its route. */
+export function isDav({ routeOptions, method }: FastifyRequest): boolean {
+  const { url } = routeOptions;
+  if (url === "/") return TOP_METHODS.includes(method);
+  return url !== undefined && URLS.includes(url);
+}
+
+export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
+  app.register((scope, _options, done) => {
+    // Bodies are streams of any type, and are read by the methods.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
+    scope.setErrorHandler((error, request, reply: FastifyReply) =>
+      sendDavError(reply, explain(error, host, { request, reply })),
+    );
+    scope.addHook("onRequest", (request, _reply, next) => {
+      // Fastify would refuse a malformed content type.
+      delete request.raw.headers["content-type"];
+      requireOwnPage(request);
+      methodOf(request);
+      next();
+    });
+    const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const caller = request.getDecorator<Caller>("caller");
+      const memory = request.getDecorator<MemoryLease>("lease");
+      return methodOf(request)(new DavCall(host, dav, { request, reply, target: "", caller, memory }));
+    };
+    for (const url of URLS) scope.route({ method: scope.supportedMethods, url, handler });
+    scope.route({ method: TOP_METHODS, url: "/", handler });
+    done();
+  });
+}
+
+/** @throws HttpError 405 */
+function methodOf({ method, raw }: FastifyRequest): Method {
+  const found = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+  if (found === undefined) throw methodNotAllowed(method, raw.url ?? "", Object.keys(METHODS).join(", "));
+  return found;
+}
+
+/** Browsers keep Basic passwords, and send them with requests of any page. @throws HttpError 403 */
+function requireOwnPage({ method, headers }: FastifyRequest): void {
+  const { authorization, "sec-fetch-site": site, "sec-fetch-mode": mode } = headers;
+  if (!isBasic(authorization) || (site !== "cross-site" && site !== "same-site")) return;
+  if (mode === "navigate" && (method === "GET" || method === "HEAD")) return;
+  throw new HttpError(403, "Requests of other sites must not use Basic credentials");
+}

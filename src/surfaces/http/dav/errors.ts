@@ -1,0 +1,123 @@
+// Errors of WebDAV: which status a code has, and the XML body with the violated precondition.
+
+import type { FastifyReply } from "fastify";
+import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
+import { COMMON_HEADERS } from "../plumbing/answer.js";
+import { HttpError } from "../plumbing/http-error.js";
+import { element, type Markup, NAMESPACES, OWN, PROLOGUE, XML_TYPE } from "./xml/write.js";
+
+/** A failure with the precondition or postcondition of RFC 4918 §16 that it violates. */
+export class DavError extends HttpError {
+  readonly condition: Markup | undefined;
+
+  /** @param code for programs; absent where the status says it */
+  constructor(
+    status: number,
+    text: string,
+    { condition, code }: { condition?: Markup | undefined; code?: string } = {},
+  ) {
+    super(status, text, {}, code === undefined ? {} : { errorCode: code });
+    this.condition = condition;
+  }
+}
+
+/** Sent with every 401: Basic is for clients that mount folders. */
+const CHALLENGES = ['Basic realm="venue-files", charset="UTF-8"', "Bearer"];
+
+interface Mapped {
+  readonly reading: number;
+  readonly changing: number;
+  readonly condition?: string;
+}
+
+const both = (status: number, condition?: string): Mapped => ({
+  reading: status,
+  changing: status,
+  ...(condition === undefined ? {} : { condition }),
+});
+
+/** Codes whose status differs from that of the other endpoints. */
+const STATUSES: Readonly<Record<string, Mapped>> = {
+  CONFLICT: both(412),
+  ALREADY_EXISTS: both(412),
+  NOT_FOUND: both(404),
+  UNKNOWN_ROOT: both(404),
+  DANGLING_SYMLINK: both(404),
+  NOT_A_DIRECTORY: { reading: 404, changing: 409 },
+  PARENT_MISSING: { reading: 404, changing: 409 },
+  IS_A_DIRECTORY: both(405),
+  EXISTS_NOT_DIRECTORY: both(405),
+  NOT_A_FILE: both(409),
+  NAME_CLASH: both(409),
+  HARD_LINKED: both(409),
+  CAPABILITY_DENIED: both(403, "D:need-privileges"),
+  READ_ONLY_ROOT: both(403),
+  DENIED_BY_POLICY: both(403),
+  SYMLINK_ESCAPE: both(403),
+  OTHER_DEVICE: both(403),
+  PERMISSION_DENIED: both(403),
+  ROOT_DELETE: both(403),
+  NOT_SUPPORTED: both(403),
+  QUOTA_EXCEEDED: both(507, "D:quota-not-exceeded"),
+  NO_SPACE: both(507, "D:sufficient-disk-space"),
+  INVALID_PATH: both(400),
+  INVALID_INPUT: both(400),
+  PATH_ESCAPES_ROOT: both(400),
+  PATH_NOT_RELATIVE: both(400),
+};
+
+/** Codes that say no more to a caller without credentials than that it needs some. */
+const HIDDEN_FROM_PUBLIC = ["CAPABILITY_DENIED", "UNKNOWN_ROOT", "DRIVE_REQUIRES_AUTH"];
+
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof FileAdapterError ? error.code : undefined;
+
+/** The error of a failed operation; unexpected ones are returned unchanged. */
+export function davError(error: unknown, { isReading, isPublic }: { isReading: boolean; isPublic: boolean }): unknown {
+  if (!(error instanceof FileAdapterError)) return error;
+  const { code, message } = error;
+  if (isPublic && HIDDEN_FROM_PUBLIC.includes(code)) return new HttpError(401, "Authentication required");
+  const mapped = STATUSES[code];
+  const status = mapped === undefined ? statusInTable(code) : isReading ? mapped.reading : mapped.changing;
+  const condition = mapped?.condition === undefined ? undefined : element(mapped.condition);
+  return new DavError(status, message, { condition, code });
+}
+
+const statusInTable = (code: string): number =>
+  Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
+
+/** Sends an error response. */
+export function sendDavError(reply: FastifyReply, error: HttpError): FastifyReply {
+  const { status, headers } = error;
+  if (status === 401) reply.header("www-authenticate", CHALLENGES);
+  const { "www-authenticate": _, ...others } = headers;
+  return reply
+    .code(status)
+    .headers({ ...others, ...COMMON_HEADERS, "content-type": XML_TYPE })
+    .send(Buffer.from(errorXml(error)));
+}
+
+function errorXml(error: HttpError): string {
+  const condition = error instanceof DavError && error.condition !== undefined ? [error.condition] : [];
+  const { errorCode } = error.more;
+  const code = typeof errorCode === "string" ? [element("v:code", errorCode)] : [];
+  const about = [...condition, element("v:message", error.message), ...code];
+  return `${PROLOGUE}${element("D:error", about, { ...NAMESPACES, "xmlns:v": OWN }).text}`;
+}
+
+/** An empty response. */
+export function sendEmpty(reply: FastifyReply, status: number, headers: Record<string, string> = {}): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...COMMON_HEADERS, ...headers, ...(status === 204 ? {} : { "content-length": "0" }) })
+    .send();
+}
+
+/** Sends a whole XML document. */
+export function sendXml(reply: FastifyReply, status: number, document: Markup): FastifyReply {
+  const body = Buffer.from(`${PROLOGUE}${document.text}`);
+  return reply
+    .code(status)
+    .headers({ ...COMMON_HEADERS, "content-type": XML_TYPE })
+    .send(body);
+}

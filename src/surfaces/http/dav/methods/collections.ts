@@ -1,0 +1,42 @@
+// MKCOL and DELETE.
+
+import type { FastifyReply } from "fastify";
+import { announcesBody } from "../../admission/linger.js";
+import { badRequest, HttpError } from "../../plumbing/http-error.js";
+import type { DavCall } from "../call.js";
+import { DavError, sendEmpty } from "../errors.js";
+import { foundAt } from "./propfind.js";
+
+export async function mkcol(call: DavCall): Promise<FastifyReply> {
+  const { target, exchange } = call;
+  if (announcesBody(exchange.request.raw)) throw new HttpError(415, "MKCOL takes no body");
+  const { root, space, segments } = target;
+  if (root === undefined || (space === "dav" && segments.length === 0)) throw exists();
+  const { created } = (
+    segments.length === 0
+      ? await call.runOnDrive("create-drive", root)
+      : await call.run("mkdir", target).catch((error: unknown) => {
+          throw error instanceof HttpError && error.more["errorCode"] === "EXISTS_NOT_DIRECTORY" ? exists() : error;
+        })
+  ) as { created: boolean };
+  if (!created) throw exists();
+  return sendEmpty(exchange.reply, 201);
+}
+
+const exists = (): DavError => new DavError(405, "There is something at this URL already");
+
+/** `DELETE`: removes a file, or a collection with all in it. */
+export async function remove(call: DavCall): Promise<FastifyReply> {
+  const { target, exchange } = call;
+  const { root, space, segments } = target;
+  if (root === undefined || (space === "dav" && segments.length === 0)) {
+    throw new HttpError(403, "A root cannot be deleted");
+  }
+  const found = await foundAt(call, target);
+  if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
+  if (found.type === "directory" && depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
+  if (segments.length === 0) await call.runOnDrive("delete-drive", root);
+  else await call.run("delete", target, { recursive: true });
+  return sendEmpty(exchange.reply, 204);
+}

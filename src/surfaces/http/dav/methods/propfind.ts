@@ -1,0 +1,172 @@
+// PROPFIND: properties of a resource, or of a collection and its members, sent as they are listed.
+
+import type { FastifyReply } from "fastify";
+import { announcesBody } from "../../admission/linger.js";
+import { readBody } from "../../admission/read-body.js";
+import { sendChunks } from "../../endpoints/file-sending.js";
+import { COMMON_HEADERS } from "../../plumbing/answer.js";
+import { badRequest } from "../../plumbing/http-error.js";
+import { type DavCall, type Found, unless } from "../call.js";
+import { DavError } from "../errors.js";
+import { LIVE_NAMES, liveProperty, liveValue, type Resource } from "../properties/live.js";
+import { type PropertyRequest, propertyRequest } from "../properties/request.js";
+import { childOf, hrefOf, type Target } from "../target.js";
+import { MOST_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
+import { DAV, element, escapeXml, type Markup, namedElement, PROLOGUE, XML_TYPE, type XmlName } from "../xml/write.js";
+
+/** Entries of a directory asked for at once. */
+const PAGE = 5000;
+/** A listing that is not taken for so long is cut off, in milliseconds. */
+const STALL_MS = 60_000;
+/** Files up to this size are hashed for an ETag. */
+export const MOST_HASHED_BYTES = 8_388_608;
+/** Bytes of XML gathered before they are sent. */
+const CHUNK_CHARS = 32_768;
+
+export async function propfind(call: DavCall): Promise<FastifyReply> {
+  const depth = depthOf(call);
+  const asked = propertyRequest(await xmlBody(call));
+  const top = await resourceAt(call, asked);
+  const rows = depth === 0 || !top.isCollection ? only(top) : withMembers(call, top);
+  const { request, reply } = call.exchange;
+  reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
+  await sendChunks(
+    multistatus(rows, (resource) => responseOf(call, resource, asked)),
+    {
+      ...{ request, reply, stallMs: STALL_MS },
+      onBegin: () => {},
+    },
+  );
+  return reply;
+}
+
+function depthOf(call: DavCall): 0 | 1 {
+  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
+  if (depth === "0") return 0;
+  if (depth === "1") return 1;
+  if (depth !== "infinity") throw badRequest("Depth must be 0 or 1");
+  const condition = element("D:propfind-finite-depth");
+  throw new DavError(403, "Depth: infinity is not served. Ask with Depth: 1", { condition });
+}
+
+/** The XML body of a request; `undefined` if it is empty. @throws HttpError 400, 413 */
+export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undefined> {
+  const { request, memory } = exchange;
+  if (!announcesBody(request.raw)) return undefined;
+  const bytes = await readBody(request, { limit: MOST_XML_BYTES, lease: memory });
+  return bytes.length === 0 ? undefined : readXml(bytes);
+}
+
+/** The target of a request, as it is. @throws HttpError 404 */
+async function resourceAt(call: DavCall, asked: PropertyRequest): Promise<Resource> {
+  const { target } = call;
+  if (target.root === undefined) return { place: target, isCollection: true };
+  const found = await foundAt(call, target);
+  if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  const isCollection = found.type === "directory";
+  const wantsHash = !isCollection && found.hash === undefined && found.size <= MOST_HASHED_BYTES && asksForEtag(asked);
+  const hashed = wantsHash ? await call.stat(target, true) : undefined;
+  return { place: target, isCollection, found: hashed ?? found };
+}
+
+/** What is at a place. A file is not found by a URL that ends in a slash. */
+export async function foundAt(call: DavCall, target: Target): Promise<Found | undefined> {
+  const { space, root, segments, isSlashed } = target;
+  if (space === "dlfs" && segments.length === 0 && root !== undefined) {
+    // A drive that does not exist reads as an empty one.
+    if (!(await call.names("dlfs")).includes(root)) return undefined;
+  }
+  const found = await call.stat(target);
+  if (found === undefined || (found.type !== "file" && found.type !== "directory")) return undefined;
+  return isSlashed && found.type === "file" ? undefined : found;
+}
+
+const asksForEtag = (asked: PropertyRequest): boolean =>
+  asked.kind !== "names" && (asked.kind === "all" || asked.names.some(({ local }) => local === "getetag"));
+
+async function* only(top: Resource): AsyncGenerator<Resource> {
+  yield top;
+}
+
+async function* withMembers(call: DavCall, top: Resource): AsyncGenerator<Resource> {
+  yield top;
+  const { target } = call;
+  if (target.root === undefined) {
+    for (const name of await call.names(target.space)) yield* member(call, childOf(target, name));
+    return;
+  }
+  for (let offset = 0; ; offset += PAGE) {
+    const { entries, truncated } = await call.list(target, { offset, limit: PAGE });
+    for (const { name, type, size, modified, unreachable } of entries) {
+      if (unreachable === true) continue;
+      const place = childOf(target, name);
+      if (type === "symlink") yield* linked(call, place);
+      else if (type !== "other") {
+        yield { place, isCollection: type === "directory", found: { type, size, modified } };
+      }
+    }
+    if (!truncated) return;
+  }
+}
+
+/** A member of a collection of roots. */
+async function* member(call: DavCall, place: Resource["place"]): AsyncGenerator<Resource> {
+  if (call.target.space === "top")
+    yield { place: { space: place.root === "dav" ? "dav" : "dlfs", segments: [] }, isCollection: true };
+  else yield { place, isCollection: true };
+}
+
+/** A link to a file is listed as that file; others are left out. */
+async function* linked(call: DavCall, place: Resource["place"]): AsyncGenerator<Resource> {
+  const hidden = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "DENIED_BY_POLICY", "CAPABILITY_DENIED", "NOT_FOUND"];
+  const found = await unless([...hidden, "OTHER_DEVICE", "NOT_A_DIRECTORY"], call.stat(place));
+  if (found?.type === "file") yield { place, isCollection: false, found };
+}
+
+/** The whole document, in chunks. */
+async function* multistatus(
+  rows: AsyncIterable<Resource>,
+  describe: (resource: Resource) => Markup,
+): AsyncGenerator<Buffer> {
+  let text = `${PROLOGUE}<D:multistatus xmlns:D="${escapeXml(DAV)}">\n`;
+  for await (const row of rows) {
+    text += `${describe(row).text}\n`;
+    if (text.length < CHUNK_CHARS) continue;
+    yield Buffer.from(text);
+    text = "";
+  }
+  yield Buffer.from(`${text}</D:multistatus>\n`);
+}
+
+function responseOf({ host }: DavCall, resource: Resource, asked: PropertyRequest): Markup {
+  const { found, missing } = valuesOf(resource, asked);
+  const groups = [
+    ...(found.length > 0 || missing.length === 0 ? [propstat(found, "200 OK")] : []),
+    ...(missing.length > 0 ? [propstat(missing, "404 Not Found")] : []),
+  ];
+  return element("D:response", [element("D:href", hrefOf(host, resource.place, resource.isCollection)), ...groups]);
+}
+
+const propstat = (properties: readonly Markup[], status: string): Markup =>
+  element("D:propstat", [element("D:prop", properties), element("D:status", `HTTP/1.1 ${status}`)]);
+
+function valuesOf(
+  resource: Resource,
+  asked: PropertyRequest,
+): { found: readonly Markup[]; missing: readonly Markup[] } {
+  const names: readonly XmlName[] =
+    asked.kind === "named"
+      ? asked.names
+      : LIVE_NAMES.filter((local) => liveValue(local, resource) !== undefined).map((local) => ({
+          namespace: DAV,
+          local,
+        }));
+  const found: Markup[] = [];
+  const missing: Markup[] = [];
+  for (const name of names) {
+    const value = name.namespace === DAV ? liveProperty(name.local, resource) : undefined;
+    if (value === undefined) missing.push(namedElement(name));
+    else found.push(asked.kind === "names" ? namedElement(name) : value);
+  }
+  return { found, missing };
+}

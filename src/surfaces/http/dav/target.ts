@@ -1,0 +1,108 @@
+// What a URL of WebDAV names, and the URLs of what is answered.
+
+import type { HttpHost } from "../host.js";
+import { badRequest, HttpError } from "../plumbing/http-error.js";
+
+/** `dav`: roots; `dlfs`: the caller's own drives by name; `top`: `/`, which has both. */
+export type Space = "dav" | "dlfs" | "top";
+
+/** A place that a URL names. */
+export interface Target {
+  readonly space: Space;
+  /** Name of the root or drive. Absent: the collection of all of them. */
+  readonly root?: string;
+  /** Below the root; canonical. */
+  readonly segments: readonly string[];
+  /** The URL ends in a slash, so it names a collection. */
+  readonly isSlashed: boolean;
+}
+
+/** @param url the target of a request, as sent @throws HttpError 400 */
+export function targetOf(url: string): Target {
+  if (url.includes("#")) throw badRequest("URL must not have a fragment");
+  const [path = ""] = url.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1);
+  return parsePath(path);
+}
+
+function parsePath(path: string): Target {
+  const [first, ...rest] = path.split("/").slice(1).map(decodeSegment);
+  const segments = rest.filter((segment) => segment !== "");
+  const isSlashed = path.endsWith("/");
+  if (first !== "dav" && first !== "dlfs") return { space: "top", segments: [], isSlashed };
+  const [root, ...below] = segments;
+  return { space: first, ...(root === undefined ? {} : { root }), segments: below, isSlashed };
+}
+
+function decodeSegment(encoded: string): string {
+  let segment: string;
+  try {
+    segment = decodeURIComponent(encoded);
+  } catch {
+    throw badRequest("Malformed URL: invalid percent-encoding or UTF-8");
+  }
+  if (/[/\\\0]/.test(segment)) throw badRequest("URL must not have an encoded '/', '\\' or NUL in a segment");
+  if (segment === "." || segment === "..") throw badRequest("URL must not have '.' or '..' as a segment");
+  return segment;
+}
+
+type Named = Pick<Target, "space" | "root" | "segments">;
+
+/** The URL of a place, without scheme and host. Those of collections end in a slash. */
+export function hrefOf(host: Pick<HttpHost, "url">, { space, root, segments }: Named, isCollection: boolean): string {
+  const prefix = pathOfUrl(host.url());
+  const names = [...(space === "top" ? [] : [space]), ...(root === undefined ? [] : [root]), ...segments];
+  const path = names.map((name) => `/${encodeName(name)}`).join("");
+  return `${prefix}${path}${isCollection ? "/" : ""}`;
+}
+
+const pathOfUrl = (url: string): string => new URL(url).pathname.replace(/\/+$/, "");
+
+/** Percent-encodes all but what RFC 3986 calls unreserved. */
+export const encodeName = (name: string): string =>
+  encodeURIComponent(name).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** The place below another. */
+export const childOf = (target: Target, name: string): Named =>
+  target.root === undefined
+    ? { space: target.space, root: name, segments: [] }
+    : { space: target.space, root: target.root, segments: [...target.segments, name] };
+
+/** The collection that holds a place; `undefined` for `/`. */
+export function parentOf({ space, root, segments }: Named): Named | undefined {
+  if (segments.length > 0 && root !== undefined) return { space, root, segments: segments.slice(0, -1) };
+  return root === undefined ? undefined : { space, segments: [] };
+}
+
+/** Path below the root, for an operation. */
+export const pathText = ({ segments }: Pick<Target, "segments">): string => segments.join("/");
+
+/**
+ * The place that `Destination` (or a tag of `If`) names.
+ * @param hostHeader the `Host` of the request
+ * @throws HttpError 400, 403 for what is not below the same prefix, 502 for another host
+ */
+export function destinationOf(text: string, from: Target, host: HttpHost, hostHeader: string | undefined): Target {
+  const found = addressOf(text, host, hostHeader);
+  if (found === "other host") throw new HttpError(502, "Destination is on another host");
+  if (found.space === "top" || found.space !== from.space) {
+    throw new HttpError(403, "Destination must be below the same of /dav/ and /dlfs/");
+  }
+  return found;
+}
+
+/** @throws HttpError 400 */
+export function addressOf(text: string, host: HttpHost, hostHeader: string | undefined): Target | "other host" {
+  const [, address, path] = /^(?:https?:\/\/([^/?#]*))?(\/[^?#]*)$/i.exec(text) ?? [];
+  if (path === undefined || /[^!-~]/.test(text) || address?.includes("@") === true) {
+    throw badRequest("Destination must be an absolute URL or path, without user, query and fragment");
+  }
+  if (address !== undefined) {
+    const own = [hostHeader, new URL(host.url()).host].map((one) => one && authority(one));
+    if (!own.includes(authority(address))) return "other host";
+  }
+  const prefix = pathOfUrl(host.url());
+  return parsePath(prefix !== "" && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path);
+}
+
+/** Host and port; the default ports of both schemes are none, since a proxy may end TLS. */
+const authority = (text: string): string => text.toLowerCase().replace(/:(?:80|443)?$/, "");

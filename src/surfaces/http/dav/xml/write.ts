@@ -1,0 +1,73 @@
+// Writes XML: every text passes the one escaping function, every element through `element`.
+
+/** Text that is XML already. Only this module makes it. */
+export class Markup {
+  /** @param text must be well-formed */
+  private constructor(readonly text: string) {}
+
+  /** Markup that {@link element} or the parser has checked. */
+  static trusted(text: string): Markup {
+    return new Markup(text);
+  }
+}
+
+/** A string is escaped; markup is taken as it is. */
+export type Content = string | Markup | readonly Content[];
+
+export const DAV = "DAV:";
+/** Namespace of what the responses carry beside the standard. */
+export const OWN = "urn:venue-files";
+export const XML_TYPE = 'application/xml; charset="utf-8"';
+export const PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>\n';
+
+/** The declarations that a document element carries; `element` writes names with these prefixes. */
+export const NAMESPACES = { "xmlns:D": DAV };
+
+/** An element. @param name with its prefix; of fixed text, never from a request */
+export function element(
+  name: string,
+  content: Content = "",
+  attributes: Readonly<Record<string, string>> = {},
+): Markup {
+  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeXml(value)}"`);
+  const inside = textOf(content);
+  const start = `${name}${given.join("")}`;
+  return Markup.trusted(inside === "" ? `<${start}/>` : `<${start}>${inside}</${name}>`);
+}
+
+export function textOf(content: Content): string {
+  if (typeof content === "string") return escapeXml(content);
+  return content instanceof Markup ? content.text : content.map(textOf).join("");
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\t": "&#9;",
+  "\n": "&#10;",
+  "\r": "&#13;",
+};
+
+/** Text for an element or attribute. What XML 1.0 cannot hold becomes U+FFFD. */
+export function escapeXml(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd")
+    .replace(/[&<>"\t\n\r]/g, (char) => ESCAPES[char] ?? "");
+}
+
+/** The name of a property or other element. */
+export interface XmlName {
+  readonly namespace: string;
+  readonly local: string;
+}
+
+/** An element of any namespace. @param name as it was parsed, so that `local` is a valid name */
+export function namedElement({ namespace, local }: XmlName, content: Content = ""): Markup {
+  if (namespace === DAV) return element(`D:${local}`, content);
+  return namespace === ""
+    ? element(local, content, { xmlns: "" })
+    : element(`x:${local}`, content, { "xmlns:x": namespace });
+}

@@ -1,0 +1,156 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
+
+let venue: DavVenue;
+beforeAll(async () => {
+  venue = await serveDav();
+  mkdirSync(join(venue.docs, "sub/deep"), { recursive: true });
+  writeFileSync(join(venue.docs, "a.txt"), "alpha");
+  writeFileSync(join(venue.docs, "sub/b & c.txt"), "beta");
+  symlinkSync("a.txt", join(venue.docs, "to-file"));
+  symlinkSync("sub", join(venue.docs, "to-folder"));
+  symlinkSync("/etc/passwd", join(venue.docs, "out"));
+});
+afterAll(() => venue.close());
+
+const propfind = (path: string, depth: string, names?: string) =>
+  venue.dav("PROPFIND", path, {
+    headers: { depth },
+    ...(names === undefined ? {} : { body: `<propfind xmlns="DAV:"><prop>${names}</prop></propfind>` }),
+  });
+
+describe("PROPFIND", () => {
+  test("lists the roots that the caller holds something in", async () => {
+    expect(hrefs(await propfind("/dav/", "1"))).toEqual([
+      ...["/dav/", "/dav/docs/", "/dav/tmp/", "/dav/ro/", "/dav/home/", "/dav/hidden/"],
+    ]);
+    const seen = await venue.dav("PROPFIND", "/dav/", { as: "reader", headers: { depth: "1" } });
+    expect(hrefs(seen)).toEqual(["/dav/", "/dav/docs/", "/dav/ro/", "/dav/home/"]);
+  });
+
+  test("lists members with links to files, without other links, percent-encoded", async () => {
+    expect(hrefs(await propfind("/dav/docs", "1"))).toEqual([
+      ...["/dav/docs/", "/dav/docs/a.txt", "/dav/docs/sub/", "/dav/docs/to-file"],
+    ]);
+    expect(hrefs(await propfind("/dav/docs/sub/", "1"))).toEqual([
+      ...["/dav/docs/sub/", "/dav/docs/sub/b%20%26%20c.txt", "/dav/docs/sub/deep/"],
+    ]);
+  });
+
+  test("tells what there is of a file, its hash too", async () => {
+    const answer = await propfind("/dav/docs/a.txt", "0");
+    expect(answer.status).toBe(207);
+    expect(textIn(answer, "D:getcontentlength")).toBe("5");
+    expect(textIn(answer, "D:getcontenttype")).toBe("text/plain");
+    expect(textIn(answer, "D:getetag")).toMatch(/^&quot;sha256:[0-9a-f]{64}&quot;$/);
+    expect(textIn(answer, "D:getlastmodified")).toMatch(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/);
+    expect(textIn(answer, "D:creationdate")).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  });
+
+  test("separates what is there from what is not", async () => {
+    const answer = await propfind("/dav/docs/a.txt", "0", '<getetag/><no/><x:y xmlns:x="urn:&amp;"/>');
+    const [found, missing] = answer.text.split("<D:status>HTTP/1.1 200 OK</D:status>");
+    expect(found).toContain("<D:getetag>");
+    expect(missing).toContain('<D:no/><x:y xmlns:x="urn:&amp;"/>');
+    expect(missing).toContain("<D:status>HTTP/1.1 404 Not Found</D:status>");
+  });
+
+  test.each([
+    ["infinity", 403],
+    ["2", 400],
+  ])("with Depth: %s is %i", async (depth, status) => {
+    expect((await propfind("/dav/docs/", depth)).status).toBe(status);
+  });
+
+  test.each([
+    ["/dav/nothing/", 404],
+    ["/dav/docs/nothing", 404],
+    ["/dav/docs/a.txt/", 404],
+    ["/dav/docs/a.txt/b", 404],
+    ["/dav/docs/out", 403],
+    ["/dav/docs/../tmp", 400],
+    ["/dav/docs/%2e%2e/tmp", 400],
+    ["/dav/docs/a%2fb", 400],
+    ["/dav/docs/a%5cb", 400],
+    ["/dav/docs/a%00b", 400],
+    ["/dav/docs/%ff", 400],
+    ["/dav/docs/%zz", 400],
+    ["/dav/docs/.venue-files/x", 400],
+    ["/dav//docs//a.txt", 207],
+    ["/dav/docs/to-folder", 207],
+    ["/dlfs/nothing", 404],
+    ["/dav", 207],
+    ["/", 207],
+  ])("of %s is %i", async (path, status) => {
+    expect((await propfind(path, "0")).status).toBe(status);
+  });
+});
+
+describe("GET", () => {
+  test("sends a file with its version and time, in ranges, and knows what the client has", async () => {
+    const whole = await venue.dav("GET", "/dav/docs/a.txt");
+    expect([whole.status, whole.text]).toEqual([200, "alpha"]);
+    const { etag, "last-modified": modified } = whole.headers;
+    expect(whole.headers).toMatchObject({ "x-content-type-options": "nosniff", "accept-ranges": "bytes" });
+    const ask = (headers: Record<string, string>) => venue.dav("GET", "/dav/docs/a.txt", { headers });
+    expect((await ask({ range: "bytes=1-2" })).text).toBe("lp");
+    expect((await ask({ "if-none-match": `${String(etag)}` })).status).toBe(304);
+    expect((await ask({ "if-modified-since": `${String(modified)}` })).status).toBe(304);
+    expect((await ask({ "if-modified-since": "Mon, 01 Jan 1990 00:00:00 GMT" })).status).toBe(200);
+  });
+
+  test("of a collection is a page that runs no script", async () => {
+    const answer = await venue.dav("GET", "/dav/docs/sub/");
+    expect(answer.headers["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(answer.text).toContain('<a href="./b%20%26%20c.txt">b &amp; c.txt</a>');
+    const unslashed = await venue.dav("GET", "/dav/docs/sub");
+    expect(unslashed.text).toContain('<a href="./sub/deep/">deep/</a>');
+  });
+
+  test.each([
+    ["/dav/docs/a.txt/", 404],
+    ["/dav/docs/none", 404],
+    ["/dav/", 200],
+    ["/dlfs/", 200],
+  ])("of %s is %i", async (path, status) => {
+    expect(await venue.status("GET", path)).toBe(status);
+  });
+});
+
+describe("a caller", () => {
+  test("without credentials is asked for some, whether or not the target exists", async () => {
+    const answers = await Promise.all(
+      ["/dav/docs/a.txt", "/dav/docs/none", "/dav/none"].map((path) => venue.dav("PROPFIND", path, { as: "nobody" })),
+    );
+    for (const { status, text, headers } of answers) {
+      expect([status, text]).toEqual([401, answers[0]?.text]);
+      expect(headers["www-authenticate"]).toBe('Basic realm="venue-files", charset="UTF-8", Bearer');
+    }
+  });
+
+  test("without credentials may ask what is supported", async () => {
+    const answer = await venue.dav("OPTIONS", "/dav/none/", { as: "nobody" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({ "ms-author-via": "DAV" });
+  });
+
+  test("with a wrong password is nobody, and Basic is for WebDAV alone", async () => {
+    const authorization = `Basic ${Buffer.from("x:wrong").toString("base64")}`;
+    expect(await venue.status("PROPFIND", "/dav/ro/", { headers: { authorization } })).toBe(401);
+    const elsewhere = await venue.dav("GET", "/api/v1/jobs");
+    expect([elsewhere.status, elsewhere.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+  });
+
+  test.each([
+    ["GET", "cross-site", "no-cors", 403],
+    ["GET", "same-site", "cors", 403],
+    ["PUT", "cross-site", "navigate", 403],
+    ["GET", "cross-site", "navigate", 200],
+    ["GET", "same-origin", "cors", 200],
+  ])("whose browser sends %s from %s by %s gets %i", async (method, site, mode, status) => {
+    const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode };
+    expect(await venue.status(method, "/dav/docs/a.txt", { headers })).toBe(status);
+  });
+});
