@@ -13,6 +13,7 @@ import { type Clock, systemClock } from "../core/clock.js";
 import type { ErrorCode } from "../core/errors/errors.js";
 import type { FileConfig } from "../core/file-config.js";
 import type { Adapter, InvokeContext, SurfaceContext } from "../core/ports/adapter.js";
+import type { ChangeSink } from "../core/ports/change.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import type { FileTransfers, TicketOffice } from "../core/ports/transfer.js";
@@ -90,6 +91,8 @@ export interface PreparedChange {
 
 export interface AdapterParts {
   readonly audit?: AuditSink;
+  /** Hear of every change that the adapter and its drive adapters commit. */
+  readonly changeSinks?: readonly ChangeSink[];
   readonly clock?: Clock;
   /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
   readonly drives?: DriveSource;
@@ -125,6 +128,8 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   const shared = {
     ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
+    actorOf: (context: SurfaceContext) => authorities.actorOf(context),
+    ...(parts.changeSinks === undefined ? {} : { changeSinks: parts.changeSinks }),
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   };

@@ -24,6 +24,8 @@ export interface Authorities {
   inDrives(context: SurfaceContext): Authority;
   /** Canonical DID of the owner of the drives that a caller uses: itself. `undefined`: no DID, or anonymous. */
   driveOwner(context: SurfaceContext): string | undefined;
+  /** Name of the caller in records: `operator`, or its canonical DID. */
+  actorOf(context: SurfaceContext): string;
   /** Canonical DID of a root's owner: its own, else the operator. `undefined` also for drives, which have many. */
   ownerOf(root: string | undefined): string | undefined;
   /** The venue's own DID. */
@@ -83,6 +85,10 @@ export function createAuthorities(
     ownerOf: (root) => {
       if (root !== undefined && drives.has(root)) return undefined;
       return (root === undefined ? undefined : shared.owners.get(root)) ?? operator;
+    },
+    actorOf({ callerDID }) {
+      const did = canonicalOrAbsent(callerDID, canonical);
+      return did === undefined || did === operator ? "operator" : did;
     },
     inDrives(context) {
       const { self, ...brought } = broughtBy(context);

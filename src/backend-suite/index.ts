@@ -13,6 +13,7 @@ import { namesSuite } from "./names-suite.js";
 import { openSuite } from "./open-suite.js";
 import { readSuite, statSuite } from "./reading-suite.js";
 import { relocationSuite } from "./relocation-suite.js";
+import { reportSuite } from "./report-suite.js";
 import { describe, expect, test } from "./runner.js";
 import type { Scenario } from "./scenario.js";
 
@@ -46,6 +47,7 @@ export type {
   WriteOptions,
   Written,
 } from "../core/ports/backend.js";
+export type { EntryChange, EntryState } from "../core/ports/change.js";
 export type { OpenFile, Stamp } from "../core/ports/open-file.js";
 export { sortByName } from "../path/order.js";
 export { type AccessOverrides, SUITE_ROOT, steppingClock, type TestAccess, testAccess } from "./access.js";
@@ -118,6 +120,7 @@ export function backendSuite(
     lifeSuite(scenario);
     concurrencySuite(scenario);
     relocationSuite(scenario);
+    reportSuite(scenario);
     openSuite(scenario);
     conditionSuite(scenario);
     options.also?.(scenario);

@@ -8,8 +8,10 @@ import type { CallScope } from "../core/call/scope.js";
 import type { CallTerms } from "../core/call/terms.js";
 import { deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../core/errors/texts.js";
 import type { Access, PlacePolicy, SpellingRules } from "../core/ports/backend.js";
+import type { ChangeOrigin, EntryChange } from "../core/ports/change.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { PathPolicy } from "../core/ports/path-policy.js";
+import type { CallChanges } from "./call-changes.js";
 
 export interface CallAccessOptions {
   readonly verb: string;
@@ -23,6 +25,7 @@ export interface CallAccessOptions {
   readonly isProtected?: CallTerms["isProtected"];
   readonly rules: PathRules | undefined;
   readonly leadsTo?: CallTerms["leadsTo"];
+  readonly changes: CallChanges;
 }
 
 /** The checks that a backend makes while it serves one call. */
@@ -35,6 +38,7 @@ export class CallAccess implements Access {
   readonly spellings: SpellingRules | undefined;
   readonly links: "refuse" | undefined;
   readonly rules: PathRules | undefined;
+  readonly changed: ((change: EntryChange) => void) | undefined;
   readonly #path: RelPath;
   readonly #authoriser: Authoriser;
   readonly #abilities: readonly Ability[];
@@ -42,6 +46,8 @@ export class CallAccess implements Access {
   readonly #protections: PathPolicy | undefined;
   readonly #isProtected: CallTerms["isProtected"];
   readonly #leadsTo: CallTerms["leadsTo"];
+  readonly #changes: CallChanges;
+  readonly #root: RootFacts;
   #real: readonly string[];
 
   /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
@@ -59,6 +65,9 @@ export class CallAccess implements Access {
     this.#protections = protection;
     this.#isProtected = options.isProtected;
     this.#leadsTo = options.leadsTo;
+    this.#changes = options.changes;
+    this.#root = root;
+    this.changed = options.changes.isUnheard ? undefined : (change) => options.changes.report(this.origin, change);
     this.rules = options.rules;
     this.#real = path.segments;
     this.#requireAllowed(path.segments);
@@ -95,6 +104,14 @@ export class CallAccess implements Access {
     this.#authoriser.requireReal(this.place.root, { requested, real }, "crud/write");
     this.#requireAllowed(requested);
     this.#requireAllowed(real);
+  }
+
+  get origin(): ChangeOrigin {
+    return this.#changes.originIn(this.#root);
+  }
+
+  beginGroup(): void {
+    this.#changes.beginGroup();
   }
 
   holds(ability: Ability): boolean {

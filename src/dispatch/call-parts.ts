@@ -10,6 +10,7 @@ import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../core/ports/operation.js";
 import type { TicketRequest } from "../core/ports/transfer.js";
 import type { CallAccess } from "./call-access.js";
+import type { CallChanges } from "./call-changes.js";
 import type { Progress } from "./call-record.js";
 import type { DispatchOptions, RegisteredOperation } from "./options.js";
 
@@ -23,6 +24,7 @@ export interface Preparing {
   readonly scope: CallScope;
   readonly authoriser: Authoriser;
   readonly progress: Progress;
+  readonly changes: CallChanges;
   /** Collects the places of a call that may be repeated. */
   readonly places?: JudgedPlace[];
 }

@@ -21,6 +21,7 @@ import {
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { CallAccess } from "./call-access.js";
+import { changesOf } from "./call-changes.js";
 import { ownerOf, prepareOnDrives } from "./call-on-drives.js";
 import {
   byName,
@@ -137,7 +138,9 @@ export class Dispatcher {
     const scope = scopeOf(operation, { given, context, cancellation }, this.#options);
     const authoriser = this.#authoriser(name, context);
     progress.authoriser = authoriser;
-    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress };
+    const onFault = (error: unknown): void => void this.#unforeseen(error);
+    const changes = changesOf(operation, context, { ...this.#options, scheme: this.#scheme, onFault });
+    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes };
     const output = await this.#perform(operation, state);
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
     return given !== input && hasNullPrecondition(input) ? withRemark(output, NO_PRECONDITION) : output;
@@ -243,14 +246,15 @@ export class Dispatcher {
     const leadsTo = call.terms?.leadsTo;
     const verb = operation.name;
     const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo };
-    const access = new CallAccess(root, path, own);
+    const access = new CallAccess(root, path, { ...own, changes: state.changes });
     state.places?.push({ request, access });
     return placedCall(call, { root, path, access, limits: limitsOf(root, limits) });
   }
 
   /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */
   #ownRoot(root: PersonalRoot, state: Preparing): Root {
-    return { ...root, backend: root.backendFor(ownerOf(root.name, state.context, this.#options)) };
+    const owner = ownerOf(root.name, state.context, this.#options);
+    return { ...root, owner, backend: root.backendFor(owner) };
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

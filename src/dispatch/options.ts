@@ -8,6 +8,7 @@ import type { Scanners } from "../core/call/scan.js";
 import type { Clock } from "../core/clock.js";
 import type { VersionCache } from "../core/etag-cache.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { ChangeSink } from "../core/ports/change.js";
 import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/ports/operation.js";
 import type { TicketOffice } from "../core/ports/transfer.js";
 import type { OperationSchema } from "../schema/load.js";
@@ -49,6 +50,10 @@ export interface DispatchOptions {
   /** DID of the owner of the drives that a caller uses. `undefined`: nobody's. Absent: there are no drives. */
   readonly driveOwner?: (context: SurfaceContext) => string | undefined;
   readonly audit?: AuditSink;
+  /** Name of the caller in records of changes: its DID, `operator` for the operator. Absent: the DID as it is. */
+  readonly actorOf?: (context: SurfaceContext) => string;
+  /** Hear of every committed change. */
+  readonly changeSinks?: readonly ChangeSink[];
   /** Called on unexpected failures (INTERNAL_ERROR), with the request id that the caller was given. */
   readonly onInternalError?: (error: unknown, requestId: string) => void;
 }

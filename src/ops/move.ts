@@ -39,6 +39,8 @@ async function moveByCopy(
 ): Promise<Copied> {
   const { from, to } = places;
   const { access } = from;
+  // The copy and the removal belong together.
+  access.beginGroup?.();
   const source = await from.root.backend.source(from.path, { followLast: false, there: to.access }, access);
   try {
     const copied = await copyTree(places, source, { ...options, isWhole: true });

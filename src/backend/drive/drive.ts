@@ -32,7 +32,7 @@ import type {
 } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, DriveStat, OwnerDrives } from "../../drive/engine/engine.js";
 import { sortByName } from "../../path/order.js";
 import { expectationError, requireExpected } from "../expected.js";
 import { authoriseParents } from "../parents.js";
@@ -40,6 +40,7 @@ import { omissionOf } from "../refusal.js";
 import { checkExpected } from "./conditions.js";
 import { asCallerError } from "./errors.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./place.js";
+import { madeFor, newState, reported, stateOf } from "./report.js";
 import { type DriveDoor, store } from "./store.js";
 import { describe, directoryAt, locate, makeDirectories, type Spot, sizePart, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed, walkBelow } from "./walk.js";
@@ -160,12 +161,15 @@ export class DriveBackend implements Backend {
       if (first.depth > last) return there();
       if (expected !== undefined) requireExpected(expected, undefined, access);
       authoriseParents(path, { from: first.depth, to: last }, access);
-      return this.#change(async (tree) => {
+      return reported(this.#door, access, async (tree, note) => {
         const spot = await check(tree);
         if (spot.depth > last) return there();
         authoriseParents(path, { from: spot.depth, to: first.depth }, access);
         await makeDirectories(tree, path, { from: spot.depth, to: last + 1 });
         access.scope.commit();
+        const [created, kind] = ["created", "directory"] as const;
+        const made = madeFor(path, { from: spot.depth, to: last });
+        note({ action: created, kind, path: path.segments, ...made, before: null, after: newState(0) });
         return { created: true };
       });
     });
@@ -178,7 +182,7 @@ export class DriveBackend implements Backend {
   ): Promise<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
     return this.#run(path, { access, verb: "delete" }, async () => {
-      const check = async (tree: DriveSnapshot): Promise<boolean> => {
+      const check = async (tree: DriveSnapshot): Promise<DriveStat | undefined> => {
         const found = await statAt(tree, path.segments);
         const takesFiles = expected !== undefined || access.rules?.removesFilesOnly === true;
         if (takesFiles && found?.type === "directory") throw isADirectory(access.place);
@@ -186,13 +190,16 @@ export class DriveBackend implements Backend {
         if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
           throw notEmpty(access.place);
         if (found?.type === "directory") await requireAllAllowed(tree, path.segments, access);
-        return found !== undefined;
+        return found;
       };
-      if (!(await this.#look(check))) return { existed: false };
-      return this.#change(async (tree) => {
-        if (!(await check(tree))) return { existed: false };
+      if ((await this.#look(check)) === undefined) return { existed: false };
+      return reported(this.#door, access, async (tree, note) => {
+        const found = await check(tree);
+        if (found === undefined) return { existed: false };
         const existed = await tree.remove(path.segments, { recursive });
         access.scope.commit();
+        const [action, before] = ["deleted" as const, stateOf(found)];
+        note({ action, kind: found.type, path: path.segments, before, after: null });
         return { existed };
       });
     });

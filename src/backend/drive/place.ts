@@ -20,6 +20,7 @@ import { expectationError } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { refusalOf } from "../refusal.js";
 import { checkExpected } from "./conditions.js";
+import { madeFor, newState, reported, stateOf } from "./report.js";
 import type { DriveDoor } from "./store.js";
 import { locate, makeDirectories, type Spot, stampPart, statAt } from "./tree.js";
 import { requireAllAllowed } from "./walk.js";
@@ -42,7 +43,7 @@ interface Loaded {
 export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: MoveOptions): Promise<Moved> {
   const { segments } = from.path;
   const { access } = from;
-  return drive.change(async (tree) => {
+  return reported(drive, to.access, async (tree, note) => {
     const found = await statAt(tree, segments);
     if (found === undefined) throw notFound(access.place);
     const { expectedFrom } = options;
@@ -64,6 +65,11 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     if (old !== undefined) await tree.remove(to.path.segments, { recursive: false });
     await tree.move(segments, to.path.segments);
     access.scope.commit();
+    note({
+      ...{ action: "moved", kind: found.type, path: to.path.segments, from: segments },
+      ...madeFor(to.path, { from: spot.depth, to: last }),
+      ...{ before: old === undefined ? null : stateOf(old), after: stateOf(found, seen.sha256) },
+    });
     return { overwritten: old !== undefined, ...seen };
   });
 }
@@ -83,7 +89,7 @@ export async function placeInDrive(
   const all = await loadAll(drive, source, access);
   const top = all[0]?.content;
   options.approve?.(top?.sha256);
-  return drive.change(async (tree) => {
+  return reported(drive, access, async (tree, note) => {
     // The tree may have changed since it was checked.
     const { spot, old } = await goalOf(tree, at, coming);
     authoriseParents(path, { from: spot.depth, to: first.spot.depth }, access);
@@ -96,8 +102,21 @@ export async function placeInDrive(
     }
     access.scope.commit();
     const sizes = all.flatMap(({ content }) => (content === undefined ? [] : [content.size]));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    const { from } = options;
+    note({
+      ...{ action: old === undefined ? "created" : "modified", kind: source.top.type, path: path.segments },
+      ...(from === undefined ? {} : { from: from.path }),
+      ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
+      ...(source.top.type === "file" ? {} : { files: sizes.length }),
+      ...madeFor(path, { from: spot.depth, to: last }),
+      ...{
+        before: old === undefined ? null : stateOf(old),
+        after: newState(top === undefined ? 0 : bytes, top?.sha256),
+      },
+    });
     return {
-      ...{ overwritten: old !== undefined, files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) },
+      ...{ overwritten: old !== undefined, files: sizes.length, bytes },
       ...(top === undefined ? {} : { sha256: top.sha256 }),
     };
   });

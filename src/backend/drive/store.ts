@@ -9,6 +9,7 @@ import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../..
 import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";
 import { checkAppend, checkExpected, type Found } from "./conditions.js";
+import { madeFor, newState, reported, stateOf } from "./report.js";
 import { makeDirectories, type Spot } from "./tree.js";
 
 /** Access to the drive that is changed. */
@@ -50,7 +51,7 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
   });
   authoriseParents(path, { from: first.depth, to: last }, access);
   const { put, data, sha256 } = await load(drive, { body, how }, access);
-  return drive.change(async (tree) => {
+  return reported(drive, access, async (tree, note) => {
     // The tree may have changed while the content arrived.
     const spot = await check(tree);
     authoriseParents(path, { from: spot.depth, to: first.depth }, access);
@@ -62,8 +63,17 @@ export async function store(drive: DriveDoor, { path, body, how, check }: Storin
       ? tree.writeFile(segments, put)
       : tree.appendFile(segments, put));
     access.scope.commit();
-    if (how.verb === "write" || before === undefined) return { bytes, created, size: bytes, sha256 };
+    const common = {
+      ...{ kind: "file" as const, path: segments, before: before === undefined ? null : stateOf(before) },
+      ...madeFor(path, { from: spot.depth, to: last }),
+    };
+    if (how.verb === "write" || before === undefined) {
+      note({ ...common, action: created ? "created" : "modified", after: newState(bytes, sha256) });
+      return { bytes, created, size: bytes, sha256 };
+    }
     const whole = data === undefined ? undefined : hash?.update(data).digest("hex");
+    const [after, addition] = [newState(before.size + bytes, whole), { offset: before.size, sha256 }];
+    note({ ...common, action: "modified", after, addition });
     return { bytes, created, size: before.size + bytes, ...(whole === undefined ? {} : { sha256: whole }) };
   });
 }

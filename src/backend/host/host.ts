@@ -35,6 +35,7 @@ import { placeCopy } from "./changes/copy.js";
 import { makeDirectory } from "./changes/directory.js";
 import { moveEntry } from "./changes/move.js";
 import { removeEntry } from "./changes/removal.js";
+import { withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { replaceFile } from "./changes/write.js";
 import { allowedOf } from "./denied.js";
@@ -149,8 +150,8 @@ export class HostBackend implements Backend {
             jail,
             work: (other) =>
               moveEntry(
-                { change: { jail, rules, ...from, walk }, found },
-                { change: { jail, rules, ...to, walk: other.walk }, found: other.found },
+                { change: { jail, rules, ...from, walk, made: [] }, found },
+                { change: { jail, rules, ...to, walk: other.walk, made: [] }, found: other.found },
                 options,
               ),
           }),
@@ -217,7 +218,8 @@ export class HostBackend implements Backend {
     const rules = this.#rules;
     const options = {
       way,
-      work: ({ jail, walk, found }: Arrival) => this.#counted(work({ jail, rules, walk, path, access }, found)),
+      work: ({ jail, walk, found }: Arrival) =>
+        this.#counted(withReport({ jail, rules, walk, path, access, made: [] }, (change) => work(change, found))),
     };
     return runIo(mapErrors(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
   }

@@ -40,6 +40,8 @@ export interface Change {
   readonly walk: Walk;
   readonly path: RelPath;
   readonly access: Access;
+  /** Real paths of directories that were made on the way and not reported yet, outermost first. */
+  readonly made: string[][];
 }
 
 /** Walk results with which an operation can continue. */
@@ -86,7 +88,7 @@ export function* createParents(change: Change, parents: readonly string[]): Io<v
   const above = change.path.segments.length - 1 - parents.length;
   for (const [index, name] of parents.entries()) {
     const parent = change.walk.directory;
-    yield* makeOne(change, name);
+    if (yield* makeOne(change, name)) change.made.push([...change.walk.names, name]);
     const directory = yield* change.jail.handles.enter(parent, name);
     if (directory === "missing") throw parentMissing(prefix(change, above + index + 1));
     if (directory === "not a directory") throw notADirectory(prefix(change, above + index + 1));

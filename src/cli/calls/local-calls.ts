@@ -21,7 +21,7 @@ export async function openLocalCalls(config: VenueConfig, options: LocalCallsOpt
   const venue = await openVenue(config, { ...opening, listens: false });
   const { catalogue } = venue.host;
   const own = venue.ownContext();
-  const narrowed = { ...own, signal, ...(caps === undefined ? {} : { caps }) };
+  const narrowed = { ...own, surface: "cli", signal, ...(caps === undefined ? {} : { caps }) };
   const caller = own.callerDID ?? venue.host.did;
   const run = (reference: string, input: unknown, resolveAsset?: ResolveAsset): Promise<unknown> => {
     const operation = catalogue.resolve(reference)?.operation.metadata.name ?? reference;

@@ -58,6 +58,10 @@ export interface SurfaceContext extends InvokeContext {
   readonly ambiguousCaller?: boolean;
   /** Replaces `signal` where creating one is deferred until needed. */
   readonly cancellation?: Cancellation;
+  /** Surface by which the call arrived, for records of changes: `http`, `mcp`, `cli`, `acp`. Default: `library`. */
+  readonly surface?: string;
+  /** Id of the session the call belongs to, where it has one, for records of changes. */
+  readonly session?: string;
   /** Id of the call's job, for the audit record. */
   readonly jobId?: string;
   /** Stream besides input and output, only for operations that need one. */

@@ -1,65 +1,15 @@
-import type { Ability } from "../call/capability.js";
 import type { RelPath } from "../call/path.js";
-import type { PathRules } from "../call/path-rules.js";
-import type { CallScope } from "../call/scope.js";
-import type { Place } from "../errors/texts.js";
 import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";
+import type { Access } from "./access.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
 
+export type { Access, PlacePolicy, SpellingRules } from "./access.js";
+
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
 export type EntryType = "file" | "directory" | "symlink" | "other";
-
-/** Context of the call a backend serves, and the authorisation checks it must make before acting. */
-export interface Access {
-  /** The requested place, for error messages. */
-  readonly place: Place;
-  /** The action, for error messages: `write`. */
-  readonly verb: string;
-  readonly scope: CallScope;
-  /**
-   * Authorises the real path of the request. A backend calls it once, after resolving links and before any effect.
-   * @throws CAPABILITY_DENIED
-   */
-  real(segments: readonly string[]): void;
-  /** Authorises one directory that `parents` is about to create. @throws CAPABILITY_DENIED */
-  create(requested: readonly string[], real: readonly string[]): void;
-  /** Deny patterns of the root; absent: none. {@link real} and {@link create} check it too. */
-  readonly policy?: PlacePolicy | undefined;
-  /** Protect patterns of the root, checked likewise; absent: none, or the call changes nothing. */
-  readonly protection?: PlacePolicy | undefined;
-  /** Present where deny patterns could be got around by another spelling. */
-  readonly spellings?: SpellingRules | undefined;
-  /** Additional path rules of the calling facade; absent: none. */
-  readonly rules?: PathRules | undefined;
-  /** Whether the caller also holds another ability, on both the requested and the real path. Never throws. */
-  holds(ability: Ability): boolean;
-  /** Any symbolic link in a path is SYMLINK_ESCAPE. Absent: links that stay inside the root are followed. */
-  readonly links?: "refuse" | undefined;
-}
-
-/** Paths that a deny pattern matches only where names that differ in case are one. */
-export interface SpellingRules {
-  /** Whether that is so for a path, requested or real; asked while it is resolved. */
-  isDoubtful(segments: readonly string[]): boolean;
-  /** Judges the path again, once its directory is known to fold. @throws DENIED_BY_POLICY */
-  require(segments: readonly string[]): void;
-}
-
-/** Deny or protect patterns of a root below one requested place, applied to both the requested and the real path. */
-export interface PlacePolicy {
-  /** Whether an entry is denied, given that its directory is not. @param below from the place to the directory */
-  denies(below: readonly string[], name: string): boolean;
-  /** Whether an entry that is allowed would be denied in a directory that folds case. Absent: never. */
-  isDoubtful?(below: readonly string[], name: string): boolean;
-  /**
-   * Depths below the place, from 1, of the directories above a denied entry that must not be renamed, so that it stays
-   * denied. Absent: all of them.
-   */
-  anchors?(below: readonly string[], name: string): readonly number[];
-}
 
 /** One directory entry, as of `lstat`: links are not followed. */
 export interface Entry {
@@ -217,6 +167,8 @@ export interface Moved {
 }
 
 export interface CopyOptions extends PlaceOptions {
+  /** The source as it was requested, for the record of the change. */
+  readonly from?: { readonly root: string; readonly path: readonly string[] };
   /** Read the copy back and compare. @throws IO_ERROR */
   readonly verify?: boolean;
   /** Return the hash of a file, even if that takes another read. */

@@ -32,7 +32,8 @@ export async function copyTree(
       throw notSupportedByRoot(place, "moving links and special files elsewhere. Copy the rest, or delete them first");
     }
   };
-  const how = { hash: expectedFrom !== undefined, verify: isWhole, approve };
+  const origin = { root: from.root.name, path: from.path.segments };
+  const how = { hash: expectedFrom !== undefined, verify: isWhole, approve, from: origin };
   const { report } = access.scope;
   const watched = report === undefined ? source : watchedSource(source, report);
   return to.root.backend.place(to.path, watched, { ...options, ...how }, to.access);

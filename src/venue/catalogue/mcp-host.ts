@@ -53,6 +53,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     submit({ operation, input, ucans, memory, report }, signal) {
       const common: SurfaceContext = {
         ...{ signal, memory, report },
+        surface: "mcp",
         resolveAsset,
         budget,
         ...(ucans === undefined ? {} : { ucans }),

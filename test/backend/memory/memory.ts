@@ -48,9 +48,11 @@ import {
   emptyDirectory,
   type FileNode,
   leadsToTarget,
+  madeFor,
   refusalBelow,
   type Spot,
   sizeOf,
+  stateOf,
   type TreeNode,
   targetOf,
   walkNodes,
@@ -160,7 +162,11 @@ class MemoryBackend implements Backend {
     if (expected !== undefined) requireExpected(expected, undefined, access);
     authoriseParents(path, { from: spot.index, to: path.segments.length - 1 }, access);
     access.scope.commit();
-    this.#put(spot, path, emptyDirectory(this.#clock.nowMs()));
+    const node = emptyDirectory(this.#clock.nowMs());
+    this.#put(spot, path, node);
+    const made = madeFor(path, { from: spot.index, to: path.segments.length - 1 });
+    const after = stateOf(node);
+    access.changed?.({ action: "created", kind: "directory", path: path.segments, ...made, before: null, after });
     return { created: true };
   }
 
@@ -181,6 +187,8 @@ class MemoryBackend implements Backend {
     access.scope.commit();
     spot.directory.children.delete(spot.name);
     spot.directory.modified = this.#clock.nowMs();
+    const before = stateOf(node);
+    access.changed?.({ action: "deleted", kind: node.type, path: path.segments, before, after: null });
     return { existed: true };
   }
 
@@ -253,7 +261,15 @@ class MemoryBackend implements Backend {
     access.scope.commit();
     const content = options.keep && old !== undefined ? Buffer.concat([old.content, bytes]) : bytes;
     const sha256 = sha256Now(content);
-    this.#put(spot, path, { type: "file", content, sha256, modified: this.#clock.nowMs() });
+    const node: FileNode = { type: "file", content, sha256, modified: this.#clock.nowMs() };
+    this.#put(spot, path, node);
+    const isAppended = options.keep && old !== undefined;
+    access.changed?.({
+      ...{ action: old === undefined ? "created" : "modified", kind: "file", path: path.segments },
+      ...madeFor(path, { from: spot.index, to: path.segments.length - 1 }),
+      ...{ before: old === undefined ? null : stateOf(old), after: stateOf(node) },
+      ...(isAppended ? { addition: { offset: old.content.length, sha256: sha256Now(bytes) } } : {}),
+    });
     return { bytes: bytes.length, created: old === undefined, sha256, size: content.length };
   }
 

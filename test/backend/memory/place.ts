@@ -26,7 +26,16 @@ import type {
   SourceOptions,
 } from "../../../src/core/ports/backend.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
-import { childrenOf, type DirectoryNode, emptyDirectory, type FileNode, refusalBelow, type TreeNode } from "./tree.js";
+import {
+  childrenOf,
+  type DirectoryNode,
+  emptyDirectory,
+  type FileNode,
+  madeFor,
+  refusalBelow,
+  stateOf,
+  type TreeNode,
+} from "./tree.js";
 
 /** A tree and what changes in it need. */
 export interface MemoryTree {
@@ -129,6 +138,12 @@ export function* placeCopy(tree: MemoryTree, at: At, source: TreeSource, options
   authoriseParents(path, { from: goal.depth, to: first.depth }, access);
   access.scope.commit();
   put(tree, path, top);
+  access.changed?.({
+    ...{ action: goal.old === undefined ? "created" : "modified", kind: top.type, path: path.segments },
+    ...madeFor(path, { from: goal.depth, to: path.segments.length - 1 }),
+    ...(isFile ? {} : { files: counts.files }),
+    ...{ before: goal.old === undefined ? null : stateOf(goal.old), after: stateOf(top) },
+  });
   return { ...counts, overwritten: goal.old !== undefined, ...(top.type === "file" ? { sha256: top.sha256 } : {}) };
 }
 
@@ -192,6 +207,11 @@ export function moveNode(tree: MemoryTree, from: At, to: At, options: MoveOption
     parent.modified = tree.clock.nowMs();
   }
   put(tree, to.path, node);
+  to.access.changed?.({
+    ...{ action: "moved", kind: node.type, path: to.path.segments, from: from.path.segments },
+    ...madeFor(to.path, { from: goal.depth, to: to.path.segments.length - 1 }),
+    ...{ before: goal.old === undefined ? null : stateOf(goal.old), after: stateOf(node) },
+  });
   return { overwritten: goal.old !== undefined, ...seen };
 }
 

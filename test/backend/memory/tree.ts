@@ -4,6 +4,7 @@ import type { FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { Sha256 } from "../../../src/core/etag.js";
 import { type Io, wait } from "../../../src/core/io.js";
 import type { Access, Entry, WalkContent, WalkEntry, WalkOptions } from "../../../src/core/ports/backend.js";
+import type { EntryChange, EntryState } from "../../../src/core/ports/change.js";
 import { sortByName } from "../../../src/path/order.js";
 
 export interface FileNode {
@@ -28,6 +29,17 @@ export const emptyDirectory = (modified: number): DirectoryNode => ({
 });
 
 export const sizeOf = (node: TreeNode): number => (node.type === "file" ? node.content.length : 0);
+
+export const stateOf = (node: TreeNode): EntryState => ({
+  ...{ size: sizeOf(node), modified: node.modified },
+  ...(node.type === "file" ? { sha256: node.sha256 } : {}),
+});
+
+/** Directories made for the path's segments from index `from` to `to` (exclusive). */
+export function madeFor({ segments }: RelPath, { from, to }: { from: number; to: number }): Pick<EntryChange, "made"> {
+  const made = segments.slice(from, to).map((_, index) => segments.slice(0, from + index + 1));
+  return made.length === 0 ? {} : { made };
+}
 
 export function childrenOf(directory: DirectoryNode): { name: string; node: TreeNode }[] {
   return sortByName(Array.from(directory.children, ([name, node]) => ({ name, node })));

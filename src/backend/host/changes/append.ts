@@ -5,6 +5,7 @@ import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
+import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
@@ -21,6 +22,7 @@ import {
 } from "../target.js";
 import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, fill } from "./content.js";
+import { realPath, report, stateOf } from "./report.js";
 import { inheritRights, install, staged, withCurrent } from "./stage.js";
 
 /** Maximum restarts because another process replaced, removed or created the file meanwhile. */
@@ -122,6 +124,7 @@ function* createNow(
   try {
     yield* inheritRights(change, fd);
     size = yield* writeOnce(change, { fd, size: 0, data });
+    yield* reportAppended(change, { name, fd, data });
   } catch (error) {
     yield* quietly(finishWithReserve(undoCreate(change, fd, name)));
     throw error;
@@ -153,25 +156,48 @@ function* undoCreate(change: Change, fd: number, name: string): Io<void> {
 function* appendInPlace(
   change: Change,
   old: Pinned,
-  { data, guard, found }: Addition & { found: FoundBefore | undefined },
+  { name, data, guard, found }: Addition & { found: FoundBefore | undefined },
 ): Io<Written | "raced" | "linked"> {
   const { sys } = change.jail;
   const fd = yield* openAgain(change, old);
   if (fd === undefined) return "raced";
   try {
-    const { size: before, nlink } = yield* sys.fstat(fd);
+    const statBefore = yield* sys.fstat(fd);
+    const { size: before, nlink } = statBefore;
     if (nlink === 0 || (found !== undefined && found.size !== before)) return "raced";
     if (nlink > 1 && !change.rules.hardLinks) return "linked";
     yield* guard();
     const held = reserve(change, { bytes: data.length, files: 0 });
     change.access.scope.commit();
     const size = yield* withReservation(held, writeOnce(change, { fd, size: before, data }));
+    yield* reportAppended(change, { name, fd, data, old: statBefore });
     const isAllSeen = found?.hash !== undefined && size === before + data.length;
     const sha256 = isAllSeen ? found.hash?.update(data).digest("hex") : undefined;
     return { bytes: data.length, created: false, size, ...(sha256 === undefined ? {} : { sha256 }) };
   } finally {
     closeNow(fd);
   }
+}
+
+/** @param what `old`: the file before, absent for a new one */
+function* reportAppended(
+  change: Change,
+  { name, fd, data, old }: { name: string; fd: number; data: Buffer; old?: Stat },
+): Io<void> {
+  if (change.access.changed === undefined) return;
+  const now = yield* change.jail.sys.fstat(fd);
+  const offset = old?.size ?? 0;
+  const sha256 = yield* wait(sha256Of(data));
+  // Otherwise another process has appended too, and nobody knows where the data went.
+  const isOurs = now.size === offset + data.length;
+  report(change, {
+    action: old === undefined ? "created" : "modified",
+    kind: "file",
+    path: realPath(change, name),
+    before: old === undefined ? null : stateOf(old),
+    after: stateOf(now, old === undefined && isOurs ? sha256 : undefined),
+    ...(isOurs && old !== undefined ? { addition: { offset, sha256 } } : {}),
+  });
 }
 
 /** `undefined` if another entry has the name, on platforms that can only open by name. */
@@ -219,7 +245,8 @@ function* appendCopy(
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     // Another process may have replaced the file; the copy would lose its content.
     if (!(yield* isUnchanged(change, name, old))) return "raced";
-    yield* install(change, file, { name, old, guard });
+    const addition = { offset: size - data.length, sha256: yield* wait(sha256Of(data)) };
+    yield* install(change, file, { name, old, guard, sha256, addition });
     return { bytes: data.length, created: false, size, sha256 };
   });
 }

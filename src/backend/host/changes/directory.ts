@@ -3,9 +3,11 @@
 import { existsNotDirectory } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { WriteOptions } from "../../../core/ports/backend.js";
-import { release } from "../../../jail/handles.js";
+import { below, release } from "../../../jail/handles.js";
+import { quietly } from "../../../jail/sys.js";
 import { expectationError, requireExpected } from "../../expected.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
+import { realPath, report, stateOf } from "./report.js";
 
 const RACES = 5;
 
@@ -22,7 +24,10 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
     change.access.scope.commit();
     yield* createParents(change, target.parents);
     for (let attempt = 1; ; attempt++) {
-      if (yield* makeOne(change, target.name)) return { created: true };
+      if (yield* makeOne(change, target.name)) {
+        yield* reportDirectory(change, target.name);
+        return { created: true };
+      }
       const other = yield* change.jail.handles.enter(change.walk.directory, target.name);
       if (typeof other !== "string") {
         release(other);
@@ -34,6 +39,13 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
   } finally {
     turn.release();
   }
+}
+
+function* reportDirectory(change: Change, name: string): Io<void> {
+  if (change.access.changed === undefined) return;
+  const stat = yield* quietly(change.jail.sys.lstat(below(change.walk.directory, name)));
+  const after = stat?.isDirectory() === true ? stateOf(stat) : { size: 0, modified: Date.now() };
+  report(change, { action: "created", kind: "directory", path: realPath(change, name), before: null, after });
 }
 
 /** Creating it atomically decides whether it existed, so no lock is needed. */

@@ -13,6 +13,7 @@ import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
 import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
+import { kindOf, realPath, report, stateAfter, stateOf } from "./report.js";
 
 /** Maximum restarts because the source's name was taken by another entry. */
 const RACES = 5;
@@ -139,9 +140,10 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
             to.rules.usage?.free(freed);
           }
         }
+        const overwritten = old !== undefined && !isRespelled;
+        yield* reportMove(move, object, { old: overwritten ? old : undefined, sha256 });
         yield* flushDirectory(to, to.walk.directory);
         yield* flushDirectory(from, from.walk.directory);
-        const overwritten = old !== undefined && !isRespelled;
         return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stampPart(object.stat) : {}) };
       } finally {
         if (old !== undefined) release(old);
@@ -151,6 +153,22 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
     if (errnoOf(error) === "EXDEV") return "elsewhere";
     throw error;
   }
+}
+
+function* reportMove(
+  { from, to, name, target }: Move,
+  object: Pinned,
+  { old, sha256 }: { old: Pinned | undefined; sha256: string | undefined },
+): Io<void> {
+  if (to.access.changed === undefined) return;
+  report(to, {
+    action: "moved",
+    kind: kindOf(object.stat),
+    path: realPath(to, target.name),
+    from: realPath(from, name),
+    before: old === undefined ? null : stateOf(old.stat),
+    after: yield* stateAfter(to, target.name, { placed: object.stat, sha256 }),
+  });
 }
 
 /** Both names are hard links of one file, which rename(2) would leave unchanged. */

@@ -16,6 +16,7 @@ import { expectationError } from "../../expected.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type Target, type Turn } from "../target.js";
+import { realPath, report, stateOf } from "./report.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
 const NO_LINKS = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -172,7 +173,10 @@ export function* inParents<T>(change: Change, parents: readonly string[], work: 
   try {
     for (const [index, name] of parents.entries()) {
       const parent = walk.directory;
-      if (yield* makeOne(change, name)) made.push({ parent, name });
+      if (yield* makeOne(change, name)) {
+        made.push({ parent, name });
+        change.made.push([...walk.names, name]);
+      }
       const directory = yield* jail.handles.enter(parent, name);
       if (directory === "missing") throw parentMissing(prefix(change, above + index + 1));
       if (directory === "not a directory") throw notADirectory(prefix(change, above + index + 1));
@@ -180,6 +184,7 @@ export function* inParents<T>(change: Change, parents: readonly string[], work: 
     }
     return yield* work();
   } catch (error) {
+    change.made.length = 0;
     for (const { parent, name } of made.reverse()) yield* quietly(jail.sys.rmdir(below(parent, name)));
     throw error;
   }
@@ -211,6 +216,7 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
           const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
           // The quota for the contents of a directory was reserved entry by entry.
           yield* isFile ? withReservation(reserve(change, copied, old), putting) : putting;
+          yield* reportCopy(change, { target, ready, copied, options }, old);
         } finally {
           if (old !== undefined) release(old);
         }
@@ -223,4 +229,25 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
   } finally {
     turn.release();
   }
+}
+
+function* reportCopy(
+  change: Change,
+  { target, ready, copied, options }: Omit<ReadyCopy, "finish">,
+  old: Pinned | undefined,
+): Io<void> {
+  const { access, jail, walk } = change;
+  if (access.changed === undefined) return;
+  const placed = yield* quietly(jail.sys.lstat(below(walk.directory, target.name)));
+  const { from } = options;
+  report(change, {
+    action: old === undefined ? "created" : "modified",
+    kind: ready.isDirectory ? "directory" : "file",
+    path: realPath(change, target.name),
+    ...(from === undefined ? {} : { from: from.path }),
+    ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
+    ...(ready.isDirectory ? { files: copied.files } : {}),
+    before: old === undefined ? null : stateOf(old.stat),
+    after: placed === undefined ? { size: copied.bytes, modified: Date.now() } : stateOf(placed, copied.sha256),
+  });
 }

@@ -7,6 +7,7 @@ import type { ChangeOptions } from "../../../core/ports/backend.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
+import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../refusal.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
@@ -14,11 +15,19 @@ import { requireAllAllowed } from "../policy.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { nameDirectory } from "./put.js";
+import { kindOf, realPath, report, stateOf } from "./report.js";
 
 /** A tree moved out of sight, to be emptied. */
 interface Hidden {
   readonly stage: Stage;
   readonly name: string;
+}
+
+/** What was removed under a name. */
+interface Removed {
+  readonly stat: Stat;
+  /** Present for a tree that has yet to be emptied. */
+  readonly hidden: Hidden | undefined;
 }
 
 const RACES = 5;
@@ -40,11 +49,12 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
   try {
     if (options.recursive && expected === undefined) yield* requireAllAllowed(change, object);
     if (expected === undefined) change.access.scope.commit();
-    const taken = yield* runExclusively(change, expected !== undefined, (guard) =>
+    const removed = yield* runExclusively(change, expected !== undefined, (guard) =>
       removeName(change, { name, object, stale: turn.stale, ...options, guard }),
     );
-    if (taken !== undefined) yield* recheckHidden(change, taken, name);
-    hidden = taken;
+    if (removed.hidden !== undefined) yield* recheckHidden(change, removed.hidden, name);
+    hidden = removed.hidden;
+    reportRemoval(change, name, removed.stat);
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
     // The removal is complete for callers, even if flushing fails.
@@ -58,11 +68,17 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
   return { existed: true };
 }
 
+function reportRemoval(change: Change, name: string, stat: Stat): void {
+  if (change.access.changed === undefined) return;
+  const path = realPath(change, name);
+  report(change, { action: "deleted", kind: kindOf(stat), path, before: stateOf(stat), after: null });
+}
+
 /** Removes the entry under the name now, which may differ from what the walk found. */
 function* removeName(
   change: Change,
   target: Removal & { name: string; object: Pinned; stale: boolean; guard: Guard },
-): Io<Hidden | undefined> {
+): Io<Removed> {
   const { jail, walk } = change;
   const { expected } = target;
   const path = below(walk.directory, target.name);
@@ -89,9 +105,9 @@ function* removeName(
         const freed = freedBy(now.stat);
         yield* jail.sys.unlink(path);
         change.rules.usage?.free(freed);
-      } else if (target.recursive) return yield* hide(change, now, path);
+      } else if (target.recursive) return { stat: now.stat, hidden: yield* hide(change, now, path) };
       else yield* removeDirectory(change, now, path);
-      return undefined;
+      return { stat: now.stat, hidden: undefined };
     } catch (error) {
       const turned = errnoOf(error) === "EISDIR" || errnoOf(error) === "ENOTDIR";
       if (!turned || attempt === RACES) throw error;

@@ -1,6 +1,8 @@
 // Stages new content of a file and installs it by one rename.
 
+import type { Sha256 } from "../../../core/etag.js";
 import { type Io, runIo } from "../../../core/io.js";
+import type { Addition } from "../../../core/ports/change.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
@@ -10,6 +12,7 @@ import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
+import { realPath, report, stateAfter, stateOf } from "./report.js";
 
 const PERMISSION_BITS = 0o777;
 const SET_GID = 0o2000;
@@ -43,6 +46,10 @@ export interface Installed {
   readonly name: string;
   readonly old: Pinned | undefined;
   readonly guard: Guard;
+  /** Of the staged content. */
+  readonly sha256: Sha256;
+  /** Present if the content is that of the old file with something added. */
+  readonly addition?: Addition;
 }
 
 /** Gives the staged file the permissions of the file it replaces, and its name. The commit of every write. */
@@ -52,12 +59,27 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   yield* giveRights(change, file.fd, target.old);
   // Network file systems report a full disk only at this point.
   const { fd } = file;
-  const bytes = change.rules.usage === undefined ? 0 : (yield* sys.fstat(fd)).size;
+  const isHeard = change.access.changed !== undefined;
+  const placed = isHeard || change.rules.usage !== undefined ? yield* sys.fstat(fd) : undefined;
   file.fd = -1;
   yield* sys.close(fd);
-  yield* withReservation(reserve(change, { bytes, files: 1 }, target.old), putNow(change, file, target));
+  const added = { bytes: placed?.size ?? 0, files: 1 };
+  yield* withReservation(reserve(change, added, target.old), putNow(change, file, target));
+  if (isHeard && placed !== undefined) yield* reportInstalled(change, placed, target);
   if (target.old !== undefined) target.old.closeLate = change.jail.closeLate;
   yield* flushDirectory(change, directory);
+}
+
+function* reportInstalled(change: Change, placed: Stat, { name, old, sha256, addition }: Installed): Io<void> {
+  const after = yield* stateAfter(change, name, { placed, sha256 });
+  report(change, {
+    action: old === undefined ? "created" : "modified",
+    kind: "file",
+    path: realPath(change, name),
+    before: old === undefined ? null : stateOf(old.stat),
+    after,
+    ...(addition === undefined ? {} : { addition }),
+  });
 }
 
 function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {

@@ -30,7 +30,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
         withCurrent(change, { target, stale: turn.stale || !instant }, function* (old) {
           if (old !== target.old) yield* checkFile(change, old);
           yield* checkExpected(change, old, expected);
-          yield* install(change, file, { name: target.name, old, guard });
+          yield* install(change, file, { name: target.name, old, guard, sha256 });
           return old === undefined;
         }),
       );

@@ -67,10 +67,11 @@ export function reachOf(mounts: readonly Mount[], directories: readonly (readonl
 export function createFileSession(id: string, host: Host, within: readonly (readonly string[])[]): FileSession {
   const { adapter, base } = host;
   const isOperator = Object.keys(base).length === 0;
+  const own = { surface: "acp", session: id, within };
   const context = (signal?: AbortSignal): SurfaceContext => {
-    if (signal === undefined) return { ...base, within };
+    if (signal === undefined) return { ...base, ...own };
     // The most frequent case; an object literal is faster here than a spread.
-    return isOperator ? { within, signal } : { ...base, within, signal };
+    return isOperator ? { surface: "acp", session: id, within, signal } : { ...base, ...own, signal };
   };
   return {
     id,

@@ -28,11 +28,14 @@ export function fileRequest(
   const { request, caller, direction } = options;
   const place = placeOf(request);
   const ticket = ticketOf(request);
-  if (ticket === undefined) return { place, context: attribute(caller, undefined, host.nameCaller).context };
+  const surface = "http";
+  if (ticket === undefined) {
+    return { place, context: { ...attribute(caller, undefined, host.nameCaller).context, surface } };
+  }
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
   if (context === "taken back") throw ticketTakenBack();
-  return { place, context };
+  return { place, context: { ...context, surface } };
 }
 
 function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {

@@ -80,6 +80,7 @@ function submitCall(host: HttpHost, exchange: Exchange, call: InvokeRequest): Re
 /** The context besides the caller. */
 function extrasOf(host: HttpHost, call: InvokeRequest): SurfaceContext {
   return {
+    surface: "http",
     resolveAsset: host.assets.resolve,
     ...("caps" in call ? { callCaps: call.caps } : {}),
     ...(call.ucans === undefined ? {} : { ucans: call.ucans }),

@@ -1,0 +1,39 @@
+// Reports the committed changes of a drive. The work of a change may run several times; what its last run noted counts.
+
+import type { RelPath } from "../../core/call/path.js";
+import type { Access } from "../../core/ports/backend.js";
+import type { EntryChange, EntryState } from "../../core/ports/change.js";
+import type { DriveChange, DriveStat } from "../../drive/engine/engine.js";
+
+/** Changes a drive, then tells of the change that the last run of `work` noted, if any. */
+export async function reported<T>(
+  drive: { change<R>(work: (tree: DriveChange) => Promise<R>): Promise<R> },
+  access: Access,
+  work: (tree: DriveChange, note: (change: EntryChange) => void) => Promise<T>,
+): Promise<T> {
+  let noted: EntryChange | undefined;
+  const done = await drive.change((tree) => {
+    noted = undefined;
+    return work(tree, (change) => {
+      noted = change;
+    });
+  });
+  if (noted !== undefined) access.changed?.(noted);
+  return done;
+}
+
+export const stateOf = ({ size, modified, type }: DriveStat, sha256?: string): EntryState => ({
+  ...{ size: type === "file" ? size : 0, modified },
+  ...(sha256 === undefined ? {} : { sha256 }),
+});
+
+/** The state of an entry that was written now. */
+export const newState = (size: number, sha256?: string): EntryState =>
+  stateOf({ type: "file", size, modified: Date.now() }, sha256);
+
+/** Directories made for the path's segments from index `from` to `to` (exclusive). */
+export function madeFor({ segments }: RelPath, { from, to }: { from: number; to: number }): Pick<EntryChange, "made"> {
+  const made = [];
+  for (let index = from; index < to; index++) made.push(segments.slice(0, index + 1));
+  return made.length === 0 ? {} : { made };
+}
