@@ -8,6 +8,7 @@ import { describeError } from "./core/errors/describe-error.js";
 import { packageVersion } from "./version.js";
 
 async function main(argv: readonly string[], context: CommandContext): Promise<number> {
+  if (argv[0] === COMPLETE) return (await import("./cli/files/complete.js")).complete(argv.slice(1), context);
   const command = parseCommandLine(argv);
   try {
     return await run(command, context);
@@ -18,6 +19,9 @@ async function main(argv: readonly string[], context: CommandContext): Promise<n
     throw (await import("./cli/load.js")).located(error, file);
   }
 }
+
+/** What completion scripts call. */
+const COMPLETE = "__complete";
 
 /** Modules are imported per command, so that help and usage errors appear without delay. */
 async function run(command: Command, context: CommandContext): Promise<number> {
@@ -32,6 +36,15 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return (await import("./cli/serve.js")).serve(command, context);
     case "check":
       return (await import("./cli/check.js")).check(command, context);
+    case "init":
+      return (await import("./cli/init/init.js")).init(command, context);
+    case "doctor":
+      return (await import("./cli/doctor.js")).doctor(context);
+    case "health":
+      return (await import("./cli/health.js")).health(command, context);
+    case "completion":
+      context.stdout.write((await import("./cli/help/completion.js")).completionScript(command.shell));
+      return EXIT.ok;
     case "mcp":
       return (await import("./cli/mcp.js")).mcp(command, context);
     case "call":

@@ -6,7 +6,7 @@ import { COMMANDS, type HelpTopic, UsageError } from "../../src/cli/arguments/op
 import { helpText } from "../../src/cli/help/help.js";
 
 const ALL = [
-  "serve, check, mcp, call, acp, key, grant, token, revoke, drive, help",
+  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, token, revoke, drive, help",
   ...Object.keys(FILE_COMMANDS),
 ].join(", ");
 
@@ -321,11 +321,12 @@ describe("a duration", () => {
 describe("the help text", () => {
   const general = helpText();
 
-  const groups = general.split("\n\n").slice(1, 5);
+  const groups = general.split("\n\n").slice(1, 6);
 
   test("in general is in groups, each with an example", () => {
     const titles = groups.map((group) => group.split("\n")[0]);
     expect(titles).toEqual([
+      "Begin",
       "Serve and configure",
       "Files, on ROOT:PATH, with the flags of their namesakes",
       "Tokens and keys",

@@ -6,6 +6,7 @@ import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drives.js";
 import { parseDuration } from "./duration.js";
 import { type FileLine, parseFileLine } from "./file-line.js";
+import { type InitCommand, parseInit } from "./init.js";
 import { listener } from "./listener.js";
 import {
   COMMANDS,
@@ -21,6 +22,7 @@ import {
   type Values,
 } from "./options.js";
 import { type ConfigSource, type OwnCalls, reachOf } from "./remote.js";
+import { isShell, SHELLS, type Shell } from "./shell.js";
 import { type ToolChoice, toolChoice } from "./tool-choice.js";
 
 /** Parsed `grant` command; keys and tokens are not read yet. */
@@ -44,6 +46,10 @@ export type Command =
   | { readonly name: "version" }
   | { readonly name: "serve"; readonly source: ConfigSource }
   | { readonly name: "check"; readonly source: ConfigSource }
+  | InitCommand
+  | { readonly name: "doctor" }
+  | { readonly name: "health"; readonly source: ConfigSource; readonly url: string | undefined }
+  | { readonly name: "completion"; readonly shell: Shell }
   | ({ readonly name: "mcp" } & ToolChoice & ClientRootsChoice & OwnCalls)
   | ({
       readonly name: "call";
@@ -114,6 +120,21 @@ const drive =
     parseDriveCommand(name, rest.map(checkedArgument), values);
 
 const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
+  init: ({ rest, values }) => parseInit(rest, values),
+  doctor: (line) => {
+    noArguments(line, "doctor");
+    return { name: "doctor" };
+  },
+  health: (line) => {
+    noArguments(line, "health");
+    const { values } = line;
+    return { name: "health", source: { ...source(line), listener: listener(values) }, url: single(values, "url") };
+  },
+  completion: (line) => {
+    const shell = oneArgument(line, "completion", `the shell: ${SHELLS.join(", ")}`);
+    if (isShell(shell)) return { name: "completion", shell };
+    throw new UsageError(`'completion' knows ${SHELLS.join(", ")}, not '${escapeText(shell)}'`);
+  },
   serve: (line) => {
     noArguments(line, "serve");
     return { name: "serve", source: { ...source(line), listener: listener(line.values) } };

@@ -12,7 +12,7 @@ const HUMAN = { ...FLAG, short: "h" } as const;
 const MANY = { type: "string", multiple: true } as const;
 
 /** Options of every file command. */
-const COMMON = {
+export const FILE_OPTIONS = {
   ...{ deny: MANY, protect: MANY, "no-protect": FLAG, "read-only": FLAG },
   ...{ config: VALUE, root: MANY, caps: VALUE, key: VALUE, proof: MANY, url: VALUE, token: VALUE },
   ...{ json: FLAG, color: FLAG, help: { ...FLAG, short: "h" } },
@@ -79,8 +79,8 @@ export const isFileCommand = (name: string | undefined): name is FileCommandName
 /** Parses a file command's options. @param argv after the command @returns `"help"` for `--help` @throws UsageError */
 export function readFileCommand(name: FileCommandName, argv: readonly string[]): FileCommand | "help" {
   const own: Options = FILE_COMMANDS[name];
-  const hasShortHelp = !Object.values(own).some(({ short }) => short === COMMON.help.short);
-  const options: Options = { ...COMMON, ...(hasShortHelp ? {} : { help: FLAG }), ...own };
+  const hasShortHelp = !Object.values(own).some(({ short }) => short === FILE_OPTIONS.help.short);
+  const options: Options = { ...FILE_OPTIONS, ...(hasShortHelp ? {} : { help: FLAG }), ...own };
   const { tokens, positionals } = parseArgs({
     args: argv.map(name === "find" ? asLongOption : "lines" in own ? asNumberOfLines : (word) => word),
     ...{ options, allowPositionals: true, strict: false, tokens: true },

@@ -42,6 +42,8 @@ export const OPTIONS = {
   "dry-run": { type: "boolean" },
   prompt: { type: "string", example: '"Fix the typos in README.md"' },
   yes: { type: "boolean" },
+  print: { type: "boolean" },
+  force: { type: "boolean" },
   "deny-writes": { type: "boolean" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
@@ -55,9 +57,13 @@ export const GUARDS = ["deny", "protect", "no-protect", "read-only"] as const;
 
 /** All commands with their options. */
 export const COMMANDS = {
+  init: ["root", "for", "port", "yes", "print", "force"],
   serve: ["config", "root", ...GUARDS, "host", "port"],
   check: ["config", "root", ...GUARDS, "host", "port"],
   mcp: ["config", "root", ...GUARDS, "client-roots", "within", "tools", "profile", "caps", "key", "proof"],
+  doctor: [],
+  health: ["config", "host", "port", "url"],
+  completion: [],
   call: ["config", "root", ...GUARDS, "caps", "key", "proof", "url", "token"],
   acp: ["config", "root", ...GUARDS, "caps", "key", "proof", "prompt", "yes", "deny-writes"],
   "key new": ["config"],

@@ -9,7 +9,7 @@ import type { RemoteVenue } from "../arguments/remote.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load.js";
-import { coloured, type Paint, plain } from "../output/paint.js";
+import { type Paint, paintFor } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
 
@@ -63,16 +63,13 @@ export async function inFileSession(
   const stop = new AbortController();
   void context.untilStopped().then(() => stop.abort());
   const { calls, maxReadBytes } = await openCalls(run, context, stop.signal);
-  const { env, stdout } = context;
+  const { stdout } = context;
   const isTerminal = stdout.isTTY === true;
-  const wantsColour = (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
-  const color = command.values.get("color") ?? "auto";
-  const isColoured = color === "always" || (color === "auto" && isTerminal && wantsColour);
   try {
     return await work({
       ...{ context, command, isTerminal, progress, maxReadBytes, signal: stop.signal },
       width: stdout.columns ?? COLUMNS,
-      paint: isColoured ? coloured : plain,
+      paint: paintFor(context, command.values.get("color")),
       invoke: async (operation, input) => parseOutput(await calls.run(operation, input)),
       upload: (input, content) => calls.upload(input, content),
       out: (text) => print(context, text),

@@ -1,4 +1,5 @@
 import type { CommandName, HelpTopic } from "../arguments/options.js";
+import { BEGIN_TOPICS } from "./begin.js";
 import { DRIVE_TOPICS, DRIVES } from "./drives.js";
 import { FILES } from "./files.js";
 
@@ -19,10 +20,17 @@ const OUT_OPTION = "  --out FILE              a new file for the token, mode 060
 
 const GENERAL = `venue-files: file access for agents, over HTTP, MCP and ACP, and for people
 
+Begin
+  init [FOLDER]           write a configuration; --for CLIENT: into the files of an MCP client too
+  doctor                  what this machine offers, and what it lacks
+  completion SHELL        completion of commands, roots and paths, for bash, zsh or fish
+  Example: venue-files init --root docs=./docs --for claude-code
+
 Serve and configure
   serve                   serve HTTP and MCP until stopped
   mcp                     serve MCP on standard input and output, for clients that start their servers
   acp -- AGENT            start an agent of the Agent Client Protocol on the roots, and see what it does
+  health                  whether a venue answers, for containers and supervisors
   check                   say what serve would run, and who may do what; nothing is started
   call OPERATION [JSON]   run one operation and print its output as JSON
   Example: venue-files serve --root docs=./docs
@@ -69,7 +77,7 @@ More about a command, with all its options: venue-files help grant
 /** What stands there without any argument. */
 const START = `venue-files gives agents files: named folders ("roots"), and no more of them than you say.
 
-  venue-files mcp --root docs=./docs       for an MCP client that starts its servers: Claude, Cursor, VS Code, …
+  venue-files init --for claude-code       writes a configuration, and an entry for Claude, Cursor, VS Code, …
   venue-files serve --root docs=./docs     for clients over HTTP; prints the address and what strangers may do
   venue-files ls -lh docs: --root docs=./docs    the same folder from here
 
@@ -81,6 +89,7 @@ const KEYS = `A key is a file with 64 hex digits, mode 0600. A plain name stands
 
 const TOPICS: Readonly<Record<CommandName, string>> = {
   ...DRIVE_TOPICS,
+  ...BEGIN_TOPICS,
   serve: `venue-files serve [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
 

@@ -1,3 +1,5 @@
+import type { CommandContext } from "../context.js";
+
 /** Adds colour to a text. */
 export type Paint = (text: string, what: keyof typeof CODES) => string;
 
@@ -17,3 +19,10 @@ export const coloured: Paint = (text, what) => (text === "" ? "" : `\u001b[${COD
 
 /** For pipes and files: no escape sequences. */
 export const plain: Paint = (text) => text;
+
+/** Colours for a terminal that shows them, unless `NO_COLOR` is set. @param choice of `--color` */
+export function paintFor({ env, stdout }: Pick<CommandContext, "env" | "stdout">, choice = "auto"): Paint {
+  const wantsColour = (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
+  const isColoured = choice === "always" || (choice === "auto" && stdout.isTTY === true && wantsColour);
+  return isColoured ? coloured : plain;
+}

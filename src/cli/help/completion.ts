@@ -1,0 +1,153 @@
+// Completion scripts for shells, made from the tables that command lines are read by. Roots and paths in them come from
+// `venue-files __complete`.
+
+import { FILE_COMMANDS, FILE_OPTIONS } from "../arguments/file-options.js";
+import { COMMANDS, OPTIONS, type OptionName } from "../arguments/options.js";
+import { SHELLS, type Shell } from "../arguments/shell.js";
+import { CLIENTS } from "../init/clients.js";
+
+/** What can follow, by command of one or two words. */
+interface Tables {
+  /** First words. */
+  readonly first: readonly string[];
+  /** Second words by first one. */
+  readonly second: ReadonlyMap<string, readonly string[]>;
+  /** Long options by command. */
+  readonly options: ReadonlyMap<string, readonly string[]>;
+  /** Commands on `ROOT:PATH`. */
+  readonly onPaths: readonly string[];
+}
+
+const dashed = (names: readonly string[]): string[] => names.map((name) => `--${name}`);
+
+function tables(): Tables {
+  const second = new Map<string, string[]>();
+  const options = new Map<string, readonly string[]>();
+  for (const [name, given] of Object.entries(COMMANDS)) {
+    const [one = "", two] = name.split(" ");
+    if (two !== undefined) second.set(one, [...(second.get(one) ?? []), two]);
+    options.set(name, dashed([...given, "help"]));
+  }
+  second.set("completion", [...SHELLS]);
+  const onPaths = Object.keys(FILE_COMMANDS);
+  for (const [name, own] of Object.entries(FILE_COMMANDS)) {
+    options.set(name, dashed([...Object.keys(own), ...Object.keys(FILE_OPTIONS)]));
+  }
+  const singles = Object.keys(COMMANDS).filter((name) => !name.includes(" "));
+  return { first: [...singles, ...second.keys(), ...onPaths, "help"].filter(isFirst), second, options, onPaths };
+}
+
+const isFirst = (name: string, index: number, all: readonly string[]): boolean => all.indexOf(name) === index;
+
+/** Options whose value is a file or folder of this machine. */
+const FILE_VALUES: readonly OptionName[] = ["config", "root", "caps", "proof", "out", "token", "within"];
+const fileValues = dashed(FILE_VALUES.filter((name) => OPTIONS[name].type === "string"));
+
+/** The script that a shell evaluates: `eval "$(venue-files completion bash)"`. */
+export function completionScript(shell: Shell): string {
+  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](tables());
+}
+
+/** Commands with the same options share a line. */
+function cases({ options }: Tables, line: (names: readonly string[], options: readonly string[]) => string): string {
+  const groups = new Map<string, string[]>();
+  for (const [name, list] of options) groups.set(list.join(" "), [...(groups.get(list.join(" ")) ?? []), name]);
+  return [...groups].map(([list, names]) => line(names, list.split(" "))).join("\n");
+}
+
+/** The common body of bash and zsh, which differ in how they hand words over and take candidates back. */
+const posixBody = (all: Tables): string => `  local one=\${words[1]} command=\${words[1]} options=
+  case "$one" in
+${[...all.second].map(([name, list]) => `    ${name}) command="$one \${words[2]}"; [ $at -eq 2 ] && candidates="${list.join(" ")}";;`).join("\n")}
+  esac
+  case "$command" in
+${cases(all, (names, list) => `    ${names.map((name) => `"${name}"`).join("|")}) options="${list.join(" ")}";;`)}
+  esac
+  case "$before" in
+    ${fileValues.join("|")}) files=1; return 0;;
+    --for) [ "$one" = init ] && candidates="${Object.keys(CLIENTS).join(" ")}";;
+    *) [ $at -eq 1 ] && candidates="${all.first.join(" ")}";;
+  esac
+  case "$current" in -*) candidates=$options;; esac
+  if [ -z "$candidates" ]; then
+    case "$one" in
+      ${all.onPaths.join("|")}) asked=1 candidates=$(venue-files __complete "\${words[@]}" 2>/dev/null);;
+    esac
+    files=1
+  fi`;
+
+/** Names of files come from anybody: they are compared and quoted, never expanded (`compgen -W` would run what they hold). */
+const bashScript = (all: Tables): string => `# Completion of venue-files for bash: eval "$(venue-files completion bash)"
+_venue_files() {
+  local line=\${COMP_LINE:0:COMP_POINT} words at current before files= candidates= asked= IFS=$' \\t\\n'
+  # Backslashes before blanks are taken away, as the shell will.
+  read -a words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  at=$((\${#words[@]} - 1)) current=\${words[at]} before=\${words[at-1]}
+  _venue_files_words
+  [[ -z $asked ]] && candidates=\${candidates// /$'\\n'}
+  local cut= candidate
+  # A colon ends a word for bash: what stands before it must not come again.
+  [[ $current == *:* && $COMP_WORDBREAKS == *:* ]] && cut=\${current%"\${current##*:}"}
+  COMPREPLY=()
+  while IFS= read -r candidate; do
+    [[ -n $candidate && $candidate == "$current"* ]] || continue
+    case "$candidate" in */|*:) compopt -o nospace;; esac
+    candidate=\${candidate#"$cut"}
+    [[ -n $asked ]] && printf -v candidate %q "$candidate"
+    COMPREPLY+=("$candidate")
+  done <<<"$candidates"
+  [[ \${#COMPREPLY[@]} -eq 0 && -n $files ]] && compopt -o default
+}
+_venue_files_words() {
+${posixBody(all)}
+}
+complete -F _venue_files venue-files
+`;
+
+const zshScript = (all: Tables): string => `#compdef venue-files
+# Completion of venue-files for zsh: eval "$(venue-files completion zsh)"
+_venue_files_words() {
+${posixBody(all)}
+}
+_venue_files() {
+  setopt localoptions ksharrays
+  local at=$((CURRENT - 1)) files= candidates= asked=
+  local current=\${words[at]} before=\${words[at-1]}
+  _venue_files_words
+  local -a list
+  if [ -n "$asked" ]; then list=("\${(@f)candidates}"); else list=("\${(@s: :)candidates}"); fi
+  [ -n "$candidates" ] && compadd -S '' -q -- "\${list[@]}"
+  [ -n "$files" ] && _files
+}
+compdef _venue_files venue-files
+`;
+
+const fishScript = (all: Tables): string => {
+  const lines = [
+    "# Completion of venue-files for fish: venue-files completion fish | source",
+    `set -g __venue_files_paths ${all.onPaths.join(" ")}`,
+    "complete -c venue-files -f",
+  ];
+  const say = (condition: string, rest: string) => lines.push(`complete -c venue-files -n '${condition}' ${rest}`);
+  const after = (names: readonly string[], rest: string) => {
+    const paths = all.onPaths.every((name) => names.includes(name)) ? ["$__venue_files_paths"] : [];
+    const others = names.filter((name) => paths.length === 0 || !all.onPaths.includes(name));
+    say(`__fish_seen_subcommand_from ${[...others, ...paths].join(" ")}`, rest);
+  };
+  say("__fish_use_subcommand", `-a '${all.first.join(" ")}'`);
+  for (const [name, list] of all.second) after([name], `-a '${list.join(" ")}'`);
+  const byOption = new Map<string, Set<string>>();
+  for (const [name, list] of all.options) {
+    const [first = ""] = name.split(" ");
+    for (const option of list) byOption.set(option, (byOption.get(option) ?? new Set()).add(first));
+  }
+  for (const [option, names] of byOption) {
+    const rest = fileValues.includes(option) ? " -r -F" : option === "--for" ? " -x" : "";
+    after([...names], `-l ${option.slice(2)}${rest}`);
+  }
+  after(["init"], `-l for -x -a '${Object.keys(CLIENTS).join(" ")}'`);
+  const asked = "(venue-files __complete (commandline -opc) (commandline -ct) 2>/dev/null)";
+  after(all.onPaths, `-F -a '${asked}'`);
+  return `${lines.join("\n")}\n`;
+};

@@ -1,0 +1,145 @@
+// Where each MCP client keeps its servers, and what the entry for venue-files looks like there.
+
+import { posix, win32 } from "node:path";
+
+/** The system that a client runs on; injected, so that tests can ask for another one. */
+export interface Platform {
+  readonly system: NodeJS.Platform;
+  /** The user's home, absolute. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The command that a client starts. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** An entry as data of the client's file: objects from the top down to the entry's own. */
+export interface Client {
+  /** As people call it. */
+  readonly title: string;
+  readonly format: "json" | "toml" | "yaml";
+  /** The keys that lead to the servers, from the top of the file. */
+  readonly keys: readonly string[];
+  /** @param folder of the project, absolute */
+  file(folder: string, platform: Platform): string;
+  entry(launch: Launch): Readonly<Record<string, unknown>>;
+  /** What has to be done before the client sees the entry. */
+  readonly afterwards: string;
+}
+
+const plain = ({ command, args }: Launch) => ({ command, args });
+const below =
+  (...names: readonly string[]) =>
+  (folder: string, { system }: Platform): string =>
+    paths(system).join(folder, ...names);
+const inHome =
+  (...names: readonly string[]) =>
+  (_folder: string, { system, home }: Platform): string =>
+    paths(system).join(home, ...names);
+
+const paths = (system: NodeJS.Platform) => (system === "win32" ? win32 : posix);
+
+/** Where programs with a window keep their settings. */
+function settings(name: string, platform: Platform): string {
+  const { system, home, env } = platform;
+  const { join } = paths(system);
+  if (system === "win32") return join(env["APPDATA"] ?? join(home, "AppData", "Roaming"), name);
+  if (system === "darwin") return join(home, "Library", "Application Support", name);
+  return join(env["XDG_CONFIG_HOME"] ?? join(home, ".config"), name);
+}
+
+/** Clients by the name that `--for` takes. */
+export const CLIENTS: Readonly<Record<string, Client>> = {
+  "claude-code": {
+    title: "Claude Code",
+    format: "json",
+    keys: ["mcpServers"],
+    file: below(".mcp.json"),
+    entry: plain,
+    afterwards: "start claude in that folder and allow the server",
+  },
+  "claude-desktop": {
+    title: "Claude Desktop",
+    format: "json",
+    keys: ["mcpServers"],
+    file: (_folder, platform) =>
+      paths(platform.system).join(settings("Claude", platform), "claude_desktop_config.json"),
+    entry: plain,
+    afterwards: "quit Claude Desktop and start it again",
+  },
+  cursor: {
+    title: "Cursor",
+    format: "json",
+    keys: ["mcpServers"],
+    file: below(".cursor", "mcp.json"),
+    entry: plain,
+    afterwards: "open that folder in Cursor and enable the server under Settings, MCP",
+  },
+  vscode: {
+    title: "VS Code",
+    format: "json",
+    keys: ["servers"],
+    file: below(".vscode", "mcp.json"),
+    entry: (launch) => ({ type: "stdio", ...plain(launch) }),
+    afterwards: "open that folder in VS Code and press Start above the entry",
+  },
+  zed: {
+    title: "Zed",
+    format: "json",
+    keys: ["context_servers"],
+    file: (_folder, platform) =>
+      platform.system === "win32"
+        ? win32.join(settings("Zed", platform), "settings.json")
+        : posix.join(
+            platform.system === "darwin"
+              ? posix.join(platform.home, ".config")
+              : (platform.env["XDG_CONFIG_HOME"] ?? posix.join(platform.home, ".config")),
+            "zed",
+            "settings.json",
+          ),
+    entry: (launch) => ({ source: "custom", ...plain(launch), env: {} }),
+    afterwards: "look at the agent panel's settings: the server is listed there",
+  },
+  codex: {
+    title: "Codex",
+    format: "toml",
+    keys: ["mcp_servers"],
+    file: (_folder, platform) =>
+      paths(platform.system).join(
+        platform.env["CODEX_HOME"] ?? paths(platform.system).join(platform.home, ".codex"),
+        "config.toml",
+      ),
+    entry: plain,
+    afterwards: "start codex again",
+  },
+  gemini: {
+    title: "Gemini CLI",
+    format: "json",
+    keys: ["mcpServers"],
+    file: inHome(".gemini", "settings.json"),
+    entry: plain,
+    afterwards: "start gemini again; /mcp lists the server",
+  },
+  goose: {
+    title: "Goose",
+    format: "yaml",
+    keys: ["extensions"],
+    file: (_folder, platform) =>
+      platform.system === "win32"
+        ? win32.join(settings("Block", platform), "goose", "config", "config.yaml")
+        : posix.join(platform.env["XDG_CONFIG_HOME"] ?? posix.join(platform.home, ".config"), "goose", "config.yaml"),
+    entry: ({ command, args }) => ({ name: "files", type: "stdio", enabled: true, cmd: command, args, timeout: 300 }),
+    afterwards: "start goose again",
+  },
+  opencode: {
+    title: "opencode",
+    format: "json",
+    keys: ["mcp"],
+    file: below("opencode.json"),
+    entry: ({ command, args }) => ({ type: "local", command: [command, ...args], enabled: true }),
+    afterwards: "start opencode in that folder",
+  },
+};

@@ -1,0 +1,207 @@
+// `venue-files init`: writes a first configuration, and the entry of venue-files into the files of MCP clients.
+
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createTwoFilesPatch } from "diff";
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { packageFile } from "../../core/package-files.js";
+import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
+import type { InitCommand } from "../arguments/init.js";
+import { parseRootArguments } from "../arguments/root.js";
+import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { paintFor } from "../output/paint.js";
+import { CLIENTS, type Client, type Launch, type Platform } from "./clients.js";
+import { type ChosenRoot, configText } from "./config-text.js";
+import { EntryExists, NotEditable, withEntry } from "./edit.js";
+
+const CONFIG = "venue.json5";
+/** Name of the entry in clients' files. */
+const ENTRY = "files";
+/** Longest file of a client that is read. */
+const MOST_BYTES = 4_194_304;
+
+export async function init(command: InitCommand, context: CommandContext): Promise<number> {
+  const asker = createLineAsker(context);
+  try {
+    return await run(command, { ...context, asker });
+  } finally {
+    asker.close();
+  }
+}
+
+type Session = CommandContext & { readonly asker: LineAsker };
+
+async function run(command: InitCommand, session: Session): Promise<number> {
+  const folder = resolve(session.cwd, command.folder ?? ".");
+  const config = join(folder, CONFIG);
+  const say = (text: string) => session.stdout.write(`${text}\n`);
+  if (existsSync(config)) {
+    if (command.roots.length > 0 || command.clients.length === 0) {
+      throw new ConfigError(
+        [`${CONFIG} is there already, and stays as it is. Edit it, or choose another folder`],
+        EXIT.config,
+      );
+    }
+    say(`${CONFIG} is there already and stays as it is.`);
+  } else {
+    const text = configText(await chooseRoots(command, folder, session), {
+      schema: schemaFor(folder),
+      port: command.port,
+    });
+    if (command.print) say(`${CONFIG}:\n\n${text}`);
+    else writeNew(config, text);
+    if (!command.print) say(`Wrote ${escapeText(relative(session.cwd, config) || CONFIG)}.`);
+  }
+  let status: number = EXIT.ok;
+  for (const name of command.clients) {
+    const client = CLIENTS[name];
+    if (client !== undefined && !(await addTo(client, { folder, config, command, session }))) status = EXIT.failed;
+  }
+  if (command.print) say("Nothing was written.");
+  else if (command.clients.length === 0) say(nextSteps(relative(session.cwd, config) || CONFIG));
+  return status;
+}
+
+const nextSteps = (config: string): string => `
+What it means:            venue-files check --config ${config}
+Over HTTP and MCP:        venue-files serve --config ${config}
+For one of your clients:  venue-files init --for ${Object.keys(CLIENTS).join("|")}`;
+
+/** @throws ConfigError for a folder that does not exist */
+async function chooseRoots(command: InitCommand, folder: string, session: Session): Promise<readonly ChosenRoot[]> {
+  const { asker } = session;
+  let given = command.roots;
+  if (given.length === 0) {
+    const isAsking = asker.canAsk && !command.yes;
+    const answer = isAsking ? await asker.ask(`Folder that agents get [${escapeText(folder)}]: `) : undefined;
+    const path = answer === undefined || answer.trim() === "" ? folder : answer.trim();
+    const mayChange = isAsking ? await asker.ask("May they change files in it? [Y/n]: ") : undefined;
+    given = [`${path}${/^n/i.test(mayChange ?? "") ? ":ro" : ""}`];
+  }
+  const roots = Object.entries(parseRootArguments(given, session.cwd, { folders: [], protect: [] }));
+  return roots.map(([name, root]) => {
+    if (typeof root === "string" || !("path" in root)) throw new ConfigError([`'${name}' is no folder`], EXIT.config);
+    if (!isFolder(root.path)) {
+      throw new ConfigError([`--root ${name}: there is no folder ${escapeText(root.path)}`], EXIT.noInput);
+    }
+    const inside = relative(folder, root.path);
+    const path = inside === "" ? "." : inside.startsWith("..") ? root.path : `./${inside.replaceAll("\\", "/")}`;
+    return { name, path, readOnly: root.readOnly === true };
+  });
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** The schema, for editors: that of the package in the folder, else that of this one. */
+function schemaFor(folder: string): string {
+  const own = join("node_modules", "venue-files", "schemas", "config.json");
+  return existsSync(join(folder, own)) ? `./${own.replaceAll("\\", "/")}` : packageFile("schemas/config.json").href;
+}
+
+/** Creates a file; never replaces one. @throws ConfigError */
+function writeNew(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const file = openSync(path, "wx", 0o644);
+    writeFileSync(file, text);
+    closeSync(file);
+  } catch (error) {
+    throw new ConfigError([`${basename(path)} cannot be written: ${codeOf(error)}`], EXIT.noInput);
+  }
+}
+
+interface Task {
+  readonly folder: string;
+  readonly config: string;
+  readonly command: InitCommand;
+  readonly session: Session;
+}
+
+/** Shows what changes in a client's file, and writes it once that is allowed. @returns whether the entry stands there */
+async function addTo(client: Client, { folder, config, command, session }: Task): Promise<boolean> {
+  const say = (text: string) => session.stdout.write(`${text}\n`);
+  const platform: Platform = { system: process.platform, home: session.env["HOME"] ?? homedir(), env: session.env };
+  const named = client.file(folder, platform);
+  const shown = `${client.title} (${escapeText(named)})`;
+  const file = existsSync(named) ? realpathSync(named) : named;
+  const old = textOf(file, shown);
+  let text: string;
+  try {
+    text = withEntry(old ?? "", { client, name: ENTRY, entry: client.entry(launchOf(config)), force: command.force });
+  } catch (error) {
+    if (error instanceof EntryExists) {
+      say(`${shown} has an entry '${ENTRY}' already. Nothing was changed there; --force replaces it.`);
+      return command.print;
+    }
+    if (!(error instanceof NotEditable)) throw error;
+    throw new ConfigError([`Cannot edit the file of ${shown}: ${error.message}. It stays as it is`], EXIT.config);
+  }
+  // Without context lines: a client's file may hold secrets of others.
+  const patch = createTwoFilesPatch(old === undefined ? "/dev/null" : named, named, old ?? "", text, "", "", {
+    context: 0,
+  });
+  const paint = paintFor(session);
+  say(`${shown}:\n`);
+  for (const line of patch.split("\n").slice(3)) {
+    if (line !== "")
+      say(paint(escapeText(line), line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "hunk"));
+  }
+  if (command.print) return true;
+  if (!command.yes && !/^y/i.test((session.asker.canAsk && (await session.asker.ask("Write it? [y/N]: "))) || "")) {
+    say(`Nothing was written there.${session.asker.canAsk ? "" : " Say --yes to write it."}`);
+    return false;
+  }
+  replaceFile(file, text, old);
+  say(`Written${old === undefined ? "" : ` (before: ${escapeText(basename(file))}.bak)`}. Now ${client.afterwards}.\n`);
+  return true;
+}
+
+/** How a client starts this very program. No release is published, so no `npx`. */
+const launchOf = (config: string): Launch => ({
+  command: process.execPath,
+  args: [fileURLToPath(packageFile("dist/cli.js")), "mcp", "--config", config],
+});
+
+/** @throws ConfigError where it cannot be read, or is no text */
+function textOf(file: string, shown: string): string | undefined {
+  let bytes: Buffer;
+  try {
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) throw new Error("TOO LARGE");
+    bytes = readFileSync(file);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw new ConfigError([`Cannot read the file of ${shown}: ${codeOf(error) || "it is too large"}`], EXIT.noInput);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ConfigError([`Cannot edit the file of ${shown}: it is no UTF-8 text. It stays as it is`], EXIT.config);
+  }
+}
+
+/** Replaces a file by a rename, and keeps what was there as `.bak`. @throws ConfigError */
+function replaceFile(file: string, text: string, old: string | undefined): void {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600;
+  const fresh = `${file}.${process.pid}.new`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    if (old !== undefined) writeFileSync(`${file}.bak`, old, { mode: mode & 0o777 });
+    writeFileSync(fresh, text, { mode: mode & 0o777, flag: "wx" });
+    renameSync(fresh, file);
+  } catch (error) {
+    throw new ConfigError([`${escapeText(basename(file))} cannot be written: ${codeOf(error)}`], EXIT.noInput);
+  }
+}

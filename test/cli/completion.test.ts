@@ -1,0 +1,107 @@
+// Completion scripts, in the shells that are here, and what they ask the program for.
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { CLI, cleanUp, makeFolder, run } from "./process.js";
+
+afterAll(cleanUp);
+
+const BARE = { PATH: process.env["PATH"] ?? "" };
+const has = (shell: string): boolean => {
+  try {
+    execFileSync(shell, ["-c", "exit 0"]);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = makeFolder({ "docs/read me.md": "", "docs/sub/a.txt": "", "docs/sea.txt": "", "venue.json5": "{}" });
+});
+
+test.each(["bash", "zsh", "fish"])("the script for %s is at most 12 kB and names every command", async (shell) => {
+  const { stdout } = await run(["completion", shell]);
+  expect(stdout.length).toBeLessThan(12_288);
+  for (const word of ["serve", "init", "grep", "claude-code", "if-match", "__complete"]) expect(stdout).toContain(word);
+  if (has(shell)) {
+    const file = join(folder, `script.${shell}`);
+    writeFileSync(file, stdout);
+    execFileSync(shell, ["-n", file], { env: BARE });
+  }
+});
+
+test.each(["sh", "powershell"])("there is none for %s, and it says which there are", async (shell) => {
+  const done = await run(["completion", shell]);
+  expect(done).toMatchObject({ status: 64, stderr: expect.stringContaining("bash, zsh, fish") });
+});
+
+(has("bash") ? describe : describe.skip)("in bash", () => {
+  /** What TAB offers behind a line; `venue-files` in it is the built program. */
+  async function offered(line: string): Promise<readonly string[]> {
+    const { stdout: script } = await run(["completion", "bash"]);
+    const text = `
+      venue-files() { "${process.execPath}" "${CLI}" "$@"; }
+      compopt() { :; }
+      ${script}
+      COMP_LINE="$1" COMP_POINT=\${#1} _venue_files
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const output = execFileSync("bash", ["--norc", "-c", text, "bash", line], {
+      cwd: folder,
+      env: BARE,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    return output.split("\n").filter((word) => word !== "");
+  }
+
+  test.each([
+    ["venue-files se", ["serve"]],
+    ["venue-files drive ex", ["export", "export-key"]],
+    ["venue-files token ", ["inspect", "identity"]],
+    ["venue-files serve --ho", ["--host"]],
+    ["venue-files token inspect --wi", ["--with"]],
+    ["venue-files init --for cl", ["claude-code", "claude-desktop"]],
+    ["venue-files completion z", ["zsh"]],
+    ["venue-files grep --ig", ["--ignore-case"]],
+    ["venue-files cat --root docs=./docs d", ["docs:"]],
+    ["venue-files cat --root docs=./docs docs:s", ["sea.txt", "sub/"]],
+    ["venue-files cat --root docs=./docs docs:sub/", ["sub/a.txt"]],
+    ["venue-files cat --root docs=./docs nothing:", []],
+    ["venue-files cat --bogus docs:", []],
+    ["venue-files cat --config missing.json5 docs:", []],
+  ])("%s", async (line, expected) => {
+    expect(await offered(line)).toEqual(expect.arrayContaining(expected));
+    if (expected.length === 0) expect(await offered(line)).toEqual([]);
+  });
+});
+
+(has("bash") ? test : test.skip)("a name that is a command of the shell is offered quoted, and not run", async () => {
+  const hostile = makeFolder({ "$(touch ran)": "", "`touch ran`": "" });
+  const { stdout: script } = await run(["completion", "bash"]);
+  const text = `
+    venue-files() { "${process.execPath}" "${CLI}" "$@"; }
+    compopt() { :; }
+    ${script}
+    COMP_LINE="venue-files cat --root x=. x:"
+    COMP_POINT=\${#COMP_LINE} _venue_files
+    printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const output = execFileSync("bash", ["--norc", "-c", text], {
+    cwd: hostile,
+    env: BARE,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  expect(output).toContain("\\$\\(touch\\ ran\\)");
+  expect(existsSync(join(hostile, "ran"))).toBe(false);
+});
+
+test("__complete says nothing on any error, and leaves a name with a space whole", async () => {
+  for (const words of [[], ["venue-files"], ["venue-files", "cat", "--nope", "a"], ["venue-files", "serve", "a"]]) {
+    expect(await run(["__complete", ...words], { cwd: folder })).toMatchObject({ status: 0, stdout: "", stderr: "" });
+  }
+  const { stdout } = await run(["__complete", "venue-files", "cat", "--root", "docs=docs", "docs:r"], { cwd: folder });
+  expect(stdout).toBe("docs:read me.md\n");
+});
