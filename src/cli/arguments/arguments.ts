@@ -4,15 +4,15 @@ import { type AcpCommand, parseAcp } from "./acp.js";
 import { type ClientRootsChoice, clientRootsChoice } from "./client-roots.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drives.js";
-import { parseDuration } from "./duration.js";
 import { type FileLine, parseFileLine } from "./file-line.js";
+import { type GrantCommand, lifetime, parseGrant, wanted } from "./grant.js";
 import { type InitCommand, parseInit } from "./init.js";
+import { type Line, noArguments, oneArgument, surplus } from "./line.js";
 import { listener } from "./listener.js";
 import {
   COMMANDS,
   type CommandName,
   checkedArgument,
-  type Given,
   GUARDS,
   type HelpTopic,
   needed,
@@ -24,21 +24,6 @@ import {
 import { type ConfigSource, type OwnCalls, reachOf } from "./remote.js";
 import { isShell, SHELLS, type Shell } from "./shell.js";
 import { type ToolChoice, toolChoice } from "./tool-choice.js";
-
-/** Parsed `grant` command; keys and tokens are not read yet. */
-export interface GrantCommand {
-  readonly name: "grant";
-  readonly to: string;
-  readonly capabilities: readonly Capability[];
-  /** `undefined`: the default lifetime. */
-  readonly lifetimeSeconds: number | undefined;
-  readonly key: string | undefined;
-  readonly config: string | undefined;
-  readonly proofs: readonly string[];
-  readonly profile: "covia" | "ucan-0.8";
-  /** A path; `-`: standard output. */
-  readonly out: string | undefined;
-}
 
 /** A parsed command line. */
 export type Command =
@@ -109,11 +94,6 @@ export function parseCommandLine(argv: readonly string[]): Command {
   return PARSERS[name]({ ...given, rest });
 }
 
-/** A command line with checked command and options, and the arguments after the command. */
-interface Line extends Given {
-  readonly rest: readonly string[];
-}
-
 const drive =
   (name: DriveCommand["name"]) =>
   ({ rest, values }: Line): Command =>
@@ -165,7 +145,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     if (more[0] !== undefined) throw surplus("key show", more[0]);
     return { name: "key show", key, config: single(values, "config") };
   },
-  grant,
+  grant: parseGrant,
   "token inspect": (line) => ({
     name: "token inspect",
     token: oneArgument(line, "token inspect", "a file, env:NAME or -, for example: venue-files token inspect a.ucan"),
@@ -203,64 +183,6 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
   "drive import-key": drive("drive import-key"),
 };
 
-function grant(line: Line): GrantCommand {
-  const { values } = line;
-  noArguments(line, "grant");
-  const key = single(values, "key");
-  const config = single(values, "config");
-  if (key === undefined && config === undefined) {
-    throw new UsageError("'grant' needs who signs: --key, or --config for the key of that venue");
-  }
-  const to = needed(values, "grant", "to");
-  const capabilities = pairs(line);
-  if (capabilities.length === 0) {
-    throw new UsageError("'grant' needs what is given: --with file://docs/reports/ --can crud/read");
-  }
-  return {
-    name: "grant",
-    ...{ to, capabilities, key, config },
-    lifetimeSeconds: lifetime(values),
-    proofs: values.get("proof") ?? [],
-    profile: profile(single(values, "profile")),
-    out: single(values, "out"),
-  };
-}
-
-/**
- * Pairs each `--with` with the `--can` next to it. Two of the same kind in a row are refused, since a wrong guess of
- * what was meant would grant unintended rights.
- */
-function pairs({ values, order }: Line): readonly Capability[] {
-  const turns = order.filter((name) => name === "with" || name === "can");
-  if (turns.some((name, index) => index % 2 === 0 && turns[index + 1] === name) || turns.length % 2 !== 0) {
-    throw new UsageError("Each --with needs one --can beside it: --with file://docs/reports/ --can crud/read");
-  }
-  const abilities = values.get("can") ?? [];
-  return (values.get("with") ?? []).map((resource, index) => ({ with: resource, can: abilities[index] ?? "" }));
-}
-
-function wanted(line: Line): Capability | undefined {
-  const [first, ...more] = pairs(line);
-  if (more.length > 0) throw new UsageError("'token inspect' takes one --with and --can");
-  return first;
-}
-
-function profile(text: string | undefined): GrantCommand["profile"] {
-  if (text === undefined || text === "covia") return "covia";
-  if (text === "ucan-0.8") return text;
-  throw new UsageError(`--profile must be covia or ucan-0.8, not '${escapeText(text)}'`);
-}
-
-function lifetime(values: Values): number | undefined {
-  const text = single(values, "for");
-  if (text === undefined) return undefined;
-  const seconds = parseDuration(text);
-  if (seconds !== undefined) return seconds;
-  throw new UsageError(
-    `--for takes a whole number and s, m, h or d, such as 90s, 15m, 1h or 7d, not '${escapeText(text)}'`,
-  );
-}
-
 /** Options that say what a venue in this process is. */
 const LOCAL_OPTIONS = ["config", "root", ...GUARDS] as const;
 
@@ -286,20 +208,6 @@ function ownCalls(line: Line): OwnCalls {
     ...{ proofs: values.get("proof") ?? [], local: LOCAL_OPTIONS.filter((name) => values.has(name)) },
   });
   return { source: source(line), capsFile: single(values, "caps"), ...reach };
-}
-
-function noArguments({ rest }: Line, command: CommandName): void {
-  if (rest[0] !== undefined) throw surplus(command, rest[0]);
-}
-
-const surplus = (command: CommandName, word: string): UsageError =>
-  new UsageError(`'${command}' takes no argument '${escapeText(checkedArgument(word))}'`);
-
-function oneArgument({ rest }: Line, command: CommandName, what: string): string {
-  const [only, ...more] = rest.map(checkedArgument);
-  if (only === undefined || only === "") throw new UsageError(`'${command}' needs ${what}`);
-  if (more[0] !== undefined) throw surplus(command, more[0]);
-  return only;
 }
 
 function operation(rest: readonly string[]): { operation: string; input: string } {
