@@ -5,6 +5,7 @@ import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
+import { EventLog } from "../../core/feed/event-log.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
@@ -12,6 +13,7 @@ import type { VenueAssets } from "../assets/assets.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { type PlugIn, plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
+import { createEventBus, type EventBus } from "../events/event-bus.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
 import { type OwnCaller, ownContext } from "../identity/own-caller.js";
 import type { VenueTickets } from "../identity/tickets.js";
@@ -31,6 +33,8 @@ export interface OpenVenue {
   readonly adapter: HostedFileAdapter;
   readonly access: Access;
   readonly log: Log;
+  /** Takes the events of `/api/v1/events`. */
+  readonly events: EventBus;
   /** Hosts a third-party adapter, which is closed with the venue. @throws Error when one of its names is taken */
   register(adapter: PlugIn): void;
   /** MCP for the process itself, restricted by `caps` or to the adapter `profile`. @throws Error if MCP is off */
@@ -81,6 +85,8 @@ class VenueOpener {
   readonly #config: VenueConfig;
   readonly #options: OpenVenueOptions;
   readonly #opened: Closable[];
+  readonly #eventLog = new EventLog();
+  readonly #events = createEventBus(this.#eventLog);
 
   constructor(config: VenueConfig, options: OpenVenueOptions, opened: Closable[]) {
     this.#config = config;
@@ -246,6 +252,7 @@ class VenueOpener {
       adapter,
       access,
       log: this.#options.log,
+      events: this.#events,
       register: (plug) => {
         const hosted = plugIn(plug, { clock: systemClock, audit: sink, logInternal: this.#logInternal });
         host.catalogue.add(hosted);
