@@ -9,7 +9,7 @@ const project = new URL("../", import.meta.url);
 /** Who may import whom: only groups further to the left. */
 const ORDER: readonly (readonly string[])[] = [
   ["core"],
-  ["path", "schema", "ucan", "audit", "drive", "version"],
+  ["path", "schema", "ucan", "audit", "drive", "feed", "version"],
   ["jail", "backend", "journal", "roots", "authz", "backend-suite", "search", "pdf"],
   ["ops"],
   ["dispatch", "config"],
@@ -42,6 +42,7 @@ const MAY_USE_FILES = [
 const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   { who: /^core\//, what: /^(?!core\/)/ },
   { who: /^path\//, what: /^(?!core\/|path\/)/ },
+  { who: /^feed\//, what: /^(?!core\/|feed\/|node:crypto$)/ },
   { who: /^drive\/(?:[^/]+|cad3\/.*|dlfs\/.*)$/, what: /^(?!core\/|drive\/(?:[^/]+|cad3\/.*|dlfs\/.*)$|node:crypto$)/ },
   { who: /^ops\//, what: /^(ajv|node:fs.*|node:child_process|backend\/.*|jail\/.*|ucan\/.*)$/ },
   // It is for others, in whatever they run their tests.

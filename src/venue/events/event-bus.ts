@@ -1,7 +1,7 @@
 // The bus of a venue: keeps the latest events of each topic for the readers of `/api/v1/events`.
 
-import type { EventLog, EventRing } from "../../core/feed/event-log.js";
 import type { EventSink, VenueEvent, VenueTopic } from "../../core/ports/events.js";
+import type { EventLog, EventRing } from "../../feed/event-log.js";
 
 export interface EventBus extends EventSink {
   /** The ring of a topic, which is filled from the first time on that somebody asks for it. */

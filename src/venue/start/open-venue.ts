@@ -5,17 +5,14 @@ import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
-import { EventLog } from "../../core/feed/event-log.js";
-import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { Log } from "../../core/ports/log.js";
-import type { McpHost } from "../../surfaces/mcp/host.js";
+import { EventLog } from "../../feed/event-log.js";
 import type { VenueAssets } from "../assets/assets.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
-import { type PlugIn, plugIn } from "../catalogue/plug-in.js";
+import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
-import { createEventBus, type EventBus } from "../events/event-bus.js";
+import { createEventBus } from "../events/event-bus.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
-import { type OwnCaller, ownContext } from "../identity/own-caller.js";
+import { ownContext } from "../identity/own-caller.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import type { VenueMetrics } from "../telemetry/metrics.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
@@ -24,48 +21,10 @@ import { asConfigError, withConfigErrors } from "./config-fault.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { davOptions, httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openTickets } from "./open-parts.js";
+import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 
-/** An open venue with its file adapter. */
-export interface OpenVenue {
-  readonly config: VenueConfig;
-  readonly host: VenueHost;
-  readonly adapter: HostedFileAdapter;
-  readonly access: Access;
-  readonly log: Log;
-  /** Takes the events of `/api/v1/events`. */
-  readonly events: EventBus;
-  /** Hosts a third-party adapter, which is closed with the venue. @throws Error when one of its names is taken */
-  register(adapter: PlugIn): void;
-  /** MCP for the process itself, restricted by `caps` or to the adapter `profile`. @throws Error if MCP is off */
-  mcpHost(caps?: unknown, profile?: string): McpHost;
-  /** The context shared by all calls of the process that started the venue. */
-  ownContext(): SurfaceContext;
-  /** Prepares changed roots, public capabilities and static tokens. @throws ConfigError; nothing has changed then */
-  prepareReload(config: VenueConfig): PreparedReload;
-  close(): Promise<void>;
-}
-
-/** A prepared reload, which cannot fail any more. Call exactly one of the two, once. */
-export interface PreparedReload {
-  /** @returns config keys whose changes need a restart */
-  commit(): Promise<readonly string[]>;
-  discard(): Promise<void>;
-}
-
-export interface OpenVenueOptions {
-  /** Whether it will listen; otherwise (stdio, `call`) the operator is the only caller. */
-  readonly listens: boolean;
-  /** Environment variables for tokens and the state directory. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Log;
-  /** Only without listening: the caller to act as instead of the operator. */
-  readonly caller?: OwnCaller;
-  /** Only without listening, for the operator: only file operations will be called, so no key or tokens are loaded. */
-  readonly filesOnly?: boolean;
-  /** The only profile to open. Absent: all profiles, or none with `filesOnly`. */
-  readonly profile?: string | undefined;
-}
+export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./opened.js";
 
 /** Time running jobs get to end when the venue closes, in milliseconds. */
 const CLOSE_GRACE_MS = 5000;

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { EventLog } from "../../../src/core/feed/event-log.js";
+import { EventLog } from "../../../src/feed/event-log.js";
 import { createEventBus } from "../../../src/venue/events/event-bus.js";
 
 test("a topic is recorded from the first time on that somebody asks for it", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { EventLog } from "../../../src/core/feed/event-log.js";
+import { EventLog } from "../../src/feed/event-log.js";
 
 const valuesAfter = (ring: { after(position: number): Iterable<{ event: number }> }, position: number) =>
   [...ring.after(position)].map(({ event }) => event);
