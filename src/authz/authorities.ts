@@ -1,5 +1,6 @@
 // Derives the authority of each caller from the configured rules, the owners of roots, and the tokens of a request.
 
+import type { AccessRights } from "../core/call/caller.js";
 import { readUcans } from "../core/call/ucans.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
@@ -50,7 +51,8 @@ export function createAuthorities(
   const operator = canonicalOrAbsent(rules.operator, canonical);
   const drives = new Set(roots.flatMap(({ name, drive }) => (drive === undefined ? [] : [name])));
   const anonymousDids = [rules.venueDid, venueDid].map((did) => `${did}:public`);
-  const driveOwner = ({ callerDID, authentication }: SurfaceContext): string | undefined => {
+  const driveOwner = ({ callerDID, authentication, access }: SurfaceContext): string | undefined => {
+    if (access !== undefined) return canonical(access.maker);
     if (callerDID === undefined || callerDID === "" || authentication === "public") return undefined;
     return anonymousDids.includes(callerDID) ? undefined : canonical(callerDID);
   };
@@ -90,24 +92,30 @@ export function createAuthorities(
       const did = canonicalOrAbsent(callerDID, canonical);
       return did === undefined || did === operator ? "operator" : did;
     },
-    inDrives(context) {
+    inDrives(given) {
+      const context: SurfaceContext = given.access === undefined ? given : holderOf(given.access);
       const { self, ...brought } = broughtBy(context);
       return new DriveAuthority({ ...brought, self: self?.grants.filter((grant) => isOf("dlfs", grant)) });
     },
-    of(context) {
+    of(given) {
+      // The bearer of an access token has the rights of its maker, and no proofs or public grants of its own.
+      const { access } = given;
+      const context: SurfaceContext = access === undefined ? given : holderOf(access);
       const did = canonicalOrAbsent(context.callerDID, canonical);
-      const { fault, tokens, self, bearsProofs } = broughtBy(context);
+      const { tokens, self, bearsProofs, ...brought } = broughtBy(context);
+      const fault = access === undefined ? brought.fault : textsOf(given).fault;
       const isAnonymous = context.authentication === "public";
       const bound = did === undefined ? NONE : tokens.filter((token) => isBound(token, did, isAnonymous));
       return new CallerAuthority({
         // Written out: an object made by a spread is slow (dictionary mode), and this runs at every request.
         owners: ownersFor(context),
         operator: shared.operator,
-        publicGrants: shared.publicGrants,
+        publicGrants: access === undefined ? shared.publicGrants : NONE,
         roots: shared.roots,
         fault,
         isOperator: did === undefined || did === operator,
-        did,
+        // No UCAN could help the bearer of an access token.
+        did: access === undefined ? did : undefined,
         isAnonymous,
         self: self === undefined ? undefined : { ...self, grants: self.grants.filter(isOfFiles) },
         given: [...((did === undefined ? undefined : givenTo.get(did)) ?? NONE), ...ownDrives(context)],
@@ -119,6 +127,12 @@ export function createAuthorities(
     },
   };
 }
+
+/** The maker of an access token as a caller. */
+const holderOf = ({ maker, tokenCaps }: AccessRights): SurfaceContext => ({
+  callerDID: maker,
+  ...(tokenCaps === undefined ? {} : { tokenCaps }),
+});
 
 const canonicalOrAbsent = (did: string | undefined, canonical: (did: string) => string): string | undefined =>
   did === undefined ? undefined : canonical(did);

@@ -24,10 +24,14 @@ export function readCaps(value: unknown): CapsList | undefined {
   return { grants: value.map(parseGrant).filter((grant) => grant !== undefined) };
 }
 
-/** The caps lists of one call: those of its caller, those of the call itself, and the directories it is confined to. */
-export const capsOf = ({ caps, callCaps, within }: SurfaceContext): readonly (CapsList | undefined)[] => [
+/**
+ * The caps lists of one call: those of its caller, of its access token, of the call itself, and the directories it is
+ * confined to.
+ */
+export const capsOf = ({ caps, callCaps, within, access }: SurfaceContext): readonly (CapsList | undefined)[] => [
   readCaps(caps),
   readCaps(callCaps),
+  ...(access?.caps ?? []).map(readCaps),
   within && { grants: within.map(grantWithin) },
 ];
 

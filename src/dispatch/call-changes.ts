@@ -92,7 +92,7 @@ const surfaceOf = ({ tool, surface = "library" }: SurfaceContext): string => too
 
 /** The id of the credential, else of the session, else of the process. Static tokens have no id that may be told. */
 export function viaOf({ credential, identityTokens: [top] = [], session }: SurfaceContext): string {
-  if (credential?.kind === "identity") return credential.id;
+  if (credential !== undefined && "id" in credential) return credential.id;
   if (top !== undefined) return tokenId(top.slice(0, Math.max(0, top.lastIndexOf("."))));
   return session ?? PROCESS_ID;
 }

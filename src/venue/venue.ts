@@ -14,6 +14,7 @@ import type {
   HttpHost,
   HttpLimits,
   HttpMetrics,
+  Login,
   McpHandler,
   RateLimit,
 } from "../surfaces/http/host.js";
@@ -69,6 +70,8 @@ export interface VenueHostOptions {
   readonly files?: HttpFiles;
   /** Absent: there is no WebDAV. */
   readonly dav?: Omit<HttpDav, "invoke">;
+  /** Absent: there is no login. */
+  readonly login?: Login | undefined;
   /** Creates the MCP endpoint, at its first request. Absent: there is none. */
   readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
   readonly clock?: Clock;
@@ -196,6 +199,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     ...(metrics === undefined ? {} : { metrics }),
     ...(options.files === undefined ? {} : { files: options.files }),
     ...(options.dav === undefined ? {} : { dav: { ...options.dav, invoke: invokerOf(catalogue) } }),
+    ...(options.login === undefined ? {} : { login: options.login }),
     url: () => venue.url,
     nowMs: () => clock.nowMs(),
     stats: () => ({ assets: assets.size, users: jobs.users, ops: catalogue.list().length, jobs: jobs.size }),

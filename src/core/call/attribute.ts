@@ -3,7 +3,7 @@ import type { Caller, NameCaller } from "./caller.js";
 
 type CallerContext = Pick<
   SurfaceContext,
-  "callerDID" | "authentication" | "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller"
+  "callerDID" | "authentication" | "credential" | "tokenCaps" | "identityTokens" | "ambiguousCaller" | "access"
 >;
 
 /** The caller of one call, and what its adapter learns about the caller. */
@@ -22,12 +22,15 @@ export function attribute(sender: Caller, ucans: unknown, nameCaller: NameCaller
   return { did: sender.did, context: { ...contextOf(sender), ambiguousCaller: true } };
 }
 
-function contextOf({ did, authentication, credential, tokenCaps, identityTokens }: Caller): CallerContext {
+/** What an adapter learns about a caller. */
+export function contextOf(caller: Caller): CallerContext {
+  const { did, authentication, credential, tokenCaps, identityTokens, access } = caller;
   return {
     callerDID: did,
     authentication,
     ...(credential === undefined ? {} : { credential }),
     ...(tokenCaps === undefined ? {} : { tokenCaps }),
     ...(identityTokens === undefined ? {} : { identityTokens }),
+    ...(access === undefined ? {} : { access }),
   };
 }

@@ -4,17 +4,39 @@ import type { Capability } from "./capability.js";
 
 /**
  * How the caller authenticated; `public`: not at all. `ucan`: with a UCAN for this venue, as bearer token or among the
- * tokens of a call; `key`: with a private key held by this process.
+ * tokens of a call; `key`: with a private key held by this process; `access-token` and `session`: with a token that the
+ * venue issued, with and without capabilities of its own.
  */
-export type Authentication = "public" | "local-token" | "static-token" | "identity" | "ucan" | "key";
+export type Authentication =
+  | "public"
+  | "local-token"
+  | "static-token"
+  | "identity"
+  | "ucan"
+  | "key"
+  | "access-token"
+  | "session";
 
 /**
  * Identifies the bearer token of a caller, so that what outlives the request can check again whether the token is still
- * valid. Never the token itself: the SHA-256 (hex) of a static token, or the id of a signed one.
+ * valid. Never the token itself: the SHA-256 (hex) of a static token, or the id of a signed or issued one.
  */
 export type Credential =
   | { readonly kind: "static-token"; readonly sha256: string }
-  | { readonly kind: "identity"; readonly id: string };
+  | { readonly kind: "identity"; readonly id: string }
+  | { readonly kind: "access-token"; readonly id: string };
+
+/**
+ * What an access token lets its bearer do: what its maker holds at the time of the call, without what everybody may do,
+ * and of that what every one of these caps lists covers.
+ */
+export interface AccessRights {
+  /** Canonical DID of the maker, whose drives the bearer acts on. */
+  readonly maker: string;
+  /** What the maker's static token adds to its DID. */
+  readonly tokenCaps?: readonly Capability[];
+  readonly caps: readonly (readonly Capability[])[];
+}
 
 /** The authenticated caller of a request. */
 export interface Caller {
@@ -29,7 +51,13 @@ export interface Caller {
   readonly tokenCaps?: readonly Capability[];
   /** The UCANs it authenticated with. Their capabilities bound its own authority, and they may carry proofs. */
   readonly identityTokens?: readonly string[];
+  /** Present for an access token: the rights of its bearer come from its maker. */
+  readonly access?: AccessRights;
 }
+
+/** Id of the access token or session that a caller authenticated with. */
+export const accessIdOf = ({ credential }: { readonly credential?: Credential }): string | undefined =>
+  credential?.kind === "access-token" ? credential.id : undefined;
 
 /** Result for an `Authorization` header. An invalid one is refused; it never falls back to the public caller. */
 export type AuthenticationResult =

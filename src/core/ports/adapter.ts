@@ -1,6 +1,6 @@
 // Port between a venue and its adapters: operations with their metadata, and the context of a call.
 
-import type { Authentication, Credential } from "../call/caller.js";
+import type { AccessRights, Authentication, Credential } from "../call/caller.js";
 import type { Ability, Capability } from "../call/capability.js";
 import type { ReadBudget } from "../call/limits.js";
 import type { PathRules } from "../call/path-rules.js";
@@ -54,6 +54,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly credential?: Credential;
   /** The UCANs the caller authenticated with; see `Caller`. */
   readonly identityTokens?: readonly string[];
+  /** Present for the bearer of an access token: its rights come from the token's maker; see `Caller`. */
+  readonly access?: AccessRights;
   /** The tokens sent with the call name several callers, so it is refused. */
   readonly ambiguousCaller?: boolean;
   /** Replaces `signal` where creating one is deferred until needed. */

@@ -91,6 +91,21 @@ export interface HttpDav {
   invoke(operation: string, input: JsonObject, context: SurfaceContext): Promise<unknown>;
 }
 
+/** What a login answers, as `auth:issue` does. */
+export interface LoginAnswer {
+  readonly id: string;
+  readonly did: string;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+  readonly token: string;
+}
+
+/**
+ * Exchanges the code of a link for a token, once.
+ * @returns milliseconds to wait after too many wrong codes; `undefined` for a code that is wrong, used or expired
+ */
+export type Login = (code: string) => LoginAnswer | { readonly retryMs: number } | undefined;
+
 /** Metrics for a monitoring system, and who may read them. */
 export interface HttpMetrics {
   readonly readers: "operator" | "public";
@@ -127,6 +142,8 @@ export interface HttpHost {
   readonly files?: HttpFiles;
   /** Absent: there is neither `/dav` nor `/dlfs`. */
   readonly dav?: HttpDav;
+  /** Absent: there is no `/api/v1/login`. */
+  readonly login?: Login;
   /** Absent: there is no `/metrics`. */
   readonly metrics?: HttpMetrics;
   /** Base URL without a trailing slash; called only while the surface listens. */

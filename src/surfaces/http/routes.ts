@@ -9,6 +9,7 @@ import { getFile, putFile, ticketOf } from "./endpoints/files.js";
 import { health, metrics } from "./endpoints/health.js";
 import { invoke, run } from "./endpoints/invoke.js";
 import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./endpoints/jobs.js";
+import { logIn } from "./endpoints/login.js";
 import { serveMcp } from "./endpoints/mcp.js";
 import { countValues, listValues, readValues, sliceValues } from "./endpoints/values.js";
 import type { HttpHost, OperationListing } from "./host.js";
@@ -25,6 +26,7 @@ const MCP_VERSION = "1.0";
 const FILES_URL = "/api/v1/files/*";
 const WORKSPACE_URL = "/workspace";
 const STATUS_PATH = "/api/v1/status";
+const LOGIN_PATH = "/api/v1/login";
 /** Last path segments that name a sub-resource of a job or asset, and are not part of its id. */
 const SUFFIXES = ["content", "sse", "cancel", "pause", "resume", "delete"];
 
@@ -92,7 +94,13 @@ const METRICS_ROUTES: readonly Route[] = [{ url: "/metrics", methods: { GET: met
 export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
   const ownBody = ({ suffixes, streams }: Route) => suffixes !== undefined || streams === true;
   const files = host.files === undefined ? [] : FILE_ROUTES;
-  const routes = [...ROUTES, ...files, ...(host.metrics === undefined ? [] : METRICS_ROUTES), ...mcpRoutes(host)];
+  const routes = [
+    ...ROUTES,
+    ...files,
+    ...(host.metrics === undefined ? [] : METRICS_ROUTES),
+    ...loginRoutes(host),
+    ...mcpRoutes(host),
+  ];
   for (const route of routes) if (!ownBody(route)) mount(app, host, route);
   app.register((scope, _options, done) => {
     // Bodies here are ignored, or are streams of any size and type.
@@ -107,6 +115,11 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
     done();
   });
   if (host.dav !== undefined) mountDav(app, host, host.dav);
+}
+
+function loginRoutes({ login }: HttpHost): Route[] {
+  if (login === undefined) return [];
+  return [{ url: LOGIN_PATH, methods: { POST: (_host, exchange) => logIn(login, exchange) } }];
 }
 
 function mcpRoutes(host: HttpHost): Route[] {
@@ -126,7 +139,8 @@ export function needsCaller(request: FastifyRequest): boolean {
   // A ticket identifies the caller, and is checked by the endpoint.
   if (path === FILES_URL && ticketOf(request) !== undefined) return false;
   if (isDav(request)) return request.method !== "OPTIONS";
-  return path !== STATUS_PATH && (path.startsWith("/api/") || path === "/mcp");
+  if (path === STATUS_PATH || path === LOGIN_PATH) return false;
+  return path.startsWith("/api/") || path === "/mcp";
 }
 
 /** Whether a request is for the workspace: pages, styles and scripts of the venue itself. */

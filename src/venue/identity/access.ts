@@ -7,6 +7,7 @@ import type { Authenticate, NameCaller } from "../../core/call/caller.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import type { UcanVerifier } from "../../ucan/verify/proof.js";
+import type { AccessTokens } from "./access-entry.js";
 import type { Authenticator } from "./authenticate.js";
 import type { Identity } from "./identity.js";
 import { publicCapsOf } from "./public-caps.js";
@@ -31,6 +32,10 @@ export interface Access {
   readonly rejudge: Authenticator["rejudge"];
   readonly verifier: UcanVerifier<Grant>;
   readonly revocations: RevocationList;
+  /** Absent where there is no state directory, or no key. */
+  readonly accessTokens?: AccessTokens;
+  /** The caller that an access token, or session, is for now. @returns `undefined`: revoked */
+  readonly bearerOf: Authenticator["bearerOf"];
   didDocument(baseUrl: string): JsonObject;
   /**
    * Prepares a reload: resolves the static tokens, checks that no root contains a secret, and prepares the rules for
@@ -62,6 +67,7 @@ export const closedAccess: Access = {
   authenticate: () => ({ refused: "invalid_token" }),
   nameCaller: (caller) => caller,
   rejudge: (context) => context,
+  bearerOf: () => undefined,
   verifier: { read: () => [], issuersOf: () => undefined },
   revocations: {
     size: 0,

@@ -2,6 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { covers, EVERYTHING, type Grant } from "../../authz/grant.js";
+import { contextOf } from "../../core/call/attribute.js";
 import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../../core/call/caller.js";
 import type { Clock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
@@ -10,6 +11,8 @@ import { tokenId } from "../../ucan/token/id.js";
 import { type IdentityRules, verifyIdentityToken } from "../../ucan/token/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
+import type { AccessEntry, AccessTokens, TokenMaker } from "./access-entry.js";
+import { isAccessToken } from "./access-tokens.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { createNameCaller } from "./name-caller.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";
@@ -37,6 +40,8 @@ export interface AuthenticatorOptions {
   /** Shared with the authorization of calls, so that a signature is verified only once. */
   readonly verifier: UcanVerifier<Grant>;
   readonly clock: Clock;
+  /** Absent: the venue issues no access tokens. */
+  readonly accessTokens?: AccessTokens | undefined;
   /** Receives the reason a token was refused, at level debug; never the token. */
   readonly log?: Log;
 }
@@ -50,6 +55,8 @@ export interface Authenticator {
    * current configuration of a static token. @returns `undefined` when it would be refused now
    */
   readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
+  /** The caller that an access token or session is for now; `undefined`: it was revoked, or its maker was. */
+  readonly bearerOf: (entry: AccessEntry) => Caller | undefined;
 }
 
 /** A token recognised by its hash: the local token or a static one. */
@@ -98,11 +105,57 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { refused: "invalid_token", ...(isForOther ? { delegatedTo } : {}) };
   };
 
+  /** The maker as it would be authenticated now; `undefined`: it is revoked, or its token is gone. */
+  const makerNow = (maker: TokenMaker): Caller | undefined => {
+    if (maker.kind === "operator") {
+      if (isRevoked([operatorDid])) return undefined;
+      return { did: operatorDid, authentication: "local-token", isOperator: true };
+    }
+    if (maker.kind === "static-token") {
+      const found = known.find(({ sha256 }) => sha256.toString("hex") === maker.sha256);
+      return found === undefined || found.caller.did !== maker.did || isRevoked(found.revocableBy)
+        ? undefined
+        : found.caller;
+    }
+    const { credential } = maker;
+    const did = canonicalDid(identity, maker.did);
+    if (isRevoked([did, ...(credential?.kind === "identity" ? [credential.id] : [])])) return undefined;
+    return { did, authentication: "identity", isOperator: did === operatorDid };
+  };
+
+  const bearerOf = (entry: AccessEntry): Caller | undefined => {
+    const { id, caps } = entry;
+    const did = accessDid(identity, id);
+    const maker = isRevoked([did, ...entry.via.map((one) => accessDid(identity, one))])
+      ? undefined
+      : makerNow(entry.maker);
+    if (maker === undefined) return undefined;
+    const own = { credential: { kind: "access-token", id } } as const;
+    if (caps === undefined) return { ...maker, ...own, authentication: "session" };
+    const { tokenCaps } = maker;
+    const access = {
+      maker: maker.did,
+      ...(tokenCaps === undefined ? {} : { tokenCaps }),
+      // What a static token makes has never more than that token itself.
+      caps: tokenCaps === undefined ? [caps] : [caps, tokenCaps],
+    };
+    return { did, authentication: "access-token", isOperator: false, ...own, access };
+  };
+
+  const judgeAccess = (token: string): AuthenticationResult => {
+    const entry = options.accessTokens?.use(token);
+    const caller = entry === undefined ? undefined : bearerOf(entry);
+    if (caller !== undefined) return { caller };
+    log.debug({ reason: entry === undefined ? "unknown access token" : "revoked" }, "Bearer token refused");
+    return { refused: "invalid_token" };
+  };
+
   const authenticate: Authenticate = (authorization) => {
     if (!BEARER.test(authorization)) return { refused: "unsupported_scheme" };
     const [, token] = CREDENTIALS.exec(authorization) ?? [];
     if (token === undefined) return { refused: "invalid_token" };
     const found = recognise(token, known);
+    if (found === undefined && isAccessToken(token)) return judgeAccess(token);
     if (found === undefined) return judge(token);
     if (!isRevoked(found.revocableBy)) return { caller: found.caller };
     log.debug({ reason: "revoked" }, "Bearer token refused");
@@ -116,12 +169,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (credential.kind === "identity") {
       return isRevoked([credential.id, ...(callerDID === undefined ? [] : [callerDID])]) ? undefined : context;
     }
+    if (credential.kind === "access-token") {
+      const entry = options.accessTokens?.inForce(credential.id);
+      const caller = entry === undefined ? undefined : bearerOf(entry);
+      return caller === undefined || caller.did !== callerDID ? undefined : { ...context, ...contextOf(caller) };
+    }
     const found = known.find(({ sha256 }) => sha256.toString("hex") === credential.sha256);
     if (found === undefined || found.caller.did !== callerDID || isRevoked(found.revocableBy)) return undefined;
     const { tokenCaps } = found.caller;
     return tokenCaps === undefined ? context : { ...context, tokenCaps };
   };
-  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), rejudge };
+  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), rejudge, bearerOf };
 }
 
 function knownTokens({ identity, localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {
@@ -148,6 +206,9 @@ function recognise(token: string, known: readonly KnownToken[]): KnownToken | un
 }
 
 const sha256Of = (token: string): Buffer => createHash("sha256").update(token).digest();
+
+/** The DID of an access token's bearer. Revoking it revokes the token, and what was made through it. */
+export const accessDid = ({ did }: Pick<Identity, "did">, id: string): string => `${did}:access:${id}`;
 
 /** Whether the token's capabilities leave its bearer unrestricted. */
 const isUnbounded = ({ carriesCapabilities, own }: UcanToken<Grant>): boolean =>

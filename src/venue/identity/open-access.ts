@@ -9,6 +9,7 @@ import { checkSecretsOutside } from "../start/secrets.js";
 import { openLocalToken } from "../start/state-dir.js";
 import { hasLocalToken, openState } from "../start/state-place.js";
 import { type Access, keyOf } from "./access.js";
+import { openAccessTokens } from "./access-tokens.js";
 import { createAuthenticator } from "./authenticate.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { resolveStaticTokens } from "./static-tokens.js";
@@ -31,8 +32,10 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
   let staticTokens = resolve(config);
   const judge = openTokenJudge(config, { names: identity, env, log });
   const localToken = hasLocalToken(config) ? openLocalToken(openState(config, env, "auth.localToken")) : undefined;
+  const accessTokens = openAccessTokens(config, { env, log, venue: identity.did });
   const authenticator = () =>
     createAuthenticator({
+      accessTokens,
       ...{ identity, operatorDid: operator, localToken, staticTokens, log },
       rules: { ...config.auth, acceptUnboundIdentity: config.auth.acceptUnboundIdentity ?? loopback },
       ...{ keys: judge.keys, revocations: judge.revocations, verifier: judge.verifier, clock: systemClock },
@@ -50,6 +53,8 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     authenticate: (authorization) => current.authenticate(authorization),
     nameCaller: (caller, ucans) => current.nameCaller(caller, ucans),
     rejudge: (context) => current.rejudge(context),
+    bearerOf: (entry) => current.bearerOf(entry),
+    ...(accessTokens === undefined ? {} : { accessTokens }),
     verifier: judge.verifier,
     revocations: judge.revocations,
     didDocument: (baseUrl) => didDocument(identity, baseUrl),

@@ -4,6 +4,7 @@ import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import { readSecretFile } from "../start/state-dir.js";
 import { type Access, closedAccess, keyOf, OPERATOR } from "./access.js";
+import { openAccessTokens } from "./access-tokens.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { openTokenJudge } from "./token-judge.js";
 
@@ -21,6 +22,7 @@ export function openOwnAccess(
   const did = identity?.did ?? config.did ?? OPERATOR;
   const names = identity ?? { did, keyDid: did };
   const { verifier, revocations } = openTokenJudge(config, { names, env, log });
+  const accessTokens = identity === undefined ? undefined : openAccessTokens(config, { env, log, venue: did });
   return {
     ...closedAccess,
     did,
@@ -29,6 +31,7 @@ export function openOwnAccess(
     ...(identity === undefined ? {} : { key: keyOf(identity) }),
     verifier,
     revocations,
+    ...(accessTokens === undefined ? {} : { accessTokens }),
   };
 }
 

@@ -128,11 +128,12 @@ class JobStore implements Jobs {
     const run = this.#start(submission);
     const { id } = run;
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
-    const job = new KeptJob(record, submission.private === true, this.#onDelivered);
+    const maker = submission.context.access?.maker;
+    const job = new KeptJob(record, { isPrivate: submission.private === true, maker }, this.#onDelivered);
     job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
     this.#jobs.set(id, job);
-    if (!job.isPrivate) this.#callers.add(job.caller, id);
+    if (!job.isPrivate) for (const one of job.owners) this.#callers.add(one, id);
     job.start(this.#perform(run, operation, submission));
     return job;
   }
@@ -260,7 +261,7 @@ class JobStore implements Jobs {
     this.#retention.sweep();
     const job = this.#jobs.get(id);
     if (job === undefined) return { refused: "unknown" };
-    return job.caller === caller.did || caller.isOperator ? job : { refused: "denied" };
+    return job.owners.includes(caller.did) || caller.isOperator ? job : { refused: "denied" };
   }
 
   /** Returns a record. The operator seeing another caller's finished private job does not count as delivery. */
@@ -284,7 +285,7 @@ class JobStore implements Jobs {
     const job = this.#jobs.get(id);
     if (job === undefined) return 0;
     this.#jobs.delete(id);
-    this.#callers.remove(job.caller, id);
+    for (const one of job.owners) this.#callers.remove(one, id);
     return job.bytes;
   }
 

@@ -11,6 +11,8 @@ const MOST_TURNS = 8;
 export class KeptJob implements RecordedJob {
   readonly id: string;
   readonly isPrivate: boolean;
+  /** DIDs that may see it: the caller's, and that of the maker of the access token that it was called with. */
+  readonly owners: readonly string[];
   readonly #onDelivered: (job: KeptJob) => void;
   /** Listeners, called once when the job ends. Created lazily: most jobs end before anyone waits. */
   #waiting: Set<JobListener> | undefined;
@@ -23,9 +25,14 @@ export class KeptJob implements RecordedJob {
   /** Number of event streams open on the job. */
   watchers = 0;
 
-  constructor(record: JobRecord, isPrivate: boolean, onDelivered: (job: KeptJob) => void) {
+  constructor(
+    record: JobRecord,
+    { isPrivate, maker }: { isPrivate: boolean; maker?: string | undefined },
+    onDelivered: (job: KeptJob) => void,
+  ) {
     this.id = record.id.slice(2);
     this.isPrivate = isPrivate;
+    this.owners = maker === undefined ? [record.caller] : [record.caller, maker];
     this.#record = record;
     this.#onDelivered = onDelivered;
   }

@@ -1,6 +1,6 @@
 // auth:whoami: identity and grants of the caller.
 
-import type { Authentication } from "../../core/call/caller.js";
+import { type Authentication, accessIdOf } from "../../core/call/caller.js";
 import type { Capability } from "../../core/call/capability.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import type { OperationCall, VenueOperation } from "./operation.js";
@@ -15,8 +15,10 @@ interface WhoAmI {
   /** Capabilities of this very call, by root. */
   readonly grants: readonly Capability[];
   readonly grantsTruncated: boolean;
-  /** Expiry of the UCAN that authenticates the caller, in seconds since the epoch. */
+  /** Expiry of the UCAN or access token that authenticates the caller, in seconds since the epoch. */
   readonly expires?: number;
+  /** Id of the access token or session. */
+  readonly via?: string;
 }
 
 /** Reports the caller's identity and grants; of the roots, only those in which it holds a grant. */
@@ -25,6 +27,7 @@ export const authWhoami: VenueOperation<object> = {
   annotations: LOOKS,
   run(_input, { context, venue }): WhoAmI {
     const { grants, truncated } = venue.files.rights("auth:whoami", context).held();
+    const via = accessIdOf(context);
     const expires = endOfIdentity({ context, venue });
     return {
       did: callerOf(context, venue),
@@ -34,13 +37,19 @@ export const authWhoami: VenueOperation<object> = {
       grants,
       grantsTruncated: truncated,
       ...(expires === undefined ? {} : { expires }),
+      ...(via === undefined ? {} : { via }),
     };
   },
 };
 
-/** Earliest expiry of the identity tokens, which were verified when the caller was authenticated. */
+/** Expiry of the access token; else the earliest of the identity tokens, which were verified when the caller was authenticated. */
 function endOfIdentity({ context, venue }: Pick<OperationCall, "context" | "venue">): number | undefined {
   const { identityTokens = [] } = context;
+  const via = accessIdOf(context);
+  if (via !== undefined) {
+    const entry = venue.access.accessTokens?.inForce(via);
+    return entry && Math.floor(entry.expires / 1000);
+  }
   if (identityTokens.length === 0) return undefined;
   const tokens = venue.access.verifier.read(identityTokens);
   const ends = tokens.map(({ decoded }) => decoded?.expiresAt).filter((end) => typeof end === "number");

@@ -2,6 +2,7 @@
 
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuthConfig } from "../../config/types.js";
+import type { Capability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
@@ -12,14 +13,21 @@ import type { IssuedTokens } from "./issued-tokens.js";
 
 /** What the venue's own operations depend on. */
 export interface OperationParts {
-  readonly access: Pick<Access, "did" | "operator" | "canonicalDid" | "verifier" | "revocations" | "key">;
+  readonly access: Pick<
+    Access,
+    "did" | "operator" | "canonicalDid" | "verifier" | "revocations" | "key" | "accessTokens" | "staticTokens"
+  >;
+  /** Base URL of the venue; `undefined` if it does not listen. */
+  url(): string | undefined;
   /** Grants are about files, so the adapter that hosts them evaluates them. */
   readonly files: Pick<HostedFileAdapter, "rights" | "roots">;
   readonly issued: IssuedTokens;
   readonly keys: PublicKeys;
   readonly clock: Clock;
   /** The rules in force; they can change while the venue runs. */
-  auth(): Pick<AuthConfig, "clockSkew" | "ucan">;
+  auth(): Pick<AuthConfig, "clockSkew" | "ucan" | "grants">;
+  /** What everybody may do. */
+  publicCaps(): readonly Capability[];
   /** Whether the venue keeps its key across restarts. */
   readonly keyLasts: boolean;
 }
@@ -35,6 +43,8 @@ export interface VenueOperation<Input> {
   readonly annotations: Annotations;
   /** Input fields left out of job records. */
   readonly hidden?: readonly string[];
+  /** Output fields left out of job records; only whoever waits for the answer gets them. */
+  readonly hiddenOutput?: readonly string[];
   /** @param input valid against its schema @throws FileAdapterError for a failure the caller should see */
   run(input: Input, call: OperationCall): Awaitable<unknown>;
 }

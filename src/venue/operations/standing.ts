@@ -19,7 +19,11 @@ export const isAnonymous = ({ authentication, ambiguousCaller }: SurfaceContext)
  * Whether the caller acts with the full authority of its DID: restricted neither by a caps list nor by the capabilities
  * of a token that authenticates it. A restricted agent must not manage tokens.
  */
-export function actsInFull({ caps, callCaps, identityTokens }: SurfaceContext, { access }: OperationParts): boolean {
+export function actsInFull(
+  { caps, callCaps, within, identityTokens, access: ofToken }: SurfaceContext,
+  { access }: OperationParts,
+): boolean {
+  if (ofToken !== undefined || within !== undefined) return false;
   const isOpen = (list: unknown) => readCaps(list)?.grants.some((grant) => covers(grant, EVERYTHING)) ?? true;
   const known = identityTokens === undefined ? [] : access.verifier.read(identityTokens);
   const isWhole = known.every(

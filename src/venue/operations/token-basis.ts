@@ -1,10 +1,12 @@
 // Determines on whose authority the venue signs a token, so that it can be revoked with it.
 
 import type { Grant } from "../../authz/grant.js";
+import { accessIdOf } from "../../core/call/caller.js";
 import { parseUcans } from "../../core/call/ucans.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import { namesInFacts } from "../../ucan/token/facts.js";
 import type { ChainLink, UcanToken } from "../../ucan/verify/proof.js";
+import { accessDid } from "../identity/authenticate.js";
 import type { OperationParts } from "./operation.js";
 import { callerOf, isOperator } from "./standing.js";
 
@@ -22,7 +24,7 @@ export function basisOf(context: SurfaceContext, via: readonly ChainLink[], venu
   const known = new Set(identityTokens);
   const tokens = verifier.read([...new Set([...identityTokens, ...parseUcans(context.ucans ?? [])])]);
   const ids = new Set(via.map(({ id }) => id));
-  const names = new Set<string>();
+  const names = new Set<string>(sessionsOf(context, venue));
   for (const token of everyTokenIn(tokens)) {
     const { id, text, decoded } = token;
     if (id === undefined || decoded === undefined || !(ids.has(id) || known.has(text))) continue;
@@ -32,6 +34,13 @@ export function basisOf(context: SurfaceContext, via: readonly ChainLink[], venu
   }
   if (names.size === 0 && isOperator(context, venue)) return [];
   return [...new Set([callerOf(context, venue), ...names])];
+}
+
+/** DIDs of the session the caller acts through, and of those that was made through. */
+function sessionsOf(context: SurfaceContext, { access }: OperationParts): readonly string[] {
+  const via = accessIdOf(context);
+  if (via === undefined) return [];
+  return [via, ...(access.accessTokens?.inForce(via)?.via ?? [])].map((id) => accessDid(access, id));
 }
 
 /** The tokens and all their proofs, without duplicates. */

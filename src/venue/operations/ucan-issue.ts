@@ -2,6 +2,7 @@
 
 import { type Grant, parseGrant, printResource } from "../../authz/grant.js";
 import type { CallerRights } from "../../authz/rights.js";
+import { accessIdOf } from "../../core/call/caller.js";
 import type { Capability } from "../../core/call/capability.js";
 import { parseUcans } from "../../core/call/ucans.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
@@ -10,9 +11,9 @@ import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import { MintError, type MintFault } from "../../ucan/mint/error.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import type { ChainLink } from "../../ucan/verify/proof.js";
-import type { OperationParts, VenueOperation } from "./operation.js";
+import type { OperationCall, OperationParts, VenueOperation } from "./operation.js";
 import { refused } from "./refusal.js";
-import { isAnonymous } from "./standing.js";
+import { callerOf, isAnonymous } from "./standing.js";
 import { basisOf } from "./token-basis.js";
 import { endOfToken, type WantedLifetime } from "./token-lifetime.js";
 
@@ -41,6 +42,10 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     if (isAnonymous(context)) {
       throw refused({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
     }
+    if (context.access !== undefined) {
+      // It would outlive the token, and its revocation.
+      throw refused({ operation: NAME, requires: "a caller other than an access token", reasons: ["not_covered"] });
+    }
     const { key } = venue.access;
     if (key === undefined) throw notSupportedHere("signing, since it has no key. Set 'seedFile'");
     const proving = withProofs(context, input.prf);
@@ -54,9 +59,30 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
     trail.resource = `ucan:${id}`;
     venue.issued.remember(id, names);
+    note({ id, input, grants, expiresAt }, { context, venue });
     return { token, id, expires: expiresAt, ...(venue.keyLasts ? {} : { note: KEY_ENDS }) };
   },
 };
+
+interface Signed {
+  readonly id: string;
+  readonly input: IssueInput;
+  readonly grants: readonly Grant[];
+  /** Seconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Keeps for auth:list what was signed. The token stands without it, so a full disk is no failure. */
+function note({ id, input, grants, expiresAt }: Signed, { context, venue }: Pick<OperationCall, "context" | "venue">) {
+  const via = accessIdOf(context);
+  const through = via === undefined ? undefined : venue.access.accessTokens?.inForce(via);
+  venue.access.accessTokens?.noteUcan({
+    ...{ id, did: input.aud, grants: grants.map(({ written }) => written), by: callerOf(context, venue) },
+    via: through === undefined ? [] : [through.id, ...through.via],
+    created: venue.clock.nowMs(),
+    expires: expiresAt * 1000,
+  });
+}
 
 const KEY_ENDS =
   "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";

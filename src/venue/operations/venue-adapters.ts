@@ -1,7 +1,12 @@
+import type { VenueConfig } from "../../config/types.js";
 import type { Adapter, OperationMetadata } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
+import { publicCapsOf } from "../identity/public-caps.js";
+import { authIssue } from "./auth-issue.js";
+import { authList } from "./auth-list.js";
+import { authRevoke } from "./auth-revoke.js";
 import { authWhoami } from "./auth-whoami.js";
 import { createIssuedTokens } from "./issued-tokens.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
@@ -10,13 +15,26 @@ import { ucanRevoke } from "./ucan-revoke.js";
 import { ucanVerify } from "./ucan-verify.js";
 
 /** All operations of the venue itself, in the order clients see them. */
-export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [ucanIssue, ucanVerify, ucanRevoke, authWhoami];
+export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [
+  ...[ucanIssue, ucanVerify, ucanRevoke],
+  ...[authWhoami, authIssue, authList, authRevoke],
+];
 
 /** Descriptions of their adapters, by the part of the operation name before the colon. */
 export const VENUE_ADAPTERS: Readonly<Record<string, string>> = {
   ucan: "Capability tokens: issue, verify, revoke.",
-  auth: "Who calls, and what they may do.",
+  auth: "Who calls, what they may do, and access tokens.",
 };
+
+/** What the operations take from the configuration in force. */
+export function rulesOf(config: () => VenueConfig): Pick<OperationParts, "auth" | "publicCaps" | "keyLasts"> {
+  const { seed, seedFile } = config();
+  return {
+    auth: () => config().auth,
+    publicCaps: () => publicCapsOf(config()),
+    keyLasts: seed !== undefined || seedFile !== undefined,
+  };
+}
 
 /** Creates the venue's own adapters, `ucan` and `auth`. They receive the whole context of a call. */
 export function createVenueAdapters(
@@ -44,7 +62,7 @@ export function createVenueAdapters(
 const adapterOf = ({ name }: AnyVenueOperation): string => name.slice(0, name.indexOf(":"));
 
 function describe(operation: AnyVenueOperation): OperationMetadata {
-  const { name, annotations, hidden = [] } = operation;
+  const { name, annotations, hidden = [], hiddenOutput } = operation;
   const adapter = adapterOf(operation);
   const schema = loadOperationSchema(name.slice(adapter.length + 1), adapter);
   return {
@@ -58,5 +76,6 @@ function describe(operation: AnyVenueOperation): OperationMetadata {
     input: schema.input,
     output: schema.output,
     hidden,
+    ...(hiddenOutput === undefined ? {} : { hiddenOutput }),
   };
 }

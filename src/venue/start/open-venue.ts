@@ -12,6 +12,7 @@ import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
 import { createEventBus } from "../events/event-bus.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
+import { loginOf } from "../identity/login.js";
 import { ownContext } from "../identity/own-caller.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import type { VenueMetrics } from "../telemetry/metrics.js";
@@ -144,6 +145,7 @@ class VenueOpener {
       adapters: [adapter],
       assets,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
+      login: loginOf(access),
       authenticate: access.authenticate,
       nameCaller: access.nameCaller,
       didDocument: access.didDocument,
@@ -175,12 +177,12 @@ class VenueOpener {
   /** Hosts the operations on tokens and callers; with `filesOnly` their code is not even loaded. */
   async #hostOwnOperations(venue: OpenVenue, audit: AuditSink | undefined): Promise<void> {
     if (this.#options.filesOnly === true) return;
-    const { createVenueAdapters } = await import("../operations/venue-adapters.js");
+    const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
     const { access, adapter: files } = venue;
     for (const drives of await files.driveAdapters(this.#config.drives)) venue.host.catalogue.add(this.#keep(drives));
-    const keyLasts = this.#config.seed !== undefined || this.#config.seedFile !== undefined;
     const clock = systemClock;
-    const parts = { access, files, clock, keyLasts, auth: () => venue.config.auth };
+    const url = () => (venue.host.listens ? venue.host.url : undefined);
+    const parts = { access, files, clock, url, ...rulesOf(() => venue.config) };
     const adapters = createVenueAdapters(parts, { clock, audit, logInternal: this.#logInternal });
     for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }

@@ -68,10 +68,18 @@ const failing = (make: (place: Place) => Error) => () => {
 function issueWithoutKey(): Promise<unknown> {
   const nobody = { roots: [], rights: unasked };
   const auth = () => ({
+    grants: [],
     clockSkew: 30,
     ucan: { maxLifetime: 60, allowNoExpiry: false, acceptUnversionedCovia: false },
   });
-  const parts = { access: closedAccess, files: nobody, clock, auth, keyLasts: false };
+  const parts = {
+    access: closedAccess,
+    files: nobody,
+    clock,
+    auth,
+    ...{ url: () => undefined, publicCaps: () => [] },
+    keyLasts: false,
+  };
   const [ucan] = createVenueAdapters(parts, { clock, logInternal: unasked });
   const input = { aud: "did:web:example.com", att: [{ with: "file://docs/", can: "crud/read" }] };
   return ucan?.invoke("ucan:issue", input) ?? Promise.resolve();

@@ -33,7 +33,7 @@ test("tools about tokens and callers are offered only where they are named", asy
 });
 
 test.each<[readonly string[], readonly string[]]>([
-  [["auth"], ["auth_whoami"]],
+  [["auth"], ["auth_whoami", "auth_issue", "auth_list", "auth_revoke"]],
   [["ucan"], ["ucan_issue", "ucan_verify", "ucan_revoke"]],
 ])("tools of %j alone are offered where that is all that is named", async (includeAdapters, expected) => {
   expect((await toolsOf({ includeAdapters })).sort()).toEqual([...expected].sort());
@@ -41,6 +41,6 @@ test.each<[readonly string[], readonly string[]]>([
 
 test("tools about tokens are offered beside those of files where both are named", async () => {
   const tools = await toolsOf({ includeAdapters: ["file", "auth"] });
-  expect(tools).toHaveLength(EVERYDAY.length + 1);
+  expect(tools).toHaveLength(EVERYDAY.length + 4);
   expect(tools).toContain("auth_whoami");
 });

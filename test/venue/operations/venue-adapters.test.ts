@@ -104,7 +104,10 @@ describe("the operations of the venue are hosted like those of files:", () => {
     await ground.open({ mcp: { includeAdapters: ["ucan", "auth"] } });
     const client = await connect();
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["ucan_issue", "ucan_verify", "ucan_revoke", "auth_whoami"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...["ucan_issue", "ucan_verify", "ucan_revoke"],
+      ...["auth_whoami", "auth_issue", "auth_list", "auth_revoke"],
+    ]);
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as {
         structuredContent?: Record<string, unknown>;
@@ -151,6 +154,7 @@ describe("the operations of the venue are hosted like those of files:", () => {
 describe("a call of the venue's own operations", () => {
   const clock = { nowMs: () => 7, monotonicMs: () => 0 };
   const auth = () => ({
+    grants: [],
     clockSkew: 30,
     ucan: { maxLifetime: 60, allowNoExpiry: false, acceptUnversionedCovia: false },
   });
@@ -161,7 +165,14 @@ describe("a call of the venue's own operations", () => {
       held,
       delegable: () => ({ expiresAt: null, via: [] }),
     });
-    const parts = { access: closedAccess, files: { roots: [], rights }, clock, auth, keyLasts: true };
+    const parts = {
+      access: closedAccess,
+      files: { roots: [], rights },
+      clock,
+      auth,
+      ...{ url: () => undefined, publicCaps: () => [] },
+      keyLasts: true,
+    };
     const sink = { write: (record: AuditRecord) => void audit.push(record), close: async () => {} };
     return createVenueAdapters(parts, { clock, audit: sink, logInternal: () => {} });
   }

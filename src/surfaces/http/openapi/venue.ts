@@ -16,6 +16,7 @@ export function venuePart(host: HttpHost): OpenApiPart {
       ...statusPath(),
       ...operationPaths(),
       ...identityPath(),
+      ...(host.login === undefined ? {} : loginPath()),
       ...(host.mcp === undefined ? {} : mcpPaths()),
       ...healthPath(),
       ...(host.metrics === undefined ? {} : metricsPaths(host.metrics.readers)),
@@ -57,6 +58,22 @@ function operationPaths(): JsonObject {
         operationId: "getOperation",
         summary: "Read the description of one operation",
         responses: answers({ 200: jsonAnswer("Operation", schemaRef("Operation")) }, 404),
+      },
+    },
+  };
+}
+
+function loginPath(): JsonObject {
+  const answer = object({ id: text, did: text, expires: count, token: text });
+  return {
+    "/api/v1/login": {
+      post: {
+        tags: VENUE,
+        operationId: "logIn",
+        summary: "Exchange the code of a link for a token, once; needs no credentials",
+        security: [{}],
+        requestBody: { required: true, content: { "application/json": { schema: object({ code: text }) } } },
+        responses: answers({ 201: jsonAnswer("Signed in", answer) }, 400, 401, 415),
       },
     },
   };

@@ -54,6 +54,9 @@ export const ticketTakenBack = (): HttpError =>
     "www-authenticate": "Bearer",
   });
 
+export const linkIsUsed = (): HttpError =>
+  new HttpError(401, "Link is used or expired. Get a new one: venue-files link", { "www-authenticate": "Bearer" });
+
 export const unsupportedScheme = (): HttpError =>
   new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
 

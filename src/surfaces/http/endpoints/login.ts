@@ -1,0 +1,19 @@
+// Endpoint that exchanges the code of a link for a token.
+
+import type { FastifyReply } from "fastify";
+import { parseJson } from "../admission/json-body.js";
+import type { Login } from "../host.js";
+import { sendJson } from "../plumbing/answer.js";
+import type { Exchange } from "../plumbing/exchange.js";
+import { badRequest, linkIsUsed, tooManyRequests } from "../plumbing/http-error.js";
+
+/** `POST /api/v1/login`: needs no credentials. Wrong, used and expired codes give one answer, and are limited. */
+export async function logIn(login: Login, { request, reply }: Exchange): Promise<FastifyReply> {
+  const body = await parseJson(request.body, { json5: true });
+  const code: unknown = typeof body === "object" && body !== null && "code" in body ? body.code : undefined;
+  if (typeof code !== "string") throw badRequest("Login requires a 'code' as a string");
+  const answer = login(code);
+  if (answer === undefined) throw linkIsUsed();
+  if ("retryMs" in answer) throw tooManyRequests(answer.retryMs);
+  return sendJson(reply, 201, JSON.stringify(answer));
+}

@@ -1,0 +1,106 @@
+// Access tokens, sessions and links: what the venue keeps of each (never the secret itself), and what is done with them.
+
+import type { Credential } from "../../core/call/caller.js";
+import type { Capability } from "../../core/call/capability.js";
+
+/**
+ * Who an access token acts for: the operator, or whoever has this DID or static token. Sessions are resolved when the
+ * token is made, so a maker never is one.
+ */
+export type TokenMaker =
+  | { readonly kind: "operator" }
+  | { readonly kind: "identity"; readonly did: string; readonly credential?: Credential }
+  | { readonly kind: "static-token"; readonly did: string; readonly sha256: string };
+
+/** A token or session; or, as a link, what its code will be exchanged for. Times are milliseconds since the epoch. */
+export interface AccessEntry {
+  /** 128 random bits, hex. A link and the token that it becomes have the same id. */
+  readonly id: string;
+  /** DID of the venue that made it: another one with the same state directory does not accept it. */
+  readonly venue: string;
+  readonly label: string;
+  /** Hex SHA-256 of the token, or of a link's code. */
+  readonly sha256: string;
+  /** Absent: a session, which acts as its maker. */
+  readonly caps?: readonly Capability[];
+  readonly maker: TokenMaker;
+  /** Ids of the sessions it was made through, the nearest first. Revoking any of them revokes it. */
+  readonly via: readonly string[];
+  readonly created: number;
+  readonly expires: number;
+  /** Of a link: how long the token lives that its code is exchanged for, and the latest end of it. */
+  readonly lifetimeMs?: number;
+  readonly latest?: number;
+}
+
+/** A UCAN that the venue signed: what it says, for lists. */
+export interface SignedUcan {
+  /** Id of the token. */
+  readonly id: string;
+  readonly venue: string;
+  /** Its audience. */
+  readonly did: string;
+  readonly grants: readonly Capability[];
+  /** Canonical DID of whoever asked for it. */
+  readonly by: string;
+  readonly via: readonly string[];
+  readonly created: number;
+  readonly expires: number;
+}
+
+/** A token was revoked. `keep`: itself alone, not what was made through it. */
+export interface AccessRevocation {
+  readonly at: number;
+  readonly keep: boolean;
+}
+
+/** What is asked for. */
+export interface AccessRequest {
+  readonly label: string;
+  /** Absent: a session. */
+  readonly caps?: readonly Capability[] | undefined;
+  readonly lifetimeMs: number;
+  readonly maker: TokenMaker;
+  /** The session it is made through, if any. */
+  readonly through?: AccessEntry | undefined;
+}
+
+/** A secret that is told once, and what is kept of it. */
+export interface MadeAccess {
+  /** The token, or the code of a link. */
+  readonly secret: string;
+  readonly entry: AccessEntry;
+}
+
+export type LoginFault = { readonly fault: "wrong" } | { readonly fault: "too many"; readonly retryMs: number };
+
+/** Whether an entry is in force, and why not. `ended`: by its time. */
+export type AccessState = "live" | "ended" | "revoked";
+
+export interface AccessTokens {
+  /** @returns `undefined` when there are too many */
+  issue(request: AccessRequest): MadeAccess | undefined;
+  /** A link: a code that {@link login} exchanges, once. @returns `undefined` when there are too many */
+  link(request: AccessRequest): MadeAccess | undefined;
+  login(code: string): MadeAccess | LoginFault;
+  /** The entry of a token in force, noting its use. `undefined`: it is not one, or has ended. */
+  use(token: string): AccessEntry | undefined;
+  /** The entry with this id, if it is a token in force. Not a use. */
+  inForce(id: string): AccessEntry | undefined;
+  /** An entry, in force or not. */
+  find(id: string): { readonly entry: AccessEntry; readonly isLink: boolean } | undefined;
+  list(): readonly ListedAccess[];
+  /** Takes effect at once, in every process with this state directory. @param keep what was made through it goes on */
+  revoke(id: string, keep: boolean): void;
+  /** Keeps what a UCAN says that the venue signed. */
+  noteUcan(entry: Omit<SignedUcan, "venue">): void;
+  ucans(): readonly SignedUcan[];
+}
+
+export interface ListedAccess {
+  readonly entry: AccessEntry;
+  readonly isLink: boolean;
+  readonly state: AccessState;
+  readonly lastUsed?: number | undefined;
+  readonly revoked?: number | undefined;
+}

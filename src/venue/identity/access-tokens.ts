@@ -1,0 +1,273 @@
+// Access tokens, sessions and links: made, exchanged, found, listed and revoked while the venue runs.
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { VenueConfig } from "../../config/types.js";
+import { type Clock, systemClock } from "../../core/clock.js";
+import type { Log } from "../../core/ports/log.js";
+import { NoStateDir } from "../start/state-dir.js";
+import { openState, stateDirOf } from "../start/state-place.js";
+import type {
+  AccessEntry,
+  AccessRequest,
+  AccessState,
+  AccessTokens,
+  ListedAccess,
+  LoginFault,
+  MadeAccess,
+  SignedUcan,
+  TokenMaker,
+} from "./access-entry.js";
+import { type AccessStore, openAccessStore } from "./access-store.js";
+
+/** What an access token begins with. */
+const PREFIX = "vft_";
+const TOKEN = /^vft_[A-Za-z0-9_-]{43}$/;
+const CODE = /^[A-Za-z0-9_-]{43}$/;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** A session ends when it was not used for this long, and after {@link SESSION_MS} in any case. */
+const IDLE_MS = 12 * HOUR_MS;
+export const SESSION_MS = 7 * DAY_MS;
+const LINK_MS = 15 * MINUTE_MS;
+/** How long what has ended is kept, for lists. */
+const KEPT_MS = 7 * DAY_MS;
+const SWEEP_MS = HOUR_MS;
+const MOST = 10_000;
+const MOST_OF_MAKER = 1_000;
+/** Failed logins a minute, of all callers together. */
+const MOST_FAILURES = 10;
+
+const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
+const isSameHash = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+const newSecret = (): string => randomBytes(32).toString("base64url");
+
+export const isAccessToken = (text: string): boolean => text.startsWith(PREFIX);
+
+/** Opens those of a venue. Nothing is read or made yet. @returns `undefined` without a state directory */
+export function openAccessTokens(
+  config: Pick<VenueConfig, "stateDir" | "stateBase">,
+  { env, log, venue }: { env: Readonly<Record<string, string | undefined>>; log: Log; venue: string },
+): AccessTokens | undefined {
+  try {
+    const open = () => void openState(config, env, "auth:issue");
+    return createAccessTokens(openAccessStore(stateDirOf(config, env), { open, log }), { venue, clock: systemClock });
+  } catch (error) {
+    if (error instanceof NoStateDir) return undefined;
+    throw error;
+  }
+}
+
+/** Creates the access tokens of a venue on their store. */
+export function createAccessTokens(store: AccessStore, options: AccessTokensOptions): AccessTokens {
+  return new Tokens(store, options);
+}
+
+export interface AccessTokensOptions {
+  /** DID of the venue. Entries of other venues are neither accepted nor shown. */
+  readonly venue: string;
+  readonly clock: Clock;
+}
+
+class Tokens implements AccessTokens {
+  readonly #store: AccessStore;
+  readonly #venue: string;
+  readonly #clock: Clock;
+  /** When this process last used a token, and last wrote that down. */
+  readonly #used = new Map<string, { at: number; notedAt: number }>();
+  #failures: number[] = [];
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(store: AccessStore, { venue, clock }: AccessTokensOptions) {
+    this.#store = store;
+    this.#venue = venue;
+    this.#clock = clock;
+  }
+
+  issue(request: AccessRequest): MadeAccess | undefined {
+    const { lifetimeMs, ...common } = this.#prepare(request);
+    const latest = common.latest ?? Number.POSITIVE_INFINITY;
+    return this.#make("token", { ...common, expires: Math.min(common.created + lifetimeMs, latest) });
+  }
+
+  link(request: AccessRequest): MadeAccess | undefined {
+    const common = this.#prepare(request);
+    return this.#make("link", { ...common, expires: Math.min(common.created + LINK_MS, common.latest ?? Infinity) });
+  }
+
+  login(code: string): MadeAccess | LoginFault {
+    const now = this.#clock.nowMs();
+    const link = CODE.test(code) ? this.#ofSecret("link", code) : undefined;
+    if (link === undefined || this.#stateOf(link) !== "live" || link.expires <= now) return this.#refuse(now);
+    const { lifetimeMs = SESSION_MS, latest = Number.POSITIVE_INFINITY, ...kept } = link;
+    const secret = PREFIX + newSecret();
+    const expires = Math.min(now + lifetimeMs, latest);
+    const entry = { ...kept, sha256: hashOf(secret), created: now, expires };
+    // Whoever writes the token first has used the link, in whatever process.
+    const isFirst = this.#store.put("token", entry);
+    this.#store.remove("link", link.id);
+    return isFirst ? { secret, entry } : this.#refuse(now);
+  }
+
+  use(token: string): AccessEntry | undefined {
+    if (!TOKEN.test(token)) return undefined;
+    const entry = this.#ofSecret("token", token);
+    if (entry === undefined || this.#stateOf(entry) !== "live") return undefined;
+    this.#note(entry);
+    return entry;
+  }
+
+  inForce(id: string): AccessEntry | undefined {
+    const entry = this.#own(this.#store.tokens().get(id));
+    return entry !== undefined && this.#stateOf(entry) === "live" ? entry : undefined;
+  }
+
+  find(id: string): { readonly entry: AccessEntry; readonly isLink: boolean } | undefined {
+    const token = this.#own(this.#store.tokens().get(id));
+    if (token !== undefined) return { entry: token, isLink: false };
+    const link = this.#own(this.#store.links().get(id));
+    return link && { entry: link, isLink: true };
+  }
+
+  list(): readonly ListedAccess[] {
+    const listed = (entry: AccessEntry, isLink: boolean): ListedAccess => ({
+      ...{ entry, isLink, state: this.#stateOf(entry) },
+      lastUsed: isLink ? undefined : this.#lastUsed(entry),
+      revoked: this.#revocationOf(entry)?.at,
+    });
+    const tokens = this.#store.tokens();
+    const links = [...this.#store.links().values()].filter(({ id }) => !tokens.has(id));
+    const all = [...[...tokens.values()].map((one) => listed(one, false)), ...links.map((one) => listed(one, true))];
+    return all.filter(({ entry }) => entry.venue === this.#venue);
+  }
+
+  revoke(id: string, keep: boolean): void {
+    this.#store.revoke(id, { at: this.#clock.nowMs(), keep });
+    this.#store.remove("link", id);
+  }
+
+  noteUcan(signed: Omit<SignedUcan, "venue">): void {
+    this.#sweep();
+    const entry = { ...signed, venue: this.#venue };
+    const ucans = this.#store.ucans();
+    const [oldest] = [...ucans].sort((one, other) => one.created - other.created);
+    if (ucans.length >= MOST_OF_MAKER && oldest !== undefined) this.#store.removeUcan(oldest.id);
+    this.#store.putUcan(entry);
+  }
+
+  ucans(): readonly SignedUcan[] {
+    const now = this.#clock.nowMs();
+    return this.#store.ucans().filter(({ venue, expires }) => venue === this.#venue && expires > now);
+  }
+
+  #prepare({ label, caps, maker, lifetimeMs, through }: AccessRequest) {
+    const own = through?.expires;
+    return {
+      id: randomBytes(16).toString("hex"),
+      venue: this.#venue,
+      label,
+      ...(caps === undefined ? {} : { caps }),
+      maker,
+      via: through === undefined ? [] : [through.id, ...through.via],
+      created: this.#clock.nowMs(),
+      lifetimeMs,
+      // A session made by a session ends with it at the latest.
+      ...(caps === undefined && own !== undefined ? { latest: own } : {}),
+    };
+  }
+
+  #make(kind: "token" | "link", entry: Omit<AccessEntry, "sha256">): MadeAccess | undefined {
+    this.#sweep();
+    const others = [...this.#store.tokens().values(), ...this.#store.links().values()];
+    if (others.length >= MOST) return undefined;
+    const ofMaker = others.filter((one) => isSameMaker(one.maker, entry.maker) && this.#stateOf(one) === "live");
+    if (entry.maker.kind !== "operator" && ofMaker.length >= MOST_OF_MAKER) return undefined;
+    const secret = (kind === "token" ? PREFIX : "") + newSecret();
+    const whole = { ...entry, sha256: hashOf(secret) };
+    this.#store.put(kind, whole);
+    return { secret, entry: whole };
+  }
+
+  /** Found by its hash, which nobody can choose, so timing tells nothing. */
+  #ofSecret(kind: "token" | "link", secret: string): AccessEntry | undefined {
+    const sha256 = hashOf(secret);
+    const entry = this.#own(this.#store.bySecret(kind, sha256));
+    return entry !== undefined && isSameHash(entry.sha256, sha256) ? entry : undefined;
+  }
+
+  #own(entry: AccessEntry | undefined): AccessEntry | undefined {
+    return entry?.venue === this.#venue ? entry : undefined;
+  }
+
+  /** Counts a failed login. Only failures are limited: the right code always works. */
+  #refuse(now: number): LoginFault {
+    this.#failures = this.#failures.filter((at) => at > now - MINUTE_MS);
+    const [oldest = now] = this.#failures;
+    if (this.#failures.length >= MOST_FAILURES) return { fault: "too many", retryMs: oldest + MINUTE_MS - now };
+    this.#failures.push(now);
+    return { fault: "wrong" };
+  }
+
+  #stateOf(entry: AccessEntry): AccessState {
+    if (this.#revocationOf(entry) !== undefined) return "revoked";
+    const now = this.#clock.nowMs();
+    if (entry.expires <= now) return "ended";
+    const isSession = entry.caps === undefined && entry.lifetimeMs === undefined;
+    return isSession && this.#isIdle(entry, now) ? "ended" : "live";
+  }
+
+  #revocationOf({ id, via }: AccessEntry) {
+    const revoked = this.#store.revocations();
+    if (revoked.size === 0) return undefined;
+    return revoked.get(id) ?? via.map((one) => revoked.get(one)).find((mark) => mark?.keep === false);
+  }
+
+  #isIdle(entry: AccessEntry, now: number): boolean {
+    const since = this.#used.get(entry.id)?.at ?? entry.created;
+    // Another process may have used it.
+    return now - since > IDLE_MS && now - (this.#lastUsed(entry) ?? entry.created) > IDLE_MS;
+  }
+
+  #lastUsed(entry: AccessEntry): number | undefined {
+    const noted = this.#store.lastUsed(entry);
+    const own = this.#used.get(entry.id)?.at;
+    return noted === undefined ? own : Math.max(noted, own ?? 0);
+  }
+
+  /** Remembers the use; written down once a minute at most. */
+  #note(entry: AccessEntry): void {
+    const at = this.#clock.nowMs();
+    const known = this.#used.get(entry.id);
+    const isDue = known === undefined || at - known.notedAt >= MINUTE_MS;
+    if (isDue) this.#store.noteUse(entry, at);
+    this.#used.set(entry.id, { at, notedAt: isDue ? at : known.notedAt });
+  }
+
+  /** Takes away what ended long ago. A mark stays as long as something was made through what it revokes. */
+  #sweep(): void {
+    const now = this.#clock.nowMs();
+    if (now - this.#sweptAt < SWEEP_MS) return;
+    this.#sweptAt = now;
+    const endOf = (entry: AccessEntry) => this.#revocationOf(entry)?.at ?? entry.expires;
+    const isOld = (entry: AccessEntry) => this.#stateOf(entry) !== "live" && endOf(entry) < now - KEPT_MS;
+    for (const entry of [...this.#store.tokens().values()].filter(isOld)) {
+      this.#store.remove("token", entry.id);
+      this.#used.delete(entry.id);
+    }
+    for (const { id, expires } of [...this.#store.links().values()]) {
+      if (expires < now) this.#store.remove("link", id);
+    }
+    const rest = [...this.#store.tokens().values()];
+    const isNeeded = (id: string) => rest.some((entry) => entry.id === id || entry.via.includes(id));
+    for (const [id, { at }] of [...this.#store.revocations()]) {
+      if (at < now - DAY_MS && !isNeeded(id)) this.#store.remove("revoked", id);
+    }
+    for (const { id, expires } of this.#store.ucans()) if (expires <= now) this.#store.removeUcan(id);
+  }
+}
+
+function isSameMaker(one: TokenMaker, other: TokenMaker): boolean {
+  const nameOf = (maker: TokenMaker) => (maker.kind === "operator" ? "" : maker.did);
+  return one.kind === other.kind && nameOf(one) === nameOf(other);
+}
