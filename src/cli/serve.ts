@@ -14,6 +14,7 @@ import { type CommandContext, codeOf, EXIT, print, Unavailable } from "./context
 import { listenFailure } from "./listen-failure.js";
 import { loadConfigs, located } from "./load.js";
 import { banner } from "./output/banner.js";
+import { createSupervisor } from "./supervisor.js";
 import { warn } from "./warn.js";
 
 type Serve = Extract<Command, { name: "serve" }>;
@@ -24,18 +25,25 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
   const stopped = context.untilStopped();
   const logs = configs.map((config) => openConfiguredLog(config, context.stderr));
   const venues = await openAll(configs, logs, context);
+  const supervisor = createSupervisor(context);
   try {
     let reloaded = Promise.resolve();
     context.onReload(() => {
       // Log rotation sends SIGHUP as well.
       for (const log of logs) log.reopen();
-      reloaded = reloaded.then(() => reload(venues, command, context));
+      reloaded = reloaded.then(async () => {
+        await supervisor.reloading();
+        await reload(venues, command, context);
+        await supervisor.ready(summaryOf(venues));
+      });
     });
     for (const venue of venues) warn(venue, context);
     for (const venue of venues) await listen(venue);
     for (const venue of venues) context.stdout.write(`${bannerOf(venue, context)}\n`);
     context.stdout.write("Stop with Ctrl-C.\n");
+    await supervisor.ready(summaryOf(venues));
     await stopped;
+    await supervisor.stopping();
   } finally {
     await Promise.all(venues.map((venue) => venue.close()));
     for (const log of logs) log.close();
@@ -43,6 +51,8 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
   await print(context, "Stopped.\n");
   return EXIT.ok;
 }
+
+const summaryOf = (venues: readonly OpenVenue[]): string => `Serving ${venues.map(({ host }) => host.url).join(", ")}`;
 
 function configsOf(command: Serve, { cwd, env }: CommandContext): readonly VenueConfig[] {
   const configs = loadConfigs(command.source, cwd);

@@ -1,5 +1,14 @@
 // `venue-files init`: a first configuration, and the entry in the files of MCP clients.
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { parse as parseJsonc } from "jsonc-parser";
@@ -105,6 +114,15 @@ describe("venue-files init", () => {
     expect(JSON.parse(readFileSync(new URL(schema), "utf8"))).toHaveProperty(["$defs", "venue"]);
     const checked = await run(["check", "--config", "venue.json5"], { cwd: folder });
     expect(checked.stdout).toMatch(/localhost:8123[\s\S]*docs +host +read-only/);
+    // What stands there as a comment is right too.
+    const all = text.replace(/^( *)\/\/ (?=[a-z},]+:? ?[^ ]*[[{"\d]|\},$)/gm, "$1");
+    expect(all).toContain("\n  audit: { file");
+    writeFileSync(join(folder, "all.json5"), all);
+    const checkedAll = await run(["check", "--config", "all.json5"], {
+      cwd: folder,
+      env: { CI_TOKEN: "x".repeat(32) },
+    });
+    expect(checkedAll).toMatchObject({ status: 0, stderr: "" });
     const again = await init(folder, "--root", "docs=./docs");
     expect(again).toMatchObject({ status: 78, stderr: expect.stringContaining("stays as it is") });
     expect(readFileSync(join(folder, "venue.json5"), "utf8")).toBe(text);

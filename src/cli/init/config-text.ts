@@ -36,7 +36,7 @@ export function configText(
     "",
     "  // Who else may do what; by default whoever holds the local token, which serve prints, may do everything:",
     "  // auth: {",
-    '  //   tokens: [{ name: "ci", token: "env:CI_TOKEN", caps: [{ with: "file://docs/", can: "crud/read" }] }],',
+    '  //   tokens: [{ name: "ci", token: { env: "CI_TOKEN" }, caps: [{ with: "file://docs/", can: "crud/read" }] }],',
     "  // },",
     "",
     "  // One line for each call:",

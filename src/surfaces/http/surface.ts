@@ -9,7 +9,7 @@ import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
 import { readBody } from "./admission/read-body.js";
 import type { HttpHost } from "./host.js";
-import { sendError } from "./plumbing/answer.js";
+import { publicPath, sendError, withoutPrefix } from "./plumbing/answer.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
 import { explain } from "./plumbing/explain.js";
 import { malformedTarget } from "./plumbing/http-error.js";
@@ -119,6 +119,7 @@ class FastifySurface implements HttpSurface {
     const app = fastify({
       routerOptions: { ignoreTrailingSlash: true },
       exposeHeadRoutes: false,
+      rewriteUrl: ({ url = "/" }) => withoutPrefix(url, publicPath(host, "")),
       trustProxy: host.trustProxy,
       genReqId: () => host.requestId(),
       return503OnClosing: false,
