@@ -6,6 +6,7 @@ import { conditionSuite } from "./condition-suite.js";
 import { contentSuite, parentsSuite } from "./content-suite.js";
 import { mkdirSuite, removeSuite } from "./entries-suite.js";
 import { filesOf } from "./files.js";
+import { groupSuite } from "./group-suite.js";
 import { guardsSuite } from "./guards-suite.js";
 import { lifeSuite } from "./life-suite.js";
 import { listSuite, walkSuite } from "./listing-suite.js";
@@ -121,6 +122,7 @@ export function backendSuite(
     concurrencySuite(scenario);
     relocationSuite(scenario);
     reportSuite(scenario);
+    groupSuite(scenario);
     openSuite(scenario);
     conditionSuite(scenario);
     options.also?.(scenario);

@@ -20,11 +20,12 @@ import {
   release,
 } from "./handles.js";
 import { hasProcHandles, isNetworkFileSystem, othersMayReplace, unfitAsRoot } from "./mounts.js";
+import { pool } from "./pool.js";
 import { joinReserve, leaveReserve } from "./reserve.js";
 import type { Locks } from "./staging/locks.js";
 import { Staging } from "./staging/staging.js";
 import { statOfName } from "./stat.js";
-import { closeNow, pool, Sys } from "./sys.js";
+import { closeNow, Sys } from "./sys.js";
 import { BeneathHandles, WALKS_BEFORE_LOADING } from "./walk/beneath.js";
 import { Walk } from "./walk/walk.js";
 import type { WalkOptions, WalkRoot } from "./walk/walk-options.js";

@@ -1,50 +1,11 @@
 // The system calls used on the content of a root, synchronous or in the thread pool.
 
-import fs, { type BigIntStats, type Dir, type Dirent, type Stats } from "node:fs";
-import { promisify } from "node:util";
-import { isExact } from "../core/identity.js";
+import fs, { type Dir, type Dirent } from "node:fs";
 import type { Io } from "../core/io.js";
 import { DirectoryThread } from "./directory-thread.js";
+import { type NameOptions, pool, pooledStat } from "./pool.js";
 import { releaseReserved } from "./reserve.js";
-import { EXACT, Stat, statOfName, statOfOpen } from "./stat.js";
-
-/** Calls in the thread pool. */
-export const pool = {
-  open: promisify(fs.open),
-  close: promisify(fs.close),
-  fstat: promisify(fs.fstat) as (fd: number, options?: typeof EXACT) => Promise<Stats | BigIntStats>,
-  lstat: promisify(fs.lstat) as (path: string | Buffer, options?: typeof EXACT) => Promise<Stats | BigIntStats>,
-  readlink: promisify(fs.readlink) as (path: string) => Promise<string>,
-  names: promisify(fs.readdir) as unknown as (path: string, options: NameOptions) => Promise<Dirent[]>,
-  opendir: promisify(fs.opendir),
-  read: promisify(fs.read),
-  write: promisify(fs.write),
-  mkdir: promisify(fs.mkdir) as (path: string | Buffer, mode: number) => Promise<void>,
-  unlink: promisify(fs.unlink),
-  rmdir: promisify(fs.rmdir),
-  rename: promisify(fs.rename),
-  link: promisify(fs.link),
-  copyFile: promisify(fs.copyFile),
-  fsync: promisify(fs.fsync),
-  ftruncate: promisify(fs.ftruncate),
-  fchmod: promisify(fs.fchmod),
-  fchown: promisify(fs.fchown),
-  chmod: promisify(fs.chmod),
-  chown: promisify(fs.chown),
-  lchown: promisify(fs.lchown),
-  access: promisify(fs.access),
-};
-
-interface NameOptions {
-  withFileTypes: true;
-  encoding: "latin1";
-}
-
-/** Like {@link statOfOpen}. */
-async function pooledStat(ask: (options?: typeof EXACT) => Promise<Stats | BigIntStats>): Promise<Stat> {
-  const stat = await ask();
-  return new Stat(isExact(stat) ? stat : await ask(EXACT));
-}
+import { type Stat, statOfName, statOfOpen } from "./stat.js";
 
 /** Entries of a large directory fetched per call. */
 const PIECE = 256;
@@ -263,6 +224,12 @@ export class Sys {
   *fchown(fd: number, uid: number, gid: number): Io<void> {
     if (this.#pool) yield pool.fchown(fd, uid, gid);
     else fs.fchownSync(fd, uid, gid);
+  }
+
+  /** @param modified in seconds, which need not be whole */
+  *futimes(fd: number, modified: number): Io<void> {
+    if (this.#pool) yield pool.futimes(fd, modified, modified);
+    else fs.futimesSync(fd, modified, modified);
   }
 
   *chmod(path: string, mode: number): Io<void> {

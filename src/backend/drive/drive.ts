@@ -1,15 +1,7 @@
 // The backend of a root that is a drive.
 
 import type { RelPath } from "../../core/call/path.js";
-import {
-  existsNotDirectory,
-  isADirectory,
-  notADirectory,
-  notEmpty,
-  notFound,
-  parentMissing,
-  rootDelete,
-} from "../../core/errors/texts.js";
+import { isADirectory, notFound, rootDelete } from "../../core/errors/texts.js";
 import type {
   Access,
   AppendOptions,
@@ -20,6 +12,8 @@ import type {
   Copied,
   CopyOptions,
   FileStat,
+  GroupChange,
+  GroupEffect,
   Listing,
   Moved,
   MoveOptions,
@@ -32,18 +26,16 @@ import type {
 } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import type { DriveChange, DriveSnapshot, DriveStat, OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { sortByName } from "../../path/order.js";
-import { expectationError, requireExpected } from "../expected.js";
-import { authoriseParents } from "../parents.js";
 import { omissionOf } from "../refusal.js";
-import { checkExpected } from "./conditions.js";
+import { fileSpot, makeDirectoryInDrive, removeInDrive } from "./entries.js";
 import { asCallerError } from "./errors.js";
+import { changeAllInDrive } from "./group.js";
 import { DriveTree, moveInDrive, placeInDrive } from "./place.js";
-import { madeFor, newState, reported, stateOf } from "./report.js";
 import { type DriveDoor, store } from "./store.js";
-import { describe, directoryAt, locate, makeDirectories, type Spot, sizePart, stampPart, statAt } from "./tree.js";
-import { requireAllAllowed, walkBelow } from "./walk.js";
+import { describe, directoryAt, sizePart, stampPart, statAt } from "./tree.js";
+import { walkBelow } from "./walk.js";
 
 /** Opens the drives of owners. */
 export interface DriveSource {
@@ -144,35 +136,9 @@ export class DriveBackend implements Backend {
   }
 
   mkdir(path: RelPath, options: WriteOptions, access: Access): Promise<{ created: boolean }> {
-    return this.#run(path, { access, verb: "create" }, async () => {
-      const last = path.segments.length - 1;
-      const check = async (tree: DriveSnapshot): Promise<Spot> => {
-        const spot = await locate(tree, path);
-        this.#requireParent(spot, path, options.parents);
-        if (spot.depth > last && spot.node.type === "file") throw existsNotDirectory(access.place);
-        return spot;
-      };
-      const { expected } = options;
-      const there = (): { created: false } => {
-        if (expected !== undefined) throw expectationError(expected, undefined, access);
-        return { created: false };
-      };
-      const first = await this.#look(check);
-      if (first.depth > last) return there();
-      if (expected !== undefined) requireExpected(expected, undefined, access);
-      authoriseParents(path, { from: first.depth, to: last }, access);
-      return reported(this.#door, access, async (tree, note) => {
-        const spot = await check(tree);
-        if (spot.depth > last) return there();
-        authoriseParents(path, { from: spot.depth, to: first.depth }, access);
-        await makeDirectories(tree, path, { from: spot.depth, to: last + 1 });
-        access.scope.commit();
-        const [created, kind] = ["created", "directory"] as const;
-        const made = madeFor(path, { from: spot.depth, to: last });
-        note({ action: created, kind, path: path.segments, ...made, before: null, after: newState(0) });
-        return { created: true };
-      });
-    });
+    return this.#run(path, { access, verb: "create" }, () =>
+      makeDirectoryInDrive(this.#door, { path, access }, options),
+    );
   }
 
   async remove(
@@ -181,28 +147,9 @@ export class DriveBackend implements Backend {
     access: Access,
   ): Promise<{ existed: boolean }> {
     if (path.segments.length === 0) throw rootDelete(this.#rootName);
-    return this.#run(path, { access, verb: "delete" }, async () => {
-      const check = async (tree: DriveSnapshot): Promise<DriveStat | undefined> => {
-        const found = await statAt(tree, path.segments);
-        const takesFiles = expected !== undefined || access.rules?.removesFilesOnly === true;
-        if (takesFiles && found?.type === "directory") throw isADirectory(access.place);
-        await checkExpected({ tree, segments: path.segments, access }, found, expected);
-        if (found?.type === "directory" && !recursive && (await tree.entries(path.segments)).length > 0)
-          throw notEmpty(access.place);
-        if (found?.type === "directory") await requireAllAllowed(tree, path.segments, access);
-        return found;
-      };
-      if ((await this.#look(check)) === undefined) return { existed: false };
-      return reported(this.#door, access, async (tree, note) => {
-        const found = await check(tree);
-        if (found === undefined) return { existed: false };
-        const existed = await tree.remove(path.segments, { recursive });
-        access.scope.commit();
-        const [action, before] = ["deleted" as const, stateOf(found)];
-        note({ action, kind: found.type, path: path.segments, before, after: null });
-        return { existed };
-      });
-    });
+    return this.#run(path, { access, verb: "delete" }, () =>
+      removeInDrive(this.#door, { path, access }, { recursive, expected }),
+    );
   }
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved> {
@@ -234,15 +181,17 @@ export class DriveBackend implements Backend {
     );
   }
 
+  async changeAll(changes: readonly GroupChange[]): Promise<readonly GroupEffect[]> {
+    const [first] = changes;
+    if (first === undefined) return [];
+    const { access } = first.kind === "move" ? first.from : first.at;
+    return this.#told({ access, verb: "change" }, () => changeAllInDrive(this.#door, this.#drive, changes));
+  }
+
   async close(): Promise<void> {}
 
   #store(path: RelPath, body: Body, how: AppendOptions & { verb: "write" | "append" }, access: Access) {
-    const check = async (tree: DriveSnapshot): Promise<Spot> => {
-      const spot = await locate(tree, path);
-      this.#requireParent(spot, path, how.parents);
-      if (spot.depth === path.segments.length && spot.node.type === "directory") throw isADirectory(access.place);
-      return spot;
-    };
+    const check = (tree: DriveSnapshot) => fileSpot(tree, { path, access }, how.parents);
     return this.#run(path, { access, verb: how.verb }, () => store(this.#door, { path, body, how, check }, access));
   }
 
@@ -252,14 +201,6 @@ export class DriveBackend implements Backend {
       change: (work) => this.#change(work),
       stage: async (content) => (await this.#open()).stage(content),
     };
-  }
-
-  /** @throws unless the target's parent exists, or may be created */
-  #requireParent({ depth, node }: Spot, path: RelPath, parents: boolean): void {
-    const missing = path.segments.length - depth;
-    const place = (segments: readonly string[]) => ({ root: this.#rootName, path: segments.join("/") });
-    if (missing > 0 && node.type === "file") throw notADirectory(place(path.segments.slice(0, depth)));
-    if (missing > 1 && !parents) throw parentMissing(place(path.segments.slice(0, -1)));
   }
 
   #read<T>(path: RelPath, access: Access, look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {

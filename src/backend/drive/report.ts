@@ -5,9 +5,15 @@ import type { Access } from "../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../core/ports/change.js";
 import type { DriveChange, DriveStat } from "../../drive/engine/engine.js";
 
+/** What {@link reported} changes: a drive, or a tree within a change of it, whose reports are kept until that is made. */
+export interface Reporting {
+  change<R>(work: (tree: DriveChange) => Promise<R>): Promise<R>;
+  readonly keepReport?: (access: Access, change: EntryChange) => void;
+}
+
 /** Changes a drive, then tells of the change that the last run of `work` noted, if any. */
 export async function reported<T>(
-  drive: { change<R>(work: (tree: DriveChange) => Promise<R>): Promise<R> },
+  drive: Reporting,
   access: Access,
   work: (tree: DriveChange, note: (change: EntryChange) => void) => Promise<T>,
 ): Promise<T> {
@@ -18,7 +24,8 @@ export async function reported<T>(
       noted = change;
     });
   });
-  if (noted !== undefined) access.changed?.(noted);
+  if (noted !== undefined && drive.keepReport !== undefined) drive.keepReport(access, noted);
+  else if (noted !== undefined) access.changed?.(noted);
   return done;
 }
 

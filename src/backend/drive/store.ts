@@ -9,11 +9,11 @@ import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../..
 import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";
 import { checkAppend, checkExpected, type Found } from "./conditions.js";
-import { madeFor, newState, reported, stateOf } from "./report.js";
+import { madeFor, newState, type Reporting, reported, stateOf } from "./report.js";
 import { makeDirectories, type Spot } from "./tree.js";
 
 /** Access to the drive that is changed. */
-export interface DriveDoor {
+export interface DriveDoor extends Reporting {
   look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T>;
   /** `work` may run again if another process changed the drive meanwhile. */
   change<T>(work: (tree: DriveChange) => Promise<T>): Promise<T>;

@@ -1,9 +1,11 @@
 // Preconditions of changes to host files, and the lock file that makes check and change one step.
 
 import { createHash, type Hash } from "node:crypto";
+import type { CallScope } from "../../core/call/scope.js";
 import type { Expected } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
 import { expectationError, MAX_TOLD_BYTES, requireExpected } from "../expected.js";
 import type { Change } from "./target.js";
@@ -26,12 +28,21 @@ const unguarded: Guard = function* () {};
 export function* runExclusively<T>(change: Change, isConditional: boolean, work: (guard: Guard) => Io<T>): Io<T> {
   if (!isConditional) return yield* work(unguarded);
   const { jail, walk, access } = change;
+  return yield* underLockFile(jail, { parent: walk.directory, scope: access.scope }, work);
+}
+
+/** As {@link runExclusively}. @param place the lock file is in the root's staging directory, else beside `parent` */
+export function* underLockFile<T>(
+  jail: Jail,
+  { parent, scope }: { readonly parent: Pinned; readonly scope: CallScope },
+  work: (guard: Guard) => Io<T>,
+): Io<T> {
   const turn = yield* jail.locks.hold({ shared: [], exclusive: [`${identity(jail.top)} lock file`] });
   try {
-    const lock = yield* jail.staging.lock(walk.directory, access.scope);
+    const lock = yield* jail.staging.lock(parent, scope);
     try {
       return yield* work(function* () {
-        if (!(yield* lock.isHeld())) throw access.scope.timedOut();
+        if (!(yield* lock.isHeld())) throw scope.timedOut();
       });
     } finally {
       yield* lock.release();

@@ -11,6 +11,8 @@ import type {
   Copied,
   CopyOptions,
   FileStat,
+  GroupChange,
+  GroupEffect,
   Listing,
   Moved,
   MoveOptions,
@@ -25,9 +27,8 @@ import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import { readEntries, readNames } from "../../jail/directory.js";
-import { type EngineName, type Pinned, READ } from "../../jail/handles.js";
+import type { EngineName, Pinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { closeNow } from "../../jail/sys.js";
 import { mapErrors } from "../errno.js";
 import { directoryOf, fileOf } from "./arrive.js";
 import { appendFile } from "./changes/append.js";
@@ -39,10 +40,13 @@ import { withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { replaceFile } from "./changes/write.js";
 import { allowedOf } from "./denied.js";
+import { changeGroup } from "./group/group.js";
+import type { Enter } from "./group/step.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
 import { openFile, stampPart } from "./open.js";
 import { countTree } from "./quota.js";
-import { ReadBuffers, ReadResult } from "./read-buffers.js";
+import { readFile } from "./read.js";
+import { ReadBuffers } from "./read-buffers.js";
 import { type Arrival, HostRoot, type Way } from "./root.js";
 import type { Change, Reached, WriteRules } from "./target.js";
 import { walkEntries } from "./walk.js";
@@ -96,7 +100,9 @@ export class HostBackend implements Backend {
   }
 
   read(path: RelPath, plan: Plan, access: Access): Awaitable<ReadBytes> {
-    return this.#look(path, access, ({ jail, found }) => this.#read(jail, fileOf(found, access), { plan, access }));
+    return this.#look(path, access, ({ jail, found }) =>
+      readFile(jail, fileOf(found, access), { plan, access, buffers: this.#buffers }),
+    );
   }
 
   open(path: RelPath, access: Access): Awaitable<OpenFile> {
@@ -188,6 +194,14 @@ export class HostBackend implements Backend {
     return this.#change({ path, access }, (change, found) => placeCopy(change, found, source, options), CHANGE_OF_NAME);
   }
 
+  changeAll(changes: readonly GroupChange[]): Awaitable<readonly GroupEffect[]> {
+    const [first] = changes;
+    if (first === undefined) return [];
+    const { place, scope } = (first.kind === "move" ? first.from : first.at).access;
+    const enter: Enter = (at, way, jail) => this.#root.enter(at.path, at.access, way, jail);
+    return runIo(mapErrors(place, this.#counted(changeGroup(enter, this.#rules, changes))), scope);
+  }
+
   mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
     return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
   }
@@ -269,32 +283,5 @@ export class HostBackend implements Backend {
       created: stat.createdMs,
       ...(type === "file" ? stampPart(stat) : {}),
     };
-  }
-
-  *#read({ handles, sys }: Jail, file: Pinned, { plan, access }: { plan: Plan; access: Access }): Io<ReadBytes> {
-    const range = plan(file.stat.size);
-    const fd = yield* handles.reopen(file, READ);
-    try {
-      const parts: Buffer[] = [];
-      let done = 0;
-      // Requesting one byte more than expected detects the end in the same call; a growing file is read up to the
-      // range.
-      let expected = Math.max(0, Math.min(range.length, file.stat.size - range.offset));
-      for (;;) {
-        const buffer = this.#buffers.take(Math.min(range.length - done, expected + 1));
-        const count = buffer.length === 0 ? 0 : yield* sys.read(fd, buffer, 0, range.offset + done);
-        if (count > 0) parts.push(buffer.subarray(0, count));
-        done += count;
-        if (count < buffer.length || done >= range.length) break;
-        expected = 65_536;
-        yield* access.scope.breathe();
-      }
-      const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-      const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
-      const { stamp } = stampPart(file.stat);
-      return new ReadResult(bytes, { size, stamp }, this.#buffers);
-    } finally {
-      closeNow(fd);
-    }
   }
 }

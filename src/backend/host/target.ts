@@ -18,6 +18,7 @@ import { closeNow, errnoOf, quietly } from "../../jail/sys.js";
 import type { Found } from "../../jail/walk/found.js";
 import type { Walk } from "../../jail/walk/walk.js";
 import type { Usage } from "../quota.js";
+import type { IntentRegister } from "./group/register.js";
 
 /** Rules of a root for changes. */
 export interface WriteRules {
@@ -29,6 +30,8 @@ export interface WriteRules {
   readonly maxCopyBytes: number;
   /** Absent: no limit. */
   readonly usage?: Usage;
+  /** Ids of the groups of changes under way, outside of the root. Absent: groups are recognised by this boot. */
+  readonly intents?: IntentRegister;
   /** Present in temp roots: lets other system users pass to the root, as far as its permissions allow. */
   readonly lend?: () => void;
 }

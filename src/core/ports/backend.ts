@@ -5,11 +5,12 @@ import type { Access } from "./access.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
+import type { EntryType, WalkOptions } from "./walk.js";
 
 export type { Access, PlacePolicy, SpellingRules } from "./access.js";
+export type { EntryType, Visit, WalkContent, WalkEntry, WalkOptions, WalkStep } from "./walk.js";
 
 export type RootKind = "host" | "temp" | "dlfs" | "memory";
-export type EntryType = "file" | "directory" | "symlink" | "other";
 
 /** One directory entry, as of `lstat`: links are not followed. */
 export interface Entry {
@@ -32,57 +33,6 @@ export interface Listing {
   readonly denied?: number;
   /** Number of entries of this page that cannot be examined and were left out; absent if none. */
   readonly unreadable?: number;
-}
-
-/** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */
-export interface WalkEntry {
-  readonly name: string;
-  readonly type: EntryType;
-  /** Bytes; 0 for anything but a file. */
-  readonly size: number | undefined;
-  /** 1 for children of the start directory. */
-  readonly depth: number;
-  /** Milliseconds since the epoch; files only. */
-  readonly modified?: number;
-  /** For files with several hard links: equal for all of them. */
-  readonly identity?: string;
-  /** The path grammar refuses the name, so no operation can reach the entry. */
-  readonly unreachable?: true;
-}
-
-/** `read`: pass the file's content to {@link WalkOptions.content}. */
-export type WalkStep = "enter" | "skip" | "stop" | "read";
-/** Called per entry; the walk awaits it. */
-export type Visit = (entry: WalkEntry) => Awaitable<WalkStep>;
-
-/** Bytes of a visited file, or why there are none. The walk reuses the buffer: do not keep it after the callback. */
-export type WalkContent = Buffer | "too large" | "unreadable";
-
-export interface WalkOptions {
-  readonly visit: Visit;
-  /** Report size, time and identity of files. */
-  readonly sizes: boolean;
-  /** Called instead of `visit` for denied entries and everything below them. Default: they are skipped. */
-  readonly visitDenied?: Visit;
-  /** Files with these names are read before the entries of their directory are visited. */
-  readonly rules?: {
-    readonly names: readonly string[];
-    readonly maxBytes: number;
-    /** @param depth of the directory, 0 for the start @param contents per name; `undefined`: no such regular file */
-    found(depth: number, contents: readonly (WalkContent | undefined)[]): void;
-  };
-  /** Receives files for which `visit` returned `read`. The walk awaits it. */
-  readonly content?: {
-    readonly maxBytes: number;
-    take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
-  };
-  /** Called for each directory that could not be entered or listed, never for the start. */
-  readonly unreadable?: () => void;
-  /**
-   * Called when entries were skipped for a transient reason: descriptors ran out, or a directory was moved while the
-   * walk was below it. Skipped entries are also reported to {@link unreadable} or `content`.
-   */
-  readonly exhausted?: () => void;
 }
 
 export interface FileStat {
@@ -192,6 +142,30 @@ export interface SourceOptions {
   readonly there?: Pick<Access, "policy" | "protection">;
 }
 
+/** A file of a group; `mode` (permission bits) and `modified` (ms since the epoch) where they are to be restored. */
+export interface GroupWriteOptions extends WriteOptions {
+  readonly mode?: number | undefined;
+  readonly modified?: number | undefined;
+}
+
+/** One change of a group. Each sees the effects of those before it, and fails as it would alone. */
+export type GroupChange =
+  | { readonly kind: "write"; readonly at: At; readonly body: Body; readonly options: GroupWriteOptions }
+  /** Unlike {@link Backend.remove}, NOT_FOUND if nothing is there. */
+  | { readonly kind: "remove"; readonly at: At; readonly options: ChangeOptions & { readonly recursive: boolean } }
+  | { readonly kind: "move"; readonly from: At; readonly to: At; readonly options: MoveOptions }
+  | { readonly kind: "mkdir"; readonly at: At; readonly options: WriteOptions }
+  /** Host roots only: gives an entry kept in the root's staging directory its place. @see GroupChange "move" */
+  | { readonly kind: "restore"; readonly kept: readonly string[]; readonly at: At; readonly options: WriteOptions };
+
+/** The effect of one change of a group. */
+export interface GroupEffect {
+  /** Something was at the place before: replaced, removed, or a directory that `mkdir` found. */
+  readonly existed: boolean;
+  /** Of the content written. */
+  readonly sha256?: Sha256;
+}
+
 /** New content, loaded only after all other checks have passed. */
 export interface Body {
   /** @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT; the stream may throw them later as well */
@@ -236,6 +210,13 @@ export interface Backend {
   source(path: RelPath, options: SourceOptions, access: Access): Awaitable<TreeSource>;
   /** Puts a copy in place atomically; a failed one leaves nothing. @throws as {@link move}, DENIED_BY_POLICY */
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied>;
+  /**
+   * Makes all changes, or none of them, also when the process or the machine dies meanwhile. Others may see the moment
+   * between two of them on host roots, never on drives. Any number of changes.
+   * @returns effects, in the order of the changes
+   * @throws as the single change that fails; NOT_SUPPORTED if the root cannot stage changes
+   */
+  changeAll(changes: readonly GroupChange[]): Awaitable<readonly GroupEffect[]>;
   /**
    * Opens a host directory for commands; a missing one appears empty. Absent: the backend has no host directories.
    * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED

@@ -11,11 +11,12 @@ import {
   notADirectory,
   notEmpty,
   notFound,
+  notSupportedHere,
   type Place,
   parentMissing,
   rootDelete,
 } from "../../../src/core/errors/texts.js";
-import { type Awaitable, type Io, runIo, wait } from "../../../src/core/io.js";
+import { type Awaitable, type Io, isPending, runIo, wait } from "../../../src/core/io.js";
 import type {
   Access,
   AppendOptions,
@@ -26,6 +27,8 @@ import type {
   Copied,
   CopyOptions,
   FileStat,
+  GroupChange,
+  GroupEffect,
   Listing,
   Moved,
   MoveOptions,
@@ -57,6 +60,12 @@ import {
   targetOf,
   walkNodes,
 } from "./tree.js";
+
+/** Files never change in place, so only directories are copied. */
+const copyOf = (directory: DirectoryNode): DirectoryNode => ({
+  ...directory,
+  children: new Map([...directory.children].map(([name, node]) => [name, node.type === "file" ? node : copyOf(node)])),
+});
 
 export interface MemoryBackendOptions {
   /** Name of the root, for errors. */
@@ -202,6 +211,51 @@ class MemoryBackend implements Backend {
 
   place(path: RelPath, source: TreeSource, options: CopyOptions, access: Access): Awaitable<Copied> {
     return runIo(placeCopy(this.#tree, { path, access }, source, options), access.scope);
+  }
+
+  async changeAll(changes: readonly GroupChange[]): Promise<readonly GroupEffect[]> {
+    const loaded: GroupChange[] = [];
+    for (const change of changes) {
+      if (change.kind !== "write") loaded.push(change);
+      else {
+        const bytes = await runIo(this.#load(change.body, change.at.access));
+        loaded.push({ ...change, body: { load: () => bytes } });
+      }
+    }
+    // Nothing waits from here on, so nobody sees a part of it.
+    const before = copyOf(this.#top);
+    const reports: (() => void)[] = [];
+    const quiet = ({ path, access }: At): At => {
+      const changed: NonNullable<Access["changed"]> = (change) => reports.push(() => access.changed?.(change));
+      return { path, access: { ...access, changed } };
+    };
+    try {
+      const effects = loaded.map((change) => this.#changeOne(change, quiet));
+      const [first] = loaded;
+      if (first !== undefined) (first.kind === "move" ? first.from : first.at).access.beginGroup?.();
+      for (const report of reports) report();
+      return effects;
+    } catch (error) {
+      this.#top.children.clear();
+      for (const [name, node] of before.children) this.#top.children.set(name, node);
+      throw error;
+    }
+  }
+
+  #changeOne(change: GroupChange, quiet: (at: At) => At): GroupEffect {
+    if (change.kind === "restore") throw notSupportedHere("kept entries");
+    if (change.kind === "move") {
+      return { existed: this.move(quiet(change.from), quiet(change.to), change.options).overwritten };
+    }
+    const { path, access } = quiet(change.at);
+    if (change.kind === "mkdir") return { existed: !this.mkdir(path, change.options, access).created };
+    if (change.kind === "remove") {
+      if (!this.remove(path, change.options, access).existed) throw notFound(access.place);
+      return { existed: true };
+    }
+    const written = this.write(path, change.body, change.options, access);
+    if (isPending(written)) throw new TypeError("The content has been loaded");
+    return { existed: !written.created, ...(written.sha256 === undefined ? {} : { sha256: written.sha256 }) };
   }
 
   close(): void {}

@@ -9,7 +9,11 @@ import type { Change } from "../target.js";
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
 /** Writes content to a new file as it arrives. */
-export function* fill(change: Change, fd: number, content: Content): Io<{ bytes: number; sha256: Sha256 }> {
+export function* fill(
+  change: Pick<Change, "jail" | "access">,
+  fd: number,
+  content: Content,
+): Io<{ bytes: number; sha256: Sha256 }> {
   const { sys } = change.jail;
   if (Buffer.isBuffer(content)) {
     const sha256 = sha256Of(content);
@@ -37,7 +41,7 @@ export function* collect(change: Change, content: Content): Io<Buffer> {
 }
 
 function* eachChunk(
-  change: Change,
+  change: Pick<Change, "access">,
   content: AsyncIterable<Uint8Array>,
   work: (chunk: Uint8Array) => Io<void>,
 ): Io<void> {

@@ -19,7 +19,7 @@ import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type 
 import { realPath, report, stateOf } from "./report.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
-const NO_LINKS = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
 /** A prepared entry. */
 export interface Ready {
@@ -75,7 +75,7 @@ export function* putInPlace(
   change.access.scope.commit();
   try {
     if (overwrite && !ready.isDirectory && expected !== "nothing") return yield* sys.rename(ready.path, path);
-    if (yield* ready.isDirectory ? nameDirectory(sys, ready.path, path) : nameFile(sys, ready.path, path)) return;
+    if (yield* nameNew(sys, ready, path)) return;
   } catch (error) {
     const code = errnoOf(error);
     // A directory was created under the name meanwhile.
@@ -92,6 +92,10 @@ export function* putInPlace(
   // The entry in the way has been removed meanwhile.
   throw alreadyExists(change.access.place);
 }
+
+/** Gives an entry a name that is free. @returns `false` if it is taken */
+export const nameNew = (sys: Sys, { path, isDirectory }: Ready, to: string): Io<boolean> =>
+  isDirectory ? nameDirectory(sys, path, to) : nameFile(sys, path, to);
 
 /** @returns `false` if the name is taken. For a moment the file has both names. */
 function* nameFile(sys: Sys, from: string, to: string): Io<boolean> {

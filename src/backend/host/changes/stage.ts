@@ -102,7 +102,12 @@ function* installCopy(change: Change, file: StagedFile, target: Installed): Io<v
   const { directory } = change.walk;
   const copy = yield* staging.createIn(staging.beside(directory), 0o600);
   try {
-    yield* copyContent(change, file.path, copy.fd);
+    const source = yield* sys.open(file.path, READ_NEW);
+    try {
+      yield* copyContent(change.jail, source, copy.fd);
+    } finally {
+      closeNow(source);
+    }
     yield* giveRights(change, copy.fd, target.old);
     if (change.rules.durable) yield* sys.fsync(copy.fd);
     const { fd } = copy;
@@ -119,22 +124,18 @@ function* installCopy(change: Change, file: StagedFile, target: Installed): Io<v
   yield* quietly(sys.unlink(file.path));
 }
 
-function* copyContent(change: Change, from: string, to: number): Io<void> {
-  const { sys } = change.jail;
-  const source = yield* sys.open(from, READ_NEW);
-  try {
-    const buffer = Buffer.allocUnsafe(COPY_BYTES);
-    let at = 0;
-    for (let count = -1; count !== 0; at += count) {
-      count = yield* sys.read(source, buffer, 0, at);
-      yield* sys.writeAll(to, buffer.subarray(0, count));
-    }
-  } finally {
-    closeNow(source);
+/** Copies the content of one open file to another. */
+export function* copyContent({ sys }: Jail, source: number, to: number): Io<void> {
+  const buffer = Buffer.allocUnsafe(COPY_BYTES);
+  let at = 0;
+  for (let count = -1; count !== 0; at += count) {
+    count = yield* sys.read(source, buffer, 0, at);
+    yield* sys.writeAll(to, buffer.subarray(0, count));
   }
 }
 
-function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<void> {
+/** The permissions of the file it replaces, else those of a new one in its directory. */
+export function* giveRights(change: Change, fd: number, old: Pinned | undefined): Io<void> {
   if (old === undefined) yield* inheritRights(change, fd);
   else yield* keepRights(change, fd, old.stat);
 }

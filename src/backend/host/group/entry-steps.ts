@@ -1,0 +1,178 @@
+// Removes and creates entries, as steps of a group.
+
+import {
+  conflict,
+  existsNotDirectory,
+  isADirectory,
+  notAFile,
+  notEmpty,
+  notFound,
+  rootDelete,
+  symlinkEscape,
+} from "../../../core/errors/texts.js";
+import type { Io } from "../../../core/io.js";
+import type { GroupChange } from "../../../core/ports/backend.js";
+import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import type { Stat } from "../../../jail/stat.js";
+import { expectationError, requireExpected } from "../../expected.js";
+import type { Amount } from "../../quota.js";
+import { nameNew } from "../changes/put.js";
+import { kindOf, realPath, stateOf } from "../changes/report.js";
+import { checkExpected, type Guard } from "../guard.js";
+import { requireAllAllowed } from "../policy.js";
+import { countTree, freedBy } from "../quota.js";
+import { type Change, createParents, locate, makeOne, type WriteRules } from "../target.js";
+import { type Intent, imageOf } from "./intent.js";
+import { type Committed, current, End, madeFor, madePaths, type Ready, requireTopDevice, type Step } from "./step.js";
+
+type Remove = Extract<GroupChange, { kind: "remove" }>;
+type MakeDirectory = Extract<GroupChange, { kind: "mkdir" }>;
+
+const NONE: Amount = { bytes: 0, files: 0 };
+
+/** Takes an entry away by renaming it into the intent, a whole tree too. */
+export class RemoveStep implements Step {
+  readonly ends: readonly End[];
+  readonly makesParents: boolean;
+  readonly #end: End;
+  readonly #options: Remove["options"];
+  readonly #kept: string;
+  #taken: Stat | undefined;
+
+  constructor({ at, options }: Remove, index: number, rules: WriteRules) {
+    if (at.path.segments.length === 0) throw rootDelete(at.access.place.root);
+    this.#options = options;
+    this.#kept = `before-${index}`;
+    this.#end = new End(at, { followLast: false, onlyTarget: false }, rules);
+    this.ends = [this.#end];
+    this.makesParents = false;
+  }
+
+  *check(): Io<void> {
+    const { change, found } = this.#end;
+    if (found.state !== "found") {
+      yield* checkExpected(change, undefined, this.#options.expected);
+      throw notFound(change.access.place);
+    }
+    this.#checkType(change, found.object);
+    requireTopDevice(change);
+  }
+
+  *stage(): Io<void> {}
+
+  *prepare(): Io<Ready> {
+    const { change, real } = this.#end;
+    yield* this.check();
+    const object = yield* current(change, real.at(-1) ?? "");
+    if (object === undefined) throw notFound(change.access.place);
+    try {
+      this.#checkType(change, object);
+      yield* checkExpected(change, object, this.#options.expected);
+      if (this.#options.recursive) yield* requireAllAllowed(change, object);
+      else yield* this.#requireEmpty(change, object);
+      this.#taken = object.stat;
+      const amount = yield* this.#freed(change, object);
+      return { amount, record: { taken: { path: [...real], what: imageOf(object.stat), kept: this.#kept } } };
+    } finally {
+      release(object);
+    }
+  }
+
+  *commit(intent: Intent, guard: Guard): Io<Committed> {
+    const { change, real } = this.#end;
+    const { jail, access, walk } = change;
+    const path = below(walk.directory, real.at(-1) ?? "");
+    const kept = intent.pathOf(this.#kept);
+    yield* guard();
+    access.scope.commit();
+    yield* jail.sys.rename(path, kept);
+    // What another process put there, or added to it, since it was checked is not ours to remove.
+    const now = yield* jail.handles.pin(intent.folder, this.#kept);
+    const effect = { existed: true };
+    if (now === undefined) return { effect };
+    try {
+      if (identity(now) !== this.#taken?.identity) {
+        yield* nameNew(jail.sys, { path: kept, isDirectory: now.stat.isDirectory() }, path);
+        throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
+      }
+      if (this.#options.recursive) yield* requireAllAllowed(change, now);
+      else yield* this.#requireEmpty(change, now);
+      const what = { action: "deleted", kind: kindOf(now.stat), path: [...real] } as const;
+      return { effect, change: { ...what, before: stateOf(this.#taken), after: null } };
+    } finally {
+      release(now);
+    }
+  }
+
+  #checkType({ access }: Change, { stat }: Pinned): void {
+    if (stat.isSymbolicLink() && access.links === "refuse") throw symlinkEscape(access.place);
+    const takesFiles = this.#options.expected !== undefined;
+    const isDirectory = stat.isDirectory();
+    if (isDirectory && (takesFiles || access.rules?.removesFilesOnly === true)) throw isADirectory(access.place);
+    if (takesFiles && !stat.isFile()) throw notAFile(access.place);
+  }
+
+  *#requireEmpty({ jail, access }: Change, object: Pinned): Io<void> {
+    if (!object.stat.isDirectory()) return;
+    if ((yield* jail.sys.names(object.path)).length > 0) throw notEmpty(access.place);
+  }
+
+  *#freed({ jail, rules }: Change, object: Pinned): Io<Amount> {
+    if (rules.usage === undefined) return NONE;
+    const freed = object.stat.isDirectory() ? yield* countTree(jail, object, true) : freedBy(object.stat);
+    return { bytes: -freed.bytes, files: -freed.files };
+  }
+}
+
+export class MakeDirectoryStep implements Step {
+  readonly ends: readonly End[];
+  readonly makesParents: boolean;
+  readonly #end: End;
+  readonly #options: MakeDirectory["options"];
+
+  constructor({ at, options }: MakeDirectory, rules: WriteRules) {
+    this.#options = options;
+    this.#end = new End(at, { followLast: true, onlyTarget: false }, rules);
+    this.ends = [this.#end];
+    this.makesParents = options.parents;
+  }
+
+  *check(): Io<void> {
+    const { change, found } = this.#end;
+    const { access } = change;
+    const { expected } = this.#options;
+    const { old } = locate(change, found, this.#options);
+    if (old !== undefined && !old.stat.isDirectory()) throw existsNotDirectory(access.place);
+    if (old !== undefined && expected !== undefined) throw expectationError(expected, undefined, access);
+    if (old === undefined && expected !== undefined) requireExpected(expected, undefined, access);
+  }
+
+  *stage(): Io<void> {}
+
+  *prepare(): Io<Ready> {
+    yield* this.check();
+    const { change, found } = this.#end;
+    const { parents, name, old } = locate(change, found, this.#options);
+    return { amount: NONE, record: { made: old === undefined ? madePaths(change, [...parents, name]) : [] } };
+  }
+
+  *commit(_: Intent, guard: Guard): Io<Committed> {
+    const { change, found } = this.#end;
+    const { parents, name, old } = locate(change, found, this.#options);
+    if (old !== undefined) return { effect: { existed: true } };
+    yield* guard();
+    change.access.scope.commit();
+    yield* createParents(change, parents);
+    if (yield* makeOne(change, name)) {
+      const what = { action: "created", kind: "directory", path: realPath(change, name), ...madeFor(change) } as const;
+      return {
+        effect: { existed: false },
+        change: { ...what, before: null, after: { size: 0, modified: Date.now() } },
+      };
+    }
+    const other = yield* change.jail.handles.enter(change.walk.directory, name);
+    if (typeof other === "string") throw existsNotDirectory(change.access.place);
+    release(other);
+    return { effect: { existed: true } };
+  }
+}

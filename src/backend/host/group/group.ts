@@ -1,0 +1,213 @@
+// Makes a group of changes on the host: all of them, or none.
+
+import { notPutBack } from "../../../core/errors/group-texts.js";
+import type { Io } from "../../../core/io.js";
+import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backend.js";
+import { identity, type Pinned } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
+import type { LockRequest } from "../../../jail/staging/locks.js";
+import { mapErrors } from "../../errno.js";
+import type { Held } from "../../quota.js";
+import { type Guard, underLockFile } from "../guard.js";
+import type { WriteRules } from "../target.js";
+import { Batch, keyOf } from "./batches.js";
+import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
+import { flushDirectories, Intent, type StepRecord } from "./intent.js";
+import { MoveStep, RestoreStep } from "./move-step.js";
+import { directoriesIn } from "./recovery.js";
+import { rollBack } from "./roll-back.js";
+import type { Enter, Step } from "./step.js";
+import { WriteStep } from "./write-step.js";
+
+/**
+ * Makes all changes or none. The order: look at every place, stage all content, take every lock, check again and keep
+ * what is replaced, record how to undo it, then rename. A failure undoes what was done; after a crash the next process
+ * does.
+ */
+export function* changeGroup(
+  enter: Enter,
+  rules: WriteRules,
+  changes: readonly GroupChange[],
+): Io<readonly GroupEffect[]> {
+  const [first] = changes;
+  if (first === undefined) return [];
+  const { access } = first.kind === "move" ? first.from : first.at;
+  const steps = changes.map((change, index) => stepOf(change, index, rules));
+  try {
+    return yield* new Group(steps, { enter, rules, access }).run();
+  } finally {
+    steps.forEach(closeEnds);
+  }
+}
+
+function stepOf(change: GroupChange, index: number, rules: WriteRules): Step {
+  switch (change.kind) {
+    case "write":
+      return new WriteStep(change, index, rules);
+    case "remove":
+      return new RemoveStep(change, index, rules);
+    case "mkdir":
+      return new MakeDirectoryStep(change, rules);
+    case "move":
+      return new MoveStep(change, index, rules);
+    case "restore":
+      return new RestoreStep(change, index, rules);
+  }
+}
+
+/** A group under way. */
+class Group {
+  readonly #steps: readonly Step[];
+  readonly #enter: Enter;
+  readonly #rules: WriteRules;
+  readonly #access: Access;
+  readonly #recorded: StepRecord[] = [];
+  readonly #held: Held[] = [];
+  readonly #effects: GroupEffect[] = [];
+  readonly #reports: (() => void)[] = [];
+  #isSettled = true;
+
+  constructor(steps: readonly Step[], { enter, rules, access }: { enter: Enter; rules: WriteRules; access: Access }) {
+    this.#steps = steps;
+    this.#enter = enter;
+    this.#rules = rules;
+    this.#access = access;
+  }
+
+  *run(): Io<readonly GroupEffect[]> {
+    const { scope, place } = this.#access;
+    const { jail, keys, batches } = yield* this.#look();
+    const ground = { jail, durable: this.#rules.durable, register: this.#rules.intents };
+    const intent = yield* Intent.begin(ground, place);
+    try {
+      for (const step of this.#steps) yield* told(step, step.stage(intent));
+      yield* intent.flush();
+      scope.checkpoint();
+      const lock = yield* jail.locks.hold(keys);
+      try {
+        const make = (guard: Guard): Io<void> => this.#make(intent, { jail, batches, guard });
+        yield* finishWithReserve(underLockFile(jail, { parent: jail.top, scope }, make));
+      } finally {
+        lock.release();
+      }
+      for (const held of this.#held) held.keep();
+      this.#access.beginGroup?.();
+      for (const report of this.#reports) report();
+      return this.#effects;
+    } finally {
+      for (const held of this.#held) held.undo();
+      intent.end(this.#isSettled);
+    }
+  }
+
+  /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */
+  *#look(): Io<{ jail: Jail; keys: LockRequest; batches: readonly (readonly Step[])[] }> {
+    const shared = new Set<string>();
+    const exclusive = new Set<string>();
+    const batches: Step[][] = [];
+    let batch: Batch | undefined;
+    let jail: Jail | undefined;
+    for (const step of this.#steps) {
+      for (const end of step.ends) {
+        jail = yield* told(step, end.open(this.#enter, jail));
+        for (const key of end.keys.shared) shared.add(key);
+        for (const key of end.keys.exclusive) exclusive.add(key);
+      }
+      const { makesParents } = step;
+      const made = makesParents ? step.ends.flatMap(({ missing }) => missing) : [];
+      const touched = { paths: step.ends.map(({ real }) => real), made, makesParents };
+      if (batch?.add(touched) !== true) {
+        batch = new Batch();
+        batch.add(touched);
+        batches.push([]);
+      }
+      batches.at(-1)?.push(step);
+      if (batches.length > 1) closeEnds(step);
+      else yield* told(step, step.check());
+    }
+    if (jail === undefined) throw new TypeError("A group has steps");
+    const keys = { shared: [...shared].filter((key) => !exclusive.has(key)), exclusive: [...exclusive] };
+    return { jail, keys, batches };
+  }
+
+  *#make(
+    intent: Intent,
+    { jail, batches, guard }: { jail: Jail; batches: readonly (readonly Step[])[]; guard: Guard },
+  ): Io<void> {
+    let current: readonly Step[] = [];
+    try {
+      for (const batch of batches) {
+        current.forEach(closeEnds);
+        current = batch;
+        yield* this.#makeBatch(intent, { jail, batch, guard });
+      }
+      yield* intent.settle();
+    } catch (error) {
+      throw yield* this.#undo(intent, { jail, batch: current, error });
+    }
+  }
+
+  *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
+    const records: StepRecord[] = [];
+    const sum = { bytes: 0, files: 0 };
+    for (const step of batch) {
+      for (const end of step.ends) if (!end.isOpen) yield* told(step, end.open(this.#enter, jail));
+      const { record, amount } = yield* told(step, step.prepare(intent));
+      records.push(record);
+      sum.bytes += amount.bytes;
+      sum.files += amount.files;
+    }
+    if (this.#rules.usage !== undefined) this.#held.push(this.#rules.usage.reserve(sum, this.#access.place));
+    this.#access.scope.checkpoint();
+    this.#isSettled = false;
+    yield* intent.record(records);
+    this.#recorded.push(...records);
+    for (const step of batch) {
+      const { effect, change } = yield* told(step, step.commit(intent, guard));
+      this.#effects.push(effect);
+      const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
+      if (change !== undefined) this.#reports.push(() => access.changed?.(change));
+    }
+    if (this.#rules.durable) yield* flushDirectories(jail, changedBy(batch));
+  }
+
+  /** @returns the error for the caller, which says what could not be put back */
+  *#undo(intent: Intent, { jail, batch, error }: { jail: Jail; batch: readonly Step[]; error: unknown }): Io<unknown> {
+    const ends = batch.flatMap((step) => step.ends).filter(({ isOpen }) => isOpen);
+    const open = new Map(ends.map((end) => [keyOf(end.real), end.change.walk]));
+    const byWalk = directoriesIn(jail);
+    const { durable } = this.#rules;
+    const left = yield* rollBack(
+      {
+        ...{ jail, durable, folder: intent.folder, stage: intent.stage },
+        // The directories that are open are the ones that were changed, even if they have been moved since.
+        *directoryOf(path) {
+          const walk = open.get(keyOf(path));
+          if (walk?.names.length === path.length - 1) return { directory: walk.directory, close() {} };
+          return yield* byWalk(path);
+        },
+      },
+      this.#recorded,
+    );
+    yield* intent.settle();
+    this.#isSettled = left.length === 0;
+    return left.length === 0 ? error : notPutBack(error, left);
+  }
+}
+
+function closeEnds({ ends }: Step): void {
+  for (const end of ends) end.close();
+}
+
+/** The directories in which names have changed, each once. */
+function changedBy(batch: readonly Step[]): Pinned[] {
+  const directories = batch.flatMap(({ ends }) => ends.map(({ change }) => change.walk.directory));
+  return [...new Map(directories.map((directory) => [identity(directory), directory])).values()];
+}
+
+/** Failed system calls of a step are errors on its place. */
+const told = <T>({ ends }: Step, work: Io<T>): Io<T> => {
+  const [end] = ends;
+  return end === undefined ? work : mapErrors(end.at.access.place, work);
+};

@@ -1,0 +1,257 @@
+// The intent of a group: a folder in the staging directory with all that is needed to undo the group after a crash.
+
+import { createHash } from "node:crypto";
+import { notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
+import { type Io, runIo } from "../../../core/io.js";
+import { below, CREATE, type Pinned, READ_DIRECTORY, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { pool } from "../../../jail/pool.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
+import type { Stat } from "../../../jail/stat.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import type { IntentRegister } from "./register.js";
+
+/** Prefix of the names of intents in the staging directory. */
+export const INTENT_KIND = "patch";
+const ATTEMPTS = 5;
+/** Files that are flushed together. */
+const MOST_UNFLUSHED = 32;
+
+/** What an entry is recognised by. */
+export interface Image {
+  readonly type: string;
+  /** Without its device, whose number may be another after a restart. */
+  readonly inode: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  readonly sha256?: string;
+}
+
+/** Names from the root down, as they really are: no links. */
+export type RealPath = readonly string[];
+
+/** How one step is undone. Names of kept entries are in the folder of the intent. */
+export interface StepRecord {
+  /** Directories that the step creates, topmost first. */
+  readonly made?: readonly RealPath[];
+  /** A file that gets new content, staged as `staged`; what it replaces is kept as `before`. */
+  readonly put?: { readonly path: RealPath; readonly after: Image; readonly staged: string; readonly before?: string };
+  /** An entry that is taken away and kept. */
+  readonly taken?: { readonly path: RealPath; readonly what: Image; readonly kept: string };
+  /** An entry that gets another name; `isKept`: it comes from the staging directory. */
+  readonly moved?: {
+    readonly from: RealPath;
+    readonly isKept?: true;
+    readonly to: RealPath;
+    readonly what: Image;
+    readonly before?: string;
+  };
+}
+
+export const inodeOf = ({ identity }: Stat): string => identity.slice(identity.indexOf(":") + 1);
+
+export const imageOf = (stat: Stat, sha256?: string): Image => ({
+  type: stat.type,
+  inode: inodeOf(stat),
+  size: stat.size,
+  modified: stat.modifiedMs,
+  ...(sha256 === undefined ? {} : { sha256 }),
+});
+
+export const recordName = (batch: number): string => `record-${batch}`;
+
+/** The root and its rules, as far as intents need them. */
+export interface IntentGround {
+  readonly jail: Jail;
+  /** Flush to disk: a power failure must not leave half of a group either. */
+  readonly durable: boolean;
+  /** Ids of the intents of this venue. Absent: intents are known by their owner and this boot. */
+  readonly register?: IntentRegister | undefined;
+}
+
+/** The intent of one group under way. */
+export class Intent {
+  readonly #ground: IntentGround;
+  readonly #stage: Stage;
+  readonly #name: string;
+  /** The folder; entries in it are named by the group. */
+  readonly folder: Pinned;
+  readonly #unflushed: number[] = [];
+  #batches = 0;
+
+  private constructor(ground: IntentGround, made: { stage: Stage; name: string; folder: Pinned }) {
+    this.#ground = ground;
+    this.#stage = made.stage;
+    this.#name = made.name;
+    this.folder = made.folder;
+  }
+
+  /** Creates the folder. The caller ends the intent. @throws NOT_SUPPORTED if the root has no staging directory */
+  static *begin(ground: IntentGround, place: Place): Io<Intent> {
+    const { staging, top, sys, handles } = ground.jail;
+    for (let attempt = 1; ; attempt++) {
+      const stage = yield* staging.open(top);
+      if (stage.directory === top) throw notSupportedByRoot(place, "changes of several files at once");
+      try {
+        const name = `${INTENT_KIND}-${staging.newName(stage)}`;
+        yield* sys.mkdir(below(stage.directory, name), 0o700);
+        const folder = yield* handles.enter(stage.directory, name);
+        if (typeof folder !== "string") return new Intent(ground, { stage, name, folder });
+        throw Object.assign(new Error("replaced"), { code: "ESTALE", syscall: "mkdir" });
+      } catch (error) {
+        stage.release();
+        // Another process removed the empty staging directory when it ended.
+        if (errnoOf(error) !== "ENOENT" || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  get jail(): Jail {
+    return this.#ground.jail;
+  }
+
+  /** The staging directory. */
+  get stage(): Pinned {
+    return this.#stage.directory;
+  }
+
+  /** Takes over a descriptor of staged content; it is closed once it is flushed, if the root requires that. */
+  *flushLater(fd: number): Io<void> {
+    if (!this.#ground.durable) {
+      yield* this.#ground.jail.sys.close(fd);
+      return;
+    }
+    this.#unflushed.push(fd);
+    if (this.#unflushed.length >= MOST_UNFLUSHED) yield* this.flush();
+  }
+
+  /** Flushes all staged content. */
+  *flush(): Io<void> {
+    const fds = this.#unflushed.splice(0);
+    try {
+      yield flushed(fds);
+    } finally {
+      for (const fd of fds) closeNow(fd);
+    }
+  }
+
+  /** An entry below the staging directory of the root, by its names. Whoever gets it closes it. */
+  findKept(names: readonly string[]): Io<PlacedEntry | undefined> {
+    return findBelow(this.#ground.jail, this.#stage.directory, names);
+  }
+
+  pathOf(name: string): string {
+    return below(this.folder, name);
+  }
+
+  /** Makes the next steps known to whoever has to undo them; nothing may change before. */
+  *record(steps: readonly StepRecord[]): Io<void> {
+    const { jail, durable, register } = this.#ground;
+    const text = Buffer.from(JSON.stringify({ format: 1, steps }));
+    const open = [yield* jail.sys.open(this.pathOf(recordName(this.#batches)), CREATE, 0o600)];
+    try {
+      for (const fd of open) yield* jail.sys.writeAll(fd, text);
+      this.#batches++;
+      open.push(...(register?.add(this.#name, createHash("sha256").update(text).digest("hex"), durable) ?? []));
+      if (!durable) return;
+      open.push(...(yield* openDirectories(jail, [this.folder, this.#stage.directory, jail.top])));
+      yield* flushAll(open);
+    } finally {
+      for (const fd of open) closeNow(fd);
+    }
+  }
+
+  /** The group is done, or undone: from here on nobody undoes it. */
+  *settle(): Io<void> {
+    const { jail, durable } = this.#ground;
+    if (this.#batches === 0) return;
+    yield* jail.sys.unlink(this.pathOf(recordName(0)));
+    if (durable) yield* flushDirectories(jail, [this.folder]);
+    this.#ground.register?.remove(this.#name);
+  }
+
+  /** Removes the folder after the answer; one that could not be settled stays for the next start. */
+  end(isSettled: boolean): void {
+    const { jail } = this.#ground;
+    for (const fd of this.#unflushed.splice(0)) closeNow(fd);
+    release(this.folder);
+    if (!isSettled) {
+      this.#stage.release();
+      return;
+    }
+    const purge = async (): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      try {
+        await runIo(jail.staging.purge(this.#stage, this.#name));
+      } finally {
+        this.#stage.release();
+      }
+    };
+    jail.inBackground(purge());
+  }
+}
+
+/** Several at once cost a journalling file system little more than one. */
+const flushed = (fds: readonly number[]): Promise<unknown> => Promise.all(fds.map((fd) => pool.fsync(fd)));
+
+/** An entry and the directory that it is in. */
+export interface PlacedEntry {
+  readonly directory: Pinned;
+  readonly object: Pinned;
+  close(): void;
+}
+
+/** Looks up an entry by its names, following no link. */
+export function* findBelow(jail: Jail, top: Pinned, names: readonly string[]): Io<PlacedEntry | undefined> {
+  let directory = top;
+  const leave = (): void => {
+    if (directory !== top) release(directory);
+  };
+  for (const name of names.slice(0, -1)) {
+    const next = yield* jail.handles.enter(directory, name);
+    leave();
+    if (typeof next === "string") return undefined;
+    directory = next;
+  }
+  const object = yield* jail.handles.pin(directory, names.at(-1) ?? "");
+  if (object === undefined) {
+    leave();
+    return undefined;
+  }
+  const close = (): void => {
+    release(object);
+    leave();
+  };
+  return { directory, object, close };
+}
+
+/** Flushes directories at once. */
+export function* flushDirectories(jail: Jail, directories: readonly Pinned[]): Io<void> {
+  const fds = yield* openDirectories(jail, directories);
+  try {
+    yield* flushAll(fds);
+  } finally {
+    for (const fd of fds) closeNow(fd);
+  }
+}
+
+/** A directory without read permission cannot be opened, so it cannot be flushed. */
+function* openDirectories(jail: Jail, directories: readonly Pinned[]): Io<number[]> {
+  const fds: number[] = [];
+  for (const directory of directories) {
+    const fd = yield* quietly(jail.handles.reopen(directory, READ_DIRECTORY));
+    if (fd !== undefined) fds.push(fd);
+  }
+  return fds;
+}
+
+/** Some file systems cannot flush directories. */
+function* flushAll(fds: readonly number[]): Io<void> {
+  try {
+    yield flushed(fds);
+  } catch (error) {
+    if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOTSUP") throw error;
+  }
+}

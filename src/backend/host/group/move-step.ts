@@ -1,0 +1,243 @@
+// Gives entries another name, as a step of a group: within the root, or out of the staging directory.
+
+import {
+  alreadyExists,
+  conflict,
+  invalidInput,
+  isADirectory,
+  notAFile,
+  notFound,
+  notSupportedByRoot,
+} from "../../../core/errors/texts.js";
+import type { Sha256 } from "../../../core/etag.js";
+import type { Io } from "../../../core/io.js";
+import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
+import type { EntryState } from "../../../core/ports/change.js";
+import { below, identity, type Pinned, release } from "../../../jail/handles.js";
+import { requireExpected } from "../../expected.js";
+import type { Amount } from "../../quota.js";
+import { checkTarget, putInPlace, refuseInside } from "../changes/put.js";
+import { kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
+import { type Guard, hashFile } from "../guard.js";
+import { requireAllAllowed } from "../policy.js";
+import { countTree, freedBy } from "../quota.js";
+import { type Change, createParents, locate, type Target, type WriteRules } from "../target.js";
+import { type Intent, imageOf, type StepRecord } from "./intent.js";
+import {
+  type Committed,
+  current,
+  End,
+  keepBefore,
+  madeFor,
+  madePaths,
+  type Ready,
+  requireTopDevice,
+  type Step,
+} from "./step.js";
+
+type Move = Extract<GroupChange, { kind: "move" }>;
+type Restore = Extract<GroupChange, { kind: "restore" }>;
+
+const OF_THE_NAME = { followLast: false, onlyTarget: false } as const;
+const NONE: Amount = { bytes: 0, files: 0 };
+
+/** The target of both steps: checked, kept if it is replaced, and put in place without overwriting anything else. */
+class Goal {
+  readonly end: End;
+  readonly #before: string;
+  #replaced: EntryState | null = null;
+
+  constructor(end: End, index: number) {
+    this.end = end;
+    this.#before = `before-${index}`;
+  }
+
+  target(options: PlaceOptions): Target {
+    requireTopDevice(this.end.change);
+    return locate(this.end.change, this.end.found, options);
+  }
+
+  /** @returns what goes into the record, and what the replaced file frees */
+  *prepare(object: Pinned, options: PlaceOptions, intent: Intent) {
+    const { change } = this.end;
+    const target = this.target(options);
+    refuseInside(change, identity(object));
+    yield* requireAllAllowed(change, object);
+    const old = target.parents.length > 0 ? undefined : yield* current(change, target.name);
+    try {
+      if (old !== undefined && identity(old) === identity(object)) throw alreadyExists(change.access.place);
+      yield* checkTarget(change, old, { ...options, isFile: object.stat.isFile() });
+      const freed = freedBy(old?.stat);
+      if (old !== undefined && !(yield* keepBefore(change, { name: target.name, old }, intent.pathOf(this.#before)))) {
+        throw conflict(change.access.place, { verb: change.access.verb, expected: "no change meanwhile" });
+      }
+      this.#replaced = old === undefined ? null : stateOf(old.stat);
+      return {
+        freed: { bytes: -freed.bytes, files: -freed.files },
+        made: madePaths(change, target.parents),
+        to: [...change.walk.names, ...target.parents, target.name],
+        before: old === undefined ? {} : { before: this.#before },
+      };
+    } finally {
+      if (old !== undefined) release(old);
+    }
+  }
+
+  /** @param how `from`: real path, where the entry had one */
+  *put(
+    path: string,
+    object: Pinned,
+    { options, guard, from }: { options: PlaceOptions; guard: Guard; from?: readonly string[] },
+  ): Io<Committed> {
+    const { change } = this.end;
+    const target = this.target(options);
+    yield* createParents(change, target.parents);
+    const ready = { path, isDirectory: object.stat.isDirectory() };
+    const existed = this.#replaced !== null;
+    const how = { parents: false, overwrite: existed, expected: existed ? undefined : ("nothing" as const) };
+    yield* putInPlace(change, ready, { name: target.name, old: undefined, guard, options: how });
+    const effect = { existed };
+    if (change.access.changed === undefined) return { effect };
+    const after = yield* stateAfter(change, target.name, { placed: object.stat });
+    const action = from === undefined ? ("created" as const) : ("moved" as const);
+    const what = { action, kind: kindOf(object.stat), path: realPath(change, target.name), ...(from && { from }) };
+    return { effect, change: { ...what, ...madeFor(change), before: this.#replaced, after } };
+  }
+}
+
+export class MoveStep implements Step {
+  readonly ends: readonly End[];
+  readonly makesParents: boolean;
+  readonly #from: End;
+  readonly #goal: Goal;
+  readonly #options: Move["options"];
+
+  constructor({ from, to, options }: Move, index: number, rules: WriteRules) {
+    if (from.path.segments.length === 0) {
+      throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
+    }
+    this.#from = new End(from, OF_THE_NAME, rules);
+    this.#goal = new Goal(new End(to, OF_THE_NAME, rules), index);
+    this.#options = options;
+    this.ends = [this.#from, this.#goal.end];
+    this.makesParents = options.parents;
+  }
+
+  *check(): Io<void> {
+    const { change, found } = this.#from;
+    if (found.state !== "found") throw notFound(change.access.place);
+    requireTopDevice(change);
+    const { old } = this.#goal.target(this.#options);
+    const isFile = found.object.stat.isFile();
+    refuseInside(this.#goal.end.change, identity(found.object));
+    yield* checkTarget(this.#goal.end.change, old, { ...this.#options, isFile });
+  }
+
+  *stage(): Io<void> {}
+
+  *prepare(intent: Intent): Io<Ready> {
+    const { change, real } = this.#from;
+    const object = yield* this.#object();
+    try {
+      const sha256 = yield* this.#checkSource(change, object);
+      yield* requireAllAllowed(change, object);
+      const { freed, made, to, before } = yield* this.#goal.prepare(object, this.#options, intent);
+      const moved = { from: [...real], to, what: imageOf(object.stat, sha256), ...before };
+      return { amount: freed, record: { made, moved } };
+    } finally {
+      release(object);
+    }
+  }
+
+  *commit(_: Intent, guard: Guard): Io<Committed> {
+    const { change, real } = this.#from;
+    const object = yield* this.#object();
+    try {
+      return yield* this.#goal.put(below(change.walk.directory, real.at(-1) ?? ""), object, {
+        options: this.#options,
+        guard,
+        from: [...real],
+      });
+    } finally {
+      release(object);
+    }
+  }
+
+  *#object(): Io<Pinned> {
+    const { change, found, real } = this.#from;
+    const object = found.state === "found" ? yield* current(change, real.at(-1) ?? "") : undefined;
+    if (object === undefined) throw notFound(change.access.place);
+    return object;
+  }
+
+  *#checkSource(change: Change, object: Pinned): Io<Sha256 | undefined> {
+    const { expectedFrom } = this.#options;
+    if (expectedFrom === undefined) return undefined;
+    if (object.stat.isDirectory()) throw isADirectory(change.access.place);
+    if (!object.stat.isFile()) throw notAFile(change.access.place);
+    const sha256 = (yield* hashFile(change, object)).digest("hex");
+    requireExpected(expectedFrom, sha256, change.access);
+    return sha256;
+  }
+}
+
+/** Gives an entry that is kept in the staging directory a place in the root. */
+export class RestoreStep implements Step {
+  readonly ends: readonly End[];
+  readonly makesParents: boolean;
+  readonly #goal: Goal;
+  readonly #kept: readonly string[];
+  readonly #options: PlaceOptions;
+
+  constructor({ kept, at, options }: Restore, index: number, rules: WriteRules) {
+    this.#kept = kept;
+    this.#options = { ...options, overwrite: false };
+    this.#goal = new Goal(new End(at, OF_THE_NAME, rules), index);
+    this.ends = [this.#goal.end];
+    this.makesParents = options.parents;
+  }
+
+  *check(): Io<void> {
+    yield* checkTarget(this.#goal.end.change, this.#goal.target(this.#options).old, {
+      ...this.#options,
+      isFile: false,
+    });
+  }
+
+  *stage(): Io<void> {}
+
+  *prepare(intent: Intent): Io<Ready> {
+    const from = yield* this.#open(intent);
+    try {
+      const { object } = from;
+      const { made, to } = yield* this.#goal.prepare(object, this.#options, intent);
+      const record: StepRecord = { made, moved: { from: this.#kept, isKept: true, to, what: imageOf(object.stat) } };
+      return { amount: yield* this.#added(object), record };
+    } finally {
+      from.close();
+    }
+  }
+
+  *commit(intent: Intent, guard: Guard): Io<Committed> {
+    const from = yield* this.#open(intent);
+    try {
+      const path = below(from.directory, this.#kept.at(-1) ?? "");
+      return yield* this.#goal.put(path, from.object, { options: this.#options, guard });
+    } finally {
+      from.close();
+    }
+  }
+
+  *#added(object: Pinned): Io<Amount> {
+    const { jail, rules } = this.#goal.end.change;
+    if (rules.usage === undefined) return NONE;
+    return object.stat.isDirectory() ? yield* countTree(jail, object, true) : freedBy(object.stat);
+  }
+
+  *#open(intent: Intent) {
+    const { access } = this.#goal.end.change;
+    const found = yield* intent.findKept(this.#kept);
+    if (found === undefined) throw notSupportedByRoot(access.place, "restoring what is no longer kept");
+    return found;
+  }
+}

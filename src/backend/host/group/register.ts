@@ -1,0 +1,70 @@
+// The register of intents outside of the roots: an intent that it does not know is not ours.
+
+import { closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { errnoOf } from "../../../jail/sys.js";
+
+const HASH_LENGTH = 64;
+/** Most bytes of hashes that are read of one intent. */
+const MOST_BYTES = 1_048_576;
+
+/** One file for each intent under way, with the SHA-256 of each of its records. */
+export class IntentRegister {
+  readonly #directory: string;
+  #isMade = false;
+
+  /** @param directory of one root, in the state directory of the venue; created with the first intent */
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /**
+   * @param sha256 of the next record of an intent
+   * @returns descriptors to flush and close, where the record must survive a power failure
+   * @throws system errors
+   */
+  add(id: string, sha256: string, durable: boolean): readonly number[] {
+    if (!this.#isMade) mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    this.#isMade = true;
+    const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_RDONLY } = constants;
+    const fd = openSync(join(this.#directory, id), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
+    try {
+      writeSync(fd, `${sha256}\n`);
+      if (durable) return [fd, openSync(this.#directory, O_RDONLY)];
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    closeSync(fd);
+    return [];
+  }
+
+  /** The hashes of the records of an intent; empty: it is not ours. */
+  hashesOf(id: string): readonly string[] {
+    try {
+      const text = readFileSync(join(this.#directory, id), "latin1").slice(0, MOST_BYTES);
+      return text.split("\n").filter((line) => line.length === HASH_LENGTH);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return [];
+    }
+  }
+
+  ids(): readonly string[] {
+    try {
+      return readdirSync(this.#directory);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return [];
+    }
+  }
+
+  /** What cannot be removed does no harm: an intent without records is done. */
+  remove(id: string): void {
+    try {
+      rmSync(join(this.#directory, id), { force: true });
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+    }
+  }
+}

@@ -1,0 +1,188 @@
+// Undoes the steps of a group from their records: after a failure, and after a crash.
+
+import { createHash } from "node:crypto";
+import type { Io } from "../../../core/io.js";
+import { below, type Pinned, READ, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { nameNew } from "../changes/put.js";
+import { findBelow, flushDirectories, type Image, inodeOf, type RealPath, type StepRecord } from "./intent.js";
+
+const PIECE_BYTES = 262_144;
+
+/** The directory of a path, open. */
+export interface Opened {
+  readonly directory: Pinned;
+  close(): void;
+}
+
+/** What undoing needs of the root. */
+export interface RollBackGround {
+  readonly jail: Jail;
+  readonly durable: boolean;
+  /** The folder of the intent, and the staging directory. */
+  readonly folder: Pinned;
+  readonly stage: Pinned;
+  /** Opens the directory of a path, following no link; `undefined` if it is not there, or the path is refused. */
+  directoryOf(path: RealPath): Io<Opened | undefined>;
+}
+
+/**
+ * Undoes what has been done, the last step first. Only what is still as the group left it is put back.
+ * @returns paths that were left as they are, since others have changed them meanwhile or they could not be reached
+ * @throws system errors; calling it again goes on
+ */
+export function* rollBack(ground: RollBackGround, steps: readonly StepRecord[]): Io<RealPath[]> {
+  const left: RealPath[] = [];
+  for (const { put, taken, moved, made } of steps.toReversed()) {
+    if (put !== undefined && !(yield* at(ground, put.path, (place) => unput(place, put)))) left.push(put.path);
+    if (taken !== undefined && !(yield* at(ground, taken.path, (place) => untake(place, taken)))) left.push(taken.path);
+    if (moved !== undefined && !(yield* at(ground, moved.to, (place) => unmove(place, moved)))) left.push(moved.to);
+    for (const path of (made ?? []).toReversed()) yield* at(ground, path, unmake);
+  }
+  return left;
+}
+
+/** A name in an open directory. */
+interface Place {
+  readonly ground: RollBackGround;
+  readonly directory: Pinned;
+  readonly path: string;
+  /** What has the name now. */
+  readonly now: Pinned | undefined;
+}
+
+/** @returns what `work` does; without the directory `true`, if nothing of the step was done there */
+function* at(ground: RollBackGround, path: RealPath, work: (place: Place) => Io<boolean>): Io<boolean> {
+  const opened = yield* ground.directoryOf(path);
+  if (opened === undefined) return yield* work({ ground, directory: ground.folder, path: "", now: undefined });
+  const { directory } = opened;
+  try {
+    const name = path.at(-1) ?? "";
+    const now = yield* ground.jail.handles.pin(directory, name);
+    try {
+      const isDone = yield* work({ ground, directory, path: below(directory, name), now });
+      if (ground.durable) yield* flushDirectories(ground.jail, [directory]);
+      return isDone;
+    } finally {
+      if (now !== undefined) release(now);
+    }
+  } finally {
+    opened.close();
+  }
+}
+
+function* unput({ ground, path, now }: Place, put: NonNullable<StepRecord["put"]>): Io<boolean> {
+  const { sys } = ground.jail;
+  if (now === undefined || !(yield* isImage(ground.jail, now, put.after))) {
+    // Still staged: it never got its name.
+    return (yield* sys.lstat(below(ground.folder, put.staged))) !== undefined;
+  }
+  if (put.before === undefined) yield* sys.unlink(path);
+  else yield* sys.rename(below(ground.folder, put.before), path);
+  return true;
+}
+
+function* untake({ ground, path, now }: Place, taken: NonNullable<StepRecord["taken"]>): Io<boolean> {
+  const { jail, folder } = ground;
+  const kept = yield* jail.handles.pin(folder, taken.kept);
+  if (kept === undefined) return true;
+  try {
+    if (path === "" || now !== undefined) return false;
+    const ready = { path: below(folder, taken.kept), isDirectory: kept.stat.isDirectory() };
+    return yield* nameNew(jail.sys, ready, path);
+  } finally {
+    release(kept);
+  }
+}
+
+function* unmove(place: Place, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
+  const { ground, path, now } = place;
+  const { jail, folder } = ground;
+  const isMoved = now !== undefined && (yield* isImage(jail, now, moved.what));
+  if (isMoved && !(yield* moveBack(place, moved))) return false;
+  if (!isMoved && !(yield* isStillThere(ground, moved))) return false;
+  if (moved.before === undefined || path === "") return true;
+  const before = below(folder, moved.before);
+  if ((yield* jail.sys.lstat(path)) === undefined && (yield* jail.sys.lstat(before)) !== undefined) {
+    return yield* nameNew(jail.sys, { path: before, isDirectory: false }, path);
+  }
+  return true;
+}
+
+function* moveBack({ ground, path, now }: Place, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
+  const { sys, handles } = ground.jail;
+  const origin = yield* originOf(ground, moved);
+  if (origin === undefined || now === undefined) return false;
+  try {
+    const name = moved.from.at(-1) ?? "";
+    const target = below(origin.directory, name);
+    const other = yield* handles.pin(origin.directory, name);
+    if (other === undefined) return yield* nameNew(sys, { path, isDirectory: now.stat.isDirectory() }, target);
+    const isSame = other.stat.identity === now.stat.identity;
+    release(other);
+    // The move was interrupted between giving the new name and removing the old one.
+    if (isSame) yield* sys.unlink(path);
+    return isSame;
+  } finally {
+    origin.close();
+  }
+}
+
+function* isStillThere(ground: RollBackGround, moved: NonNullable<StepRecord["moved"]>): Io<boolean> {
+  const origin = yield* originOf(ground, moved);
+  if (origin === undefined) return false;
+  try {
+    const object = yield* ground.jail.handles.pin(origin.directory, moved.from.at(-1) ?? "");
+    if (object === undefined) return false;
+    const isSame = inodeOf(object.stat) === moved.what.inode;
+    release(object);
+    return isSame;
+  } finally {
+    origin.close();
+  }
+}
+
+function* originOf(ground: RollBackGround, { from, isKept }: NonNullable<StepRecord["moved"]>): Io<Opened | undefined> {
+  if (isKept !== true) return yield* ground.directoryOf(from);
+  const found = yield* findBelow(ground.jail, ground.stage, [...from.slice(0, -1), "."]);
+  return found && { directory: found.object, close: () => found.close() };
+}
+
+/** Directories that are not empty have been used by others since, and stay. */
+function* unmake({ ground, path, now }: Place): Io<boolean> {
+  if (path !== "" && now?.stat.isDirectory() === true) yield* quietly(ground.jail.sys.rmdir(path));
+  return true;
+}
+
+/** Whether an entry is the recorded one, unchanged. */
+function* isImage(jail: Jail, now: Pinned, image: Image): Io<boolean> {
+  const { stat } = now;
+  if (stat.type !== image.type) return false;
+  if (image.type !== "file") return inodeOf(stat) === image.inode;
+  if (stat.size !== image.size) return false;
+  if (inodeOf(stat) === image.inode && stat.modifiedMs === image.modified) return true;
+  return image.sha256 !== undefined && (yield* hashOf(jail, now)) === image.sha256;
+}
+
+function* hashOf(jail: Jail, file: Pinned): Io<string | undefined> {
+  const hash = createHash("sha256");
+  let fd: number;
+  try {
+    fd = yield* jail.handles.reopen(file, READ);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+  try {
+    const buffer = Buffer.allocUnsafe(PIECE_BYTES);
+    for (let position = 0; ; ) {
+      const count = yield* jail.sys.read(fd, buffer, 0, position);
+      if (count === 0) return hash.digest("hex");
+      hash.update(buffer.subarray(0, count));
+      position += count;
+    }
+  } finally {
+    closeNow(fd);
+  }
+}

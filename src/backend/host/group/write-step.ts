@@ -1,0 +1,143 @@
+// Puts the content of a file in place, as a step of a group.
+
+import { conflict } from "../../../core/errors/texts.js";
+import type { Sha256 } from "../../../core/etag.js";
+import { type Io, wait } from "../../../core/io.js";
+import type { GroupChange } from "../../../core/ports/backend.js";
+import type { EntryState } from "../../../core/ports/change.js";
+import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
+import type { Stat } from "../../../jail/stat.js";
+import { closeNow } from "../../../jail/sys.js";
+import { fill } from "../changes/content.js";
+import { putInPlace } from "../changes/put.js";
+import { realPath, stateAfter, stateOf } from "../changes/report.js";
+import { giveRights } from "../changes/stage.js";
+import { checkEarly, checkExpected, type Guard } from "../guard.js";
+import { freedBy } from "../quota.js";
+import { type Change, checkFile, createParents, locate, type WriteRules } from "../target.js";
+import { type Image, type Intent, imageOf } from "./intent.js";
+import {
+  type Committed,
+  current,
+  End,
+  keepBefore,
+  madeFor,
+  madePaths,
+  type Ready,
+  requireTopDevice,
+  type Step,
+} from "./step.js";
+
+type Write = Extract<GroupChange, { kind: "write" }>;
+
+export class WriteStep implements Step {
+  readonly ends: readonly End[];
+  readonly makesParents: boolean;
+  readonly #end: End;
+  readonly #write: Write;
+  readonly #staged: string;
+  readonly #before: string;
+  #content: { readonly bytes: number; readonly sha256: Sha256 } | undefined;
+  #old: EntryState | null = null;
+  #placed: Stat | undefined;
+
+  constructor(write: Write, index: number, rules: WriteRules) {
+    this.#write = write;
+    this.#staged = `after-${index}`;
+    this.#before = `before-${index}`;
+    this.#end = new End(write.at, { followLast: true, onlyTarget: false }, rules);
+    this.ends = [this.#end];
+    this.makesParents = write.options.parents;
+  }
+
+  *check(): Io<void> {
+    const { change, found } = this.#end;
+    const { options } = this.#write;
+    const { old } = locate(change, found, options);
+    yield* checkFile(change, old);
+    yield* checkEarly(change, old, options.expected);
+    requireTopDevice(change);
+  }
+
+  *stage(intent: Intent): Io<void> {
+    const content = yield* wait(this.#write.body.load());
+    const { jail } = intent;
+    const fd = yield* jail.sys.open(intent.pathOf(this.#staged), CREATE, 0o666);
+    try {
+      this.#content = yield* fill({ jail, access: this.#end.at.access }, fd, content);
+    } catch (error) {
+      closeNow(fd);
+      throw error;
+    }
+    yield* intent.flushLater(fd);
+  }
+
+  *prepare(intent: Intent): Io<Ready> {
+    const { change, found } = this.#end;
+    const { expected, parents } = this.#write.options;
+    const target = locate(change, found, { parents });
+    requireTopDevice(change);
+    const old = target.parents.length > 0 ? undefined : yield* current(change, target.name);
+    try {
+      yield* checkFile(change, old);
+      yield* checkExpected(change, old, expected);
+      const freed = freedBy(old?.stat);
+      this.#old = old === undefined ? null : stateOf(old.stat);
+      if (old !== undefined) yield* this.#keep(change, { name: target.name, old }, intent);
+      const after = yield* this.#dress(change, old, intent);
+      return {
+        amount: { bytes: after.size - freed.bytes, files: 1 - freed.files },
+        record: {
+          made: madePaths(change, target.parents),
+          put: {
+            path: [...change.walk.names, ...target.parents, target.name],
+            after,
+            staged: this.#staged,
+            ...(old === undefined ? {} : { before: this.#before }),
+          },
+        },
+      };
+    } finally {
+      if (old !== undefined) release(old);
+    }
+  }
+
+  *#keep(change: Change, from: { name: string; old: Pinned }, intent: Intent): Io<void> {
+    if (yield* keepBefore(change, from, intent.pathOf(this.#before))) return;
+    const { access } = change;
+    throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
+  }
+
+  /** The staged file gets the permissions and times that it will have. */
+  *#dress(change: Change, old: Pinned | undefined, intent: Intent): Io<Image> {
+    const { sys } = change.jail;
+    const { mode, modified } = this.#write.options;
+    const fd = yield* sys.open(intent.pathOf(this.#staged), WRITE_NEW);
+    try {
+      yield* giveRights(change, fd, old);
+      if (mode !== undefined) yield* sys.fchmod(fd, mode);
+      if (modified !== undefined) yield* sys.futimes(fd, modified / 1000);
+      this.#placed = yield* sys.fstat(fd);
+      return imageOf(this.#placed, this.#content?.sha256);
+    } finally {
+      closeNow(fd);
+    }
+  }
+
+  *commit(intent: Intent, guard: Guard): Io<Committed> {
+    const { change, found } = this.#end;
+    const target = locate(change, found, this.#write.options);
+    yield* createParents(change, target.parents);
+    const ready = { path: intent.pathOf(this.#staged), isDirectory: false };
+    const existed = this.#old !== null;
+    const options = { parents: false, overwrite: existed, expected: existed ? undefined : ("nothing" as const) };
+    yield* putInPlace(change, ready, { name: target.name, old: undefined, guard, options });
+    const { sha256 } = this.#content ?? {};
+    const effect = { existed, ...(sha256 === undefined ? {} : { sha256 }) };
+    if (change.access.changed === undefined || this.#placed === undefined) return { effect };
+    const after = yield* stateAfter(change, target.name, { placed: this.#placed, sha256 });
+    const path = realPath(change, target.name);
+    const action = existed ? ("modified" as const) : ("created" as const);
+    return { effect, change: { action, kind: "file", path, ...madeFor(change), before: this.#old, after } };
+  }
+}

@@ -1,0 +1,43 @@
+// Reads a range of a file.
+
+import type { Io } from "../../core/io.js";
+import type { Access, ReadBytes, ReadRange } from "../../core/ports/backend.js";
+import { type Pinned, READ } from "../../jail/handles.js";
+import type { Jail } from "../../jail/jail.js";
+import { closeNow } from "../../jail/sys.js";
+import { stampPart } from "./open.js";
+import { type ReadBuffers, ReadResult } from "./read-buffers.js";
+
+interface Reading {
+  /** Chooses the range to read once the size is known. */
+  readonly plan: (size: number) => ReadRange;
+  readonly access: Access;
+  readonly buffers: ReadBuffers;
+}
+
+export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access, buffers }: Reading): Io<ReadBytes> {
+  const range = plan(file.stat.size);
+  const fd = yield* handles.reopen(file, READ);
+  try {
+    const parts: Buffer[] = [];
+    let done = 0;
+    // Requesting one byte more than expected detects the end in the same call; a growing file is read up to the
+    // range.
+    let expected = Math.max(0, Math.min(range.length, file.stat.size - range.offset));
+    for (;;) {
+      const buffer = buffers.take(Math.min(range.length - done, expected + 1));
+      const count = buffer.length === 0 ? 0 : yield* sys.read(fd, buffer, 0, range.offset + done);
+      if (count > 0) parts.push(buffer.subarray(0, count));
+      done += count;
+      if (count < buffer.length || done >= range.length) break;
+      expected = 65_536;
+      yield* access.scope.breathe();
+    }
+    const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+    const size = Math.max(file.stat.size, bytes.length === 0 ? 0 : range.offset + bytes.length);
+    const { stamp } = stampPart(file.stat);
+    return new ReadResult(bytes, { size, stamp }, buffers);
+  } finally {
+    closeNow(fd);
+  }
+}

@@ -1,0 +1,56 @@
+// Port of walks: visiting what lies below a directory.
+
+import type { Awaitable } from "../io.js";
+
+export type EntryType = "file" | "directory" | "symlink" | "other";
+
+/** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */
+export interface WalkEntry {
+  readonly name: string;
+  readonly type: EntryType;
+  /** Bytes; 0 for anything but a file. */
+  readonly size: number | undefined;
+  /** 1 for children of the start directory. */
+  readonly depth: number;
+  /** Milliseconds since the epoch; files only. */
+  readonly modified?: number;
+  /** For files with several hard links: equal for all of them. */
+  readonly identity?: string;
+  /** The path grammar refuses the name, so no operation can reach the entry. */
+  readonly unreachable?: true;
+}
+
+/** `read`: pass the file's content to {@link WalkOptions.content}. */
+export type WalkStep = "enter" | "skip" | "stop" | "read";
+/** Called per entry; the walk awaits it. */
+export type Visit = (entry: WalkEntry) => Awaitable<WalkStep>;
+
+/** Bytes of a visited file, or why there are none. The walk reuses the buffer: do not keep it after the callback. */
+export type WalkContent = Buffer | "too large" | "unreadable";
+
+export interface WalkOptions {
+  readonly visit: Visit;
+  /** Report size, time and identity of files. */
+  readonly sizes: boolean;
+  /** Called instead of `visit` for denied entries and everything below them. Default: they are skipped. */
+  readonly visitDenied?: Visit;
+  /** Files with these names are read before the entries of their directory are visited. */
+  readonly rules?: {
+    readonly names: readonly string[];
+    readonly maxBytes: number;
+    /** @param depth of the directory, 0 for the start @param contents per name; `undefined`: no such regular file */
+    found(depth: number, contents: readonly (WalkContent | undefined)[]): void;
+  };
+  /** Receives files for which `visit` returned `read`. The walk awaits it. */
+  readonly content?: {
+    readonly maxBytes: number;
+    take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
+  };
+  /** Called for each directory that could not be entered or listed, never for the start. */
+  readonly unreadable?: () => void;
+  /**
+   * Called when entries were skipped for a transient reason: descriptors ran out, or a directory was moved while the
+   * walk was below it. Skipped entries are also reported to {@link unreadable} or `content`.
+   */
+  readonly exhausted?: () => void;
+}
