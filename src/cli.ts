@@ -77,6 +77,8 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return EXIT.ok;
     case "revoke":
       return (await import("./cli/tokens/revoke.js")).revoke(command, context);
+    case "audit verify":
+      return (await import("./cli/audit/verify.js")).auditVerify(command, context);
   }
 }
 

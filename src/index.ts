@@ -1,6 +1,6 @@
 import { assembleAdapter, type FileAdapter } from "./adapter/adapter.js";
+import { openAuditFile } from "./audit/audit-file.js";
 import type { AuditSink } from "./audit/record.js";
-import { openAuditFile } from "./audit/rotating-file.js";
 import type { CapabilityRules } from "./authz/capability-rules.js";
 import { createFileVerifier } from "./authz/file-verifier.js";
 import { grantsFiles } from "./authz/grant.js";
@@ -13,6 +13,7 @@ import { type Log, silentLog } from "./core/ports/log.js";
 import { createToolProfile, type ToolProfile } from "./profiles/library.js";
 import type { ProfileBinding } from "./profiles/profile.js";
 import type { PlugIn } from "./venue/catalogue/plug-in.js";
+import { auditSigner } from "./venue/start/audit-signer.js";
 
 export type { FileAdapter, FileOperationName } from "./adapter/adapter.js";
 export type { AuditRecord, AuditSink } from "./audit/record.js";
@@ -153,7 +154,7 @@ async function openSink(audit: NonNullable<FileAdapterConfig["audit"]>): Promise
   if (!isAudit(audit)) throw new ConfigError(["'audit' must be { file: <path> }, or a sink with a write method"], 78);
   // The embedder closes its own sink.
   if ("write" in audit) return { write: (record) => audit.write(record), close: async () => {} };
-  return openAuditFile(audit.file, () => {});
+  return openAuditFile(audit.file, () => {}, { signer: auditSigner(undefined) });
 }
 
 /** Checked at run time for callers without TypeScript. */

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/g
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { aborted } from "../src/core/errors/texts.js";
 import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../src/index.js";
+import { readRecords } from "./audit/records.js";
 import { OURS } from "./ours.js";
 
 const SEED = "11".repeat(32);
@@ -268,8 +269,7 @@ describe("an adapter of somebody else", () => {
     await call(url, { operation: "greet:fail" });
     await venue.close();
     expect(adapter.closed).toBe(true);
-    const lines = readFileSync(join(base, "audit.jsonl"), "utf8").trimEnd().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    expect(readRecords(join(base, "audit.jsonl"))).toMatchObject([
       { operation: "greet:hello", outcome: "OK", job: id.slice(2), caller: `${venue.did}:public` },
       { operation: "greet:fail", outcome: "INTERNAL" },
     ]);

@@ -4,6 +4,11 @@ export interface AuditRecord {
   readonly time: number;
   readonly caller: string;
   readonly operation: string;
+  /**
+   * How the caller came: id of the access token or of the UCAN sent, else of the session; absent: of this process, which
+   * the `chain` of the line names.
+   */
+  readonly via?: string;
   /** Tool of a profile that called it, `jettson:jettson_files_read`. */
   readonly tool?: string;
   /**
@@ -28,7 +33,7 @@ export interface AuditRecord {
    * Delegation chain behind the permission, from the token sent to the one the owner signed: ids and DIDs, never
    * texts.
    */
-  readonly chain?: readonly { readonly id: string; readonly issuer: string }[];
+  readonly proofs?: readonly { readonly id: string; readonly issuer: string }[];
 }
 
 /** Where audit records go. A sink never throws into a call. */

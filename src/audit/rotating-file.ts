@@ -1,26 +1,17 @@
-// An audit sink that appends JSON lines to a file and rotates it by size. Slow or failing disks never fail a call.
+// Appends lines to a file in batches and rotates it by size. Slow or failing disks never fail or delay the caller.
 
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
-import type { AuditRecord, AuditSink } from "./record.js";
 import { rotate } from "./rotation.js";
 
-export interface AuditFileOptions {
-  /** Maximum bytes per file; only a single longer record exceeds it. Default 64 MiB. */
+export interface RotationOptions {
+  /** Maximum bytes per file; only a single longer line exceeds it. Default 64 MiB. */
   readonly maxBytes?: number;
   /** Rotated files kept beside it, `<name>.1` the newest; `0` keeps none. Default 5. */
   readonly keep?: number;
-  /** Maximum bytes queued for a slow disk; further records are lost. Default 16 MiB. */
+  /** Maximum bytes queued for a slow disk; further lines have no room. Default 16 MiB. */
   readonly maxWaitingBytes?: number;
   /** Delay before a failed write is retried, in milliseconds. Default 1000. */
   readonly retryMs?: number;
-}
-
-/** An audit file that is rotated by renaming when it is full. */
-export interface AuditFile extends AuditSink {
-  /** Number of records lost since the file was opened. */
-  readonly lost: number;
-  /** Writes the queued records, waiting five seconds at most; what is not written by then is lost. */
-  close(): Promise<void>;
 }
 
 /** bigint stats: inode numbers can exceed 2^53. */
@@ -31,28 +22,27 @@ const DEFAULTS = { maxBytes: 67_108_864, keep: 5, maxWaitingBytes: 16_777_216, r
 /** Maximum bytes per write call. */
 const BATCH_BYTES = 65_536;
 
-/** Time limit of {@link AuditFile.close} in milliseconds: a write to a hung disk may never return. */
+/** Time limit of {@link RotatingFile.close} in milliseconds: a write to a hung disk may never return. */
 const CLOSE_PATIENCE_MS = 5000;
 
 /** Mode of a newly created file; an existing file keeps its own. */
 const MODE = 0o600;
 
 /**
- * Appends records to a file as JSON lines. A full file is renamed to `<name>.1`, the old `.1` to `.2`, and so on.
+ * Opens a file for appending. A full file is renamed to `<name>.1`, the old `.1` to `.2`, and so on.
  *
- * A record is never split between two files. Records that cannot be written are queued and retried up to a limit;
- * beyond it, the newest records are lost and counted. Two processes may share a file: whichever finds it full renames
- * it, and the other moves to the new one at its own next rotation. Devices, pipes and anything below `/dev` or `/proc`
- * are never renamed.
+ * A line is never split between two files. Lines that cannot be written are queued and retried. Two processes may share
+ * a file: whichever finds it full renames it, and the other moves to the new one at its own next rotation. Devices,
+ * pipes and anything below `/dev` or `/proc` are never renamed.
  *
- * @param onError called with the first failure of every series; at worst records are lost, calls never fail
+ * @param onError called with the first failure of every series
  * @throws the system's error when the file cannot be opened
  */
-export async function openAuditFile(
+export async function openRotatingFile(
   path: string,
   onError: (error: unknown) => void,
-  options: AuditFileOptions = {},
-): Promise<AuditFile> {
+  options: RotationOptions = {},
+): Promise<RotatingFile> {
   // Opened now, so that a wrong path fails at start and not at the first call.
   const handle = await open(path, "a", MODE);
   try {
@@ -61,7 +51,7 @@ export async function openAuditFile(
     const rotates = stats.isFile() && !/^\/(?:dev|proc)\//.test(path);
     const name = rotates ? await realpath(path) : path;
     const file = { handle, size: stats.size };
-    // A process that died while writing may have left a partial line; the next record must not continue it.
+    // A process that died while writing may have left a partial line; the next one must not continue it.
     if (rotates && (await endsWithinLine(name, stats.size))) file.size += (await handle.write("\n")).bytesWritten;
     return new RotatingFile({ ...DEFAULTS, ...options, name, rotates, onError }, file);
   } catch (error) {
@@ -70,26 +60,32 @@ export async function openAuditFile(
   }
 }
 
-interface Settings extends Required<AuditFileOptions> {
+interface Settings extends Required<RotationOptions> {
   readonly name: string;
   readonly rotates: boolean;
   readonly onError: (error: unknown) => void;
 }
 
-/** Records that are written together, always to one file. */
+/** Told once a line is in the file. */
+type OnWritten = () => void;
+
+/** Lines that are written together, always to one file. */
 interface Batch {
   text: string;
   bytes: number;
-  records: number;
+  lines: number;
+  readonly written: OnWritten[];
 }
 
 /** A batch being written: `rest` holds the bytes not yet in the file. */
 interface Sending {
   rest: Uint8Array;
-  readonly records: number;
+  readonly lines: number;
+  readonly written: readonly OnWritten[];
 }
 
-class RotatingFile implements AuditFile {
+/** A file being appended to; see {@link openRotatingFile}. */
+export class RotatingFile {
   readonly #settings: Settings;
   readonly #batchBytes: number;
   #handle: FileHandle;
@@ -102,9 +98,7 @@ class RotatingFile implements AuditFile {
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #failing = false;
-  #dropping = false;
-  #closing: Promise<void> | undefined;
-  #lost = 0;
+  #closing: Promise<number> | undefined;
 
   constructor(settings: Settings, file: { handle: FileHandle; size: number }) {
     this.#settings = settings;
@@ -114,34 +108,39 @@ class RotatingFile implements AuditFile {
     this.#size = file.size;
   }
 
-  get lost(): number {
-    return this.#lost;
+  /** Real path of the file; a device as it was named. */
+  get name(): string {
+    return this.#settings.name;
   }
 
-  write(record: AuditRecord): void {
-    const line = `${JSON.stringify(record)}\n`;
+  /** Bytes that may still be queued. */
+  get room(): number {
+    return this.#settings.maxWaitingBytes - this.#waitingBytes;
+  }
+
+  /** Whether nothing is queued. */
+  get idle(): boolean {
+    return this.#waitingBytes === 0;
+  }
+
+  /** Queues a line, whether or not there is room. @param onWritten called once it is in the file */
+  append(line: string, onWritten?: OnWritten): void {
     const bytes = Buffer.byteLength(line);
-    if (this.#closing !== undefined) {
-      this.#lost++;
-      return;
-    }
-    if (this.#waitingBytes + bytes > this.#settings.maxWaitingBytes) {
-      this.#drop();
-      return;
-    }
     this.#waitingBytes += bytes;
-    const last = this.#waiting.at(-1);
+    let last = this.#waiting.at(-1);
     if (last === undefined || last.bytes + bytes > this.#batchBytes) {
-      this.#waiting.push({ text: line, bytes, records: 1 });
-    } else {
-      last.text += line;
-      last.bytes += bytes;
-      last.records++;
+      last = { text: "", bytes: 0, lines: 0, written: [] };
+      this.#waiting.push(last);
     }
-    if (this.#retry === undefined) this.#start();
+    last.text += line;
+    last.bytes += bytes;
+    last.lines++;
+    if (onWritten !== undefined) last.written.push(onWritten);
+    if (this.#retry === undefined && this.#closing === undefined) this.#start();
   }
 
-  close(): Promise<void> {
+  /** Writes the queued lines, waiting five seconds at most. @returns number of lines that are lost */
+  close(): Promise<number> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -151,21 +150,21 @@ class RotatingFile implements AuditFile {
   }
 
   async #run(): Promise<void> {
-    // Deferred by a microtask, so that records written in the same turn share a batch.
+    // Deferred by a microtask, so that lines written in the same turn share a batch.
     await Promise.resolve();
     try {
       while (this.#sending !== undefined || this.#waiting.length > 0) {
         this.#sending ??= await this.#next();
         await this.#send(this.#sending);
+        for (const onWritten of this.#sending.written) onWritten();
         this.#sending = undefined;
         this.#failing = false;
       }
-      this.#dropping = false;
     } catch (error) {
       this.#tell(error);
       if (this.#closing === undefined) this.#retry = setTimeout(() => this.#tryAgain(), this.#settings.retryMs).unref();
     }
-    // Reset in the turn that found the queue empty: a record written later must start a new run.
+    // Reset in the turn that found the queue empty: a line added later must start a new run.
     this.#running = undefined;
   }
 
@@ -178,8 +177,8 @@ class RotatingFile implements AuditFile {
   async #next(): Promise<Sending> {
     const { bytes: most = 0 } = this.#waiting[0] ?? {};
     if (this.#settings.rotates && this.#size > 0 && this.#size + most > this.#fullAt) await this.#rotate();
-    const { text = "", records = 0 } = this.#waiting.shift() ?? {};
-    return { rest: Buffer.from(text), records };
+    const { text = "", lines = 0, written = [] } = this.#waiting.shift() ?? {};
+    return { rest: Buffer.from(text), lines, written };
   }
 
   async #send(sending: Sending): Promise<void> {
@@ -218,20 +217,13 @@ class RotatingFile implements AuditFile {
     return now !== undefined && now.ino === own.ino && now.dev === own.dev;
   }
 
-  #drop(): void {
-    this.#lost++;
-    if (this.#dropping) return;
-    this.#dropping = true;
-    this.#settings.onError(new Error("Audit records are being lost: the disk does not keep up"));
-  }
-
   #tell(error: unknown): void {
     if (this.#failing) return;
     this.#failing = true;
     this.#settings.onError(error);
   }
 
-  async #close(): Promise<void> {
+  async #close(): Promise<number> {
     clearTimeout(this.#retry);
     let patience: NodeJS.Timeout | undefined;
     const hangs = new Promise<void>((resolve) => {
@@ -239,9 +231,9 @@ class RotatingFile implements AuditFile {
     });
     await Promise.race([hangs, this.#finish()]);
     clearTimeout(patience);
-    this.#lost +=
-      (this.#sending?.records ?? 0) + this.#waiting.splice(0).reduce((sum, batch) => sum + batch.records, 0);
+    const left = [...(this.#sending === undefined ? [] : [this.#sending]), ...this.#waiting.splice(0)];
     this.#sending = undefined;
+    return left.reduce((sum, { lines }) => sum + lines, 0);
   }
 
   async #finish(): Promise<void> {

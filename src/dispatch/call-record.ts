@@ -47,7 +47,7 @@ export function recordOf({ operation, context, progress, outcome, ms, time }: Ca
     ...(context.jobId === undefined ? {} : { job: context.jobId }),
     ...commandOf(context),
     ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
-    ...(authoriser?.chain === undefined ? {} : { chain: authoriser.chain }),
+    ...(authoriser?.chain === undefined ? {} : { proofs: authoriser.chain }),
   };
 }
 

@@ -25,6 +25,7 @@ import {
   RootsError,
 } from "../../src/index.js";
 import { OPERATIONS } from "../../src/ops/registry.js";
+import { recordsOf } from "../audit/records.js";
 import { needs } from "../needs.js";
 import { failureOf } from "../ops/ground.js";
 
@@ -289,12 +290,7 @@ describe("the audit", () => {
     await adapter.close();
     const text = readFileSync(file, "utf8");
     expect(text).not.toContain("secret");
-    expect(
-      text
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line)),
-    ).toMatchObject([
+    expect(recordsOf(text)).toMatchObject([
       { operation: "file:write", resource: "file://tmp/a", outcome: "OK", bytes: 6 },
       { operation: "file:read", resource: "file://tmp/b", outcome: "NOT_FOUND", bytes: 0 },
     ]);

@@ -23,15 +23,31 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { transformFileSync } from "@swc/core";
+import { openAuditFile } from "../../src/audit/audit-file.js";
 import type { AuditRecord } from "../../src/audit/record.js";
-import { type AuditFileOptions, openAuditFile } from "../../src/audit/rotating-file.js";
+import { openRotatingFile, type RotationOptions } from "../../src/audit/rotating-file.js";
+import { auditSigner } from "../../src/venue/start/audit-signer.js";
 import { needs } from "../needs.js";
+import { recordsOf } from "./records.js";
 
 let dir = "";
 let file = "";
 const errors: unknown[] = [];
-const open = (path = file, options: AuditFileOptions = {}) =>
-  openAuditFile(path, (error) => void errors.push(error), options);
+/** A sink of plain lines. */
+async function open(path = file, options: RotationOptions = {}) {
+  const rotating = await openRotatingFile(path, (error) => void errors.push(error), options);
+  const sink = {
+    lost: 0,
+    write: (one: AuditRecord) => rotating.append(`${JSON.stringify(one)}\n`),
+    close: async () => {
+      sink.lost = await rotating.close();
+    },
+  };
+  return sink;
+}
+/** The audit sink itself. */
+const openAudit = (options: RotationOptions = {}) =>
+  openAuditFile(file, (error) => void errors.push(error), { ...options, signer: auditSigner(undefined) });
 const record = (changes: Partial<AuditRecord> = {}): AuditRecord => ({
   time: 1,
   caller: "operator",
@@ -160,19 +176,19 @@ describe("an audit file", () => {
   );
 
   test("may be closed twice, and counts what comes after that as lost", async () => {
-    const sink = await open();
+    const sink = await openAudit();
     sink.write(record());
     await Promise.all([sink.close(), sink.close()]);
     sink.write(record());
     await sink.close();
-    expect(lines()).toEqual([record()]);
+    expect(recordsOf(readFileSync(file, "utf8"))).toEqual([record()]);
     expect(sink.lost).toBe(1);
   });
 });
 
 describe("an audit file that is full", () => {
   const width = `${JSON.stringify(record({ bytes: 1000 }))}\n`.length;
-  const writeSome = async (count: number, options: AuditFileOptions): Promise<void> => {
+  const writeSome = async (count: number, options: RotationOptions): Promise<void> => {
     const sink = await open(file, options);
     for (let index = 0; index < count; index++) {
       sink.write(record({ bytes: 1000 + index }));
@@ -318,7 +334,7 @@ describe("an audit file on a disk that does not keep up", () => {
 
   test("lets records wait up to a limit, loses those beyond, says so once, and writes the others whole", async () => {
     const reader = pipe();
-    const sink = await open(file, { maxWaitingBytes: 300_000 });
+    const sink = await openAudit({ maxWaitingBytes: 300_000 });
     const one = record({ resource: `file://r/${"x".repeat(900)}` });
     for (let index = 0; index < 1000; index++) sink.write(one);
     expect(sink.lost).toBeGreaterThan(600);
@@ -332,16 +348,15 @@ describe("an audit file on a disk that does not keep up", () => {
     }
     received += drain(reader);
     closeSync(reader);
-    const whole = received.split("\n").slice(0, -1);
-    expect(whole).toEqual(Array(1000 - sink.lost).fill(JSON.stringify(one)));
+    expect(recordsOf(received)).toEqual(Array(1000 - sink.lost).fill(one));
     expect(errors).toHaveLength(1);
   });
 
   test("has room again for as much as has been written", async () => {
-    const sink = await open(file, { maxWaitingBytes: 300 });
+    const sink = await openAudit({ maxWaitingBytes: 800 });
     for (let index = 0; index < 30; index++) {
       sink.write(record());
-      await until(() => lines().length === index + 1);
+      await until(() => recordsOf(readFileSync(file, "utf8")).length === index + 1);
     }
     await sink.close();
     expect(sink.lost).toBe(0);
@@ -373,9 +388,9 @@ describe("an audit file on a disk that does not keep up", () => {
       }).code;
     const run = `
       const [, , path, count, retryMs] = process.argv;
-      const sink = await openAuditFile(path, () => process.stdout.write("failed"), { retryMs: Number(retryMs) });
-      for (let index = 0; index < Number(count); index++) sink.write({ index, text: "x".repeat(100) });
-      process.stdin.resume().on("end", () => sink.close());`;
+      const file = await openRotatingFile(path, () => process.stdout.write("failed"), { retryMs: Number(retryMs) });
+      for (let index = 0; index < Number(count); index++) file.append(JSON.stringify({ index, text: "x".repeat(100) }) + "\\n");
+      process.stdin.resume().on("end", () => file.close());`;
     const program = join(dir, "program.mjs");
     writeFileSync(join(dir, "package.json"), '{"type":"module"}');
     writeFileSync(join(dir, "rotation.js"), compiled("rotation"));

@@ -6,7 +6,7 @@ import { COMMANDS, type HelpTopic, UsageError } from "../../src/cli/arguments/op
 import { helpText } from "../../src/cli/help/help.js";
 
 const ALL = [
-  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, token, revoke, drive, help",
+  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, token, revoke, audit, drive, help",
   ...Object.keys(FILE_COMMANDS),
 ].join(", ");
 
@@ -89,6 +89,11 @@ describe("a command line is understood:", () => {
     ["revoke --token t --config c", { name: "revoke", entries: [], token: "t", config: "c" }],
     // One id in 64 looks like an option.
     [`revoke ${DASHED} --config c did:key:z`, { name: "revoke", entries: ["did:key:z", DASHED], config: "c" }],
+    ["audit verify a a.1 --json", { name: "audit verify", files: ["a", "a.1"], json: true }],
+    [
+      "audit verify --config c --did did:key:z",
+      { name: "audit verify", files: [], config: "c", did: "did:key:z", json: false },
+    ],
     ["--version", { name: "version" }],
     ["-V", { name: "version" }],
     ["serve --version", { name: "version" }],

@@ -89,7 +89,7 @@ describe("a command", () => {
     }
     // It runs, and can change nothing: the token says no more.
     expect(outcomes).toEqual(["ran\n", "CAPABILITY_DENIED", "CAPABILITY_DENIED"]);
-    expect(ground.audit[0]).toMatchObject({ caller: bearer.did, chain: [{ issuer: owner.did }] });
+    expect(ground.audit[0]).toMatchObject({ caller: bearer.did, proofs: [{ issuer: owner.did }] });
   });
 
   test("is one of nothing where the root is unknown", async () => {

@@ -1,6 +1,7 @@
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type AcpCommand, parseAcp } from "./acp.js";
+import { type AuditVerifyCommand, parseAuditVerify } from "./audit.js";
 import { type ClientRootsChoice, clientRootsChoice } from "./client-roots.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drives.js";
@@ -66,6 +67,7 @@ export type Command =
     }
   | DriveCommand
   | FileLine
+  | AuditVerifyCommand
   | {
       readonly name: "revoke";
       /** Token ids or DIDs. */
@@ -173,6 +175,7 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     }
     return { name: "revoke", entries, token, config: needed(values, "revoke", "config") };
   },
+  "audit verify": ({ rest, values }) => parseAuditVerify(rest.map(checkedArgument), values),
   "drive ls": drive("drive ls"),
   "drive export": drive("drive export"),
   "drive import": drive("drive import"),

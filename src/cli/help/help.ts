@@ -1,4 +1,5 @@
 import type { CommandName, HelpTopic } from "../arguments/options.js";
+import { AUDIT_VERIFY } from "./audit.js";
 import { BEGIN_TOPICS } from "./begin.js";
 import { DRIVE_TOPICS, DRIVES } from "./drives.js";
 import { FILES } from "./files.js";
@@ -51,6 +52,7 @@ Tokens and keys
   token inspect FILE      say who gives whom what until when, and whether it holds
   token identity          make a token that says who you are, for clients that cannot sign, such as curl
   revoke ID               take back what a token gives, at once
+  audit verify FILE…      say whether the audit is as it was written
   Example: venue-files key new alice
 
 Drives of users
@@ -283,6 +285,7 @@ Example: venue-files revoke --token bob.ucan --config venue.json5
 
 Exit status: 0 revoked, 64 usage, 66 file not readable, 78 a list or configuration that cannot be used
 `,
+  "audit verify": AUDIT_VERIFY,
 };
 
 /** Help text: general, for one command, or for a group of commands. */

@@ -19,7 +19,7 @@ export interface AdapterHosting {
 /** Audit details of a call, filled in by the operation as soon as they are known. Ids and DIDs only. */
 export interface CallTrail {
   resource: string;
-  chain?: NonNullable<AuditRecord["chain"]>;
+  chain?: NonNullable<AuditRecord["proofs"]>;
 }
 
 /** One call of a hosted operation. */
@@ -92,7 +92,7 @@ function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall):
       bytes: 0,
       ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
       ...(context.jobId === undefined ? {} : { job: context.jobId }),
-      ...(trail.chain === undefined ? {} : { chain: trail.chain }),
+      ...(trail.chain === undefined ? {} : { proofs: trail.chain }),
     });
   } catch (error) {
     // The call has taken effect already: a sink that throws must not turn its result into a failure.

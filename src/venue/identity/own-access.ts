@@ -35,7 +35,8 @@ export function openOwnAccess(
   };
 }
 
-function existingIdentity({ seed, seedFile, did }: VenueConfig, log: Log): Identity | undefined {
+/** The identity of a venue whose key is configured and exists. @throws ConfigError */
+export function existingIdentity({ seed, seedFile, did }: VenueConfig, log: Log): Identity | undefined {
   if (seed === undefined && (seedFile === undefined || isMissing(seedFile))) return undefined;
   return openIdentity({ seed, seedFile, did, log });
 }

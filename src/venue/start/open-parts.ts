@@ -1,16 +1,18 @@
 // Opens the parts of a venue that have files of their own: audit, assets, log, tickets.
 
-import type { AuditFile } from "../../audit/rotating-file.js";
+import type { AuditFile } from "../../audit/audit-file.js";
 import { ConfigError } from "../../config/errors.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
+import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { createAssets, type VenueAssets } from "../assets/assets.js";
 import { AssetStorageError, type AssetStore } from "../assets/store.js";
-import type { Access } from "../identity/access.js";
+import { type Access, keyOf } from "../identity/access.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import { type LogStreams, type OpenLog, openLog } from "../telemetry/log.js";
+import { openState } from "./state-place.js";
 
 /** Reasons by errno, for files that cannot be opened. */
 export const OPEN_FAILURES: Readonly<Record<string, string>> = {
@@ -22,13 +24,44 @@ export const OPEN_FAILURES: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
+/** What the audit file of a venue depends on. */
+export interface AuditParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** The venue's key, if it was loaded. */
+  readonly key: SigningKey | undefined;
+}
+
 /** Opens the audit file, if configured. @throws ConfigError */
-export async function openAudit({ audit }: VenueConfig, log: Log): Promise<AuditFile | undefined> {
-  const { file, maxBytes, keep } = audit;
+export async function openAudit(config: VenueConfig, { env, log, key }: AuditParts): Promise<AuditFile | undefined> {
+  const { file, maxBytes, keep } = config.audit;
   if (file === undefined) return undefined;
-  const { openAuditFile } = await import("../../audit/rotating-file.js");
+  const { openAuditFile } = await import("../../audit/audit-file.js");
+  const { auditSigner } = await import("./audit-signer.js");
+  const keyLasts = config.seed !== undefined || config.seedFile !== undefined;
+  const signer = auditSigner(keyLasts ? (key ?? (await existingKey(config, log))) : undefined);
+  const stateDir = auditState(config, { env, log });
   const onError = (err: unknown) => log.error({ err }, "audit records are lost");
-  return openPath("audit.file", file, () => openAuditFile(file, onError, { maxBytes, keep }));
+  return openPath("audit.file", file, () => openAuditFile(file, onError, { signer, stateDir, maxBytes, keep }));
+}
+
+/** The key of a venue that has not loaded it, since only file operations will be called. */
+async function existingKey(config: VenueConfig, log: Log): Promise<SigningKey | undefined> {
+  const { existingIdentity } = await import("../identity/own-access.js");
+  const identity = existingIdentity(config, log);
+  return identity === undefined ? undefined : keyOf(identity);
+}
+
+/** Without a state directory the audit is written all the same: only a cut at the end of the file would not show. */
+function auditState(config: VenueConfig, { env, log }: Pick<AuditParts, "env" | "log">): string | undefined {
+  if (config.stateDir === false) return undefined;
+  try {
+    return openState(config, env, "audit.file");
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    log.warn({ reason: error.message }, "checkpoints of the audit are not kept outside its file");
+    return undefined;
+  }
 }
 
 /** Opens the assets. @throws ConfigError */

@@ -58,7 +58,7 @@ class VenueOpener {
     const config = this.#config;
     if (this.#options.listens) this.#keep((await import("./state-claim.js")).claimState(config, this.#options.env));
     const access = await this.#openAccess();
-    const audit = await openAudit(config, this.#options.log);
+    const audit = await openAudit(config, { ...this.#options, key: access.key });
     if (audit !== undefined) this.#opened.push(audit);
     const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
     const metrics = await this.#openMetrics();

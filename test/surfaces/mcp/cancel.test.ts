@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { readRecords } from "../../audit/records.js";
 import { cleanUp, makeFolder, serve } from "../../cli/process.js";
 import { startRaw } from "./raw.js";
 import { type ClientName, closeSessions, connect, textOf } from "./sessions.js";
@@ -22,11 +23,7 @@ function slowRoot(more: { file?: object; jobs?: object; auth?: object } = {}): {
 } {
   const file = { roots: { big: { path: big, io: "pool" } }, ...more.file };
   const folder = makeFolder({ "c.json5": JSON.stringify({ audit: { file: "audit.jsonl" }, ...more, file }) });
-  const outcomes = () =>
-    readFileSync(join(folder, "audit.jsonl"), "utf8")
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => (JSON.parse(line) as { outcome: string }).outcome);
+  const outcomes = () => readRecords(join(folder, "audit.jsonl")).map(({ outcome }) => String(outcome));
   return { config: join(folder, "c.json5"), outcomes };
 }
 

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createVenue, type PlugIn, type Venue, type VenueConfigInput } from "../../../src/index.js";
+import { readRecords } from "../../audit/records.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
 
 let base: string;
@@ -75,8 +76,10 @@ describe("over MCP", () => {
     const job = await fetch(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { headers });
     expect(await job.json()).toMatchObject({ input: { root: "docs", path: "a.txt" } });
     await venue.close();
-    const records = readFileSync(join(base, "audit.jsonl"), "utf8").trim().split("\n");
-    expect(JSON.parse(records.at(-1) ?? "")).toMatchObject({ resource: "file://docs/a.txt", outcome: "OK" });
+    expect(readRecords(join(base, "audit.jsonl")).at(-1)).toMatchObject({
+      resource: "file://docs/a.txt",
+      outcome: "OK",
+    });
   });
 
   test("a root is required where there are two, and both are named to a caller that may read them", async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "@jest/globals";
@@ -11,6 +11,7 @@ import { mintIdentity } from "../../../src/ucan/mint/identity.js";
 import type { Minted, MintRequest } from "../../../src/ucan/mint/mint.js";
 import { signToken } from "../../../src/ucan/mint/sign-token.js";
 import { newSeed, type SigningKey, signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
+import { readRecords } from "../../audit/records.js";
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 export const READ_DOCS: Capability = { with: "file://docs/", can: "crud/read" };
@@ -128,8 +129,7 @@ export function useGround(): Ground {
     },
     async auditRecords() {
       await ground.venue.close();
-      const lines = readFileSync(join(base, "audit.jsonl"), "utf8").split("\n");
-      return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
+      return readRecords(join(base, "audit.jsonl"));
     },
   };
   return ground;

@@ -304,7 +304,7 @@ describe("what remains of an issue", () => {
       caller: ground.bob.did,
       resource: `ucan:${answer.output["id"]}`,
       outcome: "OK",
-      chain: [{ id: given.id, issuer: ground.venue.did }],
+      proofs: [{ id: given.id, issuer: ground.venue.did }],
     });
     for (const token of [given.token, tokenOf(answer)]) {
       expect(JSON.stringify(records)).not.toContain(token.split(".")[2]);

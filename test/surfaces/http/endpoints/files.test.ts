@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../../src/index.js";
+import { readRecords } from "../../../audit/records.js";
 import { rawRequest, sendRaw } from "../fixture.js";
 
 const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32) };
@@ -82,11 +83,7 @@ const staged = (): string[] => {
         .filter((name) => /[0-9a-f]{8}/.test(name))
     : [];
 };
-const audit = (): Record<string, unknown>[] =>
-  readFileSync(join(base, "audit.log"), "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
+const audit = (): Record<string, unknown>[] => readRecords(join(base, "audit.log"));
 
 /** Waits until something is so; what it waits for has no event of its own. */
 async function until(isSo: () => boolean): Promise<void> {

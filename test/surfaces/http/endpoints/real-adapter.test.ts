@@ -18,6 +18,7 @@ import { parseConfig } from "../../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../../src/config/types.js";
 import { type Log, silentLog } from "../../../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../../../src/venue/start/open-venue.js";
+import { recordsOf } from "../../../audit/records.js";
 import { newKeyPair } from "../../../clients/key-pair.js";
 import { rawRequest, serve as serveFake } from "../fixture.js";
 
@@ -304,12 +305,7 @@ test("the audit names the anonymous caller, the job and the outcome, and no cont
   await venue.close();
   const audit = readFileSync(join(base, "audit.jsonl"), "utf8");
   const caller = `${venue.host.did}:public`;
-  expect(
-    audit
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as unknown),
-  ).toMatchObject([
+  expect(recordsOf(audit)).toMatchObject([
     { caller, operation: "file:write", resource: "file://tmp/a", outcome: "OK", bytes: 10, job: written.id.slice(2) },
     { caller, operation: "file:write", resource: "file://docs/a.txt", outcome: "CAPABILITY_DENIED", bytes: 0 },
   ]);

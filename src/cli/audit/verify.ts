@@ -1,0 +1,114 @@
+import { verify } from "node:crypto";
+import { resolve } from "node:path";
+import type { ChainReport, Finding, LinePlace, VerifySignature } from "../../audit/chain-check.js";
+import { CheckpointStore, checkpointFolder } from "../../audit/checkpoints.js";
+import { keptFiles, oldestFirst, readLines, realFile } from "../../audit/read-file.js";
+import { type AuditReport, verifyAudit } from "../../audit/verify.js";
+import { ConfigError } from "../../config/errors.js";
+import type { VenueConfig } from "../../config/types.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { createPublicKeys } from "../../ucan/verify/public-keys.js";
+import { stateDirOf } from "../../venue/start/state-place.js";
+import type { AuditVerifyCommand } from "../arguments/audit.js";
+import { type CommandContext, codeOf, EXIT, print } from "../context.js";
+import { loadOptionalConfig } from "../load.js";
+
+/** `venue-files audit verify`: whether an audit is as it was written. @throws ConfigError */
+export async function auditVerify(command: AuditVerifyCommand, context: CommandContext): Promise<number> {
+  const config = loadOptionalConfig(command.config, context.cwd);
+  const files = await filesOf(command, config, context);
+  const expected = (await Promise.all(files.map((file) => checkpointsOf(file, config, context)))).flat();
+  const sources = files.map((file) => ({ name: file, lines: readLines(resolve(context.cwd, file)) }));
+  const keys = createPublicKeys();
+  const verifySignature: VerifySignature = (did, text, signature) => {
+    const key = keys.of(did);
+    return key !== undefined && verify(null, Buffer.from(text), key, Buffer.from(signature, "base64url"));
+  };
+  const report = await verifyAudit(sources, { verifySignature, did: command.did, expected }).catch(unreadable);
+  await print(context, command.json ? `${JSON.stringify(report)}\n` : describe(report, command.did));
+  return report.intact ? EXIT.ok : EXIT.failed;
+}
+
+async function filesOf(
+  { files }: AuditVerifyCommand,
+  config: VenueConfig | undefined,
+  { cwd }: CommandContext,
+): Promise<readonly string[]> {
+  if (files.length > 0) return oldestFirst(files);
+  const { file } = config?.audit ?? {};
+  if (file === undefined) throw new ConfigError(["The configuration has no 'audit.file'"], EXIT.config);
+  return keptFiles(await realFile(resolve(cwd, file)).catch(unreadable));
+}
+
+/** Checkpoints that the state directory keeps of a file; none unless it is the current file of an audit. */
+async function checkpointsOf(file: string, config: VenueConfig | undefined, { cwd, env }: CommandContext) {
+  try {
+    const path = await realFile(resolve(cwd, file));
+    return await new CheckpointStore(checkpointFolder(stateDirOf(config ?? {}, env), path)).all();
+  } catch (error) {
+    // A file that cannot be read is reported when it is read.
+    if (error instanceof ConfigError || codeOf(error) !== "") return [];
+    throw error;
+  }
+}
+
+function unreadable(error: unknown): never {
+  if (codeOf(error) === "") throw error;
+  const path = error instanceof Error && "path" in error ? `: ${escapeText(String(error.path))}` : "";
+  throw new ConfigError([`An audit file cannot be read: ${codeOf(error)}${path}`], EXIT.noInput);
+}
+
+function describe(report: AuditReport, did: string | undefined): string {
+  const { chains, findings, torn, older, lines, intact } = report;
+  const ephemeral = chains.some((chain) => chain.ephemeral);
+  const notes = [
+    ...torn.map((place) => `torn line: ${at(place)}: a process stopped while writing it`),
+    ...older.map((chain) => `chain ${shown(chain)} ended before the oldest line of these files`),
+    ...(ephemeral ? [EPHEMERAL] : []),
+    ...(did === undefined && chains.length > 0 ? [UNKNOWN_SIGNER] : []),
+  ];
+  const altered = new Set(findings.map(({ chain }) => chain));
+  const verdict = intact
+    ? `Intact: ${lines} lines, chains: ${chains.length}`
+    : `Not intact, findings: ${findings.length}`;
+  const texts = chains.map((chain) => chainText(chain, altered.has(chain.chain)));
+  return [...findings.map(findingText), ...texts, ...notes, verdict, ""].join("\n");
+}
+
+const EPHEMERAL =
+  "ephemeral: keys made for one process signed; this proves that its lines are as it wrote them, not which venue it was. " +
+  "Set 'seedFile', and the venue's own key signs";
+const UNKNOWN_SIGNER = "signed by the keys above; give --did to have it checked that they are the venue's";
+
+function findingText({ verdict, file, line, chain, n, to, detail }: Finding): string {
+  const place = file === undefined || line === undefined ? "" : `${at({ file, line })}: `;
+  const numbers = n === undefined ? "" : to === undefined ? ` n ${n}` : ` n ${n} to ${to}`;
+  const of = chain === undefined ? "" : ` of chain ${shown(chain)}`;
+  const more = detail === undefined ? "" : ` (${escapeText(detail)})`;
+  switch (verdict) {
+    case "missing":
+      return `chain ${shown(chain)} is missing`;
+    case "cut":
+      return `cut: checkpoint ${n}${of} is missing`;
+    case "unsigned":
+      return `unsigned:${of} has no checkpoint here. Give the other files of this audit, too`;
+    case "foreign":
+      return `${place}foreign:${numbers}${of}${more}`;
+    default:
+      return `${place}${verdict}:${numbers}${of}${more}`;
+  }
+}
+
+function chainText({ chain, from, to, checkpoint, end, did, lost }: ChainReport, isAltered: boolean): string {
+  const ends = {
+    ended: "ended",
+    checkpoint: `goes on after checkpoint ${checkpoint}, or was cut there`,
+    open: `ends after checkpoint ${checkpoint} without one: it runs, it crashed, or at most 1000 records or 60 s were cut`,
+  };
+  const dropped = lost === 0 ? "" : `; ${lost} records were lost before they were written`;
+  const signer = did === undefined ? "" : `; signed by ${escapeText(did)}`;
+  return `chain ${shown(chain)}: ${isAltered ? "" : "intact "}from ${from} to ${to}, ${ends[end]}${dropped}${signer}`;
+}
+
+const at = ({ file, line }: LinePlace): string => `${escapeText(file)}:${line}`;
+const shown = (chain: string | undefined): string => escapeText(String(chain));

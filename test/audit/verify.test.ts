@@ -1,0 +1,334 @@
+import { hash, verify } from "node:crypto";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { openAuditFile } from "../../src/audit/audit-file.js";
+import { AuditChain } from "../../src/audit/chain.js";
+import type { VerifySignature } from "../../src/audit/chain-check.js";
+import { CheckpointStore, checkpointFolder } from "../../src/audit/checkpoints.js";
+import { keptFiles, readLines, realFile } from "../../src/audit/read-file.js";
+import type { AuditRecord } from "../../src/audit/record.js";
+import { type AuditReport, type VerifyOptions, verifyAudit } from "../../src/audit/verify.js";
+import { newSeed, signingKeyFromSeed } from "../../src/ucan/mint/signing-key.js";
+import { createPublicKeys } from "../../src/ucan/verify/public-keys.js";
+import { auditSigner } from "../../src/venue/start/audit-signer.js";
+
+const key = signingKeyFromSeed(newSeed());
+const signer = auditSigner(key);
+const keys = createPublicKeys();
+const verifySignature: VerifySignature = (did, text, signature) => {
+  const known = keys.of(did);
+  return known !== undefined && verify(null, Buffer.from(text), known, Buffer.from(signature, "base64url"));
+};
+const record = (bytes: number): AuditRecord => ({
+  ...{ time: Date.now(), caller: "operator", operation: "file:read", resource: "file://r/ä", outcome: "OK", ms: 0.5 },
+  bytes,
+});
+
+let dir = "";
+let made = 0;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "venue-files-verify-"));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+const newFile = (): string => join(dir, `audit-${++made}.jsonl`);
+interface Writing {
+  readonly count: number;
+  readonly stateDir?: string;
+  readonly maxBytes?: number;
+  /** `false`: it stops without an end, as by a crash. */
+  readonly ends?: boolean;
+}
+
+/** Writes records as one process does. @returns its chain */
+async function write(file: string, { count, ends = true, ...options }: Writing): Promise<string> {
+  const audit = await openAuditFile(file, () => {}, { signer, keep: 100, ...options });
+  for (let index = 1; index <= count; index++) {
+    audit.write(record(index));
+    if (index % 20 === 0) await new Promise(setImmediate);
+  }
+  await audit.close();
+  expect(audit.lost).toBe(0);
+  if (!ends) edit(file, (lines) => lines.slice(0, -1));
+  return audit.chain;
+}
+
+const linesOf = (file: string): string[] => readFileSync(file, "utf8").split("\n").slice(0, -1);
+const save = (file: string, lines: readonly string[]): void =>
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(""));
+const edit = (file: string, change: (lines: string[]) => string[]): void => save(file, change(linesOf(file)));
+
+async function check(file: string, options: Partial<VerifyOptions> & { state?: string } = {}): Promise<AuditReport> {
+  const files = await keptFiles(file);
+  const { state, ...rest } = options;
+  const store = state === undefined ? undefined : new CheckpointStore(checkpointFolder(state, await realFile(file)));
+  const sources = files.map((name) => ({ name, lines: readLines(name) }));
+  return verifyAudit(sources, { verifySignature, expected: (await store?.all()) ?? [], ...rest });
+}
+
+const replaced = (lines: string[], at: number, ...by: string[]) => [
+  ...lines.slice(0, at),
+  ...by,
+  ...lines.slice(at + 1),
+];
+
+describe("one chain in one file", () => {
+  test("is intact as it was written, and says how it ended", async () => {
+    const file = newFile();
+    const chain = await write(file, { count: 2500 });
+    const report = await check(file, { did: key.did });
+    expect(report).toMatchObject({ intact: true, findings: [], torn: [], older: [], lines: 2504 });
+    expect(report.chains).toEqual([
+      { chain, from: 1, to: 2504, checkpoint: 2504, end: "ended", did: key.did, ephemeral: false, lost: 0 },
+    ]);
+  });
+
+  // Lines: 0 the opening, 1 to 30 records, 31 the end. So line i has n = i + 1.
+  const forged = (line: string): string => line.replace('"file:read"', '"file:stat"');
+  test.each<[string, (lines: string[]) => string[], object]>([
+    ["a changed record", (l) => replaced(l, 5, forged(l[5] ?? "")), { verdict: "changed", line: 6, n: 6 }],
+    ["a changed byte of white space", (l) => replaced(l, 5, `${l[5]} `), { verdict: "changed", line: 6, n: 6 }],
+    [
+      "a changed first line",
+      (l) => replaced(l, 0, (l[0] ?? "").replace('"time":1', '"time":2')),
+      { verdict: "changed", n: 1 },
+    ],
+    [
+      "a changed last line",
+      (l) => replaced(l, 31, (l[31] ?? "").replace('"time":1', '"time":2')),
+      { verdict: "changed", n: 32 },
+    ],
+    ["a removed record", (l) => replaced(l, 5), { verdict: "removed", line: 6, n: 6 }],
+    ["several removed", (l) => [...l.slice(0, 5), ...l.slice(9)], { verdict: "removed", n: 6, to: 9 }],
+    [
+      "a record moved down",
+      (l) => [...l.slice(0, 5), ...l.slice(6, 9), l[5] ?? "", ...l.slice(9)],
+      { verdict: "moved", line: 9, n: 6 },
+    ],
+    [
+      "a record moved up",
+      (l) => [...l.slice(0, 5), l[8] ?? "", ...l.slice(5, 8), ...l.slice(9)],
+      { verdict: "moved", n: 6 },
+    ],
+    ["a record written twice", (l) => replaced(l, 5, l[5] ?? "", l[5] ?? ""), { verdict: "added", n: 6 }],
+    [
+      "a forged one after the genuine",
+      (l) => replaced(l, 5, l[5] ?? "", forged(l[5] ?? "")),
+      { verdict: "added", line: 7, n: 6 },
+    ],
+    [
+      "a forged one before the genuine",
+      (l) => replaced(l, 5, forged(l[5] ?? ""), l[5] ?? ""),
+      { verdict: "added", line: 6, n: 6 },
+    ],
+    ["an old one again at the end", (l) => [...l, l[5] ?? ""], { verdict: "added", line: 33, n: 6 }],
+    [
+      "a line of no chain",
+      (l) => replaced(l, 5, l[5] ?? "", '{"operation":"file:read"}'),
+      { verdict: "added", line: 7 },
+    ],
+    ["a line that is no JSON", (l) => replaced(l, 5, l[5] ?? "", "hello"), { verdict: "added", line: 7 }],
+    ["an empty line", (l) => replaced(l, 5, l[5] ?? "", ""), { verdict: "added", line: 7 }],
+    [
+      "a chain without a signed line",
+      (l) => [...l, '{"time":1,"chain":"abc","n":1,"prev":null}'],
+      { verdict: "added", chain: "abc" },
+    ],
+    [
+      "a chain that claims to be older",
+      (l) => [...l, '{"time":1,"chain":"abc","n":9,"prev":"x"}'],
+      { verdict: "unsigned", chain: "abc" },
+    ],
+  ])("shows %s", async (_, change, finding) => {
+    const file = newFile();
+    await write(file, { count: 30 });
+    edit(file, change);
+    const { intact, findings } = await check(file);
+    expect([intact, findings[0]]).toEqual([false, expect.objectContaining(finding)]);
+  });
+
+  test("shows a record changed together with all hashes after it", async () => {
+    const file = newFile();
+    await write(file, { count: 30 });
+    const [opening = "", ...rest] = linesOf(file);
+    const chain = JSON.parse(opening).chain;
+    // What an attacker without the key can write: the whole chain again, up to the signature.
+    const rebuilt = rechain(opening, rest.slice(0, -1), (line) => line.replace('"bytes":5,', '"bytes":6,'));
+    save(file, [...rebuilt, rest.at(-1) ?? ""]);
+    const { findings } = await check(file);
+    expect(findings).toMatchObject([{ verdict: "changed", chain, n: 31, detail: expect.stringContaining("back to") }]);
+  });
+
+  test("signed by another key is foreign, where the key is known", async () => {
+    const file = newFile();
+    await write(file, { count: 3 });
+    const other = new AuditChain(auditSigner(undefined), []);
+    for (const { text } of [...other.add(JSON.stringify(record(1))), other.checkpoint({ end: true })])
+      appendFileSync(file, text);
+    const known = await check(file, { did: key.did });
+    expect(known.findings[0]).toMatchObject({ verdict: "foreign", chain: other.id, n: 1 });
+    // Without it, the report names who signed.
+    const unknown = await check(file);
+    expect(unknown.chains.map(({ did, ephemeral }) => [did === key.did, ephemeral])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  test("that goes on signed by another key is foreign even where none is known", async () => {
+    const file = newFile();
+    await write(file, { count: 3 });
+    const lines = linesOf(file);
+    const imposter = auditSigner(undefined);
+    const open = (lines[4] ?? "").replace(/,"signature":.*$/, "").replace(key.did, imposter.did);
+    save(file, replaced(lines, 4, `${open},"signature":"${imposter.sign(`venue-files audit 1\n${open}`)}"}`));
+    expect((await check(file)).findings).toMatchObject([{ verdict: "foreign", n: 5 }]);
+  });
+
+  test("counts records that were lost before they were written", async () => {
+    const file = newFile();
+    const chain = new AuditChain(signer, []);
+    const lines = [...chain.add(JSON.stringify(record(1)))];
+    chain.lose();
+    chain.lose();
+    lines.push(...chain.add(JSON.stringify(record(2))), chain.checkpoint({ end: true }));
+    writeFileSync(file, lines.map(({ text }) => text).join(""));
+    expect(JSON.parse(linesOf(file)[2] ?? "").lost).toBe(2);
+    expect(await check(file)).toMatchObject({ intact: true, chains: [{ lost: 2 }] });
+  });
+});
+
+/** Links lines again after a change, as whoever has no key could. */
+function rechain(opening: string, lines: readonly string[], change: (line: string) => string): string[] {
+  const done = [opening];
+  for (const line of lines) {
+    const { chain, n, prev, ...rest } = JSON.parse(change(line));
+    done.push(JSON.stringify({ ...rest, chain, n, prev: sha256(done.at(-1) ?? "") }));
+  }
+  return done;
+}
+
+const sha256 = (text: string): string => hash("sha256", text, "hex");
+
+describe("the end of a chain", () => {
+  test("without a checkpoint is a crash, or a cut of so much at most", async () => {
+    const file = newFile();
+    await write(file, { count: 30, ends: false });
+    expect(await check(file)).toMatchObject({ intact: true, chains: [{ end: "open", checkpoint: 1, to: 31 }] });
+  });
+
+  test("torn by a crash is said, and the next process goes on", async () => {
+    const file = newFile();
+    await write(file, { count: 30, ends: false });
+    writeFileSync(file, readFileSync(file, "utf8").slice(0, -20));
+    await write(file, { count: 3 });
+    const report = await check(file);
+    expect(report).toMatchObject({
+      intact: true,
+      torn: [{ file, line: 31 }],
+      chains: [{ to: 30, end: "open" }, { end: "ended" }],
+    });
+  });
+
+  test("that was cut shows by the state directory", async () => {
+    const [file, stateDir] = [newFile(), join(dir, "state-cut")];
+    const chain = await write(file, { count: 30, stateDir });
+    expect((await check(file, { state: stateDir })).intact).toBe(true);
+    edit(file, (lines) => lines.slice(0, 10));
+    expect((await check(file, { state: stateDir })).findings).toEqual([{ verdict: "cut", chain, n: 32 }]);
+    expect((await check(file)).intact).toBe(true);
+  });
+
+  test("that was cut shows by the chain after it, without the state directory", async () => {
+    const [file, stateDir] = [newFile(), join(dir, "state-next")];
+    const chain = await write(file, { count: 30, stateDir });
+    await write(file, { count: 3, stateDir });
+    edit(file, (lines) => [...lines.slice(0, 10), ...lines.slice(32)]);
+    expect((await check(file)).findings).toEqual([{ verdict: "cut", chain, n: 32 }]);
+  });
+});
+
+describe("a chain that was taken out whole", () => {
+  test("is missing, by the chain after it; one that is the last, by the state directory", async () => {
+    const [file, stateDir] = [newFile(), join(dir, "state-missing")];
+    const chains: string[] = [];
+    for (let index = 0; index < 4; index++) chains.push(await write(file, { count: 3, stateDir }));
+    const lines = linesOf(file);
+    const without = (chain = "") => lines.filter((line) => JSON.parse(line).chain !== chain);
+    save(file, without(chains[1]));
+    expect((await check(file)).findings).toEqual([{ verdict: "missing", chain: chains[1], n: 5 }]);
+    save(file, without(chains[3]));
+    expect((await check(file)).intact).toBe(true);
+    expect((await check(file, { state: stateDir })).findings).toEqual([{ verdict: "missing", chain: chains[3], n: 5 }]);
+  });
+
+  test("is older where it was rotated away", async () => {
+    const [file, stateDir] = [newFile(), join(dir, "state-older")];
+    const first = await write(file, { count: 3, stateDir });
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await write(file, { count: 3, stateDir });
+    edit(file, (lines) => lines.slice(5));
+    expect(await check(file, { state: stateDir })).toMatchObject({ intact: true, older: [first] });
+  });
+});
+
+describe("several files", () => {
+  test("that were rotated hold one chain, and a line moved between them shows", async () => {
+    const file = newFile();
+    await write(file, { count: 300, maxBytes: 20_000 });
+    const files = await keptFiles(file);
+    expect(files.length).toBeGreaterThan(3);
+    expect(await check(file)).toMatchObject({ intact: true, lines: 302, chains: [{ from: 1, to: 302, end: "ended" }] });
+    const [oldest = "", next = ""] = files;
+    const moved = linesOf(oldest)[4] ?? "";
+    edit(oldest, (lines) => replaced(lines, 4));
+    edit(next, (lines) => [...lines, moved]);
+    expect((await check(file)).findings).toMatchObject([{ verdict: "moved", file: next, n: 5 }]);
+  });
+
+  test("of which the oldest are gone begin where they begin; one gone from the middle shows", async () => {
+    const file = newFile();
+    await write(file, { count: 300, maxBytes: 20_000 });
+    const [oldest = "", ...others] = await keptFiles(file);
+    const { length } = linesOf(oldest);
+    rmSync(oldest);
+    expect(existsSync(file)).toBe(true);
+    expect(await check(file)).toMatchObject({ intact: true, chains: [{ from: length + 1, to: 302 }] });
+    save(others[1] ?? "", []);
+    expect((await check(file)).findings).toMatchObject([{ verdict: "removed" }]);
+  });
+
+  test("that two processes write at once hold two chains", async () => {
+    const file = newFile();
+    const options = { count: 200, maxBytes: 20_000 };
+    const chains = await Promise.all([write(file, options), write(file, options)]);
+    const report = await check(file);
+    expect(report).toMatchObject({ intact: true, lines: 404 });
+    expect(report.chains.map(({ chain }) => chain).sort()).toEqual(chains.sort());
+  });
+});
+
+test("a minute after a record there is a checkpoint, and none without records", async () => {
+  const file = newFile();
+  jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask", "performance"] });
+  try {
+    const audit = await openAuditFile(file, () => {}, { signer });
+    audit.write(record(1));
+    jest.advanceTimersByTime(60_000);
+    jest.advanceTimersByTime(600_000);
+    audit.write(record(2));
+    jest.useRealTimers();
+    await audit.close();
+  } finally {
+    jest.useRealTimers();
+  }
+  expect(linesOf(file).map((line) => Object.hasOwn(JSON.parse(line), "checkpoint"))).toEqual([
+    true,
+    false,
+    true,
+    false,
+    true,
+  ]);
+});
