@@ -41,6 +41,12 @@ export class CallChanges {
     this.#origins.clear();
   }
 
+  /** Whom the records name as the maker of the changes. */
+  get maker(): Pick<ChangeOrigin, "actor" | "via"> {
+    const { context, actorOf } = this.#parts;
+    return { actor: actorOf(context), via: viaOf(context) };
+  }
+
   originIn({ name: root, drive, owner }: Pick<RootFacts, "name" | "drive" | "owner">): ChangeOrigin {
     let origin = this.#origins.get(root);
     if (origin === undefined) {

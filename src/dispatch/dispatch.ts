@@ -17,6 +17,7 @@ import {
   type PersonalRoot,
   type PlaceRequest,
   type Root,
+  type RootView,
 } from "../core/ports/operation.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
@@ -41,6 +42,7 @@ import type { DispatchOptions } from "./options.js";
 import { hasNullPrecondition, NO_PRECONDITION, withRemark } from "./preconditions.js";
 import { Repeats } from "./repeats.js";
 import { inTurn } from "./room.js";
+import { openedFor, rootView } from "./root-views.js";
 import { withSuggestions } from "./suggestions.js";
 
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
@@ -210,7 +212,8 @@ export class Dispatcher {
     if (operation.on === "drives") return prepareOnDrives(operation, { state, call, options: this.#options });
     if (operation.on === "places") {
       const at = (request: PlaceRequest) => this.#place(operation, { request, state, call });
-      return () => operation.run(given, { ...call, at });
+      const roots = () => this.#views(state);
+      return () => operation.run(given, { ...call, at, roots, origin: state.changes.maker });
     }
     const request = {
       root: String(given[this.#options.drives === undefined ? "root" : "drive"]),
@@ -251,10 +254,18 @@ export class Dispatcher {
     return placedCall(call, { root, path, access, limits: limitsOf(root, limits) });
   }
 
+  #views(state: Preparing): readonly RootView[] {
+    const owner = this.#options.driveOwner?.(state.context);
+    return [...this.#roots.values()].flatMap((root) => {
+      if (!isPersonal(root)) return [rootView(root, state.authoriser)];
+      return owner === undefined ? [] : [rootView(openedFor(root, owner), state.authoriser)];
+    });
+  }
+
   /** A drive root, opened for its owner. @throws DRIVE_REQUIRES_AUTH */
   #ownRoot(root: PersonalRoot, state: Preparing): Root {
     const owner = ownerOf(root.name, state.context, this.#options);
-    return { ...root, owner, backend: root.backendFor(owner) };
+    return openedFor(root, owner);
   }
 
   #visible(authoriser: Authoriser): OpenRoot[] {

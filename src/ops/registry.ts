@@ -18,6 +18,7 @@ import { exec } from "./exec.js";
 import { glob } from "./glob.js";
 import { grep } from "./grep.js";
 import { hash } from "./hash.js";
+import { history } from "./history.js";
 import { list } from "./list.js";
 import { mkdir } from "./mkdir.js";
 import { move } from "./move.js";
@@ -50,6 +51,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
     copy,
     deleteEntry,
     du,
+    history,
     transfer,
   ],
 ];

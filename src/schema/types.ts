@@ -18,6 +18,81 @@ export interface HashOutput {
   size: number;
 }
 
+export interface HistoryInput {
+  /**
+   * Default all roots
+   */
+  root?: string;
+  /**
+   * File or folder, also of moves away from it
+   */
+  path?: string;
+  /**
+   * 1-500, default 50
+   */
+  limit?: number;
+  /**
+   * nextCursor of the page before
+   */
+  cursor?: string;
+  /**
+   * Only changes of this actor
+   */
+  actor?: string;
+  /**
+   * Only of this credential or session
+   */
+  via?: string;
+  /**
+   * Only members of this group
+   */
+  group?: string;
+  /**
+   * Only from this time on, epoch ms
+   */
+  since?: number;
+}
+
+export interface HistoryOutput {
+  entries: {
+    id: string;
+    time: number;
+    op: string;
+    root: string;
+    path: string;
+    fromRoot?: string;
+    from?: string;
+    kind: "file" | "directory" | "link" | "other";
+    actor: string;
+    via: string;
+    surface: string;
+    group?: string;
+    partial?: true;
+    made?: string[];
+    files?: number;
+    before: {
+      etag?: string;
+      size: number;
+      mode?: number;
+      modified: number;
+    } | null;
+    after: {
+      etag?: string;
+      size: number;
+      mode?: number;
+      modified: number;
+    } | null;
+    undoable: boolean;
+    reason?: string;
+    undoneBy?: string;
+    undoes?: string[];
+    mayInclude?: "external";
+  }[];
+  complete: boolean;
+  reason?: "limit" | "visited" | "damaged";
+  nextCursor?: string;
+}
+
 export interface ReadManyInput {
   /**
    * Root name, from file_roots
@@ -898,6 +973,7 @@ export interface TransferOutput {
 /** Input of each operation. */
 export interface FileInputs {
   readonly "file:hash": HashInput;
+  readonly "file:history": HistoryInput;
   readonly "file:readMany": ReadManyInput;
   readonly "file:roots": RootsInput;
   readonly "file:list": ListInput;
@@ -920,6 +996,7 @@ export interface FileInputs {
 /** Output of each operation. */
 export interface FileOutputs {
   readonly "file:hash": HashOutput;
+  readonly "file:history": HistoryOutput;
   readonly "file:readMany": ReadManyOutput;
   readonly "file:roots": RootsOutput;
   readonly "file:list": ListOutput;

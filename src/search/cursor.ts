@@ -82,14 +82,13 @@ export function writeCursor(binding: Binding, { path, line, counted }: Position)
     ...(isWhole ? [] : [Buffer.from(hashOf(path), "hex")]),
     Buffer.from(isWhole ? whole : kept.join("/")),
   ]);
-  return Buffer.concat([sealOf(binding, body), body]).toString("base64url");
+  return seal(binding, body);
 }
 
 /** @throws INVALID_INPUT unless the cursor was made for the same binding */
 export function readCursor(binding: Binding, text: string): Resume {
-  const bytes = Buffer.from(text, "base64url");
-  const body = bytes.subarray(SEAL_BYTES);
-  if (body.length < 9 || !sealOf(binding, body).equals(bytes.subarray(0, SEAL_BYTES))) throw refusedCursor();
+  const body = unseal(binding, text);
+  if (body === undefined || body.length < 9) throw refusedCursor();
   const isWhole = body.readUInt8(0) === 0;
   const at = isWhole ? 9 : 9 + HASH_BYTES;
   const path = body.subarray(at).toString("utf8");
@@ -99,6 +98,17 @@ export function readCursor(binding: Binding, text: string): Resume {
     counted: body.readUInt32BE(5),
   };
   return new Resume(position, isWhole ? undefined : body.subarray(9, at).toString("hex"));
+}
+
+/** The text of a cursor with any content. */
+export const seal = (binding: Binding, body: Buffer): string =>
+  Buffer.concat([sealOf(binding, body), body]).toString("base64url");
+
+/** The content of a cursor; `undefined`: it was not made for this binding. */
+export function unseal(binding: Binding, text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64url");
+  const body = bytes.subarray(SEAL_BYTES);
+  return sealOf(binding, body).equals(bytes.subarray(0, SEAL_BYTES)) ? body : undefined;
 }
 
 export const refusedCursor = (): Error =>

@@ -67,6 +67,7 @@ const CALLS: readonly [string, object, object?][] = [
   ["copy", { path: "dir", to: "copied", recursive: true }],
   ["delete", { path: "dir", recursive: true }],
   ["delete", { path: "none" }],
+  ["history", {}],
 ];
 
 describe("an answer", () => {

@@ -42,7 +42,7 @@ describe("the schemas of the operations", () => {
 
   each("ask for a root, and for a path unless the root is meant: %s", (name) => {
     const expected: Readonly<Record<string, string[]>> = {
-      ...{ roots: [], list: ["root"], tree: ["root"] },
+      ...{ roots: [], history: [], list: ["root"], tree: ["root"] },
       readMany: ["root", "files"],
       ...{ move: ["root", "path", "to"], copy: ["root", "path", "to"] },
       ...{ glob: ["root", "pattern"], grep: ["root", "pattern"], du: ["root"] },

@@ -2,6 +2,7 @@ import type { RelPath } from "../call/path.js";
 import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";
 import type { Access } from "./access.js";
+import type { Journal } from "./journal.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
@@ -222,5 +223,7 @@ export interface Backend {
    * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED
    */
   mount?(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory>;
+  /** Opens the journal of the root at the first look. Absent, or `undefined`: it has none. */
+  journal?(): Awaitable<Journal | undefined>;
   close(): Awaitable<void>;
 }

@@ -13,6 +13,7 @@ import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
+import type { ChangeOrigin } from "./change.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
@@ -167,6 +168,19 @@ export interface PlacesCall extends Call {
    * before using any. @throws what a call on that place alone would throw
    */
   at(request: PlaceRequest): PathCall;
+  /** Every root, and what the caller may do in it. A root that it does not see must not show in an answer. */
+  roots(): readonly RootView[];
+  /** Whom records of changes name as their maker. */
+  readonly origin: Pick<ChangeOrigin, "actor" | "via">;
+}
+
+/** A root as one caller sees it. Personal roots are those of the caller. */
+export interface RootView {
+  readonly root: Root;
+  /** The caller holds a grant in it. */
+  readonly isVisible: boolean;
+  /** Whether the rights and deny patterns of now allow something at a real path. Never throws. */
+  allows(segments: readonly string[], ability: Ability): boolean;
 }
 
 /** Call of an operation on a path: resolved lexically, and authorised. */

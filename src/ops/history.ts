@@ -1,0 +1,119 @@
+import { invalidInput } from "../core/errors/texts.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/journal.js";
+import type { Operation, PlacesCall, RootView } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
+import { parsePath } from "../path/grammar.js";
+import type { HistoryInput, HistoryOutput } from "../schema/types.js";
+import { readIdCursor, writeIdCursor } from "./history/cursor.js";
+import { answerOf, type EntryAnswer, type JournalView, journalsOf, seesAll } from "./history/visible-entries.js";
+
+const USUAL_LIMIT = 50;
+
+/** `history`: what was changed in one root or in all of them, by whom, newest first. */
+export const history: Operation<HistoryInput, HistoryOutput> = {
+  name: "history",
+  on: "places",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  check({ root, path }) {
+    if (path !== undefined && root === undefined) throw invalidInput("'path' needs 'root'", "/path", "root beside it");
+  },
+  async run(input, call) {
+    const all = call.roots();
+    const journals = await journalsOf(viewsOf(input, call), all);
+    const { cursor, limit = USUAL_LIMIT, root, path, ...filters } = input;
+    const place = path === undefined || root === undefined ? [] : pathIn(root, path);
+    const binding = ["history", call.caller, root, place, Object.entries(filters).sort()];
+    const before = readIdCursor(binding, cursor);
+    const query = { ...filters, path: place, limit: limit + 1, ...(before === undefined ? {} : { before }) };
+    const { found, horizon, lacks } = await newest(journals, query);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1)?.entry.id : horizon;
+    return {
+      entries: await answersOf(page, journals),
+      ...endOf({ isLimit: found.length > limit, horizon, lacks }),
+      ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last) }),
+    };
+  },
+  render({ entries, ...rest }): Rendering {
+    const note = rest.nextCursor === undefined ? undefined : `Older ones: pass cursor: "${rest.nextCursor}"`;
+    return { kind: "json", value: entries, rest, ...(note === undefined ? {} : { note }) };
+  },
+};
+
+/** The roots that a call is about. @throws CAPABILITY_DENIED, UNKNOWN_ROOT */
+function viewsOf({ root, path }: HistoryInput, call: PlacesCall): readonly RootView[] {
+  const visible = call.roots().filter(({ isVisible }) => isVisible);
+  if (root === undefined) return visible;
+  const found = visible.filter((one) => one.root.name === root);
+  // A grant on any part of the root is enough to ask for what it covers.
+  if (found.length === 0 || path !== undefined) {
+    call.at({ root, path: path ?? "", abilities: ["crud/read"], changes: false });
+  }
+  return found;
+}
+
+const pathIn = (root: string, path: string): readonly string[] =>
+  parsePath(root, path, process.platform === "win32").segments;
+
+interface Found {
+  readonly entry: JournalEntry;
+  readonly of: JournalView;
+}
+
+interface Newest {
+  readonly found: readonly Found[];
+  /** Nothing older than this entry was looked at in every journal. */
+  readonly horizon: string | undefined;
+  /** Why entries may be missing before the horizon. */
+  readonly lacks: "visited" | "damaged" | undefined;
+}
+
+/** Merges the newest entries of several journals. */
+async function newest(journals: readonly JournalView[], query: Omit<JournalQuery, "sees">): Promise<Newest> {
+  const pages = await Promise.all(
+    journals.map(async (of) => ({ of, page: await of.journal.query({ ...query, sees: of.sees }) })),
+  );
+  const horizon = pages.reduce<string | undefined>((found, { page }) => laterOf(found, page), undefined);
+  const all = pages.flatMap(({ of, page }) => page.entries.map((entry) => ({ entry, of })));
+  const found = all
+    .filter(({ entry }) => horizon === undefined || entry.id >= horizon)
+    .sort((a, b) => (a.entry.id < b.entry.id ? 1 : -1));
+  const [lacking] = pages.filter(
+    ({ page }) => !page.complete && (page.next === undefined || page.reason === "damaged"),
+  );
+  return { found, horizon, lacks: lacking?.page.reason };
+}
+
+const laterOf = (id: string | undefined, { next }: JournalPage): string | undefined =>
+  next !== undefined && (id === undefined || next > id) ? next : id;
+
+function endOf(
+  end: { isLimit: boolean } & Pick<Newest, "horizon" | "lacks">,
+): Pick<HistoryOutput, "complete" | "reason"> {
+  if (end.isLimit) return { complete: false, reason: "limit" };
+  if (end.lacks !== undefined) return { complete: false, reason: end.lacks };
+  return end.horizon === undefined ? { complete: true } : { complete: false, reason: "visited" };
+}
+
+async function answersOf(page: readonly Found[], journals: readonly JournalView[]): Promise<EntryAnswer[]> {
+  const partial = await partialGroups(page, journals);
+  return page.map(({ entry, of }) => answerOf(entry, of.view, partial.has(entry.group ?? "")));
+}
+
+/** Groups of which the caller may not know every member. */
+async function partialGroups(page: readonly Found[], journals: readonly JournalView[]): Promise<ReadonlySet<string>> {
+  const limited = journals.filter(({ view }) => !seesAll(view));
+  const partial = new Set<string>();
+  if (limited.length === 0) return partial;
+  for (const group of new Set(page.map(({ entry }) => entry.group))) {
+    if (group === undefined) continue;
+    for (const of of limited) {
+      const members = await of.journal.group(group);
+      if (members.some((member) => !of.sees(member))) partial.add(group);
+    }
+  }
+  return partial;
+}

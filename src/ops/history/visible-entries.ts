@@ -1,0 +1,69 @@
+// What of a journal one caller may know, and how an entry is answered.
+
+import { etagOf } from "../../core/etag.js";
+import type { EntryState } from "../../core/ports/change.js";
+import type { Journal, JournalEntry } from "../../core/ports/journal.js";
+import type { RootView } from "../../core/ports/operation.js";
+import type { HistoryOutput } from "../../schema/types.js";
+
+export type EntryAnswer = HistoryOutput["entries"][number];
+
+/** A root with its journal, as one caller sees it. */
+export interface JournalView {
+  readonly view: RootView;
+  readonly journal: Journal;
+  /** Whether the caller may know of an entry: it may read every path that the entry names. */
+  sees(entry: JournalEntry): boolean;
+}
+
+/** The journals of roots. Roots without one are left out. @param all roots that entries may name as their source */
+export async function journalsOf(some: readonly RootView[], all: readonly RootView[]): Promise<JournalView[]> {
+  const found = await Promise.all(some.map((view) => journalOf(view, all)));
+  return found.filter((one) => one !== undefined);
+}
+
+async function journalOf(view: RootView, all: readonly RootView[]): Promise<JournalView | undefined> {
+  const journal = await view.root.backend.journal?.();
+  if (journal === undefined) return undefined;
+  const sees = ({ path, from, fromRoot = view.root.name }: JournalEntry): boolean => {
+    if (!view.allows(path, "crud/read")) return false;
+    if (from === undefined) return true;
+    const source = fromRoot === view.root.name ? view : all.find(({ root }) => root.name === fromRoot);
+    return source?.allows(from, "crud/read") === true;
+  };
+  return { view, journal, sees };
+}
+
+/** Whether nothing in a root can be hidden from the caller, so that no entry needs to be looked at to know it. */
+export const seesAll = ({ root, allows }: RootView): boolean => root.policy === undefined && allows([], "crud/read");
+
+/** An entry as it is answered. `partial`: its group has members that the caller may not know. */
+export function answerOf(entry: JournalEntry, { root }: RootView, isPartial: boolean): EntryAnswer {
+  const { id, time, op, path, from, fromRoot, kind, actor, via, surface, group, made, files } = entry;
+  const { undoable, reason, undoneBy, undoes, mayInclude } = entry;
+  return {
+    ...{ id, time, op, root: root.name, path: path.join("/") },
+    ...(from === undefined ? {} : { from: from.join("/") }),
+    ...(fromRoot === undefined || fromRoot === root.name ? {} : { fromRoot }),
+    ...{ kind, actor, via, surface },
+    ...(group === undefined ? {} : { group }),
+    ...(isPartial ? { partial: true } : {}),
+    ...(made === undefined || made.length === 0 ? {} : { made: made.map((one) => one.join("/")) }),
+    ...(files === undefined ? {} : { files }),
+    ...{ before: stateOf(entry.before), after: stateOf(entry.after), undoable },
+    ...(reason === undefined ? {} : { reason }),
+    ...(undoneBy === undefined ? {} : { undoneBy }),
+    ...(undoes === undefined ? {} : { undoes: [...undoes] }),
+    ...(mayInclude === undefined ? {} : { mayInclude }),
+  };
+}
+
+function stateOf(state: EntryState | null): EntryAnswer["before"] {
+  if (state === null) return null;
+  const { size, modified, mode, sha256 } = state;
+  return {
+    ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }),
+    ...{ size, modified },
+    ...(mode === undefined ? {} : { mode }),
+  };
+}
