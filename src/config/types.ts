@@ -147,6 +147,12 @@ export interface ProfileConfig {
   readonly shell?: ShellConfig;
 }
 
+/** The page for people. */
+export interface WorkspaceConfig {
+  /** Whether browsers keep unsaved text on disk. */
+  readonly drafts: boolean;
+}
+
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 /** Settings of WebDAV. */
@@ -202,6 +208,8 @@ export interface VenueConfig {
   readonly log: { readonly level: LogLevel; readonly file?: string };
   /** Who may read `/metrics`. */
   readonly metrics: "operator" | "public" | false;
+  /** The page at /workspace/. Absent: only on a loopback listener. */
+  readonly workspace?: boolean | WorkspaceConfig;
   readonly file: FileConfig;
   readonly drives: DrivesConfig;
   /** By adapter name. */
@@ -285,6 +293,7 @@ export interface VenueConfigInput {
   readonly audit?: Partial<VenueConfig["audit"]>;
   readonly log?: Partial<VenueConfig["log"]>;
   readonly metrics?: "operator" | "public" | false;
+  readonly workspace?: boolean | Partial<WorkspaceConfig>;
   readonly file?: FileConfigInput;
   readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;
   readonly drives?: Partial<Omit<DrivesConfig, "limits">> & { readonly limits?: Partial<DriveLimits> };

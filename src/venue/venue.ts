@@ -17,6 +17,7 @@ import type {
   Login,
   McpHandler,
   RateLimit,
+  WorkspacePage,
 } from "../surfaces/http/host.js";
 import type { HttpTimeouts } from "../surfaces/http/plumbing/node-server.js";
 import type { HttpAddress, HttpSurface, ListenTarget } from "../surfaces/http/surface.js";
@@ -45,6 +46,8 @@ export interface VenueHttpOptions {
   readonly maxInFlightBytes?: number;
   /** Maximum number of concurrent connections. */
   readonly maxConnections?: number;
+  /** Absent: it is not served. */
+  readonly workspace?: WorkspacePage;
 }
 
 export interface VenueHostOptions {
@@ -222,6 +225,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     requestId: () => randomUUID(),
     logInternal: options.logInternal,
     log: options.log ?? silentLog,
+    ...(http.workspace === undefined ? {} : { workspace: http.workspace }),
     ...(options.mcp === undefined ? {} : { mcp: lazily(options.mcp, venue) }),
   };
 }

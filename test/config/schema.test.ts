@@ -156,6 +156,7 @@ describe("schemas/config.json", () => {
         "$schema",
         ...["name", "hostname", "port", "baseUrl", "trustProxy", "seed", "seedFile", "did", "operator", "stateDir"],
         ...["corsOrigins", "maxRequestBytes", "maxInFlightBytes", "maxContentSize", "metrics", "file"],
+        ...under("workspace", "drafts"),
         ...under("drives", "store", "store.path", "staleMs", "verifyReads", "allowKeyExport"),
         ...under("drives.store.s3", "bucket", "prefix", "endpoint", "region"),
         ...under("drives.limits", "maxPathDepth", "maxFileBytes", "maxDriveBytes", "maxEntries"),
@@ -281,6 +282,7 @@ describe("schemas/config.json", () => {
       assets: some({ maxTotalBytes: mostly(0), write: mostly("public", "operator") }),
       log: some({ level: mostly("debug", "info", "warn", "error", "silent"), file: mostly("a") }),
       metrics: mostly("operator", "public", false),
+      workspace: fc.oneof(mostly(true, false), some({ drafts: mostly(true, false) })),
       jobs: some({ inlineWaitMs: mostly(4999), ttlMs: mostly(5000) }),
       mcp: fc.oneof(
         fc.constant(false),

@@ -113,6 +113,23 @@ export interface HttpMetrics {
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
+/** A file of the workspace page. */
+export interface WorkspaceAsset {
+  readonly type: string;
+  readonly brotli: Buffer;
+  /** The bytes for clients that do not take brotli. */
+  plain(): Buffer;
+}
+
+/** The workspace page: a client of this surface that browsers load. */
+export interface WorkspacePage {
+  /** @param base path below which the page lies, with a slash at the end */
+  document(nonce: string, base: string): string;
+  /** The document that shows content of roots, in a sandbox. */
+  preview(nonce: string): string;
+  asset(name: string): WorkspaceAsset | undefined;
+}
+
 /** What the HTTP surface needs from the venue. */
 export interface HttpHost {
   readonly did: string;
@@ -146,6 +163,8 @@ export interface HttpHost {
   readonly login?: Login;
   /** Absent: there is no `/metrics`. */
   readonly metrics?: HttpMetrics;
+  /** Absent: there is no `/workspace/`. */
+  readonly workspace?: WorkspacePage;
   /** Base URL without a trailing slash; called only while the surface listens. */
   url(): string;
   /** Milliseconds since the epoch. */

@@ -12,6 +12,7 @@ import { cancelJob, deleteJob, getJob, listJobs, messageJob, pauseJob } from "./
 import { logIn } from "./endpoints/login.js";
 import { serveMcp } from "./endpoints/mcp.js";
 import { countValues, listValues, readValues, sliceValues } from "./endpoints/values.js";
+import { getWorkspace, leadToWorkspace, WORKSPACE_PATH } from "./endpoints/workspace.js";
 import type { HttpHost, OperationListing } from "./host.js";
 import { openApi } from "./openapi/openapi.js";
 import { COMMON_HEADERS, publicPath, sendJson } from "./plumbing/answer.js";
@@ -41,6 +42,10 @@ interface Route {
   readonly suffixes?: Readonly<Record<string, Methods>>;
   /** The body is a raw stream, whatever its content type. */
   readonly streams?: true;
+  /** The path itself is an endpoint too, beside those below it. */
+  readonly bare?: true;
+  /** Other methods find nothing, as if there were no endpoint. */
+  readonly others404?: true;
 }
 
 const json = (make: (host: HttpHost) => unknown): Endpoint => {
@@ -100,6 +105,7 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
     ...(host.metrics === undefined ? [] : METRICS_ROUTES),
     ...loginRoutes(host),
     ...mcpRoutes(host),
+    ...workspaceRoutes(host),
   ];
   for (const route of routes) if (!ownBody(route)) mount(app, host, route);
   app.register((scope, _options, done) => {
@@ -129,6 +135,16 @@ function mcpRoutes(host: HttpHost): Route[] {
   return [
     { url: "/mcp", methods: { POST: serve, GET: serve, DELETE: serve } },
     { url: "/.well-known/mcp", methods: { GET: json(mcpDiscovery) } },
+  ];
+}
+
+function workspaceRoutes({ workspace }: HttpHost): Route[] {
+  if (workspace === undefined) return [];
+  const page: Endpoint = (host, exchange) => getWorkspace(host, workspace, exchange);
+  return [
+    { url: "/", methods: { GET: leadToWorkspace }, others404: true },
+    { url: WORKSPACE_PATH, methods: { GET: page } },
+    { url: `${WORKSPACE_PATH}/*`, methods: { GET: page }, bare: true },
   ];
 }
 
@@ -168,8 +184,10 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
   const resolve = (request: FastifyRequest): Resolved => {
     const whole = targetOf(request);
     const { target, methods } = suffixed(route, whole);
-    if (methods === undefined || (target === "" && route.url.endsWith("*"))) throw unmapped(request);
+    if (methods === undefined || (target === "" && route.url.endsWith("*") && route.bare !== true))
+      throw unmapped(request);
     const endpoint = endpointFor(methods, request.method);
+    if (endpoint === undefined && route.others404 === true) throw unmapped(request);
     if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowed(methods));
     return { endpoint, target };
   };

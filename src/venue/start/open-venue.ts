@@ -150,7 +150,7 @@ class VenueOpener {
       nameCaller: access.nameCaller,
       didDocument: access.didDocument,
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
-      http: await httpOptions(config),
+      http: await httpOptions(config, this.#options),
       ...(dav === undefined ? {} : { dav }),
       log: this.#options.log,
       logInternal: this.#logInternal,

@@ -1,0 +1,31 @@
+// Failures of calls, as the venue tells them.
+
+export interface ErrorData {
+  readonly [key: string]: unknown;
+}
+
+/** A failed call. `code` is an error code of the venue, `OFFLINE` without an answer, or `HTTP_<status>`. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status: number = 0,
+    readonly data: ErrorData = {},
+    readonly requestId: string = "",
+    /** Milliseconds to wait before the same call, for 429. */
+    readonly retryAfterMs: number = 0,
+  ) {
+    super(message);
+  }
+}
+
+export const isOffline = (error: unknown): boolean => error instanceof ApiError && error.code === "OFFLINE";
+export const isAborted = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
+export const codeOf = (error: unknown): string => (error instanceof ApiError ? error.code : "");
+
+/** Any failure as an {@link ApiError}. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError("PAGE", error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,13 @@
+// Endpoints that are no operations, as the OpenAPI document tells.
+
+import { signal } from "@preact/signals";
+import { request } from "./http.js";
+
+export const offersEvents = signal(false);
+
+/** Asks which endpoints there are. */
+export async function loadFeatures(): Promise<void> {
+  const response = await request("/openapi.json");
+  const { paths = {} } = (await response.json()) as { readonly paths?: Readonly<Record<string, unknown>> };
+  offersEvents.value = Object.hasOwn(paths, "/api/v1/events");
+}

@@ -1,0 +1,183 @@
+// Names, inputs and outputs of the operations that the page calls, beside those of files, which are generated.
+
+import type { FileInputs, FileOutputs } from "../../../src/schema/types.js";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Grant {
+  readonly with: string;
+  readonly can: string;
+}
+
+export interface WhoAmI {
+  readonly did: string;
+  readonly authentication: string;
+  readonly operator: boolean;
+  readonly venue: string;
+  readonly grants: readonly Grant[];
+  readonly grantsTruncated: boolean;
+  /** Seconds or milliseconds since the epoch, as the venue tells. */
+  readonly expires?: number;
+}
+
+export interface IssuedToken {
+  readonly id: string;
+  readonly did: string;
+  readonly expires: number;
+  readonly token?: string;
+  readonly url?: string;
+}
+
+export interface AccessEntry {
+  readonly kind: string;
+  readonly id?: string;
+  readonly label?: string;
+  readonly did?: string;
+  readonly by?: string;
+  readonly grants: readonly Grant[];
+  readonly created?: number;
+  readonly expires?: number;
+  readonly lastUsed?: number;
+  readonly revoked?: boolean | number;
+}
+
+export interface Page {
+  readonly complete: boolean;
+  readonly nextCursor?: string;
+  readonly cursor?: string;
+}
+
+export interface Approval {
+  readonly id: string;
+  readonly operation: string;
+  readonly caller?: string;
+  readonly by?: string;
+  readonly root?: string;
+  readonly created?: number;
+  readonly expires: number;
+  readonly effect: readonly { readonly path: string; readonly action: string }[];
+  readonly diff?: string;
+  readonly state?: string;
+}
+
+export interface AuditRecord {
+  readonly ts: string | number;
+  readonly actor?: string;
+  readonly caller?: string;
+  readonly op?: string;
+  readonly operation?: string;
+  readonly root?: string;
+  readonly path?: string;
+  readonly outcome: string;
+  readonly ms?: number;
+  readonly via?: string;
+}
+
+/** A version of a file in the history. */
+export interface FileVersion {
+  readonly etag?: string;
+  readonly size: number;
+  readonly mode?: number;
+  readonly modified: number;
+}
+
+export interface HistoryEntry {
+  readonly id: string;
+  readonly time: number;
+  readonly op: string;
+  readonly root: string;
+  readonly path: string;
+  readonly fromRoot?: string;
+  readonly from?: string;
+  readonly kind: "file" | "directory" | "link";
+  readonly actor: string;
+  readonly via?: string;
+  readonly group?: string;
+  readonly files?: number;
+  readonly before: FileVersion | null;
+  readonly after: FileVersion | null;
+  readonly undoable: boolean;
+  readonly reason?: string;
+  readonly undoneBy?: string;
+}
+
+export interface Blocked {
+  readonly id: string;
+  readonly path: string;
+  readonly by?: string;
+  readonly laterId?: string;
+}
+
+export interface UndoResult {
+  readonly undone: readonly string[];
+  readonly id?: string;
+  readonly group?: string;
+  readonly files: readonly { readonly path: string; readonly etag: string | null }[];
+  readonly diff?: string;
+  readonly diffTruncated?: boolean;
+  readonly blocked?: readonly Blocked[];
+}
+
+export interface TrashEntry {
+  readonly id: string;
+  readonly path: string;
+  readonly kind: string;
+  readonly size?: number;
+  readonly deleted: number;
+  readonly by?: string;
+}
+
+/** What later operations add to those of the generated types. */
+interface MoreInputs {
+  readonly "file:read": { readonly version?: string };
+  readonly "file:stat": { readonly version?: string };
+}
+
+interface OtherInputs {
+  readonly "auth:whoami": Record<string, never>;
+  readonly "auth:issue": {
+    readonly label: string;
+    readonly caps?: readonly Grant[];
+    readonly lifetimeSeconds?: number;
+    readonly link?: boolean;
+  };
+  readonly "auth:list": { readonly kind?: string; readonly cursor?: string; readonly limit?: number };
+  readonly "auth:revoke": { readonly id: string; readonly keep?: boolean };
+  readonly "ucan:issue": Json;
+  readonly "audit:query": Json;
+  readonly "approval:list": Json;
+  readonly "approval:get": { readonly id: string };
+  readonly "approval:decide": { readonly id: string; readonly decision: "once" | "deny"; readonly note?: string };
+  readonly "file:history": Json;
+  readonly "file:undo": Json;
+  readonly "file:restore": {
+    readonly root: string;
+    readonly path: string;
+    readonly to: string;
+    readonly ifMatch?: string;
+  };
+  readonly "file:trash": { readonly root: string; readonly path?: string; readonly cursor?: string };
+}
+
+interface OtherOutputs {
+  readonly "auth:whoami": WhoAmI;
+  readonly "auth:issue": IssuedToken;
+  readonly "auth:list": Page & { readonly entries: readonly AccessEntry[] };
+  readonly "auth:revoke": { readonly revoked: boolean; readonly id: string };
+  readonly "ucan:issue": { readonly token: string; readonly id?: string };
+  readonly "audit:query": Page & { readonly records: readonly AuditRecord[] };
+  readonly "approval:list": Page & { readonly approvals: readonly Approval[] };
+  readonly "approval:get": Approval;
+  readonly "approval:decide": Json;
+  readonly "file:history": Page & { readonly entries: readonly HistoryEntry[]; readonly reason?: string };
+  readonly "file:undo": UndoResult;
+  readonly "file:restore": { readonly etag?: string };
+  readonly "file:trash": Page & { readonly entries: readonly TrashEntry[] };
+}
+
+export type OperationName = Exclude<keyof FileInputs, keyof OtherInputs> | keyof OtherInputs;
+
+export type Inputs = Omit<FileInputs, keyof MoreInputs | keyof OtherInputs> &
+  OtherInputs & { readonly [Name in keyof MoreInputs]: FileInputs[Name] & MoreInputs[Name] };
+
+export type Outputs = Omit<FileOutputs, keyof OtherOutputs> & OtherOutputs;

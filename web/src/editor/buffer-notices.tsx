@@ -1,0 +1,49 @@
+// What happened to a file while it is open. Nothing that was typed is replaced by it.
+
+import type { JSX } from "preact";
+import { texts } from "../texts.js";
+import type { Buffer } from "./buffers.js";
+import { resolveConflict } from "./conflict.js";
+
+export function BufferNotices({ buffer }: { readonly buffer: Buffer }): JSX.Element {
+  const notice = buffer.notice.value;
+  return (
+    <div role="status" class="buffer-notices">
+      {notice === undefined ? null : <Shown buffer={buffer} />}
+    </div>
+  );
+}
+
+function Shown({ buffer }: { readonly buffer: Buffer }): JSX.Element | null {
+  const notice = buffer.notice.value;
+  if (notice === undefined) return null;
+  const compare = (
+    <button type="button" onClick={() => void resolveConflict(buffer)}>
+      {texts.compare}
+    </button>
+  );
+  const dismiss = (
+    <button type="button" class="quiet" onClick={() => (buffer.notice.value = undefined)}>
+      {texts.dismiss}
+    </button>
+  );
+  if (notice.kind === "changed")
+    return (
+      <p class="banner">
+        {texts.changedMeanwhile(notice.by)} {compare}
+      </p>
+    );
+  if (notice.kind === "deleted") return <p class="banner">{texts.deletedMeanwhile}</p>;
+  if (notice.kind === "denied") return <p class="banner">{texts.rightWithdrawn}</p>;
+  if (notice.kind === "reloaded")
+    return (
+      <p class="banner quiet">
+        {texts.reloaded(notice.by)} {dismiss}
+      </p>
+    );
+  return (
+    <p class="banner quiet">
+      {texts.draftRestored} {notice.isOlder ? texts.draftOlder : ""} {notice.isOlder ? compare : null} {dismiss}
+    </p>
+  );
+}

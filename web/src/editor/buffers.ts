@@ -1,0 +1,212 @@
+// Open files: what was read, what was typed, and which version it is based on. They outlive the view of them.
+
+import { signal } from "@preact/signals";
+import { change, read } from "../api/call.js";
+import { who } from "../api/catalogue.js";
+import { type ApiError, asApiError } from "../api/errors.js";
+import { dropDraft, dropDraftsOf, findDraft, keepDraft } from "./drafts.js";
+
+/** What stands above the text. */
+export type BufferNotice =
+  | { readonly kind: "restored"; readonly isOlder: boolean }
+  | { readonly kind: "changed"; readonly by: string }
+  | { readonly kind: "deleted" }
+  | { readonly kind: "reloaded"; readonly by: string }
+  | { readonly kind: "denied" };
+
+const MARK = "\ufeff";
+const DRAFT_MS = 300;
+
+export class Buffer {
+  readonly did: string;
+  readonly root: string;
+  readonly path: string;
+  readonly isDirty = signal(false);
+  readonly isSaving = signal(false);
+  readonly notice = signal<BufferNotice | undefined>(undefined);
+  /** Grows when the text is loaded anew, so that the editor shows it. */
+  readonly revision = signal(0);
+  /** Text of the version `etag`, without its byte order mark. */
+  base = "";
+  etag = "";
+  encoding = "utf-8";
+  hasMark = false;
+  size = 0;
+  mime = "";
+  /** The editor's own state, kept while another file is on screen. */
+  editorState: unknown;
+  /** The text as it is now. */
+  text: () => string = () => this.base;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(did: string, root: string, path: string) {
+    this.did = did;
+    this.root = root;
+    this.path = path;
+  }
+
+  /** Reads the file. What was typed stays, if anything was. @throws ApiError `NOT_TEXT`, `TOO_LARGE`, … */
+  async load(): Promise<void> {
+    this.take(await readText(this));
+    const draft = await findDraft(this);
+    if (draft === undefined || draft.text === this.base) return;
+    if (draft.etag !== this.etag) [this.base, this.etag] = [draft.base, draft.etag];
+    this.notice.value = { kind: "restored", isOlder: draft.etag !== this.etag };
+    this.show(draft.text);
+    this.isDirty.value = true;
+  }
+
+  /** Takes a version as what the text is based on, and shows it. */
+  take(version: ReadText): void {
+    this.rebase(version);
+    this.show(this.base);
+    this.isDirty.value = false;
+  }
+
+  /** Takes a version as what the text is based on; the text stays. */
+  rebase({ content, etag, encoding, size, mime }: ReadText): void {
+    this.hasMark = content.startsWith(MARK);
+    this.base = this.hasMark ? content.slice(1) : content;
+    [this.etag, this.encoding, this.size, this.mime] = [etag, encoding, size, mime];
+  }
+
+  /** Shows another text. */
+  show(text: string): void {
+    this.text = () => text;
+    this.editorState = undefined;
+    this.revision.value += 1;
+  }
+
+  /** Told by the editor at each change. */
+  typed(isDirty: boolean): void {
+    this.isDirty.value = isDirty;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.keep(), DRAFT_MS);
+  }
+
+  /** Keeps the text as a draft, or drops the draft of a text that is saved. */
+  async keep(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (!this.isDirty.value) return dropDraft(this);
+    const { did, root, path, base, etag } = this;
+    await keepDraft({ did, root, path, base, etag, text: this.text(), time: Date.now() });
+  }
+
+  /** Saves under the version it is based on. @throws ApiError, `CONFLICT` if there is another by now */
+  async save(): Promise<void> {
+    const text = this.text();
+    this.isSaving.value = true;
+    try {
+      const { etag } = await write(this, text);
+      this.base = text;
+      this.etag = etag ?? "";
+      this.isDirty.value = this.text() !== text;
+      this.notice.value = undefined;
+      await this.keep();
+    } finally {
+      this.isSaving.value = false;
+    }
+  }
+
+  /** Forgets what was typed. */
+  async discard(): Promise<void> {
+    this.show(this.base);
+    this.isDirty.value = false;
+    this.notice.value = undefined;
+    await dropDraft(this);
+  }
+}
+
+export interface ReadText {
+  readonly content: string;
+  readonly etag: string;
+  readonly encoding: string;
+  readonly size: number;
+  readonly mime: string;
+}
+
+/** @throws ApiError */
+export async function readText({ root, path }: { readonly root: string; readonly path: string }): Promise<ReadText> {
+  const {
+    content = "",
+    etag = "",
+    encoding = "utf-8",
+    size,
+    mime,
+  } = await read("file:read", { root, path, mode: "text" });
+  return { content, etag, encoding, size, mime };
+}
+
+/** Encoding and byte order mark stay: what is not plain UTF-8 is written by an edit of the whole. */
+function write(buffer: Buffer, text: string): Promise<{ readonly etag?: string }> {
+  const { root, path, encoding, etag, base, hasMark } = buffer;
+  const condition = etag === "" ? {} : { ifMatch: etag };
+  if (/^utf-?8$/i.test(encoding) || base === "") {
+    return change("file:write", { root, path, content: hasMark ? MARK + text : text, ...condition });
+  }
+  if (base === text) return Promise.resolve({ etag });
+  return change("file:edit", { root, path, oldText: base, newText: text, encoding, ...condition });
+}
+
+const buffers = new Map<string, Buffer>();
+const keyOf = (did: string, root: string, path: string): string => JSON.stringify([did, root, path]);
+
+/** The buffer of a file for whoever is signed in; another caller gets another one. */
+export function bufferOf(root: string, path: string): { readonly buffer: Buffer; readonly isNew: boolean } {
+  const did = who.value?.did ?? "";
+  const key = keyOf(did, root, path);
+  const known = buffers.get(key);
+  if (known !== undefined) return { buffer: known, isNew: false };
+  const buffer = new Buffer(did, root, path);
+  buffers.set(key, buffer);
+  return { buffer, isNew: true };
+}
+
+/** Forgets a buffer that has nothing unsaved, so that the next view reads the file again. */
+export function release(buffer: Buffer): void {
+  if (!buffer.isDirty.value && !buffer.isSaving.value) buffers.delete(keyOf(buffer.did, buffer.root, buffer.path));
+}
+
+export const unsavedCount = (): number =>
+  [...buffers.values()].filter(({ isDirty, did }) => isDirty.value && did === who.value?.did).length;
+
+/** Forgets all that the caller has typed. */
+export async function discardDrafts(): Promise<void> {
+  const did = who.value?.did ?? "";
+  for (const [key, buffer] of buffers) if (buffer.did === did) buffers.delete(key);
+  await dropDraftsOf(did);
+}
+
+/** Looks whether the file is still the version that the text is based on. @returns the failure, if any */
+export async function refresh(buffer: Buffer, by = ""): Promise<ApiError | undefined> {
+  if (buffer.isSaving.value || buffer.etag === "") return undefined;
+  try {
+    const { exists, etag } = await read("file:stat", { root: buffer.root, path: buffer.path, hash: true });
+    if (buffer.isSaving.value || etag === buffer.etag) {
+      if (buffer.notice.value?.kind === "deleted" || buffer.notice.value?.kind === "denied")
+        buffer.notice.value = undefined;
+      return undefined;
+    }
+    if (!exists) buffer.notice.value = { kind: "deleted" };
+    else if (buffer.isDirty.value) buffer.notice.value = { kind: "changed", by };
+    else {
+      buffer.take(await readText(buffer));
+      buffer.notice.value = { kind: "reloaded", by };
+    }
+    return undefined;
+  } catch (error) {
+    const failure = asApiError(error);
+    if (failure.code === "NOT_FOUND") buffer.notice.value = { kind: "deleted" };
+    else if (failure.code === "CAPABILITY_DENIED") buffer.notice.value = { kind: "denied" };
+    return failure;
+  }
+}
+
+/** A tab that is closed or hidden keeps what was typed a moment before. */
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden") for (const buffer of buffers.values()) void buffer.keep();
+});
+addEventListener("beforeunload", (event) => {
+  for (const buffer of buffers.values()) void buffer.keep();
+  if (unsavedCount() > 0) event.preventDefault();
+});

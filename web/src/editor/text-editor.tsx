@@ -1,0 +1,93 @@
+// The editor of one file. The rest of CodeMirror is loaded with the first text.
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { texts } from "../texts.js";
+import { nameOf } from "../ui/format.js";
+import { notifyFailure } from "../ui/notices.js";
+import { Skeleton } from "../ui/states.js";
+import type { Buffer } from "./buffers.js";
+
+interface EditorProps {
+  readonly buffer: Buffer;
+  readonly isReadOnly: boolean;
+  /** From 1. */
+  readonly line: number | undefined;
+  readonly onSave: () => void;
+}
+
+type Parts = typeof import("./codemirror.js");
+let parts: Parts | undefined;
+
+export function TextEditor({ buffer, isReadOnly, line, onSave }: EditorProps): JSX.Element {
+  const [isLoaded, setLoaded] = useState(parts !== undefined);
+  useEffect(() => {
+    if (parts === undefined)
+      import("./codemirror.js").then((own) => {
+        parts = own;
+        setLoaded(true);
+      }, notifyFailure);
+  }, []);
+  if (!isLoaded || parts === undefined) return <Skeleton rows={12} />;
+  return <Mounted parts={parts} buffer={buffer} isReadOnly={isReadOnly} line={line} onSave={onSave} />;
+}
+
+function Mounted({
+  parts: cm,
+  buffer,
+  isReadOnly,
+  line,
+  onSave,
+}: EditorProps & { readonly parts: Parts }): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<InstanceType<Parts["EditorView"]> | undefined>(undefined);
+  const save = useRef(onSave);
+  save.current = onSave;
+  const revision = buffer.revision.value;
+  useEffect(() => {
+    const parent = place.current;
+    if (parent === null) return;
+    const shown = mount(cm, buffer, parent, isReadOnly, () => save.current());
+    view.current = shown.view;
+    return shown.unmount;
+  }, [buffer, revision]);
+  useEffect(() => {
+    if (view.current !== undefined) cm.setReadOnly(view.current, isReadOnly);
+  }, [isReadOnly]);
+  useEffect(() => {
+    if (view.current !== undefined && line !== undefined) cm.goToLine(view.current, line);
+  }, [line, revision]);
+  return <div class="editor" ref={place} />;
+}
+
+function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boolean, onSave: () => void) {
+  const scroll = { top: 0 };
+  const kept = buffer.editorState as { state: ReturnType<Parts["createState"]>; scrollTop: number } | undefined;
+  const base = { etag: "", doc: undefined as unknown };
+  const state =
+    kept?.state ??
+    cm.createState({
+      text: buffer.text(),
+      path: buffer.path,
+      label: texts.editorLabel(nameOf(buffer.path)),
+      isReadOnly,
+      onSave,
+      onChange: (next) => {
+        // The text of the saved version is made once for each version.
+        if (base.etag !== buffer.etag || base.doc === undefined)
+          Object.assign(base, { etag: buffer.etag, doc: next.toText(buffer.base) });
+        buffer.text = () => cm.textOf(next);
+        buffer.typed(!next.doc.eq(base.doc as typeof next.doc));
+      },
+    });
+  const view = cm.createView(parent, state, buffer.path);
+  if (kept !== undefined) requestAnimationFrame(() => (view.scrollDOM.scrollTop = kept.scrollTop));
+  view.scrollDOM.addEventListener("scroll", () => (scroll.top = view.scrollDOM.scrollTop), { passive: true });
+  return {
+    view,
+    unmount: () => {
+      buffer.editorState = { state: view.state, scrollTop: scroll.top };
+      view.destroy();
+    },
+  };
+}

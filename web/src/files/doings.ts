@@ -1,0 +1,58 @@
+// What can be done with chosen entries, for menus and keys alike. What is not held is not offered.
+
+import { Copy, Download, FolderInput, GitCompareArrows, Pencil, Trash2 } from "lucide";
+import { offers } from "../api/catalogue.js";
+import { texts } from "../texts.js";
+import { joinPath } from "../ui/format.js";
+import { addressOf, navigate } from "../ui/router.js";
+import { removeItems } from "./delete.js";
+import { download } from "./download.js";
+import { listing } from "./listing.js";
+import { rename } from "./new-items.js";
+import { copyItems, moveItems } from "./relocate.js";
+import { mayChange } from "./roots.js";
+
+export interface Doing {
+  readonly label: string;
+  readonly icon: unknown;
+  /** `KeyboardEvent.key` in the list. */
+  readonly key?: string;
+  readonly keys?: string;
+  readonly isDanger?: boolean;
+  readonly run: () => void;
+}
+
+/** @param names chosen entries of a folder */
+export function doingsOf(root: string, folder: string, names: readonly string[]): readonly Doing[] {
+  const [first] = names;
+  if (first === undefined) return [];
+  const paths = names.map((name) => joinPath(folder, name));
+  const path = joinPath(folder, first);
+  const isOne = names.length === 1;
+  const isFile = listing.value?.entries.find(({ name }) => name === first)?.type === "file";
+  const mayWrite = paths.every((one) => mayChange(root, one, "crud/write"));
+  const mayDelete = paths.every((one) => mayChange(root, one, "crud/delete"));
+  const doings: (Doing | false)[] = [
+    isOne && isFile && { label: texts.download, icon: Download, run: () => void download(root, path) },
+    isOne &&
+      offers("file:history") && {
+        label: texts.history,
+        icon: GitCompareArrows,
+        run: () => navigate(addressOf("changes", root, path)),
+      },
+    isOne &&
+      mayWrite &&
+      mayDelete && { label: texts.rename, icon: Pencil, key: "F2", keys: "F2", run: () => void rename(root, path) },
+    mayDelete && { label: texts.move, icon: FolderInput, key: "m", keys: "M", run: () => void moveItems(root, paths) },
+    { label: texts.copy, icon: Copy, key: "c", keys: "C", run: () => void copyItems(root, paths) },
+    mayDelete && {
+      label: texts.remove,
+      icon: Trash2,
+      key: "Delete",
+      keys: "Del",
+      isDanger: true,
+      run: () => void removeItems(root, paths),
+    },
+  ];
+  return doings.filter((one) => one !== false);
+}

@@ -1,0 +1,83 @@
+// The entries of a directory: the first 1,000 stand before the rest arrives; sorted and filtered here.
+
+import { signal } from "@preact/signals";
+import { read } from "../api/call.js";
+import { isAborted } from "../api/errors.js";
+import type { Outputs } from "../api/operations.js";
+
+export type Entry = Outputs["file:list"]["entries"][number];
+export type SortKey = "name" | "size" | "modified";
+
+export interface Sorting {
+  readonly by: SortKey;
+  readonly descending: boolean;
+}
+
+export interface Listing {
+  readonly root: string;
+  readonly path: string;
+  readonly entries: readonly Entry[];
+  readonly total: number;
+  /** Whether all pages are there. */
+  readonly isWhole: boolean;
+  readonly hidden: Outputs["file:list"]["hidden"];
+  readonly error?: unknown;
+}
+
+const FIRST_PAGE = 1000;
+const LATER_PAGE = 10_000;
+
+export const listing = signal<Listing | undefined>(undefined);
+let running: AbortController | undefined;
+
+/** Lists a directory. What was shown of the same one stays until the new first page is there. */
+export async function list(root: string, path: string): Promise<void> {
+  running?.abort();
+  const own = new AbortController();
+  running = own;
+  const shown = listing.value;
+  if (shown?.root !== root || shown.path !== path || shown.error !== undefined) listing.value = undefined;
+  try {
+    await loadPages(root, path, own.signal);
+  } catch (error) {
+    if (isAborted(error) || own.signal.aborted) return;
+    listing.value = { root, path, entries: [], total: 0, isWhole: true, hidden: undefined, error };
+  }
+}
+
+async function loadPages(root: string, path: string, signal: AbortSignal): Promise<void> {
+  const entries: Entry[] = [];
+  for (let offset = 0; ; offset = entries.length) {
+    const limit = offset === 0 ? FIRST_PAGE : LATER_PAGE;
+    const page = await read("file:list", { root, ...(path === "" ? {} : { path }), offset, limit }, { signal });
+    for (const entry of page.entries) entries.push(entry);
+    const isWhole = !page.truncated || page.entries.length === 0;
+    listing.value = {
+      root,
+      path,
+      entries: isWhole ? entries : entries.slice(),
+      total: page.total,
+      isWhole,
+      hidden: page.hidden,
+    };
+    if (isWhole) return;
+  }
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+/** Beyond this, names are compared by code unit: a collator takes a second for 100,000. */
+const MOST_COLLATED = 20_000;
+
+/** Directories first, then by the chosen column. @param filter part of a name, in any case */
+export function arrange(entries: readonly Entry[], { by, descending }: Sorting, filter: string): readonly Entry[] {
+  const wanted = filter.toLowerCase();
+  const chosen = wanted === "" ? entries : entries.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const names = chosen.length > MOST_COLLATED ? byCodeUnit : byCollator;
+  const compare = by === "name" ? names : (one: Entry, other: Entry) => one[by] - other[by] || names(one, other);
+  const sorted = (some: Entry[]) => (descending ? some.sort((one, other) => compare(other, one)) : some.sort(compare));
+  const directories = chosen.filter(({ type }) => type === "directory");
+  return [...sorted(directories), ...sorted(chosen.filter(({ type }) => type !== "directory"))];
+}
+
+const byCollator = (one: Entry, other: Entry): number => collator.compare(one.name, other.name);
+const byCodeUnit = (one: Entry, other: Entry): number => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0);

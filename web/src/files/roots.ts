@@ -1,0 +1,26 @@
+// The roots that the venue offers.
+
+import { signal } from "@preact/signals";
+import { read } from "../api/call.js";
+import { holds } from "../api/catalogue.js";
+import type { Outputs } from "../api/operations.js";
+
+export type Root = Outputs["file:roots"]["roots"][number];
+
+export const roots = signal<readonly Root[] | undefined>(undefined);
+export const rootsError = signal<unknown>(undefined);
+
+export async function loadRoots(): Promise<void> {
+  try {
+    roots.value = (await read("file:roots", {})).roots;
+    rootsError.value = undefined;
+  } catch (error) {
+    rootsError.value = error;
+  }
+}
+
+export const rootNamed = (name: string): Root | undefined => roots.value?.find((root) => root.name === name);
+
+/** Whether a change is offered: the root takes changes and the caller holds the ability. */
+export const mayChange = (root: string, path: string, ability: "crud/write" | "crud/delete"): boolean =>
+  rootNamed(root)?.readOnly !== true && holds(ability, root, path);

@@ -1,0 +1,74 @@
+// The uploads, at the edge of the page, wherever one is.
+
+import { Pause, Play, RotateCcw, X } from "lucide";
+import type { JSX } from "preact";
+import { texts } from "../texts.js";
+import { formatSize, nameOf, plain } from "../ui/format.js";
+import { Icon } from "../ui/icon.js";
+import { Name } from "../ui/name.js";
+import { cancel, clearDone, pause, retry, retryFailed, type Upload, uploads } from "./uploads.js";
+
+const MOST_SHOWN = 100;
+const ENDED = ["done", "skipped", "cancelled"];
+
+export function UploadTray(): JSX.Element | null {
+  const all = uploads.value;
+  if (all.length === 0) return null;
+  const done = all.filter(({ state }) => state === "done").length;
+  const hasFailed = all.some(({ state }) => state === "failed");
+  const order = [...all].sort((one, other) => Number(ENDED.includes(one.state)) - Number(ENDED.includes(other.state)));
+  return (
+    <section class="upload-tray" aria-label={texts.uploads}>
+      <header>
+        <strong role="status">{texts.uploadsRunning(done, all.length)}</strong>
+        {hasFailed ? (
+          <button type="button" onClick={retryFailed}>
+            {texts.retryFailed}
+          </button>
+        ) : null}
+        <button type="button" class="quiet" onClick={clearDone}>
+          {texts.clearDone}
+        </button>
+      </header>
+      <ul>
+        {order.slice(0, MOST_SHOWN).map((one) => (
+          <UploadRow key={one.id} upload={one} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function UploadRow({ upload }: { readonly upload: Upload }): JSX.Element {
+  const { id, path, file, state, sent, error } = upload;
+  const name = nameOf(path);
+  const button = (label: string, icon: unknown, run: (id: number) => void) => (
+    <button
+      type="button"
+      class="quiet square"
+      aria-label={`${label} ${plain(name)}`}
+      title={label}
+      onClick={() => run(id)}
+    >
+      <Icon of={icon} />
+    </button>
+  );
+  return (
+    <li class={state}>
+      <div class="row">
+        <Name text={name} title={plain(path)} />
+        <span class="hint">
+          {state === "running" ? `${formatSize(sent)} / ${formatSize(file.size)}` : texts.uploadStates[state]}
+        </span>
+        {state === "running" ? button(texts.pause, Pause, pause) : null}
+        {state === "paused" ? button(texts.resume, Play, retry) : null}
+        {state === "failed" || state === "cancelled" ? button(texts.retry, RotateCcw, retry) : null}
+        {ENDED.includes(state) ? null : button(texts.cancel, X, cancel)}
+      </div>
+      {state === "running" ? <progress max={Math.max(1, file.size)} value={sent} aria-label={plain(name)} /> : null}
+      {error === undefined ? null : (
+        <p class="problem">{`${plain(error.message)} ${texts.nextSteps[error.code] ?? ""}`}</p>
+      )}
+    </li>
+  );
+}
