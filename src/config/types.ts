@@ -147,12 +147,6 @@ export interface ProfileConfig {
   readonly shell?: ShellConfig;
 }
 
-/** The page for people. */
-export interface WorkspaceConfig {
-  /** Whether browsers keep unsaved text on disk. */
-  readonly drafts: boolean;
-}
-
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 /** Settings of WebDAV. */
@@ -208,8 +202,8 @@ export interface VenueConfig {
   readonly log: { readonly level: LogLevel; readonly file?: string };
   /** Who may read `/metrics`. */
   readonly metrics: "operator" | "public" | false;
-  /** The page at /workspace/. Absent: only on a loopback listener. */
-  readonly workspace?: boolean | WorkspaceConfig;
+  /** The page at /workspace/. Absent: only on a loopback listener. `drafts`: whether browsers keep unsaved text. */
+  readonly workspace?: boolean | { readonly drafts: boolean };
   readonly file: FileConfig;
   readonly drives: DrivesConfig;
   /** By adapter name. */
@@ -293,7 +287,7 @@ export interface VenueConfigInput {
   readonly audit?: Partial<VenueConfig["audit"]>;
   readonly log?: Partial<VenueConfig["log"]>;
   readonly metrics?: "operator" | "public" | false;
-  readonly workspace?: boolean | Partial<WorkspaceConfig>;
+  readonly workspace?: boolean | { readonly drafts?: boolean };
   readonly file?: FileConfigInput;
   readonly profiles?: Readonly<Record<string, ProfileConfigInput>>;
   readonly drives?: Partial<Omit<DrivesConfig, "limits">> & { readonly limits?: Partial<DriveLimits> };

@@ -44,8 +44,8 @@ interface Route {
   readonly streams?: true;
   /** The path itself is an endpoint too, beside those below it. */
   readonly bare?: true;
-  /** Other methods find nothing, as if there were no endpoint. */
-  readonly others404?: true;
+  /** Only these methods are routed; others are answered as if there were no endpoint, or by another one. */
+  readonly only?: readonly string[];
 }
 
 const json = (make: (host: HttpHost) => unknown): Endpoint => {
@@ -142,7 +142,7 @@ function workspaceRoutes({ workspace }: HttpHost): Route[] {
   if (workspace === undefined) return [];
   const page: Endpoint = (host, exchange) => getWorkspace(host, workspace, exchange);
   return [
-    { url: "/", methods: { GET: leadToWorkspace }, others404: true },
+    { url: "/", methods: { GET: leadToWorkspace }, only: ["GET", "HEAD"] },
     { url: WORKSPACE_PATH, methods: { GET: page } },
     { url: `${WORKSPACE_PATH}/*`, methods: { GET: page }, bare: true },
   ];
@@ -187,12 +187,11 @@ function mount(app: FastifyInstance, host: HttpHost, route: Route): void {
     if (methods === undefined || (target === "" && route.url.endsWith("*") && route.bare !== true))
       throw unmapped(request);
     const endpoint = endpointFor(methods, request.method);
-    if (endpoint === undefined && route.others404 === true) throw unmapped(request);
     if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowed(methods));
     return { endpoint, target };
   };
   app.route({
-    method: app.supportedMethods,
+    method: route.only === undefined ? app.supportedMethods : [...route.only],
     url: route.url,
     // In onRequest, before the body is read: a wrong method is refused without waiting for or parsing the body.
     onRequest: (request, _reply, next) => {

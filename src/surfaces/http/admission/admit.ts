@@ -93,7 +93,7 @@ export class Admission {
     const known = this.#identify(request);
     if (host.rateLimit === undefined) return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
-    const sender = { address: request.ip, ...(isKnown ? { did: known.did } : {}) };
+    const sender = { address: addressOf(request), ...(isKnown ? { did: known.did } : {}) };
     return host.rateLimit(sender).then((waitMs) => {
       if (waitMs > 0) throw tooManyRequests(waitMs);
       return this.#accept(known, request, reply);
@@ -131,7 +131,7 @@ export class Admission {
     const coding = codingOf(request.headers);
     if (coding !== undefined) throw unsupportedEncoding(coding);
     request.setDecorator("caller", known);
-    const sender = known.authentication === "public" ? request.ip : known.did;
+    const sender = known.authentication === "public" ? addressOf(request) : known.did;
     const lease: MemoryLease = this.#memory.lease(sender, () => {
       if (reply.raw.closed) lease.release();
       else reply.raw.once("close", () => lease.release());
@@ -140,6 +140,9 @@ export class Admission {
     return true;
   }
 }
+
+/** The address a request comes from; callers of a Unix socket have none, and count as one. */
+const addressOf = ({ ip }: { readonly ip: string | undefined }): string => ip ?? "";
 
 /** The value of `Content-Encoding`, unless it leaves the body unchanged. */
 function codingOf({ "content-encoding": coding }: IncomingMessage["headers"]): string | undefined {

@@ -23,7 +23,7 @@ const COMMON = {
 
 /** Features that the page, and whatever it frames, never gets. The clipboard may be written: "copy" buttons. */
 const OFF = ["camera", "microphone", "geolocation", "display-capture", "clipboard-read", "payment", "usb", "serial"];
-const MORE_OFF = ["hid", "bluetooth", "midi", "publickey-credentials-get", "screen-wake-lock", "xr-spatial-tracking"];
+const MORE_OFF = ["hid", "midi", "publickey-credentials-get", "screen-wake-lock", "xr-spatial-tracking"];
 const PERMISSIONS = [...[...OFF, ...MORE_OFF].map((name) => `${name}=()`), "clipboard-write=(self)"].join(", ");
 
 const pagePolicy = (nonce: string): string =>
