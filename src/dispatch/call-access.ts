@@ -6,7 +6,7 @@ import type { RelPath } from "../core/call/path.js";
 import type { PathRules } from "../core/call/path-rules.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { CallTerms } from "../core/call/terms.js";
-import { deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../core/errors/texts.js";
+import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../core/errors/texts.js";
 import type { Access, PlacePolicy, SpellingRules } from "../core/ports/backend.js";
 import type { ChangeOrigin, EntryChange } from "../core/ports/change.js";
 import type { RootFacts } from "../core/ports/operation.js";
@@ -26,6 +26,8 @@ export interface CallAccessOptions {
   readonly rules: PathRules | undefined;
   readonly leadsTo?: CallTerms["leadsTo"];
   readonly changes: CallChanges;
+  readonly isReal?: boolean | undefined;
+  readonly undoes?: readonly string[] | undefined;
 }
 
 /** The checks that a backend makes while it serves one call. */
@@ -48,6 +50,8 @@ export class CallAccess implements Access {
   readonly #leadsTo: CallTerms["leadsTo"];
   readonly #changes: CallChanges;
   readonly #root: RootFacts;
+  readonly #isReal: boolean;
+  readonly #undoes: readonly string[] | undefined;
   #real: readonly string[];
 
   /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
@@ -67,6 +71,8 @@ export class CallAccess implements Access {
     this.#leadsTo = options.leadsTo;
     this.#changes = options.changes;
     this.#root = root;
+    this.#isReal = options.isReal === true;
+    this.#undoes = options.undoes;
     this.changed = options.changes.isUnheard ? undefined : (change) => options.changes.report(this.origin, change);
     this.rules = options.rules;
     this.#real = path.segments;
@@ -84,6 +90,9 @@ export class CallAccess implements Access {
 
   real(segments: readonly string[]): void {
     const { segments: requested } = this.#path;
+    if (this.#isReal && !isSame(segments, requested)) {
+      throw conflict(this.place, { verb: this.verb, expected: "no link on the way" });
+    }
     for (const ability of this.#abilities) {
       this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
     }
@@ -107,7 +116,8 @@ export class CallAccess implements Access {
   }
 
   get origin(): ChangeOrigin {
-    return this.#changes.originIn(this.#root);
+    const origin = this.#changes.originIn(this.#root);
+    return this.#undoes === undefined ? origin : { ...origin, undoes: this.#undoes };
   }
 
   beginGroup(): void {

@@ -232,7 +232,7 @@ export class Dispatcher {
   ): PathCall {
     const { authoriser, progress, scope } = state;
     const { drives, limits } = this.#options;
-    const { root: rootName, abilities, changes, guarded = changes } = request;
+    const { root: rootName, abilities, changes, guarded = changes, isReal, undoes } = request;
     const isFirst = progress.resource === undefined;
     if (isFirst) progress.resource = [rootName];
     const path = parsePath(rootName, request.path, process.platform === "win32");
@@ -248,7 +248,7 @@ export class Dispatcher {
     const isProtected = changes ? call.terms?.isProtected : undefined;
     const leadsTo = call.terms?.leadsTo;
     const verb = operation.name;
-    const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo };
+    const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
     const access = new CallAccess(root, path, { ...own, changes: state.changes });
     state.places?.push({ request, access });
     return placedCall(call, { root, path, access, limits: limitsOf(root, limits) });

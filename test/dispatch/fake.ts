@@ -3,6 +3,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { Backend } from "../../src/core/ports/backend.js";
+import type { Journal } from "../../src/core/ports/journal.js";
 import type { Root } from "../../src/core/ports/operation.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import type { Repeats } from "../../src/dispatch/repeats.js";
@@ -22,6 +23,7 @@ export interface Dispatch {
 export interface DispatchParts {
   /** What the root `r` does in place of a memory backend. */
   readonly backend?: Partial<Backend>;
+  readonly journal?: Journal | undefined;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
   readonly repeats?: (clock: Clock) => Repeats;
@@ -41,7 +43,11 @@ export function dispatchOn(parts: DispatchParts = {}): Dispatch {
       return typeof method === "function" ? method.bind(replaced === undefined ? target : parts.backend) : method;
     },
   });
-  const root: Root = { name: "r", kind: "memory", readOnly: false, backend };
+  const { journal } = parts;
+  const root: Root = {
+    ...{ name: "r", kind: "memory", readOnly: false, backend },
+    ...(journal === undefined ? {} : { journal: { mode: journal.mode, open: () => journal } }),
+  };
   const dispatcher = new Dispatcher({
     adapterName: "file",
     operations: new Map(

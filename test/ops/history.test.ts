@@ -51,7 +51,7 @@ function journalOf(entries: readonly JournalEntry[], most = Number.POSITIVE_INFI
   };
 }
 
-const dispatchWith = (journal: Journal | undefined): Dispatch => dispatchOn({ backend: { journal: () => journal } });
+const dispatchWith = (journal: Journal | undefined): Dispatch => dispatchOn({ journal });
 
 const caps = (...below: string[]): SurfaceContext => ({
   caps: below.map((path): Capability => ({ with: `file://r/${path}`, can: "crud/read" })),

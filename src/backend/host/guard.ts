@@ -2,6 +2,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import type { CallScope } from "../../core/call/scope.js";
+import { conflict } from "../../core/errors/texts.js";
 import type { Expected } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
@@ -76,6 +77,12 @@ export function* checkExpected(change: Change, old: Pinned | undefined, expected
     throw expectationError(expected, undefined, access);
   }
   requireExpected(expected, (yield* hashFile(change, old)).digest("hex"), access);
+}
+
+/** Compares the entry itself with what was seen before. @throws CONFLICT */
+export function checkVersion({ access }: Change, now: Pinned | undefined, version: string | undefined): void {
+  if (version === undefined || now?.stat.version === version) return;
+  throw conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
 }
 
 /** The hash state of a file, or of its first `length` bytes, to be continued. */

@@ -10,6 +10,7 @@ import type {
   ChangeOptions,
   Copied,
   CopyOptions,
+  CurrentState,
   FileStat,
   GroupChange,
   GroupEffect,
@@ -36,7 +37,7 @@ import { placeCopy } from "./changes/copy.js";
 import { makeDirectory } from "./changes/directory.js";
 import { moveEntry } from "./changes/move.js";
 import { removeEntry } from "./changes/removal.js";
-import { withReport } from "./changes/report.js";
+import { kindOf, stateOf, withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { replaceFile } from "./changes/write.js";
 import { allowedOf } from "./denied.js";
@@ -54,6 +55,7 @@ import { walkEntries } from "./walk.js";
 const CHANGE: Way = { followLast: true, onlyTarget: false };
 const CHANGE_OF_NAME: Way = { followLast: false, onlyTarget: false };
 const LOOK: Way = { followLast: true, onlyTarget: true };
+const LOOK_AT_NAME: Way = { followLast: false, onlyTarget: true };
 
 type Work<T> = (arrival: Arrival) => Io<T>;
 
@@ -97,6 +99,11 @@ export class HostBackend implements Backend {
 
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined> {
     return this.#look(path, access, (arrival) => this.#stat(arrival));
+  }
+
+  state(path: RelPath, access: Access): Awaitable<CurrentState | undefined> {
+    const work = this.#walk(path, access, { way: LOOK_AT_NAME, work: currentState });
+    return runIo(mapErrors(access.place, work), access.scope);
   }
 
   read(path: RelPath, plan: Plan, access: Access): Awaitable<ReadBytes> {
@@ -284,4 +291,10 @@ export class HostBackend implements Backend {
       ...(type === "file" ? stampPart(stat) : {}),
     };
   }
+}
+
+function* currentState({ found }: Arrival): Io<CurrentState | undefined> {
+  if (found.state !== "found") return undefined;
+  const { stat } = found.object;
+  return { ...stateOf(stat), kind: kindOf(stat) };
 }

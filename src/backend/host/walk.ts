@@ -155,13 +155,16 @@ class EntryWalk {
   }
 
   *#describe(directory: Pinned, name: Name, depth: number): Io<WalkEntry | undefined> {
-    const { sizes } = this.#options;
-    const isExamined = name.type === undefined || (sizes && name.type === "file");
+    const { sizes, versions } = this.#options;
+    const isExamined = name.type === undefined || versions === true || (sizes && name.type === "file");
     const stat = isExamined ? yield* examine(this.#jail.sys, directory, name) : undefined;
     const type: EntryType | undefined = isExamined ? stat?.type : name.type;
     if (type === undefined) return undefined;
     const isUnreachable = !isReachable(name, directory === this.#jail.top, this.#isWindows);
-    const more = isUnreachable ? ({ unreachable: true } as const) : {};
+    const more = {
+      ...(isUnreachable ? ({ unreachable: true } as const) : {}),
+      ...(versions === true && stat !== undefined ? { version: stat.version, changed: stat.changedMs } : {}),
+    };
     if (!sizes) return { name: name.name, type, depth, size: undefined, ...more };
     if (type !== "file" || stat === undefined) return { name: name.name, type, depth, size: 0, ...more };
     const identity = stat.nlink > 1 ? { identity: stat.identity } : {};

@@ -2,7 +2,7 @@ import type { RelPath } from "../call/path.js";
 import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";
 import type { Access } from "./access.js";
-import type { Journal } from "./journal.js";
+import type { ChangedKind, EntryState } from "./change.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
@@ -47,6 +47,11 @@ export interface FileStat {
   /** Milliseconds since the epoch, if known. */
   readonly created?: number;
   readonly stamp?: Stamp;
+}
+
+/** State of an entry now; comparable with those that changes report. */
+export interface CurrentState extends EntryState {
+  readonly kind: ChangedKind;
 }
 
 /** Bytes to read. A backend returns fewer only at the end of the file. */
@@ -149,12 +154,23 @@ export interface GroupWriteOptions extends WriteOptions {
   readonly modified?: number | undefined;
 }
 
+/** What must hold when a group is committed. @throws CONFLICT */
+export interface Standing {
+  /** The entry still has this version; see {@link EntryState}. */
+  readonly version?: string | undefined;
+}
+
 /** One change of a group. Each sees the effects of those before it, and fails as it would alone. */
 export type GroupChange =
-  | { readonly kind: "write"; readonly at: At; readonly body: Body; readonly options: GroupWriteOptions }
+  | { readonly kind: "write"; readonly at: At; readonly body: Body; readonly options: GroupWriteOptions & Standing }
   /** Unlike {@link Backend.remove}, NOT_FOUND if nothing is there. */
-  | { readonly kind: "remove"; readonly at: At; readonly options: ChangeOptions & { readonly recursive: boolean } }
-  | { readonly kind: "move"; readonly from: At; readonly to: At; readonly options: MoveOptions }
+  | {
+      readonly kind: "remove";
+      readonly at: At;
+      readonly options: ChangeOptions & Standing & { readonly recursive: boolean };
+    }
+  /** `version`: of the source. */
+  | { readonly kind: "move"; readonly from: At; readonly to: At; readonly options: MoveOptions & Standing }
   | { readonly kind: "mkdir"; readonly at: At; readonly options: WriteOptions }
   /** Host roots only: gives an entry kept in the root's staging directory its place. @see GroupChange "move" */
   | { readonly kind: "restore"; readonly kept: readonly string[]; readonly at: At; readonly options: WriteOptions };
@@ -185,6 +201,11 @@ export interface Backend {
   walk(path: RelPath, options: WalkOptions, access: Access): Awaitable<void>;
   /** `undefined` if nothing exists there. @throws SYMLINK_ESCAPE, DANGLING_SYMLINK */
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined>;
+  /**
+   * The state of the entry itself, never of a link's target. `undefined`: nothing has that path. Absent: nothing in this
+   * root can be undone.
+   */
+  state?(path: RelPath, access: Access): Awaitable<CurrentState | undefined>;
   /** Calls `plan` with the size, then reads the range it returns. @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes>;
   /** Calls {@link Access.real} before it discloses anything. @throws as {@link read} */
@@ -223,7 +244,5 @@ export interface Backend {
    * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED
    */
   mount?(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory>;
-  /** Opens the journal of the root at the first look. Absent, or `undefined`: it has none. */
-  journal?(): Awaitable<Journal | undefined>;
   close(): Awaitable<void>;
 }

@@ -69,6 +69,8 @@ export interface ChangeOrigin {
   readonly surface: string;
   /** Shared by all changes that are undone together; begins with `g`. */
   readonly group?: string;
+  /** Ids of the entries that it undid; present for an undo. */
+  readonly undoes?: readonly string[];
 }
 
 /** One committed change with its origin. */

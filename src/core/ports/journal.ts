@@ -29,8 +29,6 @@ export interface JournalEntry extends ChangeRecord {
   readonly reason?: NotUndoable;
   /** Id of the entry that has undone it. */
   readonly undoneBy?: string;
-  /** Ids of the entries that it undid; present for an undo. */
-  readonly undoes?: readonly string[];
   /** Changes of others may be among it: the changes of a command. */
   readonly mayInclude?: "external";
 }

@@ -14,6 +14,7 @@ import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { ChangeOrigin } from "./change.js";
+import type { Journal } from "./journal.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
@@ -53,9 +54,18 @@ export interface RootFacts {
   readonly drive?: string;
 }
 
+/** Opens the journal of a root at the first look. */
+export interface RootJournalAccess {
+  readonly mode: Journal["mode"];
+  /** `undefined`: it cannot be opened. */
+  open(): Awaitable<Journal | undefined>;
+}
+
 /** A named tree the operator configured, opened. */
 export interface Root extends RootFacts {
   readonly backend: Backend;
+  /** Absent: its changes are not recorded. */
+  readonly journal?: RootJournalAccess;
 }
 
 /** A root that is a separate tree for each caller. */
@@ -159,6 +169,10 @@ export interface PlaceRequest {
   readonly changes: boolean;
   /** Refuses protected paths although the operation itself changes nothing. Default: as `changes`. */
   readonly guarded?: boolean;
+  /** No link may lead to the place: the path names a real one. @throws CONFLICT */
+  readonly isReal?: boolean;
+  /** Ids of the journal entries that a change there undoes, for its record. */
+  readonly undoes?: readonly string[];
 }
 
 /** Call of an operation on several places. */

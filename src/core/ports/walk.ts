@@ -16,6 +16,9 @@ export interface WalkEntry {
   readonly modified?: number;
   /** For files with several hard links: equal for all of them. */
   readonly identity?: string;
+  /** Identity, size and times of any entry, and its change time in milliseconds; only if {@link WalkOptions.versions}. */
+  readonly version?: string;
+  readonly changed?: number;
   /** The path grammar refuses the name, so no operation can reach the entry. */
   readonly unreachable?: true;
 }
@@ -32,6 +35,8 @@ export interface WalkOptions {
   readonly visit: Visit;
   /** Report size, time and identity of files. */
   readonly sizes: boolean;
+  /** Report the version of every entry, where the backend has versions. */
+  readonly versions?: boolean;
   /** Called instead of `visit` for denied entries and everything below them. Default: they are skipped. */
   readonly visitDenied?: Visit;
   /** Files with these names are read before the entries of their directory are visited. */

@@ -23,7 +23,7 @@ export async function journalsOf(some: readonly RootView[], all: readonly RootVi
 }
 
 async function journalOf(view: RootView, all: readonly RootView[]): Promise<JournalView | undefined> {
-  const journal = await view.root.backend.journal?.();
+  const journal = await view.root.journal?.open();
   if (journal === undefined) return undefined;
   const sees = ({ path, from, fromRoot = view.root.name }: JournalEntry): boolean => {
     if (!view.allows(path, "crud/read")) return false;

@@ -18,7 +18,7 @@ import { expectationError, requireExpected } from "../../expected.js";
 import type { Amount } from "../../quota.js";
 import { nameNew } from "../changes/put.js";
 import { kindOf, realPath, stateOf } from "../changes/report.js";
-import { checkExpected, type Guard } from "../guard.js";
+import { checkExpected, checkVersion, type Guard } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, makeOne, type WriteRules } from "../target.js";
@@ -67,6 +67,7 @@ export class RemoveStep implements Step {
     if (object === undefined) throw notFound(change.access.place);
     try {
       this.#checkType(change, object);
+      checkVersion(change, object, this.#options.version);
       yield* checkExpected(change, object, this.#options.expected);
       if (this.#options.recursive) yield* requireAllAllowed(change, object);
       else yield* this.#requireEmpty(change, object);

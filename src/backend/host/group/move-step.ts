@@ -18,7 +18,7 @@ import { requireExpected } from "../../expected.js";
 import type { Amount } from "../../quota.js";
 import { checkTarget, putInPlace, refuseInside } from "../changes/put.js";
 import { kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
-import { type Guard, hashFile } from "../guard.js";
+import { checkVersion, type Guard, hashFile } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, type Target, type WriteRules } from "../target.js";
@@ -139,6 +139,7 @@ export class MoveStep implements Step {
     const { change, real } = this.#from;
     const object = yield* this.#object();
     try {
+      checkVersion(change, object, this.#options.version);
       const sha256 = yield* this.#checkSource(change, object);
       yield* requireAllAllowed(change, object);
       const { freed, made, to, before } = yield* this.#goal.prepare(object, this.#options, intent);

@@ -12,7 +12,7 @@ import { fill } from "../changes/content.js";
 import { putInPlace } from "../changes/put.js";
 import { realPath, stateAfter, stateOf } from "../changes/report.js";
 import { giveRights } from "../changes/stage.js";
-import { checkEarly, checkExpected, type Guard } from "../guard.js";
+import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
 import { freedBy } from "../quota.js";
 import { type Change, checkFile, createParents, locate, type WriteRules } from "../target.js";
 import { type Image, type Intent, imageOf } from "./intent.js";
@@ -74,12 +74,13 @@ export class WriteStep implements Step {
 
   *prepare(intent: Intent): Io<Ready> {
     const { change, found } = this.#end;
-    const { expected, parents } = this.#write.options;
+    const { expected, parents, version } = this.#write.options;
     const target = locate(change, found, { parents });
     requireTopDevice(change);
     const old = target.parents.length > 0 ? undefined : yield* current(change, target.name);
     try {
       yield* checkFile(change, old);
+      checkVersion(change, old, version);
       yield* checkExpected(change, old, expected);
       const freed = freedBy(old?.stat);
       this.#old = old === undefined ? null : stateOf(old.stat);
