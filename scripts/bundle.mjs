@@ -51,4 +51,7 @@ function reachable(files) {
 const types = [...reachable(LIBRARY.map((name) => `${DIST}${name}.d.ts`))].map((file) => relative(DIST, file));
 const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
 const kept = [...code, ...types].map((file) => `!/${file}`).sort();
-writeFileSync(`${DIST}.npmignore`, ["*", "!*/", "!/bundle/*", "!/schema/validators/*", "!/web/**", ...kept, ""].join("\n"));
+writeFileSync(
+  `${DIST}.npmignore`,
+  ["*", "!*/", "!/bundle/*", "!/schema/validators/*", "!/web/**", ...kept, ""].join("\n"),
+);
