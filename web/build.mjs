@@ -7,6 +7,14 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 
+try {
+  import.meta.resolve("preact");
+} catch {
+  // A checkout that was updated and not installed again still builds all that runs; the venue says that it has no page.
+  console.warn("The workspace page is not built: its packages are not installed. Run 'npm ci'");
+  process.exit(0);
+}
+
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const WEB = join(ROOT, "web/src");
 const OUT = join(ROOT, "dist/web");
