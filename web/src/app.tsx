@@ -97,7 +97,7 @@ function Account(): JSX.Element {
   }
   const name = me.operator ? texts.operator : shortDid(me.did);
   const how = texts.identityOf[me.authentication] ?? me.authentication;
-  const until = me.expires === undefined ? "" : texts.until(formatMoment(me.expires));
+  const until = me.expires === undefined ? "" : texts.until(formatMoment(me.expires * 1000));
   const leave = async () => {
     if (await confirmSignOut()) signOut();
   };

@@ -19,6 +19,8 @@ export interface Request {
   readonly body?: BodyInit;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
+  /** Fail at 429 instead of waiting. */
+  readonly isImpatient?: boolean;
 }
 
 /** Sends a request. @param path below the venue, `/api/v1/…` @throws ApiError, or the abort */
@@ -28,7 +30,7 @@ export async function request(path: string, options: Request = {}): Promise<Resp
     if (response.ok) return response;
     const error = await errorOf(response);
     // 429 is sent before any effect, so that a change may be sent again too.
-    const mayWait = error.status === 429 && waits < MOST_WAITS && !(options.body instanceof Blob);
+    const mayWait = error.status === 429 && waits < MOST_WAITS && options.isImpatient !== true;
     if (!mayWait) throw error;
     await delay(Math.min(error.retryAfterMs || 1000, LONGEST_WAIT_MS), options.signal);
   }

@@ -16,8 +16,17 @@ export interface WhoAmI {
   readonly venue: string;
   readonly grants: readonly Grant[];
   readonly grantsTruncated: boolean;
-  /** Seconds or milliseconds since the epoch, as the venue tells. */
+  /** Seconds since the epoch. */
   readonly expires?: number;
+  /** Id of the access token or session. */
+  readonly via?: string;
+}
+
+export interface IssuedUcan {
+  readonly token: string;
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly expires: number;
 }
 
 export interface IssuedToken {
@@ -38,7 +47,9 @@ export interface AccessEntry {
   readonly created?: number;
   readonly expires?: number;
   readonly lastUsed?: number;
-  readonly revoked?: boolean | number;
+  readonly revoked?: number;
+  /** A link that was not used yet. */
+  readonly pending?: boolean;
 }
 
 export interface Page {
@@ -60,17 +71,19 @@ export interface Approval {
   readonly state?: string;
 }
 
+/** A call, as the audit tells it. */
 export interface AuditRecord {
-  readonly ts: string | number;
-  readonly actor?: string;
-  readonly caller?: string;
-  readonly op?: string;
-  readonly operation?: string;
-  readonly root?: string;
-  readonly path?: string;
-  readonly outcome: string;
-  readonly ms?: number;
+  /** Milliseconds since the epoch, at the end of the call. */
+  readonly time: number;
+  readonly caller: string;
+  readonly operation: string;
   readonly via?: string;
+  /** `<root>/<path>`, or what the operation acts on. */
+  readonly resource: string;
+  readonly outcome: string;
+  readonly bytes?: number;
+  readonly ms: number;
+  readonly job?: string;
 }
 
 /** A version of a file in the history. */
@@ -143,7 +156,7 @@ interface OtherInputs {
   };
   readonly "auth:list": { readonly kind?: string; readonly cursor?: string; readonly limit?: number };
   readonly "auth:revoke": { readonly id: string; readonly keep?: boolean };
-  readonly "ucan:issue": Json;
+  readonly "ucan:issue": { readonly aud: string; readonly att: readonly Grant[]; readonly lifetimeSeconds: number };
   readonly "audit:query": Json;
   readonly "approval:list": Json;
   readonly "approval:get": { readonly id: string };
@@ -164,9 +177,9 @@ interface OtherOutputs {
   readonly "auth:issue": IssuedToken;
   readonly "auth:list": Page & { readonly entries: readonly AccessEntry[] };
   readonly "auth:revoke": { readonly revoked: boolean; readonly id: string };
-  readonly "ucan:issue": { readonly token: string; readonly id?: string };
+  readonly "ucan:issue": IssuedUcan;
   readonly "audit:query": Page & { readonly records: readonly AuditRecord[] };
-  readonly "approval:list": Page & { readonly approvals: readonly Approval[] };
+  readonly "approval:list": Page & { readonly approvals?: readonly Approval[]; readonly entries?: readonly Approval[] };
   readonly "approval:get": Approval;
   readonly "approval:decide": Json;
   readonly "file:history": Page & { readonly entries: readonly HistoryEntry[]; readonly reason?: string };

@@ -63,7 +63,7 @@ async function signInByCode(code: string): Promise<void> {
   try {
     const body = JSON.stringify({ code });
     const headers = { "content-type": "application/json" };
-    const response = await request("/api/v1/login", { method: "POST", body, headers });
+    const response = await request("/api/v1/login", { method: "POST", body, headers, isImpatient: true });
     const issued = (await response.json()) as IssuedToken;
     await signIn(issued.token ?? "");
   } catch (error) {

@@ -11,9 +11,11 @@ interface Place {
   readonly root: string;
   readonly path: string;
   readonly isDirectory: boolean;
+  /** Where the parts lead. */
+  readonly place?: "files" | "changes";
 }
 
-export function Breadcrumbs({ root, path, isDirectory }: Place): JSX.Element {
+export function Breadcrumbs({ root, path, isDirectory, place = "files" }: Place): JSX.Element {
   const names = path === "" ? [] : path.split("/");
   const parts = [root, ...names].map((name, index) => ({
     name,
@@ -24,13 +26,13 @@ export function Breadcrumbs({ root, path, isDirectory }: Place): JSX.Element {
     <nav class="breadcrumbs" aria-label={texts.path}>
       <ol>
         <li>
-          <a href={addressOf("files")}>{texts.roots}</a>
+          <a href={addressOf(place)}>{texts.roots}</a>
         </li>
         {parts.map((part) => (
           <li key={part.path === "" ? "/" : part.path}>
             <Icon of={ChevronRight} size={14} />
             <a
-              href={addressOf("files", root, part.path, { directory: !part.isLast || isDirectory })}
+              href={addressOf(place, root, part.path, { directory: !part.isLast || isDirectory })}
               aria-current={part.isLast ? "page" : undefined}
             >
               <Name text={part.name} />

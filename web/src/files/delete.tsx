@@ -70,10 +70,10 @@ async function confirm(root: string, paths: readonly string[]): Promise<boolean>
       onSubmit={() => close(true)}
       footer={
         <>
-          <button type="button" onClick={() => close()}>
+          <button type="button" data-autofocus={hasTrash(root) ? undefined : true} onClick={() => close()}>
             {texts.cancel}
           </button>
-          <button type="submit" class="primary danger" data-autofocus>
+          <button type="submit" class="primary danger" data-autofocus={hasTrash(root) ? true : undefined}>
             {texts.remove}
           </button>
         </>

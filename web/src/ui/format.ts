@@ -1,16 +1,8 @@
 // Numbers, sizes, times and names as people read them.
 
 const numbers = new Intl.NumberFormat();
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
-const sizes = UNITS.map(
-  (unit) =>
-    new Intl.NumberFormat(undefined, {
-      style: "unit",
-      unit,
-      unitDisplay: unit === "byte" ? "narrow" : "short",
-      maximumFractionDigits: 1,
-    }),
-);
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+const tenths = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -21,7 +13,7 @@ export const formatNumber = (value: number): string => numbers.format(value);
 /** `12.3 kB`, by powers of 1000. */
 export function formatSize(bytes: number): string {
   const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  return sizes[step]?.format(bytes / 1000 ** step) ?? "";
+  return `${tenths.format(bytes / 1000 ** step)} ${UNITS[step]}`;
 }
 
 const MINUTE = 60_000;
