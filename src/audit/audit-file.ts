@@ -17,14 +17,21 @@ export interface AuditFile extends AuditSink {
   readonly lost: number;
   /** Id of this process in the file. */
   readonly chain: string;
-  /** Real path of the file. */
-  readonly path: string;
+  /** Real path of the file; `undefined` for a device or pipe, which cannot be read again. */
+  readonly path: string | undefined;
+  /** Its folder in the state directory. */
+  readonly stateFolder: string | undefined;
+  /** Resolves when what was recorded so far is in the file, or after 200 ms. */
+  written(): Promise<void>;
   /** Writes the queued records, waiting five seconds at most; what is not written by then is lost. */
   close(): Promise<void>;
 }
 
 /** A checkpoint is due this long after the first record it covers, in milliseconds. */
 const CHECKPOINT_MS = 60_000;
+
+/** Longest wait for a slow disk before records are read, in milliseconds. */
+const WRITTEN_MS = 200;
 
 /**
  * Opens an audit file. Each line names the SHA-256 of the one before, and each 1,000 records, each minute with records
@@ -41,13 +48,15 @@ export async function openAuditFile(
   { signer, stateDir, ...options }: AuditFileOptions,
 ): Promise<AuditFile> {
   const file = await openRotatingFile(path, onError, options);
-  const store = stateDir === undefined ? undefined : new CheckpointStore(checkpointFolder(stateDir, file.name));
+  const folder = stateDir === undefined ? undefined : checkpointFolder(stateDir, file.name);
+  const store = folder === undefined ? undefined : new CheckpointStore(folder);
   const others = (await store?.unnamed()) ?? [];
-  return new ChainedFile({ file, store, others, signer, onError });
+  return new ChainedFile({ file, folder, store, others, signer, onError });
 }
 
 interface Parts {
   readonly file: RotatingFile;
+  readonly folder: string | undefined;
   readonly store: CheckpointStore | undefined;
   readonly others: readonly Checkpoint[];
   readonly signer: AuditSigner;
@@ -80,8 +89,13 @@ class ChainedFile implements AuditFile {
     return this.#chain.id;
   }
 
-  get path(): string {
-    return this.#parts.file.name;
+  get path(): string | undefined {
+    const { file } = this.#parts;
+    return file.isRegular ? file.name : undefined;
+  }
+
+  get stateFolder(): string | undefined {
+    return this.#parts.folder;
   }
 
   write(record: AuditRecord): void {
@@ -97,6 +111,16 @@ class ChainedFile implements AuditFile {
     if (this.#parts.file.idle) this.#dropping = false;
     for (const line of this.#chain.add(json)) this.#append(line);
     this.#timer ??= setTimeout(() => this.#checkpointDue(), CHECKPOINT_MS).unref();
+  }
+
+  async written(): Promise<void> {
+    const { file } = this.#parts;
+    let patience: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      patience = setTimeout(resolve, WRITTEN_MS);
+    });
+    await Promise.race([file.settled(), late]);
+    clearTimeout(patience);
   }
 
   close(): Promise<void> {

@@ -5,8 +5,8 @@ export interface AuditRecord {
   readonly caller: string;
   readonly operation: string;
   /**
-   * How the caller came: id of the access token or of the UCAN sent, else of the session; absent: of this process, which
-   * the `chain` of the line names.
+   * By what the caller called: id of the access token or of the UCAN it authenticated with, else of the session, else of
+   * this process. As in the journal.
    */
   readonly via?: string;
   /** Tool of a profile that called it, `jettson:jettson_files_read`. */

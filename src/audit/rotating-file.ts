@@ -113,6 +113,11 @@ export class RotatingFile {
     return this.#settings.name;
   }
 
+  /** Whether it is a regular file, which can be read again. */
+  get isRegular(): boolean {
+    return this.#settings.rotates;
+  }
+
   /** Bytes that may still be queued. */
   get room(): number {
     return this.#settings.maxWaitingBytes - this.#waitingBytes;
@@ -121,6 +126,11 @@ export class RotatingFile {
   /** Whether nothing is queued. */
   get idle(): boolean {
     return this.#waitingBytes === 0;
+  }
+
+  /** Waits until what is queued now was written, or could not be. */
+  async settled(): Promise<void> {
+    await this.#running;
   }
 
   /** Queues a line, whether or not there is room. @param onWritten called once it is in the file */

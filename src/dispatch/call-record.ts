@@ -6,6 +6,7 @@ import type { Authoriser } from "../authz/authorise.js";
 import { printResource, type Scheme } from "../authz/grant.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { SandboxExit } from "../core/ports/sandbox.js";
+import { viaOf } from "./call-changes.js";
 
 const COMMAND_CHARS = 200;
 
@@ -45,6 +46,7 @@ export function recordOf({ operation, context, progress, outcome, ms, time }: Ca
     bytes,
     ms: Math.round(ms * 1000) / 1000,
     ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    via: viaOf(context),
     ...commandOf(context),
     ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
     ...(authoriser?.chain === undefined ? {} : { proofs: authoriser.chain }),

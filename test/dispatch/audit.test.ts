@@ -67,6 +67,7 @@ describe("the audit", () => {
         operation: `file:${name}`,
         bytes: 0,
         ms: expect.any(Number),
+        via: expect.stringMatching(/^p[0-9a-f]{16}$/),
         ...expected,
       },
     ]);

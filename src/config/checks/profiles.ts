@@ -4,7 +4,7 @@ import type { ProfileConfig } from "../types.js";
 import { below, type Place, quoted } from "./check-schema.js";
 
 /** Names of built-in adapters, which profiles must not use. */
-const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "dlfs", "drive"]);
+const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "audit", "dlfs", "drive"]);
 const ONLY_EVERRUNS = ["alias", "variant", "onStale"] as const;
 
 /**

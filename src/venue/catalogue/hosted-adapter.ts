@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../../core/ports/adapter.js";
+import { viaOf } from "../../dispatch/call-changes.js";
 import { withoutNulls } from "../../schema/nulls.js";
 import { InputValidator } from "../../schema/validate.js";
 
@@ -92,6 +93,7 @@ function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall):
       bytes: 0,
       ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
       ...(context.jobId === undefined ? {} : { job: context.jobId }),
+      via: viaOf(context),
       ...(trail.chain === undefined ? {} : { proofs: trail.chain }),
     });
   } catch (error) {

@@ -1,6 +1,7 @@
-// The interface of the venue's own operations (ucan:*, auth:*).
+// The interface of the venue's own operations (ucan:*, auth:*, audit:*).
 
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
+import type { AuditLog } from "../../audit/log.js";
 import type { AuthConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
@@ -21,6 +22,8 @@ export interface OperationParts {
   url(): string | undefined;
   /** Grants are about files, so the adapter that hosts them evaluates them. */
   readonly files: Pick<HostedFileAdapter, "rights" | "roots">;
+  /** Absent: there is no audit that could be read. */
+  readonly audit?: AuditLog | undefined;
   readonly issued: IssuedTokens;
   readonly keys: PublicKeys;
   readonly clock: Clock;

@@ -4,6 +4,7 @@ import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
 import { publicCapsOf } from "../identity/public-caps.js";
+import { auditQuery } from "./audit-query.js";
 import { authIssue } from "./auth-issue.js";
 import { authList } from "./auth-list.js";
 import { authRevoke } from "./auth-revoke.js";
@@ -18,12 +19,14 @@ import { ucanVerify } from "./ucan-verify.js";
 export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [
   ...[ucanIssue, ucanVerify, ucanRevoke],
   ...[authWhoami, authIssue, authList, authRevoke],
+  auditQuery,
 ];
 
 /** Descriptions of their adapters, by the part of the operation name before the colon. */
 export const VENUE_ADAPTERS: Readonly<Record<string, string>> = {
   ucan: "Capability tokens: issue, verify, revoke.",
   auth: "Who calls, what they may do, and access tokens.",
+  audit: "What was done here, by whom.",
 };
 
 /** What the operations take from the configuration in force. */
@@ -36,7 +39,7 @@ export function rulesOf(config: () => VenueConfig): Pick<OperationParts, "auth" 
   };
 }
 
-/** Creates the venue's own adapters, `ucan` and `auth`. They receive the whole context of a call. */
+/** Creates the venue's own adapters, `ucan`, `auth` and `audit`. They receive the whole context of a call. */
 export function createVenueAdapters(
   parts: Omit<OperationParts, "issued" | "keys">,
   hosting: AdapterHosting,

@@ -1,6 +1,7 @@
 // Opens the parts of a venue that have files of their own: audit, assets, log, tickets.
 
 import type { AuditFile } from "../../audit/audit-file.js";
+import type { AuditLog } from "../../audit/log.js";
 import { ConfigError } from "../../config/errors.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -43,6 +44,13 @@ export async function openAudit(config: VenueConfig, { env, log, key }: AuditPar
   const stateDir = auditState(config, { env, log });
   const onError = (err: unknown) => log.error({ err }, "audit records are lost");
   return openPath("audit.file", file, () => openAuditFile(file, onError, { signer, stateDir, maxBytes, keep }));
+}
+
+/** Opens the audit for queries; `undefined` where it goes to no file that can be read. */
+export async function openAuditLog(audit: AuditFile | undefined): Promise<AuditLog | undefined> {
+  if (audit?.path === undefined) return undefined;
+  const { AuditLog } = await import("../../audit/log.js");
+  return new AuditLog({ path: audit.path, indexFolder: audit.stateFolder, written: () => audit.written() });
 }
 
 /** The key of a venue that has not loaded it, since only file operations will be called. */

@@ -1,6 +1,7 @@
 // Opens a venue from its configuration: everything it names, or nothing.
 
 import { assembleAdapter, type HostedFileAdapter } from "../../adapter/adapter.js";
+import type { AuditFile } from "../../audit/audit-file.js";
 import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
@@ -21,7 +22,7 @@ import { type Closable, closeBackwards } from "./close-backwards.js";
 import { asConfigError, withConfigErrors } from "./config-fault.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { davOptions, httpOptions } from "./http-options.js";
-import { openAssets, openAudit, openTickets } from "./open-parts.js";
+import { openAssets, openAudit, openAuditLog, openTickets } from "./open-parts.js";
 import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 
@@ -77,7 +78,7 @@ class VenueOpener {
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
     const venue = this.#venue({ access, assets, adapter, host, sink });
-    await this.#hostOwnOperations(venue, sink);
+    await this.#hostOwnOperations(venue, { sink, audit });
     await this.#hostProfiles(venue);
     return venue;
   }
@@ -175,15 +176,16 @@ class VenueOpener {
   }
 
   /** Hosts the operations on tokens and callers; with `filesOnly` their code is not even loaded. */
-  async #hostOwnOperations(venue: OpenVenue, audit: AuditSink | undefined): Promise<void> {
+  async #hostOwnOperations(venue: OpenVenue, { sink, audit: file }: AuditEnds): Promise<void> {
     if (this.#options.filesOnly === true) return;
     const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
     const { access, adapter: files } = venue;
     for (const drives of await files.driveAdapters(this.#config.drives)) venue.host.catalogue.add(this.#keep(drives));
     const clock = systemClock;
     const url = () => (venue.host.listens ? venue.host.url : undefined);
-    const parts = { access, files, clock, url, ...rulesOf(() => venue.config) };
-    const adapters = createVenueAdapters(parts, { clock, audit, logInternal: this.#logInternal });
+    const audit = await openAuditLog(file);
+    const parts = { access, files, audit, clock, url, ...rulesOf(() => venue.config) };
+    const adapters = createVenueAdapters(parts, { clock, audit: sink, logInternal: this.#logInternal });
     for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }
 
@@ -246,6 +248,11 @@ class VenueOpener {
       },
     };
   }
+}
+
+interface AuditEnds {
+  readonly sink: AuditSink | undefined;
+  readonly audit: AuditFile | undefined;
 }
 
 interface AdapterSources {

@@ -66,7 +66,9 @@ describe("each operation of the venue", () => {
   });
 
   test("stands in the documentation in their order", () => {
-    const headings = [...read("docs/operations.md").matchAll(/^## ((?:ucan|auth):\w+)$/gm)].map(([, name]) => name);
+    const headings = [...read("docs/operations.md").matchAll(/^## ((?:ucan|auth|audit):\w+)$/gm)].map(
+      ([, name]) => name,
+    );
     expect(headings).toEqual(names);
   });
 });
@@ -101,12 +103,13 @@ describe("the operations of the venue are hosted like those of files:", () => {
     expect((await plain.listTools()).tools.every(({ name }) => name.startsWith("file_"))).toBe(true);
     await plain.close();
     await ground.venue.close();
-    await ground.open({ mcp: { includeAdapters: ["ucan", "auth"] } });
+    await ground.open({ mcp: { includeAdapters: ["ucan", "auth", "audit"] } });
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       ...["ucan_issue", "ucan_verify", "ucan_revoke"],
       ...["auth_whoami", "auth_issue", "auth_list", "auth_revoke"],
+      "audit_query",
     ]);
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as {
