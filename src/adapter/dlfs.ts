@@ -8,15 +8,16 @@ import type { AnyOperation, PersonalRoot } from "../core/ports/operation.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
 import { isDriveName } from "../drive/dlfs/name.js";
-import { DRIVE_OPERATIONS, KEY_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
+import { DRIVE_OPERATIONS, DRIVE_STREAM_OPERATIONS, KEY_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
 import { driveRoot } from "../roots/open.js";
-import { byDispatchName, describe, withSchemas } from "./metadata.js";
+import { byDispatchName, describe, withoutSchemas, withSchemas } from "./metadata.js";
 
 const adaptersOf = ({ allowKeyExport = false }: DriveAdapterRules): readonly DriveAdapterFacts[] => [
   {
     name: "dlfs",
     description: "Drives of the caller's own: list, create, delete, and the files in them.",
     operations: DRIVE_OPERATIONS,
+    hidden: DRIVE_STREAM_OPERATIONS,
   },
   {
     name: "drive",
@@ -29,6 +30,8 @@ interface DriveAdapterFacts {
   readonly name: string;
   readonly description: string;
   readonly operations: readonly AnyOperation[];
+  /** Operations that only surfaces of this package run. */
+  readonly hidden?: readonly AnyOperation[];
 }
 
 /** The operator's settings for drives. */
@@ -48,14 +51,14 @@ export const createDriveAdapters = (parts: DriveAdapterParts, rules: DriveAdapte
   adaptersOf(rules).map((facts) => createAdapter(facts, parts));
 
 function createAdapter(
-  { name, description, operations }: DriveAdapterFacts,
+  { name, description, operations, hidden = [] }: DriveAdapterFacts,
   { source, ...parts }: DriveAdapterParts,
 ): Adapter {
   const registered = withSchemas(name, operations);
   const dispatcher = new Dispatcher({
     ...parts,
     adapterName: name,
-    operations: byDispatchName(name, registered),
+    operations: byDispatchName(name, [...registered, ...withoutSchemas(hidden)]),
     roots: [],
     discloseHostPaths: false,
     drives: {

@@ -4,6 +4,7 @@ import type { Ability } from "../core/call/capability.js";
 import { CallScope, cancelledBy } from "../core/call/scope.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import type { Access, PlacePolicy } from "../core/ports/backend.js";
+import { denial } from "./files.js";
 
 /** Name that the suite's root must be opened with; it appears in error texts. */
 export const SUITE_ROOT = "suite";
@@ -46,6 +47,9 @@ export function testAccess(overrides: AccessOverrides = {}): TestAccess {
     policy: overrides.policy,
     protection: overrides.protection,
     holds: overrides.holds ?? (() => true),
+    require(ability) {
+      if (overrides.holds?.(ability) === false) throw denial();
+    },
     scope: new CallScope({
       clock: overrides.clock ?? systemClock,
       timeoutMs: overrides.timeoutMs ?? 30_000,

@@ -14,6 +14,7 @@ import { namesSuite } from "./names-suite.js";
 import { openSuite } from "./open-suite.js";
 import { readSuite, statSuite } from "./reading-suite.js";
 import { relocationSuite } from "./relocation-suite.js";
+import { replaceSuite } from "./replace-suite.js";
 import { reportSuite } from "./report-suite.js";
 import { describe, expect, test } from "./runner.js";
 import type { Scenario } from "./scenario.js";
@@ -121,6 +122,7 @@ export function backendSuite(
     lifeSuite(scenario);
     concurrencySuite(scenario);
     relocationSuite(scenario);
+    replaceSuite(scenario);
     reportSuite(scenario);
     groupSuite(scenario);
     openSuite(scenario);

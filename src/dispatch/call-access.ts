@@ -124,6 +124,13 @@ export class CallAccess implements Access {
     this.#changes.beginGroup();
   }
 
+  require(ability: Ability): void {
+    const { root } = this.place;
+    const { segments: requested } = this.#path;
+    this.#authoriser.require([root, ...requested], ability);
+    this.#authoriser.requireReal(root, { requested, real: this.#real }, ability);
+  }
+
   holds(ability: Ability): boolean {
     const { root } = this.place;
     return (

@@ -39,11 +39,12 @@ export interface JudgedPlace {
 export function findOperation(
   operations: ReadonlyMap<string, RegisteredOperation>,
   name: string,
-  { transfer }: SurfaceContext,
+  { transfer, isInternal }: SurfaceContext,
 ): RegisteredOperation {
   const registered = operations.get(name);
   const streams = registered?.operation.streams === true;
-  if (registered === undefined || streams !== (transfer !== undefined)) throw unknownOperation(name);
+  const isHidden = registered?.operation.internal === true && isInternal !== true;
+  if (registered === undefined || streams !== (transfer !== undefined) || isHidden) throw unknownOperation(name);
   return registered;
 }
 

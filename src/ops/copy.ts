@@ -1,7 +1,7 @@
 import { isADirectory } from "../core/errors/texts.js";
 import { option } from "../core/errors/wording.js";
 import type { Operation } from "../core/ports/operation.js";
-import type { LeftOut } from "../core/ports/tree-source.js";
+import type { LeftOut, TreeSource } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
 import { copyTree } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./copying/two-places.js";
@@ -25,8 +25,8 @@ export const copy: Operation<CopyInput, CopyOutput> = {
         throw isADirectory(from.access.place, ["Pass ", option("recursive")]);
       const paths = { path: from.path.text, to: to.path.text, copied: true };
       if (isOneTree && from.path.text === to.path.text) return { ...paths, overwritten: false, files: 0, atomic: true };
-      const options = { ...placeOptions(input), expectedFrom: expectedFrom(input), isWhole: false };
-      const copied = await copyTree(places, source, options);
+      const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input), isWhole: false };
+      const copied = await copyTree(places, call.terms?.isShallow === true ? topOf(source) : source, options);
       const { overwritten, files } = copied;
       return { ...paths, overwritten, ...etagIn(to, copied), files, atomic: true, ...hiddenOf(source.left) };
     } finally {
@@ -34,6 +34,17 @@ export const copy: Operation<CopyInput, CopyOutput> = {
     }
   },
 };
+
+/** A source without what is in it. */
+const topOf = (source: TreeSource): TreeSource => ({
+  top: source.top,
+  ...(source.identity === undefined ? {} : { identity: source.identity }),
+  next: () => undefined,
+  left: source.left,
+  refusal: undefined,
+  isUnchanged: () => source.isUnchanged(),
+  close: () => source.close(),
+});
 
 function hiddenOf(left: LeftOut): { hidden?: Partial<LeftOut> } {
   const counted = Object.entries(left).filter(([, count]) => count > 0);

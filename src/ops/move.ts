@@ -20,7 +20,7 @@ export const move: Operation<MoveInput, MoveOutput> = {
     if (from.path.segments.length === 0) {
       throw invalidInput("The root itself cannot be moved", "/path", "a path below the root");
     }
-    const options = { ...placeOptions(input), expectedFrom: expectedFrom(input) };
+    const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input) };
     const paths = { path: from.path.text, to: to.path.text, moved: true };
     const moved = isOneTree ? await from.root.backend.move(from, to, options) : undefined;
     if (moved !== undefined) {
@@ -52,7 +52,10 @@ async function moveByCopy(
       const expected = sha256 === undefined || recursive ? undefined : { content: hashText(sha256) };
       await from.root.backend.remove(from.path, { recursive, expected }, access);
     } catch (error) {
-      await to.root.backend.remove(to.path, { recursive: true }, to.access);
+      // What was replaced cannot come back, so the copy stays in its place.
+      if (options.replaces !== true || !copied.overwritten) {
+        await to.root.backend.remove(to.path, { recursive: true }, to.access);
+      }
       throw error;
     }
     return copied;

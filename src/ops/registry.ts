@@ -11,6 +11,7 @@ import { exportDrive } from "./drives/export-drive.js";
 import { exportDriveKey } from "./drives/export-drive-key.js";
 import { importDrive } from "./drives/import-drive.js";
 import { listDrives } from "./drives/list-drives.js";
+import { copyOnDrives, moveOnDrives } from "./drives/relocate.js";
 import { verifyDrive } from "./drives/verify-drive.js";
 import { du } from "./du.js";
 import { edit } from "./edit.js";
@@ -26,6 +27,7 @@ import { read } from "./read.js";
 import { readMany } from "./readMany.js";
 import { roots } from "./roots.js";
 import { stat } from "./stat.js";
+import { touch } from "./touch.js";
 import { transfer } from "./transfer.js";
 import { tree } from "./tree.js";
 import { upload } from "./upload.js";
@@ -56,14 +58,17 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ],
 ];
 
-/** Operations that stream whole files or run commands; for surfaces that support it. */
-export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exec];
+/** Operations that stream whole files, run commands, or are offered to no caller; for surfaces that support it. */
+export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exec, touch];
 
 /** The operations of the adapter `dlfs`: three on whole drives, and those on files. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
   ...[listDrives, createDrive, deleteDrive],
-  ...[list, tree, read, write, append, mkdir, deleteEntry, stat],
+  ...[list, tree, read, write, append, mkdir, moveOnDrives, copyOnDrives, deleteEntry, stat],
 ];
+
+/** The operations of the adapter `dlfs` that only surfaces of this package run. */
+export const DRIVE_STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, touch];
 
 /** The operations that export, import and verify whole drives. */
 export const TRANSFER_OPERATIONS: readonly AnyOperation[] = [exportDrive, importDrive, verifyDrive];

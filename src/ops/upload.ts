@@ -18,7 +18,8 @@ export const upload: Operation<UploadInput, Uploaded> = {
   check: (input) => void expectedOf(input),
   async run(input, call) {
     const body = bodyOf(call);
-    const options = { parents: input.parents ?? false, expected: expectedOf(input) };
+    const { parents = false, modified } = input;
+    const options = { parents, expected: expectedOf(input), modified };
     const load = () => bounded(body, call);
     const { bytes, created, sha256 } = await call.root.backend.write(call.path, { load }, options, call.access);
     return { written: bytes, created, ...(sha256 === undefined ? {} : { sha256 }) };

@@ -140,7 +140,7 @@ describe("a tree of 5,000 levels", () => {
       try {
         const place = { root: ROOT, path: "" };
         const scope = new CallScope({ clock: systemClock, timeoutMs: 60_000 });
-        const access = { place, verb: "exec", scope, real() {}, create() {}, holds: () => true };
+        const access = { place, verb: "exec", scope, real() {}, create() {}, require() {}, holds: () => true };
         const user = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
         const mounted = await backend.mount(relPath([]), { writable: true, keepsStage: false, user }, access);
         fs.chmodSync(`/proc/self/fd/${bottom}/bottom`, 0o4755);

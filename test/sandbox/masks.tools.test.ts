@@ -18,6 +18,7 @@ const NO_ACCESS: Omit<Access, "place" | "scope"> = {
   verb: "exec",
   real() {},
   create() {},
+  require() {},
   holds: () => true,
 };
 

@@ -20,6 +20,7 @@ import type {
   ReadBytes,
   ReadRange,
   SourceOptions,
+  TouchOptions,
   WalkOptions,
   WriteOptions,
   Written,
@@ -32,7 +33,7 @@ import { omissionOf } from "../refusal.js";
 import { fileSpot, makeDirectoryInDrive, removeInDrive } from "./entries.js";
 import { asCallerError } from "./errors.js";
 import { changeAllInDrive } from "./group.js";
-import { DriveTree, moveInDrive, placeInDrive } from "./place.js";
+import { DriveTree, moveInDrive, placeInDrive, touchInDrive } from "./place.js";
 import { type DriveDoor, store } from "./store.js";
 import { describe, directoryAt, sizePart, stampPart, statAt } from "./tree.js";
 import { walkBelow } from "./walk.js";
@@ -150,6 +151,10 @@ export class DriveBackend implements Backend {
     return this.#run(path, { access, verb: "delete" }, () =>
       removeInDrive(this.#door, { path, access }, { recursive, expected }),
     );
+  }
+
+  touch(path: RelPath, options: TouchOptions, access: Access): Promise<void> {
+    return this.#run(path, { access, verb: "write" }, () => touchInDrive(this.#door, { path, access }, options));
   }
 
   move(from: At, to: At, options: MoveOptions): Promise<Moved> {

@@ -9,13 +9,24 @@ import {
   isADirectory,
   notADirectory,
   notFound,
+  notSupportedByRoot,
   parentMissing,
 } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
-import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, PlaceOptions } from "../../core/ports/backend.js";
+import type {
+  Access,
+  At,
+  Copied,
+  CopyOptions,
+  Moved,
+  MoveOptions,
+  PlaceOptions,
+  TouchOptions,
+} from "../../core/ports/backend.js";
+import type { EntryChange } from "../../core/ports/change.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
-import type { DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
 import { expectationError } from "../expected.js";
 import { authoriseParents } from "../parents.js";
 import { refusalOf } from "../refusal.js";
@@ -37,6 +48,13 @@ interface Loaded {
   readonly below: readonly string[];
   /** Absent: a directory. */
   readonly content?: { readonly put: StagedContent; readonly sha256: Sha256; readonly size: number };
+}
+
+/** Times of entries decide merges, so none is set. @throws NOT_FOUND, NOT_SUPPORTED */
+export async function touchInDrive(drive: DriveDoor, { path, access }: At, { modified }: TouchOptions): Promise<void> {
+  const found = await drive.look((tree) => statAt(tree, path.segments));
+  if (found === undefined) throw notFound(access.place);
+  if (modified !== undefined) throw notSupportedByRoot(access.place, "setting times");
 }
 
 /** Moves an entry in one change of the drive. */
@@ -62,16 +80,30 @@ export async function moveInDrive(drive: DriveDoor, from: At, to: At, options: M
     const last = to.path.segments.length - 1;
     authoriseParents(to.path, { from: spot.depth, to: last }, to.access);
     await makeDirectories(tree, to.path, { from: spot.depth, to: last });
-    if (old !== undefined) await tree.remove(to.path.segments, { recursive: false });
+    const isTree = old?.type === "directory" || found.type === "directory";
+    const before = old === undefined || isTree ? null : stateOf(old);
+    if (old !== undefined && isTree) await clear(tree, to, { old, note });
+    else if (old !== undefined) await tree.remove(to.path.segments, { recursive: false });
     await tree.move(segments, to.path.segments);
     access.scope.commit();
     note({
       ...{ action: "moved", kind: found.type, path: to.path.segments, from: segments },
       ...madeFor(to.path, { from: spot.depth, to: last }),
-      ...{ before: old === undefined ? null : stateOf(old), after: stateOf(found, seen.sha256) },
+      ...{ before, after: stateOf(found, seen.sha256) },
     });
     return { overwritten: old !== undefined, ...seen };
   });
+}
+
+/** Removes what a tree replaces, or the tree that is replaced. */
+async function clear(
+  tree: DriveChange,
+  { path, access }: At,
+  { old, note }: { readonly old: DriveStat; readonly note: (change: EntryChange) => void },
+): Promise<void> {
+  if (old.type === "directory") await requireAllAllowed(tree, path.segments, access);
+  await tree.remove(path.segments, { recursive: true });
+  note({ action: "deleted", kind: old.type, path: path.segments, before: stateOf(old), after: null });
 }
 
 /** Places a copy in one change of the drive; its content is already stored. */
@@ -94,6 +126,9 @@ export async function placeInDrive(
     const { spot, old } = await goalOf(tree, at, coming);
     authoriseParents(path, { from: spot.depth, to: first.spot.depth }, access);
     await makeDirectories(tree, path, { from: spot.depth, to: last });
+    const isTree = old?.type === "directory" || (old !== undefined && !coming.isFile);
+    if (isTree) await clear(tree, at, { old, note });
+    const before = old === undefined || isTree ? null : stateOf(old);
     for (const { below, content } of all) {
       access.scope.checkpoint();
       const segments = [...path.segments, ...below];
@@ -105,15 +140,12 @@ export async function placeInDrive(
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     const { from } = options;
     note({
-      ...{ action: old === undefined ? "created" : "modified", kind: source.top.type, path: path.segments },
+      ...{ action: before === null ? "created" : "modified", kind: source.top.type, path: path.segments },
       ...(from === undefined ? {} : { from: from.path }),
       ...(from === undefined || from.root === access.place.root ? {} : { fromRoot: from.root }),
       ...(source.top.type === "file" ? {} : { files: sizes.length }),
       ...madeFor(path, { from: spot.depth, to: last }),
-      ...{
-        before: old === undefined ? null : stateOf(old),
-        after: newState(top === undefined ? 0 : bytes, top?.sha256),
-      },
+      ...{ before, after: newState(top === undefined ? 0 : bytes, top?.sha256) },
     });
     return {
       ...{ overwritten: old !== undefined, files: sizes.length, bytes },
@@ -126,7 +158,7 @@ export async function placeInDrive(
 async function goalOf(
   tree: DriveSnapshot,
   { path, access }: At,
-  { parents, overwrite, expected, isFile }: Placement,
+  { parents, overwrite, replaces = false, expected, isFile }: Placement,
 ): Promise<{ readonly spot: Spot; readonly old: DriveStat | undefined }> {
   const { segments } = path;
   const spot = await locate(tree, path);
@@ -136,7 +168,9 @@ async function goalOf(
   if (missing > 1 && !parents) throw parentMissing(place(segments.length - 1));
   const old = missing === 0 ? spot.node : undefined;
   if (old?.type === "directory" && expected === "nothing") throw expectationError(expected, undefined, access);
-  const isReplaced = overwrite && isFile && old?.type === "file";
+  if (old !== undefined && overwrite && replaces) access.require("crud/delete");
+  const isReplaced = overwrite && (replaces || (isFile && old?.type === "file"));
+  if (isReplaced && old?.type === "directory" && expected !== undefined) throw alreadyExists(access.place);
   if (old !== undefined && !isReplaced && expected !== "nothing") throw alreadyExists(access.place);
   await checkExpected({ tree, segments, access }, old, expected);
   return { spot, old };

@@ -11,21 +11,24 @@ export interface Reporting {
   readonly keepReport?: (access: Access, change: EntryChange) => void;
 }
 
-/** Changes a drive, then tells of the change that the last run of `work` noted, if any. */
+/** Changes a drive, then tells of the changes that the last run of `work` noted. */
 export async function reported<T>(
   drive: Reporting,
   access: Access,
   work: (tree: DriveChange, note: (change: EntryChange) => void) => Promise<T>,
 ): Promise<T> {
-  let noted: EntryChange | undefined;
+  const noted: EntryChange[] = [];
   const done = await drive.change((tree) => {
-    noted = undefined;
+    noted.length = 0;
     return work(tree, (change) => {
-      noted = change;
+      noted.push(change);
     });
   });
-  if (noted !== undefined && drive.keepReport !== undefined) drive.keepReport(access, noted);
-  else if (noted !== undefined) access.changed?.(noted);
+  if (noted.length > 1) access.beginGroup?.();
+  for (const change of noted) {
+    if (drive.keepReport === undefined) access.changed?.(change);
+    else drive.keepReport(access, change);
+  }
   return done;
 }
 

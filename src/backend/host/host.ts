@@ -20,6 +20,7 @@ import type {
   ReadBytes,
   ReadRange,
   SourceOptions,
+  TouchOptions,
   WalkOptions,
   WriteOptions,
   Written,
@@ -39,6 +40,7 @@ import { moveEntry } from "./changes/move.js";
 import { removeEntry } from "./changes/removal.js";
 import { kindOf, stateOf, withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
+import { touchEntry } from "./changes/touch.js";
 import { replaceFile } from "./changes/write.js";
 import { allowedOf } from "./denied.js";
 import { changeGroup } from "./group/group.js";
@@ -139,6 +141,10 @@ export class HostBackend implements Backend {
     return this.#change({ path, access }, remove, CHANGE_OF_NAME);
   }
 
+  touch(path: RelPath, options: TouchOptions, access: Access): Awaitable<void> {
+    return this.#change({ path, access }, (change, found) => touchEntry(change, found, options));
+  }
+
   /** If links count only by their targets, a dangling link does not exist for removal either. */
   *#removable<T>({ jail, path, access }: Change, found: Reached, remove: Io<T>): Io<T> {
     const isLink = found.state === "found" && found.object.stat.isSymbolicLink();
@@ -183,14 +189,7 @@ export class HostBackend implements Backend {
       if (found.state !== "found") throw notFound(access.place);
       const { object, real } = found;
       if (!object.stat.isDirectory() && !object.stat.isFile()) throw notAFile(access.place);
-      return new HostSource({
-        jail,
-        walk,
-        object,
-        name: real.at(-1) ?? "",
-        access,
-        ...(there === undefined ? {} : { there }),
-      });
+      return new HostSource({ jail, walk, object, name: real.at(-1) ?? "", access, there });
     } catch (error) {
       walk.close();
       throw error;

@@ -4,7 +4,7 @@ import type { Sha256 } from "../etag.js";
 
 /**
  * Instructions of a profile to an operation besides the input, since its tools answer differently. They can only narrow
- * what a caller may do; callers cannot send them.
+ * what a caller may do, except that each says so; callers cannot send them.
  */
 export interface CallTerms {
   /** Answers include full hashes (`hash`) and creation times (`created`, milliseconds since the epoch). */
@@ -16,6 +16,13 @@ export interface CallTerms {
   readonly isProtected?: (segments: readonly string[], operation: string) => boolean;
   /** Called with the real path (segments below the root), whether or not it exists. */
   readonly leadsTo?: (segments: readonly string[]) => void;
+  /**
+   * A move or copy with `overwrite` replaces whatever is at its target as a whole, a tree too. It needs `crud/delete`
+   * there as well.
+   */
+  readonly replaces?: true;
+  /** A copy of a directory leaves out what is in it. */
+  readonly isShallow?: true;
   /** Replaces the matching rules of `file:edit`. */
   readonly edits?: EditTerms;
   /** Replaces the globs and limits of a search. */

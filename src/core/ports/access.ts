@@ -30,6 +30,8 @@ export interface Access {
   readonly rules?: PathRules | undefined;
   /** Whether the caller also holds another ability, on both the requested and the real path. Never throws. */
   holds(ability: Ability): boolean;
+  /** Authorises another ability, on both the requested and the real path. @throws CAPABILITY_DENIED */
+  require(ability: Ability): void;
   /** Any symbolic link in a path is SYMLINK_ESCAPE. Absent: links that stay inside the root are followed. */
   readonly links?: "refuse" | undefined;
   /** The call, for records of its changes. Absent: nobody keeps any. */

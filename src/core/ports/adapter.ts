@@ -66,6 +66,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly session?: string;
   /** Id of the call's job, for the audit record. */
   readonly jobId?: string;
+  /** The call comes from a surface of this package, which may run operations that no caller is offered. */
+  readonly isInternal?: true;
   /** Stream besides input and output, only for operations that need one. */
   readonly transfer?: Transfer;
   /** Memory accounting of the answer, if the surface counts it. */

@@ -78,6 +78,8 @@ export interface ChangeOptions {
 export interface WriteOptions extends ChangeOptions {
   /** Create missing parent directories. */
   readonly parents: boolean;
+  /** Time that a written file gets, in milliseconds since the epoch; drives ignore it. Absent: now. */
+  readonly modified?: number | undefined;
 }
 
 export interface AppendOptions extends WriteOptions {
@@ -107,6 +109,11 @@ export interface At {
 export interface PlaceOptions extends WriteOptions {
   /** A file replaces a file. A directory never replaces anything, and nothing replaces one. */
   readonly overwrite: boolean;
+  /**
+   * With `overwrite`: anything replaces anything, as a whole, if the caller also holds `crud/delete` there. The old
+   * entry goes only when the new one is ready, and comes back when that fails. Absent: no.
+   */
+  readonly replaces?: boolean;
 }
 
 export interface MoveOptions extends PlaceOptions {
@@ -148,10 +155,9 @@ export interface SourceOptions {
   readonly there?: Pick<Access, "policy" | "protection">;
 }
 
-/** A file of a group; `mode` (permission bits) and `modified` (ms since the epoch) where they are to be restored. */
+/** A file of a group; `mode` (permission bits) and `modified` where they are to be restored. */
 export interface GroupWriteOptions extends WriteOptions {
   readonly mode?: number | undefined;
-  readonly modified?: number | undefined;
 }
 
 /** What must hold when a group is committed. @throws CONFLICT */
@@ -181,6 +187,11 @@ export interface GroupEffect {
   readonly existed: boolean;
   /** Of the content written. */
   readonly sha256?: Sha256;
+}
+
+export interface TouchOptions {
+  /** Milliseconds since the epoch. */
+  readonly modified?: number | undefined;
 }
 
 /** New content, loaded only after all other checks have passed. */
@@ -222,6 +233,11 @@ export interface Backend {
     options: ChangeOptions & { readonly recursive: boolean },
     access: Access,
   ): Awaitable<{ existed: boolean }>;
+  /**
+   * Sets the time of an existing entry, following links; without a time it only authorises.
+   * @throws NOT_FOUND, PERMISSION_DENIED; NOT_SUPPORTED for a time where times decide merges
+   */
+  touch(path: RelPath, options: TouchOptions, access: Access): Awaitable<void>;
   /**
    * Moves an entry (never a link's target) in one step within this backend, which also checks that the target is free.
    * @returns `undefined` if it cannot be done in one step: nothing has changed

@@ -229,6 +229,8 @@ interface OperationBase<Input, Output> {
   readonly annotations: Annotations;
   /** It streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
   readonly streams?: true;
+  /** It is offered to no caller: only surfaces of this package run it. */
+  readonly internal?: true;
   /** It lasts as long as a command; such operations have a concurrency limit of their own. */
   readonly runs?: true;
   /** Input fields whose values are file content. */

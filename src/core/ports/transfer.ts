@@ -14,6 +14,8 @@ export interface UploadInput extends DownloadInput {
   readonly parents?: boolean;
   readonly ifMatch?: string;
   readonly ifNoneMatch?: string;
+  /** Time that the file gets, in milliseconds since the epoch; drives ignore it. */
+  readonly modified?: number;
   /** Repeating the upload with it has no second effect. 1 to 64 of `A-Za-z0-9._-`. */
   readonly operationId?: string;
 }

@@ -4,7 +4,7 @@ import type { Ability } from "../../core/call/capability.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256 } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
-import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
+import type { Call, PathCall, PlacesCall } from "../../core/ports/operation.js";
 
 /** The input fields that `move` and `copy` share. */
 export interface TwoPlacesInput {
@@ -32,8 +32,9 @@ export function checkTwoPlaces(input: TwoPlacesInput): void {
 export const expectedFrom = ({ ifMatch }: TwoPlacesInput): Expected | undefined =>
   ifMatch === undefined ? undefined : expectedOf({ ifMatch });
 
-export function placeOptions(input: TwoPlacesInput): PlaceOptions {
-  return { parents: input.parents ?? false, overwrite: input.overwrite ?? false, expected: expectedTo(input) };
+export function placeOptions(input: TwoPlacesInput, { terms }: Pick<Call, "terms">): PlaceOptions {
+  const { parents = false, overwrite = false } = input;
+  return { parents, overwrite, expected: expectedTo(input), replaces: overwrite && terms?.replaces === true };
 }
 
 function expectedTo({ ifMatchTo, ifNoneMatchTo }: TwoPlacesInput): Expected | undefined {

@@ -6,6 +6,7 @@ import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
+import type { RootFacts } from "../../core/ports/operation.js";
 import type { FileTransfers, TicketRequest } from "../../core/ports/transfer.js";
 
 /** An operation as clients see it. */
@@ -79,6 +80,14 @@ export interface HttpFiles extends FileTransfers {
   redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | "taken back" | undefined;
 }
 
+/** A small file of the venue's state. */
+export interface DavFile {
+  /** `undefined`: there is none yet. */
+  read(): Promise<string | undefined>;
+  /** Replaces it as a whole. */
+  write(text: string): Promise<void>;
+}
+
 /** What WebDAV needs of the venue. */
 export interface HttpDav {
   /** Whether callers without credentials are served, as far as public access goes. */
@@ -87,6 +96,10 @@ export interface HttpDav {
   readonly lockSeconds: number;
   /** Maximum number of locks of all callers together. */
   readonly maxLocks: number;
+  /** Keeps the properties that clients store. Absent: they are kept in memory. */
+  readonly propertyFile?: DavFile;
+  /** Facts of a root, whoever asks; they must not be told to those who do not see it. `undefined`: there is none. */
+  root(name: string): Pick<RootFacts, "readOnly" | "drive"> | undefined;
   /** Runs an operation on roots (`file:`) or drives (`dlfs:`). @throws FileAdapterError */
   invoke(operation: string, input: JsonObject, context: SurfaceContext): Promise<unknown>;
 }

@@ -1,6 +1,7 @@
 import { bareHost, isLoopbackListener } from "../../config/loopback.js";
 import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
+import type { RootFacts } from "../../core/ports/operation.js";
 import type { RateLimit } from "../../surfaces/http/host.js";
 import { servesPublic } from "../identity/public-caps.js";
 import type { VenueHostOptions, VenueHttpOptions } from "../venue.js";
@@ -33,11 +34,12 @@ export async function httpOptions(
 
 const DAV_DEFAULTS = { anonymous: false, lockSeconds: 3600, maxLocks: 10_000 };
 
-/** The settings of WebDAV. `undefined`: it is off. */
-export function davOptions(config: VenueConfig): VenueHostOptions["dav"] {
+/** What WebDAV needs of a venue besides its operations. `undefined`: it is off. */
+export function davOptions(config: VenueConfig, { roots }: { roots(): readonly RootFacts[] }): VenueHostOptions["dav"] {
   const { webdav = isLoopbackListener(config) } = config;
-  if (typeof webdav === "boolean") return webdav ? DAV_DEFAULTS : undefined;
-  return webdav.enabled ? webdav : undefined;
+  const settings = typeof webdav === "boolean" ? { ...DAV_DEFAULTS, enabled: webdav } : webdav;
+  if (!settings.enabled) return undefined;
+  return { ...settings, root: (name) => roots().find((root) => root.name === name) };
 }
 
 async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {

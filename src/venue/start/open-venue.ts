@@ -139,7 +139,7 @@ class VenueOpener {
   }): Promise<VenueHost> {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
-    const dav = davOptions(config);
+    const dav = davOptions(config, { roots: () => adapter.roots });
     return createVenueHost({
       name: config.name,
       did: access.did,

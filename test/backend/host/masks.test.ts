@@ -30,6 +30,7 @@ async function masksIn(root: string, atName: (below: readonly string[], name: st
     verb: "exec",
     real() {},
     create() {},
+    require() {},
     holds: () => true,
     place: { root: "r", path: "" },
     scope: new CallScope({ clock: systemClock, timeoutMs: 60_000 }),

@@ -35,6 +35,7 @@ import type {
   ReadBytes,
   ReadRange,
   SourceOptions,
+  TouchOptions,
   WalkOptions,
   WriteOptions,
   Written,
@@ -199,6 +200,12 @@ class MemoryBackend implements Backend {
     const before = stateOf(node);
     access.changed?.({ action: "deleted", kind: node.type, path: path.segments, before, after: null });
     return { existed: true };
+  }
+
+  touch(path: RelPath, { modified }: TouchOptions, access: Access): void {
+    const node = targetOf(this.#resolve(path, access), path);
+    if (node === undefined) throw notFound(access.place);
+    if (modified !== undefined) node.modified = modified;
   }
 
   move(from: At, to: At, options: MoveOptions): Moved {

@@ -25,6 +25,7 @@ import type {
   PlaceOptions,
   SourceOptions,
 } from "../../../src/core/ports/backend.js";
+import type { EntryState } from "../../../src/core/ports/change.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
 import {
   childrenOf,
@@ -137,12 +138,13 @@ export function* placeCopy(tree: MemoryTree, at: At, source: TreeSource, options
   requireFree(goal.old, { ...options, isFile }, access);
   authoriseParents(path, { from: goal.depth, to: first.depth }, access);
   access.scope.commit();
+  const before = tellReplaced(at, { old: goal.old, coming: top });
   put(tree, path, top);
   access.changed?.({
-    ...{ action: goal.old === undefined ? "created" : "modified", kind: top.type, path: path.segments },
+    ...{ action: before === null ? "created" : "modified", kind: top.type, path: path.segments },
     ...madeFor(path, { from: goal.depth, to: path.segments.length - 1 }),
     ...(isFile ? {} : { files: counts.files }),
-    ...{ before: goal.old === undefined ? null : stateOf(goal.old), after: stateOf(top) },
+    ...{ before, after: stateOf(top) },
   });
   return { ...counts, overwritten: goal.old !== undefined, ...(top.type === "file" ? { sha256: top.sha256 } : {}) };
 }
@@ -206,13 +208,26 @@ export function moveNode(tree: MemoryTree, from: At, to: At, options: MoveOption
     parent.children.delete(from.path.segments.at(-1) ?? "");
     parent.modified = tree.clock.nowMs();
   }
+  const before = tellReplaced(to, { old: goal.old, coming: node });
   put(tree, to.path, node);
   to.access.changed?.({
     ...{ action: "moved", kind: node.type, path: to.path.segments, from: from.path.segments },
     ...madeFor(to.path, { from: goal.depth, to: to.path.segments.length - 1 }),
-    ...{ before: goal.old === undefined ? null : stateOf(goal.old), after: stateOf(node) },
+    ...{ before, after: stateOf(node) },
   });
   return { overwritten: goal.old !== undefined, ...seen };
+}
+
+/** A tree that is replaced, or gives way to a file, is deleted first. @returns what the new entry follows upon */
+function tellReplaced(
+  { path, access }: At,
+  { old, coming }: { old: TreeNode | undefined; coming: TreeNode },
+): EntryState | null {
+  if (old === undefined) return null;
+  if (old.type === "file" && coming.type === "file") return stateOf(old);
+  access.beginGroup?.();
+  access.changed?.({ action: "deleted", kind: old.type, path: path.segments, before: stateOf(old), after: null });
+  return null;
 }
 
 function nodeAt(top: DirectoryNode, segments: readonly string[]): TreeNode | undefined {
@@ -238,9 +253,18 @@ function goalAt({ top, rootName }: MemoryTree, { path }: At, { parents }: PlaceO
 /** @throws CONFLICT, ALREADY_EXISTS */
 function requireFree(
   old: TreeNode | undefined,
-  { expected, overwrite, isFile }: PlaceOptions & { isFile: boolean },
+  { expected, overwrite, replaces = false, isFile }: PlaceOptions & { isFile: boolean },
   access: Access,
 ): void {
+  if (old !== undefined && overwrite && replaces && expected !== "nothing") {
+    access.require("crud/delete");
+    if (old.type === "directory") {
+      if (expected !== undefined) throw alreadyExists(access.place);
+      const refusal = refusalBelow(old, access);
+      if (refusal !== undefined) throw refusal;
+    } else if (expected !== undefined) requireExpected(expected, old.sha256, access);
+    return;
+  }
   if (old?.type === "directory") {
     if (expected === "nothing") throw expectationError(expected, undefined, access);
     throw alreadyExists(access.place);

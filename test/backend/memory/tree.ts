@@ -11,7 +11,7 @@ export interface FileNode {
   readonly type: "file";
   readonly content: Buffer;
   readonly sha256: Sha256;
-  readonly modified: number;
+  modified: number;
 }
 
 export interface DirectoryNode {

@@ -17,6 +17,7 @@ import { refusalOf } from "../../refusal.js";
 import { reserve } from "../quota.js";
 import { type Change, flushDirectory, giveDirectoryToOwner, locate, type Reached } from "../target.js";
 import { checkTarget, nameCopy, refuseInside } from "./put.js";
+import { purge } from "./removal.js";
 import { giveToOwner, inheritRights } from "./stage.js";
 
 const PIECE_BYTES = 1_048_576;
@@ -42,9 +43,10 @@ export function* placeCopy(change: Change, found: Reached, source: TreeSource, o
     options.approve?.(copied.sha256);
     change.access.scope.checkpoint();
     const ready = { path: stage.path, isDirectory: !isFile };
-    const overwritten = yield* finishWithReserve(
+    const { overwritten, hidden } = yield* finishWithReserve(
       nameCopy(change, { target, ready, copied, options, finish: () => copying.finish() }),
     );
+    if (hidden !== undefined) yield* purge(change, hidden);
     return { ...copied, overwritten };
   } finally {
     yield* copying.end();

@@ -13,6 +13,8 @@ import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
 import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
+import { type Hidden, purge } from "./removal.js";
+import { needsExchange, refuseAround, swapIn } from "./replace.js";
 import { kindOf, realPath, report, stateAfter, stateOf } from "./report.js";
 
 /** Maximum restarts because the source's name was taken by another entry. */
@@ -31,6 +33,8 @@ interface Move {
   readonly name: string;
   readonly target: Target;
   readonly options: MoveOptions;
+  /** What was in its place, to be emptied. */
+  hidden?: Hidden;
 }
 
 /**
@@ -48,12 +52,14 @@ export function* moveEntry(source: End, goal: End, options: MoveOptions): Io<Mov
   const named = isSame ? nameAsked(to, target.name) : target.name;
   if (isSame && named === real.at(-1)) return yield* stay(from, object, options);
   refuseInside(to, identity(object));
+  if (options.replaces === true) refuseAround(from, target.old);
   if (object.stat.device !== to.walk.directory.stat.device && object.stat.isDirectory()) return undefined;
   if (!isSame) yield* checkTarget(to, target.old, { ...options, isFile: object.stat.isFile() });
   const move: Move = { from, to, name: real.at(-1) ?? "", target: { ...target, name: named }, options };
   let current = object;
   for (let attempt = 1; attempt <= RACES; attempt++) {
     const moved = yield* moveLocked(move, current);
+    if (move.hidden !== undefined) yield* purge(to, move.hidden);
     if (moved !== "raced") return moved === "elsewhere" ? undefined : moved;
     const now = yield* from.jail.handles.pin(from.walk.directory, move.name);
     if (now === undefined) throw notFound(from.access.place);
@@ -134,14 +140,17 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
           yield* checkTarget(to, old, { ...options, isFile });
           const ready = { path, isDirectory: object.stat.isDirectory() };
           if (isSame) yield* dropName(from, path, guard);
-          else {
+          else if (old !== undefined && needsExchange(old, ready.isDirectory)) {
+            move.hidden = yield* swapIn(to, { ready: path, name: target.name, old, guard });
+            to.rules.usage?.free(freedBy(old.stat));
+          } else {
             const freed = freedBy(old?.stat);
             yield* putInPlace(to, ready, { name: target.name, old, guard, options });
             to.rules.usage?.free(freed);
           }
         }
         const overwritten = old !== undefined && !isRespelled;
-        yield* reportMove(move, object, { old: overwritten ? old : undefined, sha256 });
+        yield* reportMove(move, object, { old: overwritten && move.hidden === undefined ? old : undefined, sha256 });
         yield* flushDirectory(to, to.walk.directory);
         yield* flushDirectory(from, from.walk.directory);
         return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stampPart(object.stat) : {}) };

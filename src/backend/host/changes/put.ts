@@ -10,12 +10,14 @@ import {
 } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
-import { below, CREATE, type Pinned, release } from "../../../jail/handles.js";
+import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
 import { expectationError } from "../../expected.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
-import { reserve, withReservation } from "../quota.js";
+import { freedBy, reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type Target, type Turn } from "../target.js";
+import type { Hidden } from "./removal.js";
+import { needsExchange, swapIn } from "./replace.js";
 import { realPath, report, stateOf } from "./report.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
@@ -44,9 +46,18 @@ export function* checkTarget(change: Change, old: Pinned | undefined, coming: Pl
     if (old.stat.isFile()) yield* checkExpected(change, old, expected);
     throw expectationError(expected, undefined, access);
   }
+  if (coming.overwrite && coming.replaces === true) return yield* checkReplaced(change, old, coming);
   if (!coming.overwrite || !coming.isFile || old.stat.isDirectory()) throw alreadyExists(access.place);
   if (!old.stat.isFile()) throw notAFile(access.place);
   yield* checkFile(change, old);
+  yield* checkExpected(change, old, expected);
+}
+
+function* checkReplaced(change: Change, old: Pinned, { expected }: Placement): Io<void> {
+  const { access } = change;
+  access.require("crud/delete");
+  if (expected === undefined) return;
+  if (!old.stat.isFile()) throw alreadyExists(access.place);
   yield* checkExpected(change, old, expected);
 }
 
@@ -158,7 +169,8 @@ export function targetKeys(change: Change, target: Target): { shared: string[]; 
   const { walk } = change;
   const name = target.parents[0] ?? target.name;
   const key = nameKey(walk.directory, name);
-  return { shared: walk.identities(), exclusive: [key] };
+  const tree = target.old?.stat.isDirectory() === true ? [identity(target.old)] : [];
+  return { shared: walk.identities(), exclusive: [key, ...tree] };
 }
 
 /** Waits for the lock on everything that the keys name. */
@@ -204,32 +216,44 @@ export interface ReadyCopy {
   readonly finish: () => Io<void>;
 }
 
-/**
- * Gives a copy its name.
- * @returns whether an entry was replaced
- */
-export function* nameCopy(change: Change, { target, ready, copied, options, finish }: ReadyCopy): Io<boolean> {
+/** What a copy replaced. */
+export interface Replaced {
+  readonly overwritten: boolean;
+  /** To be emptied. */
+  readonly hidden: Hidden | undefined;
+}
+
+/** Gives a copy its name. */
+export function* nameCopy(change: Change, { target, ready, copied, options, finish }: ReadyCopy): Io<Replaced> {
   const isFile = !ready.isDirectory;
   const turn = yield* lockKeys(change, targetKeys(change, target));
   try {
-    const overwritten = yield* runExclusively(change, options.expected !== undefined, (guard) =>
+    const replaced = yield* runExclusively(change, options.expected !== undefined, (guard) =>
       inParents(change, target.parents, function* () {
         const old = yield* change.jail.handles.pin(change.walk.directory, target.name);
         try {
           yield* checkTarget(change, old, { ...options, isFile });
-          const putting = putInPlace(change, ready, { name: target.name, old, guard, options });
-          // The quota for the contents of a directory was reserved entry by entry.
-          yield* isFile ? withReservation(reserve(change, copied, old), putting) : putting;
-          yield* reportCopy(change, { target, ready, copied, options }, old);
+          const swapped = old !== undefined && needsExchange(old, ready.isDirectory) ? old : undefined;
+          let hidden: Hidden | undefined;
+          const put = function* (): Io<void> {
+            if (swapped !== undefined)
+              hidden = yield* swapIn(change, { ready: ready.path, name: target.name, old: swapped, guard });
+            else yield* putInPlace(change, ready, { name: target.name, old, guard, options });
+          };
+          // The quota for the contents of a directory was reserved entry by entry; that of a tree is freed with it.
+          const freed = swapped === undefined ? old : undefined;
+          yield* isFile ? withReservation(reserve(change, copied, freed), put()) : put();
+          change.rules.usage?.free(freedBy(swapped?.stat));
+          yield* reportCopy(change, { target, ready, copied, options }, freed);
+          return { overwritten: old !== undefined, hidden };
         } finally {
           if (old !== undefined) release(old);
         }
-        return old !== undefined;
       }),
     );
     yield* finish();
     yield* flushDirectory(change, change.walk.directory);
-    return overwritten;
+    return replaced;
   } finally {
     turn.release();
   }

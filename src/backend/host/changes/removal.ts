@@ -17,8 +17,8 @@ import { type Change, flushDirectory, lockTarget, type Reached } from "../target
 import { nameDirectory } from "./put.js";
 import { kindOf, realPath, report, stateOf } from "./report.js";
 
-/** A tree moved out of sight, to be emptied. */
-interface Hidden {
+/** An entry moved out of sight, to be emptied. */
+export interface Hidden {
   readonly stage: Stage;
   readonly name: string;
 }
@@ -235,7 +235,7 @@ function* putBack({ jail, walk }: Change, { stage, name: hiddenName }: Hidden, n
 }
 
 /** Empties a hidden tree; may outlast the caller's deadline. */
-function* purge(change: Change, hidden: Hidden): Io<void> {
+export function* purge(change: Change, hidden: Hidden): Io<void> {
   const { jail, walk, access } = change;
   const work = runIo(purgeAndRelease(change, hidden));
   if (!isPending(work)) return;

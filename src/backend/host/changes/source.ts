@@ -26,7 +26,8 @@ interface Frame {
   next: number;
 }
 
-export interface HostSourceParts extends Pick<SourceOptions, "there"> {
+export interface HostSourceParts {
+  readonly there: SourceOptions["there"] | undefined;
   readonly jail: Jail;
   /** The walk that reached the top; closed with the source. */
   readonly walk: Walk;

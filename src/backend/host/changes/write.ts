@@ -2,6 +2,7 @@
 
 import { type Io, wait } from "../../../core/io.js";
 import type { Body, WriteOptions, Written } from "../../../core/ports/backend.js";
+import { setTimeOfOpen } from "../../../jail/times.js";
 import { checkEarly, checkExpected, runExclusively } from "../guard.js";
 import { requireRoom } from "../quota.js";
 import { type Change, checkFile, createParents, locate, lockTarget, type Reached } from "../target.js";
@@ -20,6 +21,7 @@ export function* replaceFile(change: Change, found: Reached, options: WriteOptio
     Buffer.isBuffer(content) && !change.rules.durable && !change.jail.sys.pooled && expected === undefined;
   return yield* staged(change, target.old, function* (file) {
     const { bytes, sha256 } = yield* fill(change, file.fd, content);
+    if (options.modified !== undefined) yield* setTimeOfOpen(change.jail.sys, file.fd, options.modified);
     if (change.rules.durable) yield* change.jail.sys.fsync(file.fd);
     change.access.scope.checkpoint();
     requireRoom(change, { bytes, files: 1 }, target.old);

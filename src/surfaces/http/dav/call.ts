@@ -10,7 +10,9 @@ import type { HttpDav, HttpHost } from "../host.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 import { codeOf, davError } from "./errors.js";
-import { pathText, type Target, targetOf } from "./target.js";
+import type { Locks, Spot } from "./locks/locks.js";
+import type { DeadProperties } from "./properties/dead.js";
+import { parentOf, pathText, type Target, targetOf } from "./target.js";
 
 type Place = Pick<Target, "space" | "root" | "segments">;
 
@@ -30,19 +32,30 @@ export interface Found {
   readonly hash?: string;
 }
 
+/** What all requests of a venue share. */
+export interface DavState {
+  readonly dav: HttpDav;
+  readonly locks: Locks;
+  readonly properties: DeadProperties;
+}
+
 /** A request with its target, and the operations that it runs as its caller. */
 export class DavCall {
   readonly host: HttpHost;
   readonly dav: HttpDav;
+  readonly locks: Locks;
+  readonly properties: DeadProperties;
   readonly exchange: Exchange;
   readonly target: Target;
   readonly #context: SurfaceContext;
   readonly #isReading: boolean;
 
   /** @throws HttpError 400 */
-  constructor(host: HttpHost, dav: HttpDav, exchange: Exchange) {
+  constructor(host: HttpHost, { dav, locks, properties }: DavState, exchange: Exchange) {
     this.host = host;
     this.dav = dav;
+    this.locks = locks;
+    this.properties = properties;
     this.exchange = exchange;
     this.target = targetOf(exchange.request.raw.url ?? "");
     this.#isReading = READING.includes(exchange.request.method);
@@ -51,11 +64,43 @@ export class DavCall {
     raw.once("close", () => {
       if (!raw.writableFinished) hangUp.abort();
     });
-    this.#context = { ...attribute(exchange.caller, undefined, host.nameCaller).context, signal: hangUp.signal };
+    const { context } = attribute(exchange.caller, undefined, host.nameCaller);
+    this.#context = { ...context, signal: hangUp.signal, isInternal: true };
   }
 
   get caller(): Caller {
     return this.exchange.caller;
+  }
+
+  /** A place as locks and properties know it: two URLs of one drive are one. */
+  spotOf(place: Place): Spot {
+    const { root = "", segments } = place;
+    const drive = this.driveOf(place);
+    const tree = drive === undefined ? `root ${root}` : `drive ${drive} of ${this.caller.did}`;
+    return { tree, segments };
+  }
+
+  /** Name of the drive that a place is on; `undefined`: it is on none. */
+  driveOf({ space, root = "" }: Place): string | undefined {
+    return space === "dav" ? this.dav.root(root)?.drive : root;
+  }
+
+  /** Whether nothing can be changed in a root. */
+  isReadOnly({ space, root = "" }: Pick<Place, "space" | "root">): boolean {
+    return space === "dav" && this.dav.root(root)?.readOnly === true;
+  }
+
+  /** Whether the collection around a place is locked itself, so that members must not come or go. */
+  needsParentLock(place: Place): boolean {
+    const parent = parentOf(place);
+    return parent?.root !== undefined && this.locks.on(this.spotOf(parent)).length > 0;
+  }
+
+  /** Ends locks and properties at and below a place that is gone. */
+  forget(place: Place): void {
+    const spot = this.spotOf(place);
+    for (const lock of [...this.locks.on(spot), ...this.locks.below(spot)]) this.locks.remove(lock);
+    this.properties.drop(spot);
   }
 
   /** The value of a header; `undefined` if it is absent. @throws HttpError 400 if it is repeated */

@@ -10,11 +10,16 @@ import { HttpError, methodNotAllowed } from "../plumbing/http-error.js";
 import { isBasic } from "./basic.js";
 import { DavCall } from "./call.js";
 import { sendDavError } from "./errors.js";
+import { Locks } from "./locks/locks.js";
 import { mkcol, remove } from "./methods/collections.js";
+import { copy, move } from "./methods/copy-move.js";
 import { get } from "./methods/get.js";
+import { lock, unlock } from "./methods/lock.js";
 import { options } from "./methods/options.js";
 import { propfind } from "./methods/propfind.js";
+import { proppatch } from "./methods/proppatch.js";
 import { put } from "./methods/put.js";
+import { DeadProperties } from "./properties/dead.js";
 
 type Method = (call: DavCall) => Promise<FastifyReply>;
 
@@ -26,6 +31,11 @@ const METHODS: Readonly<Record<string, Method>> = {
   PUT: put,
   MKCOL: mkcol,
   DELETE: remove,
+  COPY: copy,
+  MOVE: move,
+  LOCK: lock,
+  UNLOCK: unlock,
+  PROPPATCH: proppatch,
 };
 
 /** Windows asks for what lies above the folder that it mounts. */
@@ -40,6 +50,8 @@ export function isDav({ routeOptions, method }: FastifyRequest): boolean {
 }
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
+  const locks = new Locks({ most: dav.maxLocks, now: () => host.nowMs() });
+  const state = { dav, locks, properties: new DeadProperties(dav.propertyFile) };
   app.register((scope, _options, done) => {
     // Bodies are streams of any type, and are read by the methods.
     scope.removeAllContentTypeParsers();
@@ -54,10 +66,11 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
       methodOf(request);
       next();
     });
-    const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      await state.properties.ready();
       const caller = request.getDecorator<Caller>("caller");
       const memory = request.getDecorator<MemoryLease>("lease");
-      return methodOf(request)(new DavCall(host, dav, { request, reply, target: "", caller, memory }));
+      return methodOf(request)(new DavCall(host, state, { request, reply, target: "", caller, memory }));
     };
     for (const url of URLS) scope.route({ method: scope.supportedMethods, url, handler });
     scope.route({ method: TOP_METHODS, url: "/", handler });

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { aborted } from "../../../core/errors/texts.js";
-import { hashText } from "../../../core/etag.js";
+import { hashText, type Sha256 } from "../../../core/etag.js";
 import type { Download } from "../../../core/ports/streams.js";
 import { COMMON_HEADERS, sendError } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
@@ -19,12 +19,15 @@ export interface Sending {
   onBegin(): void;
   /** Tell the time of the file, and answer `If-Modified-Since`. */
   readonly isDated?: true;
+  /** Writes the hash of a content as an ETag. Default: `"sha256:…"`. */
+  readonly tagOf?: (sha256: Sha256) => string;
 }
 
 /** Sends a file, and waits until the client has taken all of it. @returns bytes sent @throws FileAdapterError */
 export async function sendFile(file: Download, sending: Sending): Promise<number> {
   const { request, reply, onBegin } = sending;
-  const etag = file.sha256 === undefined ? undefined : `"${hashText(file.sha256)}"`;
+  const { tagOf = (sha256) => `"${hashText(sha256)}"` } = sending;
+  const etag = file.sha256 === undefined ? undefined : tagOf(file.sha256);
   const modified = sending.isDated === true ? file.modified : undefined;
   const version: Record<string, string> = {
     ...(etag === undefined ? {} : { etag }),

@@ -62,7 +62,7 @@ function filesOf({ files }: HttpHost): HttpFiles {
   return files;
 }
 
-export const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
+const versionHeaders = ({ sha256 }: Uploaded): Record<string, string> => ({
   ...COMMON_HEADERS,
   ...(sha256 === undefined ? {} : { etag: `"${hashText(sha256)}"` }),
 });

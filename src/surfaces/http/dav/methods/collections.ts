@@ -5,6 +5,8 @@ import { announcesBody } from "../../admission/linger.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
 import { DavError, sendEmpty } from "../errors.js";
+import { evaluateConditions } from "../locks/conditions.js";
+import { requireUnlocked } from "../locks/guard.js";
 import { foundAt } from "./propfind.js";
 
 export async function mkcol(call: DavCall): Promise<FastifyReply> {
@@ -12,14 +14,12 @@ export async function mkcol(call: DavCall): Promise<FastifyReply> {
   if (announcesBody(exchange.request.raw)) throw new HttpError(415, "MKCOL takes no body");
   const { root, space, segments } = target;
   if (root === undefined || (space === "dav" && segments.length === 0)) throw exists();
-  const { created } = (
-    segments.length === 0
-      ? await call.runOnDrive("create-drive", root)
-      : await call.run("mkdir", target).catch((error: unknown) => {
-          throw error instanceof HttpError && error.more["errorCode"] === "EXISTS_NOT_DIRECTORY" ? exists() : error;
-        })
-  ) as { created: boolean };
+  const conditions = await evaluateConditions(call);
+  await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
+  const making = segments.length === 0 ? call.runOnDrive("create-drive", root) : call.run("mkdir", target);
+  const { created } = (await making) as { created: boolean };
   if (!created) throw exists();
+  call.properties.drop(call.spotOf(target));
   return sendEmpty(exchange.reply, 201);
 }
 
@@ -36,7 +36,11 @@ export async function remove(call: DavCall): Promise<FastifyReply> {
   if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
   if (found.type === "directory" && depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
+  const conditions = await evaluateConditions(call);
+  await requireUnlocked(call, conditions, [{ place: target, isTree: true, isMember: true }]);
+  const hash = conditions.hashOf(target);
   if (segments.length === 0) await call.runOnDrive("delete-drive", root);
-  else await call.run("delete", target, { recursive: true });
+  else await call.run("delete", target, { recursive: true, ...(hash === undefined ? {} : { ifMatch: hash }) });
+  call.forget(target);
   return sendEmpty(exchange.reply, 204);
 }

@@ -6,6 +6,7 @@ import { sendFile } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { HttpError } from "../../plumbing/http-error.js";
 import { type DavCall, unless } from "../call.js";
+import { entityTag } from "../entity-tag.js";
 import { encodeName } from "../target.js";
 import { element, type Markup } from "../xml/write.js";
 
@@ -32,7 +33,8 @@ function sendWhole(call: DavCall): Promise<true> {
   const { request, reply } = call.exchange;
   return new Promise((resolve, reject) => {
     const onBegin = () => resolve(true);
-    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs: STALL_MS, onBegin, isDated: true });
+    const take: TakeDownload = (file) =>
+      sendFile(file, { request, reply, stallMs: STALL_MS, onBegin, isDated: true, tagOf: entityTag });
     call.download(call.target, take).catch(reject);
   });
 }

@@ -5,12 +5,12 @@ import { type DavCall, unless } from "../call.js";
 import { sendEmpty } from "../errors.js";
 
 const READING = ["OPTIONS", "GET", "HEAD", "PROPFIND"];
-const CHANGING = ["PUT", "MKCOL", "DELETE"];
+const CHANGING = ["PUT", "MKCOL", "DELETE", "COPY", "MOVE", "PROPPATCH", "LOCK", "UNLOCK"];
 
 export async function options(call: DavCall): Promise<FastifyReply> {
   const isReadOnly = call.caller.authentication !== "public" && (await isInReadOnlyRoot(call));
   return sendEmpty(call.exchange.reply, 200, {
-    dav: isReadOnly ? "1, 3" : "1, 3",
+    dav: isReadOnly ? "1, 3" : "1, 2, 3",
     "ms-author-via": "DAV",
     allow: [...READING, ...(isReadOnly ? [] : CHANGING)].join(", "),
   });

@@ -8,11 +8,22 @@ import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest } from "../../plumbing/http-error.js";
 import { type DavCall, type Found, unless } from "../call.js";
 import { DavError } from "../errors.js";
-import { LIVE_NAMES, liveProperty, liveValue, type Resource } from "../properties/live.js";
+import { LIVE_NAMES, liveProperty, QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest } from "../properties/request.js";
 import { childOf, hrefOf, type Target } from "../target.js";
 import { MOST_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
-import { DAV, element, escapeXml, type Markup, namedElement, PROLOGUE, XML_TYPE, type XmlName } from "../xml/write.js";
+import {
+  clark,
+  DAV,
+  element,
+  escapeXml,
+  fromClark,
+  Markup,
+  namedElement,
+  PROLOGUE,
+  XML_TYPE,
+  type XmlName,
+} from "../xml/write.js";
 
 /** Entries of a directory asked for at once. */
 const PAGE = 5000;
@@ -62,11 +73,25 @@ async function resourceAt(call: DavCall, asked: PropertyRequest): Promise<Resour
   const { target } = call;
   if (target.root === undefined) return { place: target, isCollection: true };
   const found = await foundAt(call, target);
-  if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  if (found === undefined) {
+    call.properties.dropOne(call.spotOf(target));
+    throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  }
   const isCollection = found.type === "directory";
   const wantsHash = !isCollection && found.hash === undefined && found.size <= MOST_HASHED_BYTES && asksForEtag(asked);
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
-  return { place: target, isCollection, found: hashed ?? found };
+  const quota = asksForQuota(asked) ? await quotaOf(call, target) : undefined;
+  return { place: target, isCollection, found: { ...found, ...hashed }, ...(quota === undefined ? {} : { quota }) };
+}
+
+const asksForQuota = (asked: PropertyRequest): boolean =>
+  asked.kind === "named" && asked.names.some(({ local }) => QUOTA_NAMES.includes(local));
+
+/** Quota and use of the root that holds a place. */
+async function quotaOf(call: DavCall, { space, root }: Target): Promise<Quota | undefined> {
+  if (space !== "dav") return undefined;
+  const { quota } = (await call.roots()).find(({ name }) => name === root) ?? {};
+  return quota?.bytes === undefined ? undefined : { limit: quota.bytes, used: quota.usedBytes ?? 0 };
 }
 
 /** What is at a place. A file is not found by a URL that ends in a slash. */
@@ -138,35 +163,45 @@ async function* multistatus(
   yield Buffer.from(`${text}</D:multistatus>\n`);
 }
 
-function responseOf({ host }: DavCall, resource: Resource, asked: PropertyRequest): Markup {
-  const { found, missing } = valuesOf(resource, asked);
+function responseOf(call: DavCall, resource: Resource, asked: PropertyRequest): Markup {
+  const { found, missing } = propertiesOf(call, resource, asked);
   const groups = [
     ...(found.length > 0 || missing.length === 0 ? [propstat(found, "200 OK")] : []),
     ...(missing.length > 0 ? [propstat(missing, "404 Not Found")] : []),
   ];
-  return element("D:response", [element("D:href", hrefOf(host, resource.place, resource.isCollection)), ...groups]);
+  const href = hrefOf(call.host, resource.place, resource.isCollection);
+  return element("D:response", [element("D:href", href), ...groups]);
 }
 
 const propstat = (properties: readonly Markup[], status: string): Markup =>
   element("D:propstat", [element("D:prop", properties), element("D:status", `HTTP/1.1 ${status}`)]);
 
-function valuesOf(
-  resource: Resource,
-  asked: PropertyRequest,
-): { found: readonly Markup[]; missing: readonly Markup[] } {
-  const names: readonly XmlName[] =
-    asked.kind === "named"
-      ? asked.names
-      : LIVE_NAMES.filter((local) => liveValue(local, resource) !== undefined).map((local) => ({
-          namespace: DAV,
-          local,
-        }));
-  const found: Markup[] = [];
-  const missing: Markup[] = [];
-  for (const name of names) {
-    const value = name.namespace === DAV ? liveProperty(name.local, resource) : undefined;
-    if (value === undefined) missing.push(namedElement(name));
-    else found.push(asked.kind === "names" ? namedElement(name) : value);
-  }
-  return { found, missing };
+interface Properties {
+  readonly found: readonly Markup[];
+  readonly missing: readonly Markup[];
 }
+
+function propertiesOf(call: DavCall, resource: Resource, asked: PropertyRequest): Properties {
+  const { place, isCollection } = resource;
+  const dead =
+    place.root === undefined ? new Map<string, string>() : call.properties.of(call.spotOf(place), isCollection);
+  const propertyOf = (name: XmlName): Markup | undefined => {
+    const kept = dead.get(clark(name));
+    if (kept !== undefined) return Markup.trusted(kept);
+    return name.namespace === DAV ? liveProperty(name.local, resource, call) : undefined;
+  };
+  const all = (): XmlName[] => {
+    const live = LIVE_NAMES.map((local) => ({ namespace: DAV, local }));
+    return [...live.filter((name) => propertyOf(name) !== undefined), ...[...dead.keys()].map(fromClark)];
+  };
+  if (asked.kind === "names") return { found: all().map((name) => namedElement(name)), missing: [] };
+  const included = asked.kind === "all" ? asked.include : [];
+  const names = asked.kind === "named" ? asked.names : [...all(), ...included.filter((name) => !isIn(all(), name))];
+  const pairs = names.map((name) => ({ name, value: propertyOf(name) }));
+  return {
+    found: pairs.flatMap(({ value }) => value ?? []),
+    missing: pairs.flatMap(({ name, value }) => (value === undefined ? namedElement(name) : [])),
+  };
+}
+
+const isIn = (names: readonly XmlName[], name: XmlName): boolean => names.some((one) => clark(one) === clark(name));

@@ -1,8 +1,10 @@
 // Live properties: what the venue itself knows of a resource.
 
-import type { Found } from "../call.js";
+import type { DavCall, Found } from "../call.js";
+import { entityTagOf } from "../entity-tag.js";
 import type { Target } from "../target.js";
 import { type Content, element, type Markup } from "../xml/write.js";
+import { lockDiscovery, SUPPORTED_LOCKS } from "./lock-properties.js";
 
 /** A file or collection that is described. */
 export interface Resource {
@@ -10,14 +12,30 @@ export interface Resource {
   readonly isCollection: boolean;
   /** Absent: a collection of roots, which has nothing but its name. */
   readonly found?: Found;
+  /** Bytes in its root or drive, where there is a limit and it was asked for. */
+  readonly quota?: Quota;
 }
 
-type Value = (resource: Resource) => Content | undefined;
+/** Bytes that are used, and may be. */
+export interface Quota {
+  readonly used: number;
+  readonly limit: number;
+}
+
+type Value = (resource: Resource, call: DavCall) => Content | undefined;
 
 const ofFile =
   (value: (found: Found) => Content | undefined): Value =>
   ({ found, isCollection }) =>
     isCollection || found === undefined ? undefined : value(found);
+
+/** Locks are there only where something can be changed. */
+const ofLockable =
+  (value: Value): Value =>
+  (resource, call) => {
+    const { space, root } = resource.place;
+    return root === undefined || call.isReadOnly({ space, root }) ? undefined : value(resource, call);
+  };
 
 /** By local name in `DAV:`, in the order in which `allprop` answers. `undefined`: the resource does not have it. */
 const VALUES: Readonly<Record<string, Value>> = {
@@ -25,21 +43,33 @@ const VALUES: Readonly<Record<string, Value>> = {
   resourcetype: ({ isCollection }) => (isCollection ? element("D:collection") : ""),
   getcontentlength: ofFile(({ size }) => `${size}`),
   getcontenttype: ofFile(({ mime }) => mime ?? "application/octet-stream"),
-  getetag: ofFile(({ hash }) => (hash === undefined ? undefined : `"${hash}"`)),
+  getetag: ofFile(({ hash }) => (hash === undefined ? undefined : entityTagOf(hash))),
   getlastmodified: ({ found }) => (found === undefined ? undefined : new Date(found.modified).toUTCString()),
   creationdate: ({ found }) =>
     found?.created === undefined ? undefined : new Date(found.created).toISOString().replace(/\.\d+Z$/, "Z"),
+  lockdiscovery: ofLockable(({ place }, call) => lockDiscovery(call.locks.covering(call.spotOf(place)), call)),
+  supportedlock: ofLockable(() => SUPPORTED_LOCKS),
+};
+
+/** Properties that come only when they are named, since they cost more. */
+const QUOTA_VALUES: Readonly<Record<string, (quota: Quota) => number>> = {
+  "quota-used-bytes": ({ used }) => used,
+  "quota-available-bytes": ({ used, limit }) => Math.max(0, limit - used),
 };
 
 export const LIVE_NAMES: readonly string[] = Object.keys(VALUES);
+export const QUOTA_NAMES: readonly string[] = Object.keys(QUOTA_VALUES);
 
-/** The value of a live property. `undefined`: there is none of that name. */
-export function liveValue(local: string, resource: Resource): Content | undefined {
-  return Object.hasOwn(VALUES, local) ? VALUES[local]?.(resource) : undefined;
+/** Whether the venue itself has the property, so that nobody can store one of that name. */
+export const isLive = (local: string): boolean => LIVE_NAMES.includes(local) || QUOTA_NAMES.includes(local);
+
+/** A live property as an element. `undefined`: the resource has none of that name. */
+export function liveProperty(local: string, resource: Resource, call: DavCall): Markup | undefined {
+  const value = Object.hasOwn(VALUES, local) ? VALUES[local]?.(resource, call) : quotaValue(local, resource);
+  return value === undefined ? undefined : element(`D:${local}`, value);
 }
 
-/** A live property as an element. */
-export function liveProperty(local: string, resource: Resource): Markup | undefined {
-  const value = liveValue(local, resource);
-  return value === undefined ? undefined : element(`D:${local}`, value);
+function quotaValue(local: string, { quota }: Resource): string | undefined {
+  const value = Object.hasOwn(QUOTA_VALUES, local) ? QUOTA_VALUES[local] : undefined;
+  return quota === undefined || value === undefined ? undefined : `${value(quota)}`;
 }

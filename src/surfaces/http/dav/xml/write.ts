@@ -71,3 +71,12 @@ export function namedElement({ namespace, local }: XmlName, content: Content = "
     ? element(local, content, { xmlns: "" })
     : element(`x:${local}`, content, { "xmlns:x": namespace });
 }
+
+/** A name in Clark notation: `{namespace}local`. */
+export const clark = ({ namespace, local }: XmlName): string => `{${namespace}}${local}`;
+
+export function fromClark(text: string): XmlName {
+  // A local name holds no brace, a namespace may.
+  const end = text.lastIndexOf("}");
+  return { namespace: text.slice(1, end), local: text.slice(end + 1) };
+}

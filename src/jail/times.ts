@@ -1,0 +1,22 @@
+// Sets the times of files and directories.
+
+import fs from "node:fs";
+import { promisify } from "node:util";
+import type { Io } from "../core/io.js";
+import type { Sys } from "./sys.js";
+
+const pool = { utimes: promisify(fs.utimes), futimes: promisify(fs.futimes) };
+
+/** Sets access and modification time of what a path leads to. @param modified milliseconds since the epoch */
+export function* setTime(sys: Sys, path: string, modified: number): Io<void> {
+  const seconds = modified / 1000;
+  if (sys.pooled) yield pool.utimes(path, seconds, seconds);
+  else fs.utimesSync(path, seconds, seconds);
+}
+
+/** Likewise of an open file. */
+export function* setTimeOfOpen(sys: Sys, fd: number, modified: number): Io<void> {
+  const seconds = modified / 1000;
+  if (sys.pooled) yield pool.futimes(fd, seconds, seconds);
+  else fs.futimesSync(fd, seconds, seconds);
+}

@@ -1,0 +1,149 @@
+// Write locks (RFC 4918 §6): in memory, by tree and path, binding among WebDAV requests.
+
+import { randomUUID } from "node:crypto";
+import type { Markup } from "../xml/write.js";
+
+const MOST_PER_CALLER = 1000;
+
+/** A place in a tree of files, whatever URL names it. */
+export interface Spot {
+  /** Names the root, or the drive and its owner. */
+  readonly tree: string;
+  readonly segments: readonly string[];
+}
+
+export interface LockRequest {
+  readonly spot: Spot;
+  /** URL that the lock was taken at. */
+  readonly href: string;
+  /** Covers everything below. */
+  readonly isDeep: boolean;
+  readonly isExclusive: boolean;
+  /** DID of the caller. */
+  readonly caller: string;
+  /** Content of `DAV:owner`, as the client gave it. */
+  readonly owner: Markup;
+  readonly seconds: number;
+}
+
+export interface Lock extends Readonly<LockRequest> {
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  expires: number;
+  seconds: number;
+  /** Hash of the locked file as its holder knows it; absent where it is not known. */
+  hash: string | undefined;
+}
+
+export class Locks {
+  readonly #byToken = new Map<string, Lock>();
+  /** By tree and path. */
+  readonly #bySpot = new Map<string, Set<Lock>>();
+  readonly #counts = new Map<string, number>();
+  readonly #most: number;
+  readonly #now: () => number;
+
+  /** @param now milliseconds since the epoch */
+  constructor({ most, now }: { readonly most: number; readonly now: () => number }) {
+    this.#most = most;
+    this.#now = now;
+  }
+
+  /** Locks that cover a place: those on it, and deep ones above it. */
+  covering({ tree, segments }: Spot): Lock[] {
+    if (this.#byToken.size === 0) return [];
+    const found: Lock[] = [];
+    for (let count = 0; count <= segments.length; count++) {
+      const isHere = count === segments.length;
+      for (const lock of this.on({ tree, segments: segments.slice(0, count) })) {
+        if (isHere || lock.isDeep) found.push(lock);
+      }
+    }
+    return found;
+  }
+
+  /** Locks taken on a place itself. */
+  on(spot: Spot): Lock[] {
+    return [...(this.#bySpot.get(keyOf(spot)) ?? [])].filter((lock) => this.#isAlive(lock));
+  }
+
+  /** Locks taken somewhere below a place. */
+  below({ tree, segments }: Spot): Lock[] {
+    return [...this.#byToken.values()].filter(({ spot }) => spot.tree === tree && isBelow(spot.segments, segments));
+  }
+
+  find(token: string): Lock | undefined {
+    const lock = this.#byToken.get(token);
+    return lock !== undefined && this.#isAlive(lock) ? lock : undefined;
+  }
+
+  /** Locks that stand in the way of another. */
+  conflicting({ spot, isDeep, isExclusive }: Pick<LockRequest, "spot" | "isDeep" | "isExclusive">): Lock[] {
+    const near = [...this.covering(spot), ...(isDeep ? this.below(spot) : [])];
+    return near.filter((lock) => this.#isAlive(lock) && (isExclusive || lock.isExclusive));
+  }
+
+  /** @returns `undefined`: there are too many locks */
+  add(request: LockRequest): Lock | undefined {
+    if (!this.#hasRoom(request.caller)) this.#sweep();
+    if (!this.#hasRoom(request.caller)) return undefined;
+    const { seconds } = request;
+    const lock: Lock = {
+      ...request,
+      token: `opaquelocktoken:${randomUUID()}`,
+      expires: this.#now() + seconds * 1000,
+      hash: undefined,
+    };
+    this.#byToken.set(lock.token, lock);
+    const key = keyOf(lock.spot);
+    const here = this.#bySpot.get(key);
+    if (here === undefined) this.#bySpot.set(key, new Set([lock]));
+    else here.add(lock);
+    this.#counts.set(lock.caller, this.#count(lock.caller) + 1);
+    return lock;
+  }
+
+  refresh(lock: Lock, seconds: number): void {
+    lock.seconds = seconds;
+    lock.expires = this.#now() + seconds * 1000;
+  }
+
+  /** Seconds until a lock ends. */
+  secondsLeft({ expires }: Lock): number {
+    return Math.max(0, Math.ceil((expires - this.#now()) / 1000));
+  }
+
+  remove(lock: Lock): void {
+    if (!this.#byToken.delete(lock.token)) return;
+    const key = keyOf(lock.spot);
+    const here = this.#bySpot.get(key);
+    here?.delete(lock);
+    if (here?.size === 0) this.#bySpot.delete(key);
+    const left = this.#count(lock.caller) - 1;
+    if (left > 0) this.#counts.set(lock.caller, left);
+    else this.#counts.delete(lock.caller);
+  }
+
+  #isAlive(lock: Lock): boolean {
+    if (lock.expires > this.#now()) return true;
+    this.remove(lock);
+    return false;
+  }
+
+  #hasRoom(caller: string): boolean {
+    return this.#byToken.size < this.#most && this.#count(caller) < MOST_PER_CALLER;
+  }
+
+  #sweep(): void {
+    for (const lock of [...this.#byToken.values()]) this.#isAlive(lock);
+  }
+
+  #count(caller: string): number {
+    return this.#counts.get(caller) ?? 0;
+  }
+}
+
+const keyOf = ({ tree, segments }: Spot): string => `${tree}\0${segments.join("/")}`;
+
+const isBelow = (segments: readonly string[], top: readonly string[]): boolean =>
+  segments.length > top.length && top.every((name, index) => name === segments[index]);

@@ -1,0 +1,149 @@
+// LOCK and UNLOCK.
+
+import type { FastifyReply } from "fastify";
+import { hashText } from "../../../../core/etag.js";
+import { badRequest, HttpError } from "../../plumbing/http-error.js";
+import { type DavCall, unless } from "../call.js";
+import { DavError, sendEmpty, sendXml } from "../errors.js";
+import { type Conditions, evaluateConditions } from "../locks/conditions.js";
+import { requireUnlocked } from "../locks/guard.js";
+import type { Lock } from "../locks/locks.js";
+import { lockDiscovery } from "../properties/lock-properties.js";
+import { hrefOf } from "../target.js";
+import { childOf, childrenOf, isNamed, type XmlElement } from "../xml/read.js";
+import { contentOf } from "../xml/serialize.js";
+import { DAV, element, Markup, NAMESPACES } from "../xml/write.js";
+import { MOST_HASHED_BYTES, xmlBody } from "./propfind.js";
+
+const DEFAULT_SECONDS = 600;
+const MOST_OWNER_BYTES = 1024;
+
+export async function lock(call: DavCall): Promise<FastifyReply> {
+  const { target } = call;
+  if (target.root === undefined) throw new HttpError(403, "Only what is below a root can be locked");
+  const body = await xmlBody(call);
+  const seconds = secondsOf(call);
+  const conditions = await evaluateConditions(call);
+  return body === undefined ? refresh(call, conditions, seconds) : take(call, conditions, { body, seconds });
+}
+
+async function take(
+  call: DavCall,
+  conditions: Conditions,
+  { body, seconds }: { readonly body: XmlElement; readonly seconds: number },
+): Promise<FastifyReply> {
+  const { target, host, caller, locks } = call;
+  const asked = lockInfo(body);
+  const isDeep = isDeepOf(call);
+  // Judged before anything is said of other locks. What is missing is created below.
+  const found = await unless(
+    ["NOT_FOUND"],
+    call.run("touch", target).then(() => call.stat(target)),
+  );
+  if (found === undefined && (target.isSlashed || target.segments.length === 0)) {
+    throw new HttpError(409, "There is no collection at this URL");
+  }
+  const isCollection = found?.type === "directory";
+  const spot = call.spotOf(target);
+  const conflict = locks.conflicting({ spot, isDeep, isExclusive: asked.isExclusive })[0];
+  if (conflict !== undefined) throw conflicting(conflict);
+  if (found === undefined) await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
+  const again = locks.conflicting({ spot, isDeep, isExclusive: asked.isExclusive })[0];
+  if (again !== undefined) throw conflicting(again);
+  const href = hrefOf(host, target, isCollection);
+  const taken = locks.add({ ...{ spot, href, isDeep, seconds, caller: caller.did }, ...asked });
+  if (taken === undefined) throw new HttpError(507, "Too many locks");
+  try {
+    if (found === undefined) await create(call, taken);
+    else if (found.type === "file" && found.size <= MOST_HASHED_BYTES) {
+      taken.hash = found.hash ?? (await call.stat(target, true))?.hash;
+    }
+  } catch (error) {
+    locks.remove(taken);
+    throw error;
+  }
+  return answer(call, taken, found === undefined ? 201 : 200);
+}
+
+/** A lock on a missing name makes an empty file. */
+async function create(call: DavCall, taken: Lock): Promise<void> {
+  const uploaded = await call.upload(call.target, { length: 0, chunks: nothing() }, { ifNoneMatch: "*" });
+  call.properties.drop(call.spotOf(call.target));
+  if (uploaded.sha256 !== undefined) taken.hash = hashText(uploaded.sha256);
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+async function refresh(call: DavCall, { tokens }: Conditions, seconds: number): Promise<FastifyReply> {
+  const { target, locks, caller } = call;
+  await call.run("touch", target);
+  const covering = locks.covering(call.spotOf(target));
+  const found = covering.filter(({ token, caller: did }) => tokens.has(token) && did === caller.did);
+  const [only] = found;
+  if (only === undefined || found.length > 1) {
+    const condition = element("D:lock-token-matches-request-uri");
+    throw new DavError(412, "A refresh names one lock of this URL in If", { condition });
+  }
+  locks.refresh(only, seconds);
+  return answer(call, only, 200);
+}
+
+function answer(call: DavCall, taken: Lock, status: number): FastifyReply {
+  call.exchange.reply.header("lock-token", `<${taken.token}>`);
+  const discovery = lockDiscovery([taken], call);
+  return sendXml(call.exchange.reply, status, element("D:prop", element("D:lockdiscovery", discovery), NAMESPACES));
+}
+
+const conflicting = ({ href }: Lock): DavError =>
+  new DavError(423, "There is a lock already", {
+    condition: element("D:no-conflicting-lock", element("D:href", href)),
+    code: "LOCKED",
+  });
+
+function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly owner: Markup } {
+  if (!isNamed(body, DAV, "lockinfo")) throw badRequest("The body must be a DAV:lockinfo");
+  const [scope, type, owner] = ["lockscope", "locktype", "owner"].map((local) => childOf(body, DAV, local));
+  const [kind] = scope === undefined ? [] : childrenOf(scope);
+  const isWrite = type !== undefined && childOf(type, DAV, "write") !== undefined;
+  const isExclusive = kind !== undefined && isNamed(kind, DAV, "exclusive");
+  if (!isWrite || !(isExclusive || (kind !== undefined && isNamed(kind, DAV, "shared")))) {
+    throw new DavError(422, "Locks are exclusive or shared write locks");
+  }
+  const markup = owner === undefined ? Markup.trusted("") : contentOf(owner);
+  if (Buffer.byteLength(markup.text) > MOST_OWNER_BYTES) {
+    throw new HttpError(507, `DAV:owner must have at most ${MOST_OWNER_BYTES} bytes`);
+  }
+  return { isExclusive, owner: markup };
+}
+
+function isDeepOf(call: DavCall): boolean {
+  const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
+  if (depth !== "0" && depth !== "infinity") throw badRequest("Depth of LOCK must be 0 or infinity");
+  return depth === "infinity";
+}
+
+/** The first time that is understood, within the limit. */
+function secondsOf(call: DavCall): number {
+  const { lockSeconds } = call.dav;
+  for (const one of call.header("timeout")?.split(",") ?? []) {
+    if (/^\s*infinite\s*$/i.test(one)) return lockSeconds;
+    const [, seconds] = /^\s*second-(\d{1,10})\s*$/i.exec(one) ?? [];
+    if (seconds !== undefined) return Math.min(Math.max(1, Number(seconds)), lockSeconds);
+  }
+  return Math.min(DEFAULT_SECONDS, lockSeconds);
+}
+
+/** `UNLOCK`: ends a lock of the caller's own. */
+export async function unlock(call: DavCall): Promise<FastifyReply> {
+  const { target, locks, caller } = call;
+  const [, token] = /^\s*<([^<>\s]+)>\s*$/.exec(call.header("lock-token") ?? "") ?? [];
+  if (token === undefined) throw badRequest("UNLOCK needs the header Lock-Token with one token in < and >");
+  const found = target.root === undefined ? undefined : locks.find(token);
+  if (found === undefined || !locks.covering(call.spotOf(target)).includes(found)) {
+    const condition = element("D:lock-token-matches-request-uri");
+    throw new DavError(409, "There is no such lock at this URL", { condition });
+  }
+  if (found.caller !== caller.did) throw new HttpError(403, "This lock is somebody else's");
+  locks.remove(found);
+  return sendEmpty(call.exchange.reply, 204);
+}

@@ -1,0 +1,198 @@
+// Dead properties: what clients store beside resources. Kept by tree and path, never inside a root or drive.
+
+import type { DavFile } from "../../host.js";
+import type { Spot } from "../locks/locks.js";
+
+const MOST_PROPERTY_BYTES = 8192;
+const MOST_RESOURCE_BYTES = 65_536;
+const MOST_PROPERTIES = 100;
+const MOST_BYTES = 16_777_216;
+
+/** Properties of one resource: their XML, by name in Clark notation. */
+type Properties = ReadonlyMap<string, string>;
+
+interface Kept {
+  readonly isCollection: boolean;
+  readonly properties: Properties;
+}
+
+/** Changes of one PROPPATCH: XML by name in Clark notation; `undefined` removes. */
+export type PropertyChanges = ReadonlyMap<string, string | undefined>;
+
+/** Kept by path within a tree, and trees by name. */
+type Trees = Map<string, Map<string, Kept>>;
+
+export class DeadProperties {
+  readonly #file: DavFile | undefined;
+  #trees: Trees = new Map();
+  #bytes = 0;
+  #loaded: Promise<void> | undefined;
+  #saving: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  /** @param file absent: in memory */
+  constructor(file: DavFile | undefined) {
+    this.#file = file;
+  }
+
+  /** Reads what was kept; to be awaited before anything else. */
+  ready(): Promise<void> {
+    this.#loaded ??= this.#load();
+    return this.#loaded;
+  }
+
+  /** Properties of a resource that exists; those of one of another kind are dropped. */
+  of(spot: Spot, isCollection: boolean): Properties {
+    const kept = this.#trees.get(spot.tree)?.get(pathOf(spot));
+    if (kept === undefined) return new Map();
+    if (kept.isCollection === isCollection) return kept.properties;
+    this.dropOne(spot);
+    return new Map();
+  }
+
+  /** Whether the changes stay within the limits. */
+  fits(spot: Spot, isCollection: boolean, changes: PropertyChanges): boolean {
+    const after = changed(this.of(spot, isCollection), changes);
+    const own = sizeOf(after);
+    const total = this.#bytes - sizeOf(this.of(spot, isCollection)) + own;
+    const isEachSmall = [...changes.values()].every((xml) => Buffer.byteLength(xml ?? "") <= MOST_PROPERTY_BYTES);
+    return isEachSmall && own <= MOST_RESOURCE_BYTES && after.size <= MOST_PROPERTIES && total <= MOST_BYTES;
+  }
+
+  async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<void> {
+    if (changes.size === 0) return;
+    this.#put(spot.tree, pathOf(spot), { isCollection, properties: changed(this.of(spot, isCollection), changes) });
+    await this.#save();
+  }
+
+  /** Whether a copy of all properties at and below a place stays within the limits. */
+  hasRoomForCopy(spot: Spot): boolean {
+    const size = this.#within(spot).reduce((sum, [, { properties }]) => sum + sizeOf(properties), 0);
+    return this.#bytes + size <= MOST_BYTES;
+  }
+
+  /** Properties at and below a place go to another. @param isCopied they stay at the first one too */
+  relocate(from: Spot, to: Spot, { isCopied, isDeep }: { readonly isCopied: boolean; readonly isDeep: boolean }): void {
+    const all = this.#within(from);
+    this.drop(to);
+    for (const [path, kept] of all) {
+      if (!isCopied) this.#remove(from.tree, path);
+      const rest = path.slice(pathOf(from).length);
+      if (isDeep || rest === "") this.#put(to.tree, `${pathOf(to)}${rest}`, kept);
+    }
+    if (all.length > 0) this.#saveLater();
+  }
+
+  /** Forgets the properties of a resource that has come anew, or is gone. */
+  dropOne(spot: Spot): void {
+    if (this.#remove(spot.tree, pathOf(spot))) this.#saveLater();
+  }
+
+  /** Forgets the properties at and below a place. */
+  drop(spot: Spot): void {
+    const all = this.#within(spot);
+    for (const [path] of all) this.#remove(spot.tree, path);
+    if (all.length > 0) this.#saveLater();
+  }
+
+  #within(spot: Spot): [string, Kept][] {
+    const top = pathOf(spot);
+    return [...(this.#trees.get(spot.tree) ?? [])].filter(
+      ([path]) => path === top || top === "" || path.startsWith(`${top}/`),
+    );
+  }
+
+  #put(tree: string, path: string, kept: Kept): void {
+    this.#remove(tree, path);
+    if (kept.properties.size === 0) return;
+    this.#bytes += sizeOf(kept.properties);
+    const paths = this.#trees.get(tree) ?? new Map<string, Kept>();
+    this.#trees.set(tree, paths.set(path, kept));
+  }
+
+  #remove(tree: string, path: string): boolean {
+    const paths = this.#trees.get(tree);
+    const kept = paths?.get(path);
+    if (paths === undefined || kept === undefined) return false;
+    this.#bytes -= sizeOf(kept.properties);
+    paths.delete(path);
+    if (paths.size === 0) this.#trees.delete(tree);
+    return true;
+  }
+
+  async #load(): Promise<void> {
+    this.#trees = parse((await this.#file?.read()) ?? "");
+    for (const paths of this.#trees.values()) {
+      for (const { properties } of paths.values()) this.#bytes += sizeOf(properties);
+    }
+  }
+
+  #saveLater(): void {
+    // What was forgotten or moved is not worth a failed request; the next save writes it.
+    this.#save().catch(() => {});
+  }
+
+  /** Saves what there is now; requests that come meanwhile share the next save. */
+  #save(): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return Promise.resolve();
+    const write = async () => {
+      await this.#saving?.catch(() => {});
+      this.#saving = this.#next;
+      this.#next = undefined;
+      await file.write(serialize(this.#trees));
+    };
+    this.#next ??= write();
+    return this.#next;
+  }
+}
+
+const pathOf = ({ segments }: Spot): string => segments.join("/");
+
+function changed(before: Properties, changes: PropertyChanges): Map<string, string> {
+  const after = new Map(before);
+  for (const [name, xml] of changes) {
+    if (xml === undefined) after.delete(name);
+    else after.set(name, xml);
+  }
+  return after;
+}
+
+const sizeOf = (properties: Properties): number =>
+  [...properties].reduce((sum, [name, xml]) => sum + Buffer.byteLength(name) + Buffer.byteLength(xml), 0);
+
+function serialize(trees: Trees): string {
+  const asObject = ([path, { isCollection, properties }]: [string, Kept]) => [
+    path,
+    { isCollection, properties: Object.fromEntries(properties) },
+  ];
+  const all = [...trees].map(([tree, paths]) => [tree, Object.fromEntries([...paths].map(asObject))]);
+  return JSON.stringify({ version: 1, trees: Object.fromEntries(all) });
+}
+
+/** What cannot be read is no property: nothing depends on it. */
+function parse(text: string): Trees {
+  const trees: Trees = new Map();
+  for (const [tree, paths] of entriesOf(membersOf(text)["trees"])) {
+    const kept = entriesOf(paths).map(([path, one]): [string, Kept] => {
+      const { isCollection, properties } = isObject(one) ? one : {};
+      const valid = entriesOf(properties).filter((pair): pair is [string, string] => typeof pair[1] === "string");
+      return [path, { isCollection: isCollection === true, properties: new Map(valid) }];
+    });
+    trees.set(tree, new Map(kept));
+  }
+  return trees;
+}
+
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
