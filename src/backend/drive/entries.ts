@@ -1,7 +1,15 @@
 // Creates directories in a drive, and removes entries of it.
 
-import { existsNotDirectory, isADirectory, notADirectory, notEmpty, parentMissing } from "../../core/errors/texts.js";
-import type { At, ChangeOptions, WriteOptions } from "../../core/ports/backend.js";
+import {
+  existsNotDirectory,
+  isADirectory,
+  notADirectory,
+  notEmpty,
+  notFound,
+  notSupportedByRoot,
+  parentMissing,
+} from "../../core/errors/texts.js";
+import type { At, ChangeOptions, TouchOptions, WriteOptions } from "../../core/ports/backend.js";
 import type { DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { expectationError, requireExpected } from "../expected.js";
 import { authoriseParents } from "../parents.js";
@@ -87,4 +95,11 @@ export async function removeInDrive(
     note({ action, kind: found.type, path: path.segments, before, after: null });
     return { existed };
   });
+}
+
+/** Times of entries decide merges, so none is set. @throws NOT_FOUND, NOT_SUPPORTED */
+export async function touchInDrive(drive: DriveDoor, { path, access }: At, { modified }: TouchOptions): Promise<void> {
+  const found = await drive.look((tree) => statAt(tree, path.segments));
+  if (found === undefined) throw notFound(access.place);
+  if (modified !== undefined) throw notSupportedByRoot(access.place, "setting times");
 }

@@ -9,20 +9,10 @@ import {
   isADirectory,
   notADirectory,
   notFound,
-  notSupportedByRoot,
   parentMissing,
 } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
-import type {
-  Access,
-  At,
-  Copied,
-  CopyOptions,
-  Moved,
-  MoveOptions,
-  PlaceOptions,
-  TouchOptions,
-} from "../../core/ports/backend.js";
+import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, PlaceOptions } from "../../core/ports/backend.js";
 import type { EntryChange } from "../../core/ports/change.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
@@ -48,13 +38,6 @@ interface Loaded {
   readonly below: readonly string[];
   /** Absent: a directory. */
   readonly content?: { readonly put: StagedContent; readonly sha256: Sha256; readonly size: number };
-}
-
-/** Times of entries decide merges, so none is set. @throws NOT_FOUND, NOT_SUPPORTED */
-export async function touchInDrive(drive: DriveDoor, { path, access }: At, { modified }: TouchOptions): Promise<void> {
-  const found = await drive.look((tree) => statAt(tree, path.segments));
-  if (found === undefined) throw notFound(access.place);
-  if (modified !== undefined) throw notSupportedByRoot(access.place, "setting times");
 }
 
 /** Moves an entry in one change of the drive. */

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
-import { bearerOf } from "../dav/basic.js";
+import { bearerOf, isBasic } from "../dav/basic.js";
 import { isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
@@ -107,7 +107,11 @@ export class Admission {
     // Node keeps the first of several headers, but a proxy in front may have checked another.
     if (count(request.raw.rawHeaders, "authorization") > 1) return invalidToken();
     const result = this.#host.authenticate(isDav(request) ? bearerOf(authorization) : authorization);
-    if ("caller" in result) return result.caller;
+    if ("caller" in result) {
+      // A session is for one browser; whoever mounts a folder keeps the password for long.
+      const isMount = isBasic(authorization) && result.caller.authentication === "session";
+      return isMount ? invalidToken() : result.caller;
+    }
     return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result.delegatedTo);
   }
 

@@ -150,7 +150,7 @@ describe("a caller", () => {
     ["GET", "cross-site", "navigate", 200],
     ["GET", "same-origin", "cors", 200],
   ])("whose browser sends %s from %s by %s gets %i", async (method, site, mode, status) => {
-    const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode };
+    const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": "document" };
     expect(await venue.status(method, "/dav/docs/a.txt", { headers })).toBe(status);
   });
 });
