@@ -3,11 +3,14 @@
 import type { Ability } from "../core/call/capability.js";
 import { CallScope, cancelledBy } from "../core/call/scope.js";
 import { type Clock, systemClock } from "../core/clock.js";
+import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 import type { Access, PlacePolicy } from "../core/ports/backend.js";
-import { denial } from "./files.js";
 
 /** Name that the suite's root must be opened with; it appears in error texts. */
 export const SUITE_ROOT = "suite";
+
+/** The refusal of an Access that denies. */
+export const denial = (): FileAdapterError => adapterError("CAPABILITY_DENIED", "Denied by the test");
 
 export interface AccessOverrides {
   /** Canonical requested path, for errors. @default "" */

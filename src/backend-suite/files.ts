@@ -1,7 +1,7 @@
 // Shorthand for calling a backend in tests.
 
 import type { RelPath } from "../core/call/path.js";
-import { adapterError, FileAdapterError } from "../core/errors/errors.js";
+import { FileAdapterError } from "../core/errors/errors.js";
 import type { Place } from "../core/errors/texts.js";
 import type {
   Backend,
@@ -127,8 +127,6 @@ export async function* slowly(...chunks: readonly (string | Uint8Array)[]): Asyn
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const placeOf = (path: string): Place => ({ root: SUITE_ROOT, path });
-
-export const denial = (): FileAdapterError => adapterError("CAPABILITY_DENIED", "Denied by the test");
 
 /** Expects a call to fail with exactly this error: code, message and data. */
 export async function expectFailure(call: Promise<unknown>, expected: FileAdapterError): Promise<void> {

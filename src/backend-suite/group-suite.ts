@@ -5,9 +5,9 @@ import { conflict, isADirectory, notEmpty, notFound, parentMissing } from "../co
 import type { At, Backend, GroupChange, MoveOptions, WriteOptions } from "../core/ports/backend.js";
 import type { EntryChange } from "../core/ports/change.js";
 import { parsePath } from "../path/grammar.js";
-import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
+import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "./access.js";
 import { makeGround } from "./changes.js";
-import { bodyOf, denial, expectFailure, placeOf, slowly } from "./files.js";
+import { bodyOf, expectFailure, placeOf, slowly } from "./files.js";
 import { describe, expect } from "./runner.js";
 import type { Scenario } from "./scenario.js";
 

@@ -2,9 +2,9 @@
 
 import { contentTooLarge, rootDelete } from "../core/errors/texts.js";
 import { parsePath } from "../path/grammar.js";
-import { SUITE_ROOT, testAccess } from "./access.js";
+import { denial, SUITE_ROOT, testAccess } from "./access.js";
 import { CHANGES, CONTENT_CHANGES, makeGround, PARENT_MAKING_CHANGES } from "./changes.js";
-import { type Content, denial, expectFailure, type Files, filesOf, placeOf, turn } from "./files.js";
+import { type Content, expectFailure, type Files, filesOf, placeOf, turn } from "./files.js";
 import { describe, expect } from "./runner.js";
 import type { Scenario } from "./scenario.js";
 

@@ -3,8 +3,8 @@
 import { aborted, isADirectory, notFound } from "../core/errors/texts.js";
 import type { OpenFile } from "../core/ports/open-file.js";
 import { parsePath } from "../path/grammar.js";
-import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
-import { denial, expectFailure, placeOf } from "./files.js";
+import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "./access.js";
+import { expectFailure, placeOf } from "./files.js";
 import { describe, expect } from "./runner.js";
 import type { Scenario, Stage } from "./scenario.js";
 

@@ -4,9 +4,9 @@ import { FileAdapterError } from "../core/errors/errors.js";
 import { alreadyExists, isADirectory, notADirectory, notFound, parentMissing } from "../core/errors/texts.js";
 import type { Backend, Copied, CopyOptions, Moved, MoveOptions } from "../core/ports/backend.js";
 import { parsePath } from "../path/grammar.js";
-import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
+import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "./access.js";
 import { makeGround } from "./changes.js";
-import { denial, expectFailure, placeOf } from "./files.js";
+import { expectFailure, placeOf } from "./files.js";
 import { describe, expect } from "./runner.js";
 import type { Scenario } from "./scenario.js";
 

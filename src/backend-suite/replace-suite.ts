@@ -3,8 +3,8 @@
 import type { Backend } from "../core/ports/backend.js";
 import type { EntryChange } from "../core/ports/change.js";
 import { parsePath } from "../path/grammar.js";
-import { type AccessOverrides, SUITE_ROOT, testAccess } from "./access.js";
-import { denial, expectFailure, type Files } from "./files.js";
+import { type AccessOverrides, denial, SUITE_ROOT, testAccess } from "./access.js";
+import { expectFailure, type Files } from "./files.js";
 import { describe, expect } from "./runner.js";
 import type { Scenario } from "./scenario.js";
 

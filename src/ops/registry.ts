@@ -3,6 +3,7 @@
 import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
 import { copy } from "./copy.js";
+import { copyOnDrives, moveOnDrives } from "./copying/on-drives.js";
 import { deleteEntry } from "./delete.js";
 import { download } from "./download.js";
 import { createDrive } from "./drives/create-drive.js";
@@ -11,7 +12,6 @@ import { exportDrive } from "./drives/export-drive.js";
 import { exportDriveKey } from "./drives/export-drive-key.js";
 import { importDrive } from "./drives/import-drive.js";
 import { listDrives } from "./drives/list-drives.js";
-import { copyOnDrives, moveOnDrives } from "./drives/relocate.js";
 import { verifyDrive } from "./drives/verify-drive.js";
 import { du } from "./du.js";
 import { edit } from "./edit.js";

@@ -1,14 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import {
-  bodyOf,
-  denial,
-  expectFailure,
-  type Files,
-  filesOf,
-  placeOf,
-  slowly,
-  turn,
-} from "../../../src/backend-suite/files.js";
+import { denial } from "../../../src/backend-suite/access.js";
+import { bodyOf, expectFailure, type Files, filesOf, placeOf, slowly, turn } from "../../../src/backend-suite/files.js";
 import { systemClock } from "../../../src/core/clock.js";
 import {
   aborted,

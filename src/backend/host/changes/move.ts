@@ -13,8 +13,8 @@ import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
 import { type Change, flushDirectory, locate, type Reached, type Target } from "../target.js";
 import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
-import { type Hidden, purge } from "./removal.js";
-import { needsExchange, refuseAround, swapIn } from "./replace.js";
+import { purge } from "./removal.js";
+import { type Hidden, needsExchange, refuseAround, swapIn } from "./replace.js";
 import { kindOf, realPath, report, stateAfter, stateOf } from "./report.js";
 
 /** Maximum restarts because the source's name was taken by another entry. */

@@ -16,8 +16,7 @@ import { expectationError } from "../../expected.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
 import { freedBy, reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type Target, type Turn } from "../target.js";
-import type { Hidden } from "./removal.js";
-import { needsExchange, swapIn } from "./replace.js";
+import { type Hidden, needsExchange, swapIn } from "./replace.js";
 import { realPath, report, stateOf } from "./report.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */

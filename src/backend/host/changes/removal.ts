@@ -15,13 +15,8 @@ import { requireAllAllowed } from "../policy.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { nameDirectory } from "./put.js";
+import type { Hidden } from "./replace.js";
 import { kindOf, realPath, report, stateOf } from "./report.js";
-
-/** An entry moved out of sight, to be emptied. */
-export interface Hidden {
-  readonly stage: Stage;
-  readonly name: string;
-}
 
 /** What was removed under a name. */
 interface Removed {

@@ -6,15 +6,21 @@ import type { Io } from "../../../core/io.js";
 import { exchange } from "../../../jail/exchange.js";
 import { below, identity, type Pinned } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";
 import type { Change } from "../target.js";
-import type { Hidden } from "./removal.js";
 import { kindOf, realPath, report, stateOf } from "./report.js";
 
 /** Whether something is replaced that a rename would not replace. */
 export const needsExchange = (old: Pinned, isDirectory: boolean): boolean => isDirectory || old.stat.isDirectory();
+
+/** An entry moved out of sight, to be emptied. */
+export interface Hidden {
+  readonly stage: Stage;
+  readonly name: string;
+}
 
 interface Swap {
   /** Path of the new entry. */

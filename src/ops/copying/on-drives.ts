@@ -11,13 +11,15 @@ interface OnDrives {
   readonly toDrive?: string;
 }
 
+type OnRoots<Input, Output> = Operation<Input, Output>;
+
 const named = <T>({ drive, toDrive, ...input }: T & OnDrives) => ({
   ...input,
   root: drive,
   ...(toDrive === undefined ? {} : { toRoot: toDrive }),
 });
 
-function onDrives<Input, Output>(operation: Operation<Input, Output>): Operation<Input & OnDrives, Output> {
+function onDrives<Input, Output>(operation: OnRoots<Input, Output>): OnRoots<Input & OnDrives, Output> {
   if (operation.on !== "places") throw new TypeError("Only an operation on places can name two drives");
   const { check, run } = operation;
   const given = (input: Input & OnDrives) => named(input) as unknown as Input;
