@@ -23,6 +23,7 @@ import { Gate } from "../dispatch/gate.js";
 import { Repeats } from "../dispatch/repeats.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
+import type { RootsState } from "../roots/groups.js";
 import { type OpenRoots, openRoots } from "../roots/open.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import { InputValidator } from "../schema/validate.js";
@@ -105,6 +106,10 @@ export interface AdapterParts {
   readonly onInternalError?: (error: unknown, requestId: string) => void;
   /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
+  /** Where the state of the roots lies, created when it is needed. Absent: nothing is kept outside of them. */
+  readonly stateDir?: RootsState["stateDir"];
+  /** Told of groups of changes that a dead process left half done. */
+  readonly onRecovery?: RootsState["onRecovery"];
 }
 
 const NAME = "file";
@@ -223,9 +228,9 @@ function recordRefused({ operation, root, context, code }: RefusedCall, parts: A
   }
 }
 
-async function open(config: FileConfig, { audit, drives }: AdapterParts): Promise<OpenRoots> {
+async function open(config: FileConfig, { audit, drives, stateDir, onRecovery }: AdapterParts): Promise<OpenRoots> {
   try {
-    return openRoots(config, drives);
+    return openRoots(config, drives, { stateDir, onRecovery });
   } catch (error) {
     await audit?.close();
     throw error;

@@ -40,6 +40,11 @@ export interface JailOptions {
   readonly crossDevice: boolean;
   /** Where small system calls run; `auto` chooses by file system. */
   readonly io: "auto" | "sync" | "pool";
+  /**
+   * Undoes what dead processes left half done. Runs before anything else, and again when one is found to have died.
+   * @param isLocked the lock file of the root is held
+   */
+  readonly recover?: ((jail: Jail, isLocked: boolean) => Io<void>) | undefined;
   /** For tests: another engine than the best available, or that engine from the first call on. */
   readonly engine?: EngineName;
   /** For tests: the thread for large directories, instead of the shared one. */
@@ -86,6 +91,7 @@ export class Jail implements WalkRoot {
   readonly #options: JailOptions;
   readonly #folding: Folding;
   readonly #background = new Set<Promise<unknown>>();
+  #recovering: Promise<unknown> | undefined;
   #closingLate = 0;
   #walks = 0;
   #closing: Promise<void> | undefined;
@@ -117,7 +123,7 @@ export class Jail implements WalkRoot {
     this.crossDevice = options.crossDevice;
     this.locks = locks;
     this.staging = new Staging(this, (work) => this.inBackground(work));
-    if (!options.readOnly) this.inBackground(runIo(this.staging.sweep()));
+    if (!options.readOnly) this.#recovering = this.#start(runIo(this.#tidy()));
   }
 
   get foldsCase(): boolean {
@@ -128,6 +134,31 @@ export class Jail implements WalkRoot {
   lookAtFolding(directory: Pinned, asked: { readonly name: string; readonly mayMake: boolean }): Io<void> {
     const mayMake = asked.mayMake && !this.readOnly;
     return this.#folding.lookAt(this.sys, directory, { name: asked.name, mayMake });
+  }
+
+  /** What every call waits for; `undefined`: nothing. */
+  get recovering(): Promise<unknown> | undefined {
+    return this.#recovering;
+  }
+
+  #start(work: Awaitable<unknown>): Promise<unknown> | undefined {
+    if (!isPending(work)) return undefined;
+    this.inBackground(work);
+    const done = (): void => {
+      this.#recovering = undefined;
+    };
+    return work.then(done, done);
+  }
+
+  /** Leftovers are swept only when nothing of them is needed any more. */
+  *#tidy(): Io<void> {
+    yield* this.recover(false);
+    yield* this.staging.sweep();
+  }
+
+  /** Undoes what dead processes left half done. @param isLocked the lock file of the root is held */
+  *recover(isLocked: boolean): Io<void> {
+    yield* this.#options.recover?.(this, isLocked) ?? nothing();
   }
 
   get readOnly(): boolean {
@@ -239,6 +270,8 @@ export class Jail implements WalkRoot {
     leaveReserve();
   }
 }
+
+const nothing = function* (): Io<void> {};
 
 const ownUid = (): number => process.geteuid?.() ?? 0;
 

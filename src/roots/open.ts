@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
+import type { IntentRegister } from "../backend/host/group/register.js";
 import { HostBackend } from "../backend/host/host.js";
 import { sweepRuns } from "../backend/host/mount.js";
 import { countTree } from "../backend/host/quota.js";
@@ -15,6 +16,7 @@ import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/ports/oper
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
+import { RootGroups, type RootsState } from "./groups.js";
 
 /** The open roots of one adapter. */
 export interface OpenRoots {
@@ -49,10 +51,11 @@ interface Opened {
  * Opens every configured root, or none.
  * @param config validated, with defaults filled in
  * @param drives opens drives for roots of kind `dlfs`; absent: calls on them fail with NOT_SUPPORTED
+ * @param state what is kept outside of the roots; absent: nothing
  * @throws RootsError naming each root that cannot be opened and why
  */
-export function openRoots(config: FileConfig, drives?: DriveSource): OpenRoots {
-  return new RootSet(config, drives);
+export function openRoots(config: FileConfig, drives?: DriveSource, state: RootsState = {}): OpenRoots {
+  return new RootSet(config, drives, state);
 }
 
 /** A root of kind `dlfs`: each caller's own drive named `drive`. */
@@ -90,10 +93,12 @@ class RootSet implements OpenRoots {
   readonly #locks = new Locks();
   readonly #buffers = new ReadBuffers();
   readonly #drives: DriveSource | undefined;
+  readonly #state: RootsState;
   #opened: readonly Opened[] = [];
 
-  constructor(config: FileConfig, drives: DriveSource | undefined) {
+  constructor(config: FileConfig, drives: DriveSource | undefined, state: RootsState) {
     this.#drives = drives;
+    this.#state = state;
     try {
       this.#opened = this.#open(config);
     } catch (error) {
@@ -160,12 +165,14 @@ class RootSet implements OpenRoots {
     if (config.kind === "dlfs") return { config, limit: maxCopyBytes, root: driveRoot(name, config, this.#drives) };
     const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, encoding, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
-    const jail = new Jail({ path, readOnly, crossDevice, io }, this.#locks);
+    const groups = new RootGroups(name, config, this.#state);
+    const jail = new Jail({ path, readOnly, crossDevice, io, recover: groups.recover }, this.#locks);
     if (!readOnly) jail.inBackground(runIo(sweepRuns(jail)));
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
     const rules = {
       ...(usage === undefined ? {} : { usage }),
       ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
+      ...withRegister(groups.registerOf(jail)),
       durable: durability === "flush",
       // Another name of a protected file would be a way to change it in place.
       hardLinks: hardLinks && config.protect.length === 0,
@@ -199,6 +206,9 @@ class RootSet implements OpenRoots {
     return (isKept ? before.host?.path : undefined) ?? this.#temp.create(prefix);
   }
 }
+
+const withRegister = (intents: IntentRegister | undefined): { intents?: IntentRegister } =>
+  intents === undefined ? {} : { intents };
 
 function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, options: DenyOptions) {
   return {

@@ -35,13 +35,15 @@ export function* runExclusively<T>(change: Change, isConditional: boolean, work:
 /** As {@link runExclusively}. @param place the lock file is in the root's staging directory, else beside `parent` */
 export function* underLockFile<T>(
   jail: Jail,
-  { parent, scope }: { readonly parent: Pinned; readonly scope: CallScope },
+  place: { readonly parent: Pinned; readonly scope: CallScope; readonly recovers?: false },
   work: (guard: Guard) => Io<T>,
 ): Io<T> {
+  const { parent, scope } = place;
   const turn = yield* jail.locks.hold({ shared: [], exclusive: [`${identity(jail.top)} lock file`] });
   try {
     const lock = yield* jail.staging.lock(parent, scope);
     try {
+      if (lock.isTakenOver && place.recovers !== false) yield* jail.recover(true);
       return yield* work(function* () {
         if (!(yield* lock.isHeld())) throw scope.timedOut();
       });

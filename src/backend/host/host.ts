@@ -154,7 +154,7 @@ export class HostBackend implements Backend {
 
   move(from: At, to: At, options: MoveOptions): Awaitable<Moved | undefined> {
     const { place, scope } = from.access;
-    return runIo(mapErrors(place, this.#counted(this.#move(from, to, options))), scope);
+    return runIo(mapErrors(place, this.#recovered(this.#counted(this.#move(from, to, options)))), scope);
   }
 
   *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
@@ -205,7 +205,7 @@ export class HostBackend implements Backend {
     if (first === undefined) return [];
     const { place, scope } = (first.kind === "move" ? first.from : first.at).access;
     const enter: Enter = (at, way, jail) => this.#root.enter(at.path, at.access, way, jail);
-    return runIo(mapErrors(place, this.#counted(changeGroup(enter, this.#rules, changes))), scope);
+    return runIo(mapErrors(place, this.#recovered(this.#counted(changeGroup(enter, this.#rules, changes)))), scope);
   }
 
   mount(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory> {
@@ -241,7 +241,15 @@ export class HostBackend implements Backend {
       work: ({ jail, walk, found }: Arrival) =>
         this.#counted(withReport({ jail, rules, walk, path, access, made: [] }, (change) => work(change, found))),
     };
-    return runIo(mapErrors(access.place, this.#counted(this.#walk(path, access, options))), access.scope);
+    const whole = this.#recovered(this.#counted(this.#walk(path, access, options)));
+    return runIo(mapErrors(access.place, whole), access.scope);
+  }
+
+  /** Nothing changes while the root has what a dead process left half done: its lock file then is still there. */
+  *#recovered<T>(work: Io<T>): Io<T> {
+    const { jail } = this.#root;
+    if (!jail.isClosing && (yield* jail.staging.isLocked())) yield* jail.recover(false);
+    return yield* work;
   }
 
   /** The usage of the root must be known before it changes. */

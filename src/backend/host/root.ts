@@ -53,6 +53,7 @@ export class HostRoot {
   *enter(path: RelPath, access: Access, way: Way, jail?: Jail): Io<Arrival> {
     for (;;) {
       const entered = jail ?? this.#jail;
+      if (entered.recovering !== undefined) yield entered.recovering;
       const { place, scope, links, rules, spellings } = access;
       const walk = entered.walk(path, { place, scope, links, rules, spellings, ...way });
       let isArrived = false;

@@ -17,7 +17,7 @@ export interface Stage {
 }
 
 /** Name of the lock file, after the prefix of its stage. */
-const LOCK_NAME = "lock";
+export const LOCK_NAME = "lock";
 /** Age (ms) after which a lock of another container is stale: twice the maximum deadline of a call. */
 const FOREIGN_STALE_MS = 120_000;
 /**
@@ -38,6 +38,8 @@ export interface LockPlace {
 
 /** The lock of a root across processes, held while a process checks and makes a change. */
 export interface LockFile {
+  /** A process that died or hung held it before. */
+  readonly isTakenOver: boolean;
   /** Whether no other process has removed it as stale. */
   isHeld(): Io<boolean>;
   /** Removes the lock file and releases its stage. Never fails. */
@@ -50,13 +52,13 @@ const pathIn = ({ directory, prefix }: Stage): string => below(directory, `${pre
  * @param text identifies the process, as read by {@link parseIdentity}
  * @throws system errors; EEXIST if the lock is held
  */
-export function* createLock({ sys, stage }: LockPlace, text: string): Io<LockFile> {
+export function* createLock({ sys, stage }: LockPlace, text: string, isTakenOver: boolean): Io<LockFile> {
   const path = pathIn(stage);
   // Readable by processes of other users, which need to see the holder.
   const fd = yield* sys.open(path, CREATE, 0o644);
   try {
     yield* sys.writeAll(fd, Buffer.from(text));
-    return new HeldLock(sys, { stage, path, fd, identity: (yield* sys.fstat(fd)).identity });
+    return new HeldLock(sys, { stage, path, fd, isTakenOver, identity: (yield* sys.fstat(fd)).identity });
   } catch (error) {
     yield* quietly(sys.close(fd));
     yield* quietly(sys.unlink(path));
@@ -70,6 +72,7 @@ interface MadeLock {
   /** Kept open so that the inode number cannot be reused. */
   readonly fd: number;
   readonly identity: Identity;
+  readonly isTakenOver: boolean;
 }
 
 class HeldLock implements LockFile {
@@ -79,6 +82,10 @@ class HeldLock implements LockFile {
   constructor(sys: Sys, made: MadeLock) {
     this.#sys = sys;
     this.#made = made;
+  }
+
+  get isTakenOver(): boolean {
+    return this.#made.isTakenOver;
   }
 
   *isHeld(): Io<boolean> {

@@ -3,7 +3,8 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { errnoOf } from "../sys.js";
 
-const NO_BOOT_ID = "00000000";
+/** Where the system has no boot id. */
+export const NO_BOOT_ID = "00000000";
 
 /** Identifies a process on one machine across reboots and containers. */
 export interface ProcessIdentity {

@@ -9,7 +9,7 @@ import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
 import { Leftovers } from "./leftovers.js";
-import { createLock, type LockFile, type LockPlace, type Stage, takeStaleLock } from "./lock-file.js";
+import { createLock, LOCK_NAME, type LockFile, type LockPlace, type Stage, takeStaleLock } from "./lock-file.js";
 import {
   isDead,
   isElsewhere,
@@ -33,6 +33,8 @@ export interface StagedFile {
  * genuine.
  */
 const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP"]);
+/** Prefix of the names of folders with what is needed to undo a group of changes. */
+export const INTENT_KIND = "patch";
 const ATTEMPTS = 5;
 const QUICK_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 10;
@@ -106,30 +108,29 @@ export class Staging {
    * @throws TIMEOUT, ABORTED
    */
   *lock(parent: Pinned, scope: CallScope): Io<LockFile> {
+    let isTakenOver = false;
     for (let attempt = 0; ; attempt++) {
-      const lock = yield* this.#tryLock(parent, yield* this.open(parent));
-      if (lock !== undefined) return lock;
+      const lock: LockFile | "held" | "stale" = yield* this.#tryLock(parent, yield* this.open(parent), isTakenOver);
+      if (lock !== "held" && lock !== "stale") return lock;
+      isTakenOver ||= lock === "stale";
       scope.checkpoint();
       yield pause(attempt);
       scope.checkpoint();
     }
   }
 
-  /** `undefined`: it is held, or was released just now. */
-  *#tryLock(parent: Pinned, stage: Stage): Io<LockFile | undefined> {
+  /** `held`, or released just now; `stale`: it was, and has been removed. */
+  *#tryLock(parent: Pinned, stage: Stage, isTakenOver: boolean): Io<LockFile | "held" | "stale"> {
     let lock: LockFile | undefined;
     try {
-      lock = yield* createLock(this.#lockPlace(stage), this.#newText());
+      lock = yield* createLock(this.#lockPlace(stage), this.#newText(), isTakenOver);
       return lock;
     } catch (error) {
       const code = errnoOf(error) ?? "";
-      if (code === "EEXIST") {
-        yield* this.#removeStaleLock(stage);
-        return undefined;
-      }
+      if (code === "EEXIST") return (yield* this.#removeStaleLock(stage)) ? "stale" : "held";
       // Another process removed the empty staging directory when it ended.
       if (stage.directory === parent || (code !== "ENOENT" && !UNUSABLE.has(code))) throw error;
-      return code === "ENOENT" ? undefined : yield* this.#tryLock(parent, this.beside(parent));
+      return code === "ENOENT" ? "held" : yield* this.#tryLock(parent, this.beside(parent), isTakenOver);
     } finally {
       if (lock === undefined) stage.release();
     }
@@ -163,14 +164,23 @@ export class Staging {
    * @returns whether there were any
    */
   *sweepIn(stage: Stage): Io<boolean> {
-    let found = (yield* quietly(this.#removeStaleLock(stage))) === true;
-    for (const { name } of (yield* quietly(this.#root.sys.names(stage.directory.path))) ?? []) {
+    const entries = (yield* quietly(this.#root.sys.names(stage.directory.path))) ?? [];
+    // The lock of a group tells other processes that it may be half done: it stays until that is undone.
+    const hasIntent = entries.some(({ name }) => name.startsWith(`${stage.prefix}${INTENT_KIND}-`));
+    let found = !hasIntent && (yield* quietly(this.#removeStaleLock(stage))) === true;
+    for (const { name } of entries) {
       const left = name.startsWith(stage.prefix) ? parseIdentity(name.slice(stage.prefix.length)) : undefined;
       if (left === undefined || !isDead(left, this.#identity)) continue;
       found = true;
       yield* this.purge(stage, name);
     }
     return found;
+  }
+
+  /** Whether the lock file of the root may be that of a dead process. Only one system call where there is none. */
+  *isLocked(): Io<boolean> {
+    const { sys, top } = this.#root;
+    return (yield* quietly(sys.lstat(`${below(top, RESERVED_NAME)}/${LOCK_NAME}`))) !== undefined;
   }
 
   /**

@@ -25,6 +25,7 @@ import { davOptions, httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openAuditLog, openTickets } from "./open-parts.js";
 import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
+import { rootsStateOf } from "./roots-state.js";
 
 export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./opened.js";
 
@@ -125,6 +126,7 @@ class VenueOpener {
       capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
       onInternalError: this.#logInternal,
+      ...rootsStateOf(config, this.#options),
       // The venue closes the sink itself, last: other adapters write to it too.
       ...(sink === undefined ? {} : { audit: { write: (record) => sink.write(record), close: async () => {} } }),
     });

@@ -24,7 +24,18 @@ const FORMAT = "format";
 const CURRENT_FORMAT = 1;
 const FORMAT_FILE = { maxBytes: 16, follow: false };
 /** Names in a state directory that a venue's own folder must not have. */
-const TAKEN = ["access", "audit", "drive-cache", "drives", "format", "journal", "keys", "local-token", "revocations"];
+const TAKEN = [
+  "access",
+  "audit",
+  "drive-cache",
+  "drives",
+  "format",
+  "intents",
+  "journal",
+  "keys",
+  "local-token",
+  "revocations",
+];
 
 /** @throws NoStateDir when there is none */
 export function stateDirOf({ stateDir }: StateConfig, env: Environment): string {

@@ -7,12 +7,11 @@ import { below, CREATE, type Pinned, READ_DIRECTORY, release } from "../../../ja
 import type { Jail } from "../../../jail/jail.js";
 import { pool } from "../../../jail/pool.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
+import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import type { IntentRegister } from "./register.js";
 
-/** Prefix of the names of intents in the staging directory. */
-export const INTENT_KIND = "patch";
 const ATTEMPTS = 5;
 /** Files that are flushed together. */
 const MOST_UNFLUSHED = 32;
@@ -150,11 +149,14 @@ export class Intent {
   *record(steps: readonly StepRecord[]): Io<void> {
     const { jail, durable, register } = this.#ground;
     const text = Buffer.from(JSON.stringify({ format: 1, steps }));
-    const open = [yield* jail.sys.open(this.pathOf(recordName(this.#batches)), CREATE, 0o600)];
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    // First, so that a record which is not registered is never one of ours.
+    const open = [...(register?.add(this.#name, sha256, durable) ?? [])];
     try {
-      for (const fd of open) yield* jail.sys.writeAll(fd, text);
+      const fd = yield* jail.sys.open(this.pathOf(recordName(this.#batches)), CREATE, 0o600);
+      open.push(fd);
       this.#batches++;
-      open.push(...(register?.add(this.#name, createHash("sha256").update(text).digest("hex"), durable) ?? []));
+      yield* jail.sys.writeAll(fd, text);
       if (!durable) return;
       open.push(...(yield* openDirectories(jail, [this.folder, this.#stage.directory, jail.top])));
       yield* flushAll(open);

@@ -1,6 +1,6 @@
 // The register of intents outside of the roots: an intent that it does not know is not ours.
 
-import { closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "../../../jail/sys.js";
 
@@ -11,11 +11,16 @@ const MOST_BYTES = 1_048_576;
 /** One file for each intent under way, with the SHA-256 of each of its records. */
 export class IntentRegister {
   readonly #directory: string;
+  readonly #prepare: () => void;
   #isMade = false;
 
-  /** @param directory of one root, in the state directory of the venue; created with the first intent */
-  constructor(directory: string) {
+  /**
+   * @param directory of one root, in the state directory of the venue; created with the first intent
+   * @param prepare creates the state directory
+   */
+  constructor(directory: string, prepare: () => void) {
     this.#directory = directory;
+    this.#prepare = prepare;
   }
 
   /**
@@ -24,8 +29,11 @@ export class IntentRegister {
    * @throws system errors
    */
   add(id: string, sha256: string, durable: boolean): readonly number[] {
-    if (!this.#isMade) mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-    this.#isMade = true;
+    if (!this.#isMade) {
+      this.#prepare();
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      this.#isMade = true;
+    }
     const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_RDONLY } = constants;
     const fd = openSync(join(this.#directory, id), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
     try {
@@ -44,15 +52,6 @@ export class IntentRegister {
     try {
       const text = readFileSync(join(this.#directory, id), "latin1").slice(0, MOST_BYTES);
       return text.split("\n").filter((line) => line.length === HASH_LENGTH);
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-      return [];
-    }
-  }
-
-  ids(): readonly string[] {
-    try {
-      return readdirSync(this.#directory);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
       return [];
