@@ -28,8 +28,7 @@ import type {
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import { readEntries, readNames } from "../../jail/directory.js";
-import type { EngineName, Pinned } from "../../jail/handles.js";
+import type { EngineName } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { mapErrors } from "../errno.js";
 import { directoryOf, fileOf } from "./arrive.js";
@@ -42,11 +41,11 @@ import { kindOf, stateOf, withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { touchEntry } from "./changes/touch.js";
 import { replaceFile } from "./changes/write.js";
-import { allowedOf } from "./denied.js";
 import { changeGroup } from "./group/group.js";
 import type { Enter } from "./group/step.js";
+import { listEntries, statArrival } from "./list.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
-import { openFile, stampPart } from "./open.js";
+import { openFile } from "./open.js";
 import { countTree } from "./quota.js";
 import { readFile } from "./read.js";
 import { ReadBuffers } from "./read-buffers.js";
@@ -89,7 +88,7 @@ export class HostBackend implements Backend {
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
     return this.#look(path, access, ({ jail, found }) =>
-      this.#list(jail, directoryOf(found, access), { ...page, access }),
+      listEntries(jail, directoryOf(found, access), { ...page, access }),
     );
   }
 
@@ -100,7 +99,7 @@ export class HostBackend implements Backend {
   }
 
   stat(path: RelPath, access: Access): Awaitable<FileStat | undefined> {
-    return this.#look(path, access, (arrival) => this.#stat(arrival));
+    return this.#look(path, access, (arrival) => statArrival(arrival));
   }
 
   state(path: RelPath, access: Access): Awaitable<CurrentState | undefined> {
@@ -268,40 +267,4 @@ export class HostBackend implements Backend {
       arrival.walk.close();
     }
   }
-
-  *#list(
-    jail: Jail,
-    directory: Pinned,
-    { offset, limit, access }: { offset: number; limit: number; access: Access },
-  ): Io<Listing> {
-    const { sys, foldsCase } = jail;
-    const top = directory === jail.top;
-    const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
-    const allowed = yield* allowedOf(jail, directory, { names: all, access });
-    const names = allowed.slice(offset, offset + limit);
-    const { entries, unreadable } = yield* readEntries(sys, directory, { names, top, scope: access.scope });
-    const denied = all.length - allowed.length;
-    return { total: allowed.length, entries, ...(denied > 0 && { denied }), ...(unreadable > 0 && { unreadable }) };
-  }
-
-  *#stat({ jail, walk, found }: Arrival): Io<FileStat | undefined> {
-    if (found.state !== "found") return undefined;
-    const { stat, path } = found.object;
-    const { type } = stat;
-    return {
-      type,
-      size: type === "file" ? stat.size : 0,
-      modified: stat.modifiedMs,
-      readOnly: !(yield* jail.sys.mayWrite(path)),
-      symlink: walk.lastIsLink,
-      created: stat.createdMs,
-      ...(type === "file" ? stampPart(stat) : {}),
-    };
-  }
-}
-
-function* currentState({ found }: Arrival): Io<CurrentState | undefined> {
-  if (found.state !== "found") return undefined;
-  const { stat } = found.object;
-  return { ...stateOf(stat), kind: kindOf(stat) };
 }
