@@ -268,3 +268,9 @@ export class HostBackend implements Backend {
     }
   }
 }
+
+function* currentState({ found }: Arrival): Io<CurrentState | undefined> {
+  if (found.state !== "found") return undefined;
+  const { stat } = found.object;
+  return { ...stateOf(stat), kind: kindOf(stat) };
+}

@@ -38,9 +38,3 @@ export function* statArrival({ jail, walk, found }: Arrival): Io<FileStat | unde
     ...(type === "file" ? stampPart(stat) : {}),
   };
 }
-}
-
-function* currentState({ found }: Arrival): Io<CurrentState | undefined> {
-if (found.state !== "found") return undefined;
-const { stat } = found.object;
-return { ...stateOf(stat), kind: kindOf(stat) };
