@@ -1,6 +1,6 @@
 // An index of one audit file: which blocks of it may hold records of a caller, operation, outcome or resource.
 
-import { type AuditLine, parseLine } from "./line.js";
+import { type JsonLine, parseObject } from "./line.js";
 
 /** Bytes of lines that are summarised together. */
 const BLOCK_BYTES = 65_536;
@@ -28,7 +28,7 @@ export interface BlockFilter {
 }
 
 /** The values by which a line is found; see {@link keys}. */
-export function keysOf({ caller, operation, outcome, resource, others = [] }: AuditLine): string[] {
+export function keysOf({ caller, operation, outcome, resource, others = [] }: JsonLine): string[] {
   const found: string[] = [];
   if (caller !== undefined) found.push(keys.caller(caller));
   if (operation !== undefined) found.push(keys.operation(operation));
@@ -82,7 +82,7 @@ export class BlockIndex {
 
   /** Adds a line. @param line without its newline */
   add(line: Buffer): void {
-    const parsed = parseLine(line.toString("utf8"));
+    const parsed = parseObject(line.toString("utf8"));
     const open = this.#open;
     if (parsed !== undefined) {
       const { time = 0 } = parsed;
@@ -155,8 +155,21 @@ const newBlock = (start: number) => ({
   filter: new Uint8Array(FILTER_BYTES),
 });
 
-/** Bits of a value, by double hashing of FNV-1a. */
-function bitsOf(key: string): number[] {
+/** Bits of the latest values: most lines have those of the line before. */
+const known = new Map<string, readonly number[]>();
+const MOST_KNOWN = 4096;
+
+function bitsOf(key: string): readonly number[] {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  if (known.size >= MOST_KNOWN) known.clear();
+  const bits = hashBits(key);
+  known.set(key, bits);
+  return bits;
+}
+
+/** Double hashing of FNV-1a. */
+function hashBits(key: string): readonly number[] {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index++) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
   const step = (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1) >>> 0;

@@ -20,8 +20,15 @@ export interface CheckpointBody {
 }
 
 /** A decoded line, as far as it has the parts. */
-export interface AuditLine extends Partial<AuditRecord> {
-  readonly link?: Link;
+export interface AuditLine extends JsonLine {
+  readonly link: Link | undefined;
+}
+
+/** A line as it stands in the file. */
+export interface JsonLine extends Partial<AuditRecord> {
+  readonly chain?: unknown;
+  readonly n?: unknown;
+  readonly prev?: unknown;
   readonly checkpoint?: CheckpointBody;
   /** Number of records that were dropped before this line. */
   readonly lost?: number;
@@ -29,18 +36,23 @@ export interface AuditLine extends Partial<AuditRecord> {
 
 const SIGNED = /^(.*),"signature":"([A-Za-z0-9_-]{86})"\}$/s;
 
-/** Decodes a line. @returns `undefined` unless it is a JSON object */
-export function parseLine(text: string): AuditLine | undefined {
+/** Decodes a line, but for what links it. @returns `undefined` unless it is a JSON object */
+export function parseObject(text: string): JsonLine | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    const { chain, n, prev }: { chain?: unknown; n?: unknown; prev?: unknown } = value;
-    const isLinked =
-      typeof chain === "string" && Number.isSafeInteger(n) && (typeof prev === "string" || prev === null);
-    return isLinked ? { ...value, link: { chain, n: Number(n), prev } } : value;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Decodes a line. @returns `undefined` unless it is a JSON object */
+export function parseLine(text: string): AuditLine | undefined {
+  const value = parseObject(text);
+  if (value === undefined) return undefined;
+  const { chain, n, prev } = value;
+  const isLinked = typeof chain === "string" && Number.isSafeInteger(n) && (typeof prev === "string" || prev === null);
+  return { ...value, link: isLinked ? { chain, n: Number(n), prev } : undefined };
 }
 
 /** The signature of a checkpoint line, and the text it is made of. */

@@ -59,6 +59,8 @@ const QUERY_MS = 5000;
 const MOST_CALLERS = 64;
 const CHUNK_BYTES = 131_072;
 const NEWLINE = 0x0a;
+/** Blocks read at once. */
+const READ_AHEAD = 8;
 
 export class AuditLog {
   readonly #options: AuditLogOptions;
@@ -123,10 +125,13 @@ class Search {
     if (index.offset < file.size && this.#isStopped()) return before;
     const tail = await this.#searchTail(file, Math.min(index.covered, before), before);
     if (tail !== undefined) return tail;
-    for (const { start, end } of index.matching(this.#filter, before)) {
-      const stopped = this.#searchBytes(await readRange(file.handle, start, end), start);
-      if (stopped !== undefined) return stopped;
-      if (this.#isStopped()) return start;
+    for (const blocks of inGroups(index.matching(this.#filter, before), READ_AHEAD)) {
+      const read = blocks.map(async ({ start, end }) => ({ start, bytes: await readRange(file.handle, start, end) }));
+      for (const { start, bytes } of await Promise.all(read)) {
+        const stopped = this.#searchBytes(bytes, start);
+        if (stopped !== undefined) return stopped;
+        if (this.#isStopped()) return start;
+      }
     }
     return undefined;
   }
@@ -154,27 +159,20 @@ class Search {
 
   /** Searches whole lines, the last first. @returns offset of the line at which there were enough */
   #searchBytes(bytes: Buffer, offset: number): number | undefined {
-    let end = bytes.lastIndexOf(NEWLINE);
-    while (end > 0) {
-      const before = bytes.lastIndexOf(NEWLINE, end - 1);
-      const line = bytes.subarray(before + 1, end);
-      end = before;
-      const record = this.#judge(line);
+    for (const { start, end } of linesWith(bytes, this.#needle).toReversed()) {
+      const record = this.#judge(bytes.subarray(start, end));
       if (record === undefined) continue;
       this.#found.push(record);
-      if (this.#found.length >= this.#query.limit) return offset + before + 1;
+      if (this.#found.length >= this.#query.limit) return offset + start;
     }
     return undefined;
   }
 
   #judge(bytes: Buffer): FoundRecord | undefined {
-    if (this.#needle !== undefined && !bytes.includes(this.#needle)) return undefined;
     const line = parseLine(bytes.toString("utf8"));
     if (line?.link === undefined || !isRecord(line) || !this.#matches(line)) return undefined;
-    const { link, lost, ...rest } = line;
-    const record: FoundRecord & { prev?: unknown } = { ...rest, chain: link.chain, n: link.n };
-    delete record.prev;
-    return record;
+    const { link, lost, prev, ...record } = line;
+    return { ...record, chain: link.chain, n: link.n };
   }
 
   #matches({ caller, operation, outcome, time, resource, others = [] }: AuditRecord): boolean {
@@ -212,6 +210,32 @@ function needleOf({ actor, callers, under, operation, outcome }: AuditQuery): Bu
     (value) => value !== undefined && JSON.stringify(value) === `"${value}"`,
   );
   return text === undefined ? undefined : Buffer.from(text);
+}
+
+/** The whole lines that have the needle. */
+function linesWith(bytes: Buffer, needle: Buffer | undefined): { readonly start: number; readonly end: number }[] {
+  const found: { start: number; end: number }[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    // A search forwards is many times faster than one backwards.
+    const at = needle === undefined ? from : bytes.indexOf(needle, from);
+    const end = at === -1 ? -1 : bytes.indexOf(NEWLINE, at);
+    if (end === -1) break;
+    found.push({ start: needle === undefined ? from : bytes.lastIndexOf(NEWLINE, at) + 1, end });
+    from = end + 1;
+  }
+  return found;
+}
+
+/** Takes so many at once. */
+function* inGroups<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let group: T[] = [];
+  for (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }
 
 const isRecord = (line: AuditLine): line is AuditLine & AuditRecord =>

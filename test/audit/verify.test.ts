@@ -129,6 +129,11 @@ describe("one chain in one file", () => {
       (l) => replaced(l, 5, l[5] ?? "", '{"operation":"file:read"}'),
       { verdict: "added", line: 7 },
     ],
+    [
+      "a line that says that it is linked",
+      (l) => [...l, '{"link":{"chain":"abc","n":2,"prev":"x"}}'],
+      { verdict: "added", line: 33 },
+    ],
     ["a line that is no JSON", (l) => replaced(l, 5, l[5] ?? "", "hello"), { verdict: "added", line: 7 }],
     ["an empty line", (l) => replaced(l, 5, l[5] ?? "", ""), { verdict: "added", line: 7 }],
     [
