@@ -13,6 +13,7 @@ import { type Clock, systemClock } from "../core/clock.js";
 import type { ErrorCode } from "../core/errors/errors.js";
 import type { FileConfig } from "../core/file-config.js";
 import type { Adapter, InvokeContext, SurfaceContext } from "../core/ports/adapter.js";
+import type { ApprovalDesk } from "../core/ports/approval.js";
 import type { ChangeSink } from "../core/ports/change.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
@@ -110,6 +111,8 @@ export interface AdapterParts {
   readonly stateDir?: RootsState["stateDir"];
   /** Told of groups of changes that a dead process left half done. */
   readonly onRecovery?: RootsState["onRecovery"];
+  /** Where a person is asked about what a root's `approve` covers. Absent: that is refused. */
+  readonly approvals?: ApprovalDesk;
 }
 
 const NAME = "file";
@@ -143,6 +146,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
     ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),
+    ...(parts.approvals === undefined ? {} : { approvals: parts.approvals }),
     roots: opened.roots,
     validator: new InputValidator(),
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,

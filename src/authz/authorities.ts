@@ -4,7 +4,7 @@ import type { AccessRights } from "../core/call/caller.js";
 import { readUcans } from "../core/call/ucans.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
-import { type Authority, type AuthorityFacts, CallerAuthority, everythingIn } from "./authority.js";
+import { type Authority, type AuthorityFacts, CallerAuthority, ownedIn } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
 import type { DenialReason } from "./denial.js";
 import { DriveAuthority } from "./drive-authority.js";
@@ -45,7 +45,7 @@ export function createAuthorities(
   const give = (did: string, grants: readonly Grant[]): void => {
     givenTo.set(canonical(did), [...(givenTo.get(canonical(did)) ?? []), ...grants]);
   };
-  for (const { name, owner } of roots) if (owner !== undefined) give(owner, [everythingIn(name)]);
+  for (const { name, owner } of roots) if (owner !== undefined) give(owner, ownedIn(name));
   for (const { did, ...capability } of rules.grants ?? []) give(did, grantsOf([capability]));
   const venueDid = canonicalOrAbsent(rules.venueDid, canonical);
   const operator = canonicalOrAbsent(rules.operator, canonical);
@@ -73,7 +73,7 @@ export function createAuthorities(
     return new Map([...shared.owners, ...[...drives].map((name) => [name, owner] as const)]);
   };
   const ownDrives = (context: SurfaceContext): readonly Grant[] =>
-    drives.size === 0 || driveOwner(context) === undefined ? NONE : [...drives].map(everythingIn);
+    drives.size === 0 || driveOwner(context) === undefined ? NONE : [...drives].flatMap(ownedIn);
   const broughtBy = (context: SurfaceContext) => {
     const { fault, texts } = textsOf(context);
     const tokens = texts.length === 0 ? NONE : verifier.read(texts);

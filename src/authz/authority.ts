@@ -2,7 +2,7 @@
 
 import type { ChainLink, HeldGrant, UcanToken } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
-import { covers, EVERYTHING, type Grant, intersect, isOf, type Need, SCHEME } from "./grant.js";
+import { APPROVAL_EVERYWHERE, covers, EVERYTHING, type Grant, intersect, isOf, type Need, SCHEME } from "./grant.js";
 
 /** How a root is judged: as it is, or as if it did not exist (for callers without rights in a root with an owner). */
 export type View = "real" | "missing";
@@ -153,7 +153,7 @@ export class CallerAuthority implements Authority {
 
   delegable(need: Need, as: View): HeldGrant<Grant> | undefined {
     const { self } = this.#facts;
-    const own = this.isEverything ? [EVERYTHING] : this.#narrowed(this.#ownAndGiven());
+    const own = this.isEverything ? OPERATORS : this.#narrowed(this.#ownAndGiven());
     const grant = this.fault === undefined ? own.find((one) => covers(one, need)) : undefined;
     if (grant !== undefined) return { grant, chain: [], expiresAt: self?.expiresAt ?? null };
     return this.#proof(need, as);
@@ -168,7 +168,7 @@ export class CallerAuthority implements Authority {
   }
 
   #ownAndGiven(): readonly Grant[] {
-    return this.#facts.isOperator ? [EVERYTHING] : this.#facts.given;
+    return this.#facts.isOperator ? OPERATORS : this.#facts.given;
   }
 
   #narrowed(grants: readonly Grant[]): readonly Grant[] {
@@ -213,7 +213,11 @@ export class CallerAuthority implements Authority {
   }
 }
 
-export const everythingIn = (root: string): Grant => inRoot(EVERYTHING, root);
+const OPERATORS: readonly Grant[] = [EVERYTHING, APPROVAL_EVERYWHERE];
+
+/** What an owner holds in a root. */
+export const ownedIn = (root: string): readonly Grant[] =>
+  [EVERYTHING, APPROVAL_EVERYWHERE].map((grant) => inRoot(grant, root));
 
 /** A grant on every root, narrowed to one root. */
 const inRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({

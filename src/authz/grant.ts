@@ -1,6 +1,6 @@
 // Grants: parsing, covering and intersecting capabilities on `file://` and `dlfs://` resources.
 
-import type { Ability, Capability } from "../core/call/capability.js";
+import { type Ability, APPROVE, type Capability } from "../core/call/capability.js";
 import type { GrantSemantics } from "../ucan/verify/proof.js";
 
 /** `file`: a root; `dlfs`: one of the caller's own drives. Neither ever covers the other. */
@@ -18,6 +18,12 @@ export interface Grant {
 }
 
 export const EVERYTHING: Grant = { segments: [], words: [], written: { with: "file://", can: "*" } };
+/** What the operator holds beside {@link EVERYTHING}. */
+export const APPROVAL_EVERYWHERE: Grant = {
+  segments: [],
+  words: [APPROVE],
+  written: { with: "file://", can: APPROVE },
+};
 export const EVERY_DRIVE: Grant = {
   scheme: "dlfs",
   segments: [],
@@ -85,6 +91,7 @@ const WORDS: Readonly<Record<Ability, readonly string[]>> = {
   "crud/write": ["crud", "write"],
   "crud/delete": ["crud", "delete"],
   "exec/run": ["exec", "run"],
+  approve: [APPROVE],
 };
 
 export const wordsOf = (ability: Ability): readonly string[] => WORDS[ability];
@@ -94,7 +101,11 @@ export const isOf = (scheme: Scheme, one: { readonly scheme?: Scheme }): boolean
 
 /** Whether a grant covers a need: same scheme, and both its segments and its words are prefixes of the need's. */
 export const covers = (grant: Need, need: Need): boolean =>
-  isOf(grant.scheme ?? "file", need) && isPrefix(grant.segments, need.segments) && isPrefix(grant.words, need.words);
+  isOf(grant.scheme ?? "file", need) && isPrefix(grant.segments, need.segments) && grantsWords(grant.words, need.words);
+
+/** Words are a prefix; but every ability (no words) does not include approval, which has to be named. */
+const grantsWords = (held: readonly string[], needed: readonly string[]): boolean =>
+  isPrefix(held, needed) && (needed[0] !== APPROVE || held[0] === APPROVE);
 
 /** Semantics of the capabilities in UCANs, for the verifier. */
 export const FILE_SEMANTICS: GrantSemantics<Grant> = { parse: parseGrant, covers };
@@ -104,7 +115,7 @@ export function intersect(a: Grant, b: Grant): Grant | undefined {
   if (!isOf(a.scheme ?? "file", b)) return undefined;
   const [wide, deep] = a.segments.length <= b.segments.length ? [a, b] : [b, a];
   const [broad, fine] = a.words.length <= b.words.length ? [a, b] : [b, a];
-  if (!isPrefix(wide.segments, deep.segments) || !isPrefix(broad.words, fine.words)) return undefined;
+  if (!isPrefix(wide.segments, deep.segments) || !grantsWords(broad.words, fine.words)) return undefined;
   const written = { with: deep.written.with, can: fine.written.can };
   return {
     ...(a.scheme === undefined ? {} : { scheme: a.scheme }),

@@ -102,12 +102,13 @@ function completeRoot(name: string, root: CheckedRoot): RootConfig {
 
 function completeDrive(
   drive: string,
-  { readOnly, description, maxReadBytes, deny, protect, encoding }: CheckedRoot,
+  { readOnly, description, maxReadBytes, deny, protect, approve, encoding }: CheckedRoot,
 ): RootConfig {
   return {
     ...{ kind: "dlfs", drive, readOnly, deny, protect, encoding },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+    ...(approve === undefined ? {} : { approve }),
   };
 }
 

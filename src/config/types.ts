@@ -2,6 +2,7 @@
 
 import type { Capability } from "../core/call/capability.js";
 import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
+import type { ApprovalRules } from "../core/ports/approval.js";
 import type { ShellConfig } from "../core/ports/sandbox.js";
 
 /** Configuration of the MCP surface. */
@@ -212,7 +213,11 @@ export interface VenueConfig {
   readonly warnings: readonly string[];
 }
 
-interface RootOptionsInput extends Partial<RootOptions> {
+/** `minutes`: default 10. */
+type ApproveInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
+
+interface RootOptionsInput extends Partial<Omit<RootOptions, "approve">> {
+  readonly approve?: ApproveInput;
   /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";
 }
@@ -237,6 +242,7 @@ export interface DriveRootInput {
   readonly description?: string;
   readonly maxReadBytes?: number;
   readonly deny?: readonly string[];
+  readonly approve?: ApproveInput;
   readonly encoding?: string;
   /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";

@@ -1,6 +1,7 @@
 // Configuration of the file adapter in its checked, complete form.
 
 import type { Limits } from "./call/limits.js";
+import type { ApprovalRules } from "./ports/approval.js";
 
 /** The part of {@link Limits} that a config can set. */
 export type ConfiguredLimits = Pick<
@@ -39,6 +40,8 @@ export interface RootOptions {
   readonly deny: readonly string[];
   /** Globs of paths that every caller may at most read, in the same syntax. */
   readonly protect: readonly string[];
+  /** Which changes a person has to allow. Absent: none. */
+  readonly approve?: ApprovalRules;
   /** Text encoding of its files; `utf-8` also reads UTF-16 where a byte order mark announces it. */
   readonly encoding: string;
   /** DID of its owner. Absent: the operator. */
@@ -61,7 +64,7 @@ export interface TempRootConfig extends RootOptions {
 
 /** A drive of the caller: each caller gets its own. */
 export interface DriveRootConfig
-  extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "protect" | "encoding"> {
+  extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "protect" | "approve" | "encoding"> {
   readonly kind: "dlfs";
   readonly drive: string;
   /** Not configurable: each caller owns its drive. */

@@ -9,6 +9,7 @@ import type { VersionCache } from "../core/etag-cache.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../core/ports/operation.js";
 import type { TicketRequest } from "../core/ports/transfer.js";
+import type { ApprovalGate } from "./approval-gate.js";
 import type { CallAccess } from "./call-access.js";
 import type { CallChanges } from "./call-changes.js";
 import type { Progress } from "./call-record.js";
@@ -25,6 +26,7 @@ export interface Preparing {
   readonly authoriser: Authoriser;
   readonly progress: Progress;
   readonly changes: CallChanges;
+  readonly gate: ApprovalGate;
   /** Collects the places of a call that may be repeated. */
   readonly places?: JudgedPlace[];
 }

@@ -21,6 +21,8 @@ import {
 } from "../core/ports/operation.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
+import { ApprovalGate, splitApproval } from "./approval-gate.js";
+import { askingRoot } from "./asking-root.js";
 import { CallAccess } from "./call-access.js";
 import { changesOf } from "./call-changes.js";
 import { ownerOf, prepareOnDrives } from "./call-on-drives.js";
@@ -127,7 +129,7 @@ export class Dispatcher {
 
   async #run(name: string, input: unknown, context: SurfaceContext, progress: Progress): Promise<unknown> {
     const { operation, schema } = findOperation(this.#options.operations, name, context);
-    const given = parseInput(withoutNulls(input, schema.input));
+    const { given, approval } = splitApproval(parseInput(withoutNulls(input, schema.input)), operation.changes);
     try {
       const checking = this.#options.validator.check(name, schema.input, given);
       if (isPending(checking)) await checking;
@@ -142,7 +144,8 @@ export class Dispatcher {
     progress.authoriser = authoriser;
     const onFault = (error: unknown): void => void this.#unforeseen(error);
     const changes = changesOf(operation, context, { ...this.#options, scheme: this.#scheme, onFault });
-    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes };
+    const gate = new ApprovalGate({ name, given, context, approval, desk: this.#options.approvals });
+    const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
     const output = await this.#perform(operation, state);
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
     return given !== input && hasNullPrecondition(input) ? withRemark(output, NO_PRECONDITION) : output;
@@ -251,7 +254,10 @@ export class Dispatcher {
     const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
     const access = new CallAccess(root, path, { ...own, changes: state.changes });
     state.places?.push({ request, access });
-    return placedCall(call, { root, path, access, limits: limitsOf(root, limits) });
+    const placed = changes
+      ? askingRoot(root, { resource, authoriser, context: state.context, gate: state.gate })
+      : root;
+    return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits) });
   }
 
   #views(state: Preparing): readonly RootView[] {

@@ -8,6 +8,7 @@ import type { Scanners } from "../core/call/scan.js";
 import type { Clock } from "../core/clock.js";
 import type { VersionCache } from "../core/etag-cache.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { ApprovalDesk } from "../core/ports/approval.js";
 import type { ChangeSink } from "../core/ports/change.js";
 import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/ports/operation.js";
 import type { TicketOffice } from "../core/ports/transfer.js";
@@ -35,6 +36,8 @@ export interface DispatchOptions {
   readonly streamGate?: Gate;
   /** What calls with an `operationId` did; may be shared by adapters. */
   readonly repeats?: Repeats;
+  /** Where a person is asked. Absent: nobody can be asked, so what needs approval is refused. */
+  readonly approvals?: ApprovalDesk;
   /** Issues tickets for transfers. Absent: there are none. */
   readonly tickets?: TicketOffice;
   /** Cache of known hashes; may be shared by adapters too. */

@@ -61,7 +61,7 @@ export function openRoots(config: FileConfig, drives?: DriveSource, state: Roots
 /** A root of kind `dlfs`: each caller's own drive named `drive`. */
 export function driveRoot(
   name: string,
-  { drive, readOnly, description, maxReadBytes, deny, protect, encoding }: Omit<DriveRootConfig, "kind">,
+  { drive, readOnly, description, maxReadBytes, deny, protect, approve, encoding }: Omit<DriveRootConfig, "kind">,
   drives: DriveSource | undefined,
 ): PersonalRoot {
   return {
@@ -69,6 +69,7 @@ export function driveRoot(
     ...{ name, kind: "dlfs", readOnly, drive },
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+    ...(approve === undefined ? {} : { approve }),
     ...named(encoding),
     backendFor(owner) {
       if (drives === undefined) throw notSupportedHere("drives");
@@ -163,7 +164,8 @@ class RootSet implements OpenRoots {
     if (before !== undefined && before.limit === maxCopyBytes && isDeepStrictEqual(before.config, config))
       return before;
     if (config.kind === "dlfs") return { config, limit: maxCopyBytes, root: driveRoot(name, config, this.#drives) };
-    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes, encoding, owner } = config;
+    const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes } = config;
+    const { approve, encoding, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
     const groups = new RootGroups(name, config, this.#state);
     const jail = new Jail({ path, readOnly, crossDevice, io, recover: groups.recover }, this.#locks);
@@ -185,6 +187,7 @@ class RootSet implements OpenRoots {
       readOnly,
       ...(description === undefined ? {} : { description }),
       ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+      ...(approve === undefined ? {} : { approve }),
       ...named(encoding),
       ...(owner === undefined ? {} : { owner }),
       ...policiesOf(config, backend),

@@ -69,7 +69,12 @@ describe("a caller", () => {
 
   test("who owns a root may do everything there, and nothing elsewhere", () => {
     expect(ask(known(alice.did), "hers/a", {}, "crud/delete")).toBeUndefined();
-    expect(ask(known(alice.did), "docs/a")).toMatchObject({ have: [{ with: "file://hers/", can: "*" }] });
+    expect(ask(known(alice.did), "docs/a")).toMatchObject({
+      have: [
+        { with: "file://hers/", can: "*" },
+        { with: "file://hers/", can: "approve" },
+      ],
+    });
   });
 
   test("has what the configuration gives its DID, in roots of others too", () => {
@@ -375,6 +380,7 @@ describe("what is held", () => {
     expect(heldBy(known(bob.did), rules)).toEqual(["crud/read file://"]);
     expect(heldBy(known(alice.did), rules)).toEqual([
       "* file://hers/",
+      "approve file://hers/",
       "crud/read file://docs/",
       "crud/read file://more/",
     ]);

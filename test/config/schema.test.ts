@@ -190,6 +190,7 @@ describe("schemas/config.json", () => {
         ),
         ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.encoding"],
         ...["file.roots.*.deny", "file.roots.*.protect", "file.roots.*.grep"],
+        ...["", ".for", ".over", ".over.bytes", ".over.entries", ".minutes"].map((key) => `file.roots.*.approve${key}`),
         ...under("file.roots.*.quota", "bytes", "files"),
       ].sort(),
     );

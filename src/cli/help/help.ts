@@ -168,8 +168,8 @@ ${PROOF_OPTION}
   --token FILE            who calls there: the bearer token in this file, or env:NAME; else anybody
 
 Operations: file:roots file:list file:tree file:read file:stat file:write file:append file:mkdir file:delete
-            ucan:issue ucan:verify ucan:revoke auth:whoami auth:issue auth:list auth:revoke audit:query, and the
-            tools of profiles, <profile>:<tool>
+            ucan:issue ucan:verify ucan:revoke auth:whoami auth:issue auth:list auth:revoke audit:query
+            approval:list approval:get approval:decide approval:wait, and the tools of profiles, <profile>:<tool>
 Example: venue-files call file:read '{"root":"docs","path":"README.md"}' --root docs=.
 
 Exit status: 0 done, 1 the operation failed (one line of JSON on standard error; for a tool of a profile its answer, as

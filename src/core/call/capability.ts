@@ -7,4 +7,7 @@ export interface Capability {
 }
 
 /** `exec/run`: commands on a whole root, hence everything in it. No other ability implies it. */
-export type Ability = "crud/read" | "crud/write" | "crud/delete" | "exec/run";
+export type Ability = "crud/read" | "crud/write" | "crud/delete" | "exec/run" | typeof APPROVE;
+
+/** To decide what other callers wait for. Only a grant that names it covers it: `*` does not. */
+export const APPROVE = "approve";

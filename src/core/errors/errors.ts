@@ -48,6 +48,8 @@ export const ERROR_CODES = {
   KEY_REQUIRED: { http: 403, rpc: -32602, retry: false },
   STORE_UNAVAILABLE: { http: 503, rpc: -32603, retry: true },
   STORE_DAMAGED: { http: 500, rpc: -32603, retry: false },
+  APPROVAL_REQUIRED: { http: 403, rpc: -32003, retry: false },
+  APPROVAL_DENIED: { http: 403, rpc: -32003, retry: false },
   PERMISSION_DENIED: { http: 403, rpc: -32003, retry: false },
   NO_SPACE: { http: 507, rpc: -32603, retry: false },
   NOT_SUPPORTED: { http: 501, rpc: -32603, retry: false },

@@ -12,6 +12,7 @@ import type { Quota } from "../file-config.js";
 import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
+import type { ApprovalRules } from "./approval.js";
 import type { Access, Backend, RootKind } from "./backend.js";
 import type { ChangeOrigin } from "./change.js";
 import type { Journal } from "./journal.js";
@@ -40,6 +41,8 @@ export interface RootFacts {
   readonly policy?: PathPolicy;
   /** Paths that every caller may at most read; absent: none. */
   readonly protection?: PathPolicy;
+  /** Which changes a person has to allow; absent: none. */
+  readonly approve?: ApprovalRules;
   /** Text encoding; absent: UTF-8, or UTF-16 where a byte order mark announces it. */
   readonly encoding?: string;
   /** DID of the configured owner. */

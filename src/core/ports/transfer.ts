@@ -18,6 +18,8 @@ export interface UploadInput extends DownloadInput {
   readonly modified?: number;
   /** Repeating the upload with it has no second effect. 1 to 64 of `A-Za-z0-9._-`. */
   readonly operationId?: string;
+  /** Id of an approval. */
+  readonly approval?: string;
 }
 
 export interface Uploaded {

@@ -31,7 +31,7 @@ export interface McpParts {
 }
 
 /** Adapters for people rather than models; offered only if the configuration names them. */
-const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "dlfs", "drive"]);
+const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "approval", "dlfs", "drive"]);
 
 /**
  * Creates the MCP host as seen by one caller.

@@ -28,6 +28,8 @@ export interface AccessEntry {
   readonly via: readonly string[];
   readonly created: number;
   readonly expires: number;
+  /** It began with a link: a person opened it. */
+  readonly login?: true;
   /** Of a link: how long the token lives that its code is exchanged for, and the latest end of it. */
   readonly lifetimeMs?: number;
   readonly latest?: number;

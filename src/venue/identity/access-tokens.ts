@@ -103,7 +103,7 @@ class Tokens implements AccessTokens {
     const { lifetimeMs = SESSION_MS, latest = Number.POSITIVE_INFINITY, ...kept } = link;
     const secret = PREFIX + newSecret();
     const expires = Math.min(now + lifetimeMs, latest);
-    const entry = { ...kept, sha256: hashOf(secret), created: now, expires };
+    const entry = { ...kept, sha256: hashOf(secret), created: now, expires, login: true } as const;
     // Whoever writes the token first has used the link, in whatever process.
     const isFirst = this.#store.put("token", entry);
     this.#store.remove("link", link.id);

@@ -8,6 +8,7 @@ import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
+import type { Approvals } from "../approvals/approvals.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
 import type { IssuedTokens } from "./issued-tokens.js";
@@ -18,6 +19,8 @@ export interface OperationParts {
     Access,
     "did" | "operator" | "canonicalDid" | "verifier" | "revocations" | "key" | "accessTokens" | "staticTokens"
   >;
+  /** Absent where nobody can be asked: the venue does not listen. */
+  readonly approvals?: Approvals | undefined;
   /** Base URL of the venue; `undefined` if it does not listen. */
   url(): string | undefined;
   /** Grants are about files, so the adapter that hosts them evaluates them. */

@@ -4,6 +4,10 @@ import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
 import { publicCapsOf } from "../identity/public-caps.js";
+import { approvalDecide } from "./approval-decide.js";
+import { approvalGet } from "./approval-get.js";
+import { approvalList } from "./approval-list.js";
+import { approvalWait } from "./approval-wait.js";
 import { auditQuery } from "./audit-query.js";
 import { authIssue } from "./auth-issue.js";
 import { authList } from "./auth-list.js";
@@ -20,6 +24,7 @@ export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [
   ...[ucanIssue, ucanVerify, ucanRevoke],
   ...[authWhoami, authIssue, authList, authRevoke],
   auditQuery,
+  ...[approvalList, approvalGet, approvalDecide, approvalWait],
 ];
 
 /** Descriptions of their adapters, by the part of the operation name before the colon. */
@@ -27,6 +32,7 @@ export const VENUE_ADAPTERS: Readonly<Record<string, string>> = {
   ucan: "Capability tokens: issue, verify, revoke.",
   auth: "Who calls, what they may do, and access tokens.",
   audit: "What was done here, by whom.",
+  approval: "What waits for a person, and deciding it.",
 };
 
 /** What the operations take from the configuration in force. */

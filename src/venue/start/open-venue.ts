@@ -7,6 +7,7 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import { EventLog } from "../../feed/event-log.js";
+import { type Approvals, openApprovals } from "../approvals/approvals.js";
 import type { VenueAssets } from "../assets/assets.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { plugIn } from "../catalogue/plug-in.js";
@@ -69,7 +70,10 @@ class VenueOpener {
     const drives = await this.#openDrives(access);
     let host: VenueHost | undefined;
     const tickets = await openTickets(access, this.#options, () => (host?.listens === true ? host.url : undefined));
-    const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets }));
+    const { listens } = this.#options;
+    const roots = () => this.#config.file.roots;
+    const approvals = listens ? openApprovals(access, { events: this.#events, roots }) : undefined;
+    const adapter = this.#keep(await this.#openAdapter({ access, drives, sink, tickets, approvals }));
     host = this.#keep(await this.#openHost({ access, assets, adapter, metrics, tickets }));
     metrics?.observe({
       jobs: host.jobs,
@@ -79,7 +83,7 @@ class VenueOpener {
       ...(audit === undefined ? {} : { auditLost: () => audit.lost }),
     });
     const venue = this.#venue({ access, assets, adapter, host, sink });
-    await this.#hostOwnOperations(venue, { sink, audit });
+    await this.#hostOwnOperations(venue, { sink, audit }, approvals);
     await this.#hostProfiles(venue);
     return venue;
   }
@@ -117,11 +121,12 @@ class VenueOpener {
     return drives;
   }
 
-  #openAdapter({ access, drives, sink, tickets }: AdapterSources): Promise<HostedFileAdapter> {
+  #openAdapter({ access, drives, sink, tickets, approvals }: AdapterSources): Promise<HostedFileAdapter> {
     const config = this.#config;
     return assembleAdapter(config.file, {
       drives,
       ...(tickets === undefined ? {} : { tickets }),
+      ...(approvals === undefined ? {} : { approvals }),
       discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
       capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
@@ -178,7 +183,7 @@ class VenueOpener {
   }
 
   /** Hosts the operations on tokens and callers; with `filesOnly` their code is not even loaded. */
-  async #hostOwnOperations(venue: OpenVenue, { sink, audit: file }: AuditEnds): Promise<void> {
+  async #hostOwnOperations(venue: OpenVenue, { sink, audit: file }: AuditEnds, approvals?: Approvals): Promise<void> {
     if (this.#options.filesOnly === true) return;
     const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
     const { access, adapter: files } = venue;
@@ -186,7 +191,7 @@ class VenueOpener {
     const clock = systemClock;
     const url = () => (venue.host.listens ? venue.host.url : undefined);
     const audit = await openAuditLog(file);
-    const parts = { access, files, audit, clock, url, ...rulesOf(() => venue.config) };
+    const parts = { access, files, audit, approvals, clock, url, ...rulesOf(() => venue.config) };
     const adapters = createVenueAdapters(parts, { clock, audit: sink, logInternal: this.#logInternal });
     for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }
@@ -262,6 +267,7 @@ interface AdapterSources {
   readonly drives: VenueDrives;
   readonly sink: AuditSink | undefined;
   readonly tickets: VenueTickets | undefined;
+  readonly approvals: Approvals | undefined;
 }
 
 interface McpSources {

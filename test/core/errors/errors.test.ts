@@ -46,6 +46,8 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["KEY_REQUIRED", undefined, -32602, false],
   ["STORE_UNAVAILABLE", 503, -32603, true],
   ["STORE_DAMAGED", 500, -32603, false],
+  ["APPROVAL_REQUIRED", 403, -32003, false],
+  ["APPROVAL_DENIED", 403, -32003, false],
   ["PERMISSION_DENIED", 403, -32003, false],
   ["NO_SPACE", 507, -32603, false],
   ["NOT_SUPPORTED", 501, -32603, false],

@@ -31,7 +31,11 @@ const clock = { stepMs: 0, now: 0, nowMs: () => 0, monotonicMs: () => (clock.now
 const ground = useGround({
   clock,
   limits: { maxReadBytes: 10, maxWriteBytes: 10, timeoutMs: 1000 },
-  roots: { fixed: { temp: true, readOnly: true }, mine: { dlfs: "notes" } },
+  roots: {
+    fixed: { temp: true, readOnly: true },
+    asked: { temp: true, approve: { for: ["all"] } },
+    mine: { dlfs: "notes" },
+  },
 });
 
 beforeEach(() => {
@@ -100,6 +104,8 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   PATH_ESCAPES_ROOT: fail("read", { path: ".." }),
   SYMLINK_ESCAPE: fail("read", { path: "out" }),
   DANGLING_SYMLINK: fail("read", { path: "dangling" }),
+  APPROVAL_REQUIRED: fail("mkdir", { root: "asked", path: "x" }, { surface: "mcp" }),
+  APPROVAL_DENIED: fail("mkdir", { root: "asked", path: "x", approval: "none" }, { surface: "mcp" }),
   OTHER_DEVICE: failing(otherDevice),
   READ_ONLY_ROOT: fail("mkdir", { root: "fixed", path: "x" }),
   NOT_FOUND: fail("read", { path: "none" }),

@@ -27,7 +27,11 @@ describe("auth:whoami tells", () => {
 
   test("the operator, by the local token and by its key", async () => {
     await ground.open();
-    const said = { did: ground.venue.did, operator: true, grants: [{ with: "file://", can: "*" }] };
+    const said = {
+      did: ground.venue.did,
+      operator: true,
+      grants: ["*", "approve"].map((can) => ({ with: "file://", can })),
+    };
     const byToken = (await ground.byOperator("auth:whoami")).output;
     expect(byToken).toMatchObject({ ...said, authentication: "local-token" });
     expect(await whoami({ as: ground.key })).toMatchObject({ ...said, authentication: "identity" });
@@ -50,7 +54,7 @@ describe("auth:whoami tells", () => {
       authentication: "identity",
       operator: false,
       venue: ground.venue.did,
-      grants: [{ with: "file://hers/", can: "*" }, PUBLIC],
+      grants: [{ with: "file://hers/", can: "*" }, { with: "file://hers/", can: "approve" }, PUBLIC],
       grantsTruncated: false,
     });
   });

@@ -66,7 +66,7 @@ describe("each operation of the venue", () => {
   });
 
   test("stands in the documentation in their order", () => {
-    const headings = [...read("docs/operations.md").matchAll(/^## ((?:ucan|auth|audit):\w+)$/gm)].map(
+    const headings = [...read("docs/operations.md").matchAll(/^## ((?:ucan|auth|audit|approval):\w+)$/gm)].map(
       ([, name]) => name,
     );
     expect(headings).toEqual(names);

@@ -76,12 +76,14 @@ function optionsOf({ request }: Exchange): Omit<UploadInput, "root" | "path"> {
   const parents = queryValue(query, "parents");
   if (parents !== undefined && !/^(?:true|false)?$/.test(parents)) throw badRequest("'parents' must be true or false");
   const [ifMatch, ifNoneMatch] = [headers["if-match"], headers["if-none-match"]];
+  const approval = headers["venue-approval"];
   const operationId = operationIdOf(headers["idempotency-key"]);
   return {
     parents: parents !== undefined && parents !== "false",
     ...(ifMatch === undefined ? {} : { ifMatch: tagOf(ifMatch) }),
     ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: ifNoneMatch.trim() }),
     ...(operationId === undefined ? {} : { operationId }),
+    ...(approval === undefined ? {} : { approval: String(approval) }),
   };
 }
 

@@ -55,6 +55,7 @@ function put(): JsonObject {
       queryParameter("parents", "Make missing directories", { type: "boolean", default: false }),
       header("If-Match", "The ETag that the file must have"),
       header("If-None-Match", "`*`: there must be no such file"),
+      header("Venue-Approval", "Id of an approval, where the root asks a person"),
       header("Idempotency-Key", "Names this upload: repeating it within an hour has no second effect"),
     ],
     requestBody: { required: true, content: BINARY },

@@ -6,7 +6,7 @@ import { mayCall } from "../admission/host-and-origin.js";
 const METHODS = "GET,POST,PUT,DELETE,OPTIONS";
 const HEADERS = "content-type, authorization, accept, mcp-session-id, mcp-protocol-version";
 /** Additional request headers for files. */
-const FILE_HEADERS = "range, if-match, if-none-match, if-range, idempotency-key";
+const FILE_HEADERS = "range, if-match, if-none-match, if-range, idempotency-key, venue-approval";
 const FILES = "/api/v1/files/";
 /** Response headers that scripts of another origin may read. */
 const EXPOSED = "location, retry-after, etag, content-disposition, content-range, mcp-session-id, x-request-id";

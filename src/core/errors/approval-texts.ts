@@ -1,0 +1,49 @@
+// Messages of calls that wait for a person.
+
+import type { ApprovalFault, Effect } from "../ports/approval.js";
+import { adapterError, type FileAdapterError } from "./errors.js";
+import { pathText } from "./texts.js";
+
+export interface AskedApproval {
+  readonly effects: readonly Effect[];
+  /** Absent: nobody can be asked here. */
+  readonly asked?: { readonly id: string; readonly expires: number };
+  /** Why nobody can be asked. */
+  readonly hint?: string;
+  readonly diff?: string;
+}
+
+const shown = ({ root: _, ...effect }: Effect) => effect;
+
+/** The call changed nothing: a person has to allow it first. */
+export function approvalRequired({ effects, asked, hint, diff }: AskedApproval): FileAdapterError {
+  const [first] = effects;
+  const what = first === undefined ? "this" : `${first.action} "${pathText(first.path)}" in root '${first.root}'`;
+  const more = effects.length > 1 ? ` and ${effects.length - 1} more` : "";
+  const next =
+    asked === undefined
+      ? ""
+      : `. When a person has allowed it, repeat the same call with approval: "${asked.id}" (approval:wait waits for that)`;
+  return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
+    ...(first === undefined ? {} : { root: first.root }),
+    ...(asked === undefined ? {} : { approvalId: asked.id, expires: asked.expires }),
+    effect: effects.map(shown),
+    ...(diff === undefined ? {} : { diff }),
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+const REASONS: Readonly<Record<Exclude<ApprovalFault, "pending">, string>> = {
+  denied: "it was denied. Do not ask again without a reason",
+  expired: "it has expired, or there is none with this id. Make the call without 'approval' to ask again",
+  used: "it was used already. Make the call without 'approval' to ask again",
+  other_input: "it was given for another operation, input or caller",
+  changed: "what is there has changed since. Look again, then make the call without 'approval' to ask again",
+};
+
+export const approvalDenied = (approvalId: string, reason: Exclude<ApprovalFault, "pending">): FileAdapterError =>
+  adapterError("APPROVAL_DENIED", `The approval does not allow this: ${REASONS[reason]}`, { approvalId, reason });
+
+/** @param state of an approval that somebody decided, or that expired, before */
+export const approvalDecided = (state: string): FileAdapterError =>
+  adapterError("CONFLICT", `Cannot decide: this approval is not pending any more (${state})`, { state });

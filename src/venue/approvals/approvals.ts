@@ -1,0 +1,184 @@
+// The approvals of a venue: what calls wait for, who decided what, in memory only.
+
+import { randomBytes, randomInt } from "node:crypto";
+import type { VenueConfig } from "../../config/types.js";
+import { type Clock, systemClock } from "../../core/clock.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { ApprovalDesk, ApprovalFault, ApprovalRequest } from "../../core/ports/approval.js";
+import type { EventSink } from "../../core/ports/events.js";
+import type { Access } from "../identity/access.js";
+import { type CredentialChain, chainOf } from "./credentials.js";
+
+const MOST_PENDING = 1_000;
+const MOST_OF_CALLER = 100;
+/** Most that are kept, decided ones included. */
+const MOST_KEPT = 4_000;
+const MINUTE_MS = 60_000;
+/** How long one that has ended is kept, for those who look at it. */
+const KEPT_MS = 10 * MINUTE_MS;
+
+export type ApprovalState = "pending" | "once" | "denied" | "expired" | "used";
+
+/** One request, and what became of it. Times are milliseconds since the epoch. */
+export interface Approval {
+  readonly id: string;
+  readonly request: ApprovalRequest;
+  /** Canonical DID of who made the call. */
+  readonly caller: string;
+  readonly credentials: CredentialChain;
+  /** What a person at the operator's terminal types. */
+  readonly code: string;
+  readonly created: number;
+  expires: number;
+  state: ApprovalState;
+  /** DID of who decided. */
+  by?: string;
+  note?: string;
+}
+
+export interface ApprovalsOptions {
+  readonly clock: Clock;
+  readonly events?: EventSink | undefined;
+  callerOf(context: SurfaceContext): string;
+  credentialsOf(context: SurfaceContext): CredentialChain;
+  /** DIDs of the owners of roots, who see what is asked about these. */
+  ownersOf(roots: readonly string[]): readonly string[];
+}
+
+/** The approvals of a venue that listens: elsewhere nobody else is there to decide. */
+export function openApprovals(
+  access: Pick<Access, "accessTokens" | "verifier" | "canonicalDid" | "operator">,
+  { events, roots }: { readonly events: EventSink; roots(): VenueConfig["file"]["roots"] },
+): Approvals {
+  return new Approvals({
+    ...{ clock: systemClock, events },
+    callerOf: ({ callerDID }) => (callerDID === undefined ? access.operator : access.canonicalDid(callerDID)),
+    credentialsOf: (context) => chainOf(context, access),
+    ownersOf: (names) =>
+      names.flatMap((name) => {
+        const owner = roots()[name]?.owner;
+        return owner === undefined ? [] : [access.canonicalDid(owner)];
+      }),
+  });
+}
+
+export class Approvals implements ApprovalDesk {
+  readonly #options: ApprovalsOptions;
+  /** In the order in which they were asked for. */
+  readonly #all = new Map<string, Approval>();
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(options: ApprovalsOptions) {
+    this.#options = options;
+  }
+
+  ask(request: ApprovalRequest): { readonly id: string; readonly expires: number } | undefined {
+    this.#sweep();
+    const { clock, callerOf, credentialsOf } = this.#options;
+    const caller = callerOf(request.context);
+    const pending = [...this.#all.values()].filter(({ state }) => state === "pending");
+    const same = pending.find((one) => one.caller === caller && isSame(one.request, request));
+    // A model that calls again and again asks once.
+    if (same !== undefined) return { id: same.id, expires: same.expires };
+    if (pending.length >= MOST_PENDING || this.#all.size >= MOST_KEPT) return undefined;
+    if (pending.filter((one) => one.caller === caller).length >= MOST_OF_CALLER) return undefined;
+    const created = clock.nowMs();
+    const approval: Approval = {
+      ...{ id: randomBytes(16).toString("hex"), request, caller, created, state: "pending" },
+      credentials: credentialsOf(request.context),
+      code: String(randomInt(10_000)).padStart(4, "0"),
+      expires: created + request.minutes * MINUTE_MS,
+    };
+    this.#all.set(approval.id, approval);
+    this.#tell(approval);
+    return { id: approval.id, expires: approval.expires };
+  }
+
+  use(id: string, request: ApprovalRequest): ApprovalFault | undefined {
+    const approval = this.find(id);
+    if (approval === undefined) return "expired";
+    const given = approval.request;
+    const isSameCall = approval.caller === this.#options.callerOf(request.context) && given.digest === request.digest;
+    // Whoever has another's id learns nothing of what became of it.
+    if (!isSameCall) return "other_input";
+    if (approval.state !== "once") return approval.state;
+    if (given.before !== request.before) return "changed";
+    if (given.after !== request.after) return "other_input";
+    this.#turn(approval, "used");
+    return undefined;
+  }
+
+  /** One that is kept, with its state as of now. */
+  find(id: string): Approval | undefined {
+    const approval = this.#all.get(id);
+    const isOpen = approval?.state === "pending" || approval?.state === "once";
+    if (approval !== undefined && isOpen && approval.expires <= this.#options.clock.nowMs()) {
+      this.#turn(approval, "expired");
+    }
+    return approval;
+  }
+
+  /** The newest first. */
+  list(): readonly Approval[] {
+    this.#sweep();
+    return [...this.#all.keys()].reverse().flatMap((id) => this.find(id) ?? []);
+  }
+
+  /** @returns `false`: somebody has decided, or it has expired */
+  decide(id: string, decision: { readonly allows: boolean; readonly by: string; readonly note?: string }): boolean {
+    const approval = this.find(id);
+    if (approval?.state !== "pending") return false;
+    approval.by = decision.by;
+    if (decision.note !== undefined) approval.note = decision.note;
+    approval.expires = this.#options.clock.nowMs() + approval.request.minutes * MINUTE_MS;
+    this.#turn(approval, decision.allows ? "once" : "denied");
+    return true;
+  }
+
+  /** Resolves when it is no longer pending, after `ms`, or when `signal` aborts. */
+  async wait(id: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const approval = this.find(id);
+    if (approval?.state !== "pending" || signal?.aborted === true) return;
+    const listeners = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, listeners);
+    const left = Math.min(ms, approval.expires - this.#options.clock.nowMs());
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        listeners.delete(end);
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, left);
+      listeners.add(end);
+      signal?.addEventListener("abort", end, { once: true });
+    });
+    if (listeners.size === 0) this.#waiting.delete(id);
+  }
+
+  #turn(approval: Approval, state: ApprovalState): void {
+    approval.state = state;
+    for (const end of this.#waiting.get(approval.id) ?? []) end();
+    this.#tell(approval);
+  }
+
+  #tell({ id, state, request, caller, created, expires }: Approval): void {
+    const { events, ownersOf } = this.#options;
+    if (events?.wants("approval") !== true) return;
+    const { operation, effects } = request;
+    const data = { id, state, operation, caller, created, expires, effect: effects };
+    events.publish("approval", { data, audience: [caller, ...ownersOf(effects.map(({ root }) => root))] });
+  }
+
+  #sweep(): void {
+    const now = this.#options.clock.nowMs();
+    for (const id of [...this.#all.keys()]) {
+      const approval = this.find(id);
+      const isOver = approval?.state !== "pending" && approval?.state !== "once";
+      if (approval !== undefined && isOver && approval.expires + KEPT_MS <= now) this.#all.delete(id);
+    }
+  }
+}
+
+const isSame = (one: ApprovalRequest, other: ApprovalRequest): boolean =>
+  one.digest === other.digest && one.before === other.before && one.after === other.after;

@@ -1,0 +1,200 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { ALL, type Asked, approvalsOf, asked, WRITE } from "./operations/approval-calls.js";
+import { type CallOptions, useGround } from "./operations/fixture.js";
+
+const ground = useGround();
+const { issue, textOf, logIn, decide, open } = approvalsOf(ground);
+
+describe("a change that a person has to allow", () => {
+  let agent: CallOptions = {};
+  let person: CallOptions = {};
+  const write = (more: object = {}) => ground.call("file:write", { ...WRITE, ...more }, agent);
+
+  beforeEach(async () => {
+    await open();
+    agent = { bearer: (await issue({ label: "agent", caps: [ALL] })).token };
+    person = { bearer: await logIn() };
+  });
+
+  test("changes nothing, says what it would do, and is done once it is allowed, once", async () => {
+    const { approvalId, effect, diff, expires } = asked(await write());
+    expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
+    expect(effect).toEqual([
+      {
+        ...{ path: "sub/a.txt", action: "overwrite" },
+        before: { type: "file", etag: expect.any(String), size: 8 },
+        after: { type: "file", etag: expect.any(String), size: 4 },
+      },
+    ]);
+    expect(diff).toContain("-one\n-two\n+new\n");
+    expect(expires - Date.now()).toBeGreaterThan(9 * 60_000);
+    expect((await ground.call("approval:list", {}, person)).output).toMatchObject({
+      approvals: [{ id: approvalId, state: "pending", operation: "file:write" }],
+    });
+    expect((await ground.call("approval:get", { id: approvalId }, person)).output).toMatchObject({ diff });
+    const waiting = ground.call("approval:wait", { id: approvalId, waitMs: 20_000 }, agent);
+    expect(await decide(approvalId, person, "once", { note: "fine" })).toMatchObject({ output: { state: "once" } });
+    expect((await waiting).output).toMatchObject({ state: "once", note: "fine", by: ground.venue.did });
+    expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
+    expect(await write({ approval: approvalId })).toMatchObject({ status: "COMPLETE" });
+    expect(textOf("sub/a.txt")).toBe("new\n");
+    writeFileSync(join(ground.base, "docs/sub/a.txt"), "one\ntwo\n");
+    expect(await write({ approval: approvalId })).toMatchObject({
+      errorCode: "APPROVAL_DENIED",
+      errorData: { reason: "used" },
+    });
+  });
+
+  test("is 403 at the endpoint that answers errors, and no other caller's business", async () => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${agent.bearer}` };
+    const body = JSON.stringify({ operation: "file:write", input: WRITE });
+    const response = await fetch(`${ground.venue.url}/api/v1/run`, { method: "POST", headers, body });
+    expect(response.status).toBe(403);
+    const { errorData } = (await response.json()) as { errorData: Asked };
+    const other = { bearer: (await issue({ label: "other", caps: [ALL] })).token };
+    for (const operation of ["approval:get", "approval:wait", "approval:decide"]) {
+      const more = operation === "approval:decide" ? { decision: "once" } : {};
+      const texts = new Set<string>();
+      for (const id of [errorData.approvalId, "0".repeat(32)]) {
+        const answer = await ground.call(operation, { id, ...more }, other);
+        expect(answer.errorCode).toBe("CAPABILITY_DENIED");
+        texts.add(answer.error);
+      }
+      expect(texts.size).toBe(1);
+    }
+    expect((await ground.call("approval:list", {}, other)).output).toEqual({ approvals: [], complete: true });
+    const used = await ground.call("file:write", { ...WRITE, approval: errorData.approvalId }, other);
+    expect(used).toMatchObject({ errorData: { reason: "other_input" } });
+  });
+
+  test("that was denied stays undone", async () => {
+    const { approvalId } = asked(await write());
+    await decide(approvalId, person, "deny", { note: "no" });
+    expect(await write({ approval: approvalId })).toMatchObject({ errorData: { reason: "denied" } });
+    expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
+  });
+
+  test("is asked about once, however often it is called, and decided once", async () => {
+    const first = asked(await write());
+    expect(asked(await write()).approvalId).toBe(first.approvalId);
+    expect(asked(await write({ approval: first.approvalId })).approvalId).toBe(first.approvalId);
+    const both = await Promise.all([decide(first.approvalId, person), decide(first.approvalId, person, "deny")]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["COMPLETE", "FAILED"]);
+    expect(both.find(({ status }) => status === "FAILED")?.errorCode).toBe("CONFLICT");
+  });
+
+  test.each([
+    ["other content", { content: "evil\n" }],
+    ["another path", { path: "sub/b.txt" }],
+    ["another option", { parents: true }],
+  ])("is not done with %s", async (_title, change) => {
+    writeFileSync(join(ground.base, "docs/sub/b.txt"), "b");
+    const { approvalId } = asked(await write());
+    await decide(approvalId, person);
+    expect(await write({ ...change, approval: approvalId })).toMatchObject({ errorData: { reason: "other_input" } });
+    expect([textOf("sub/a.txt"), textOf("sub/b.txt")]).toEqual(["one\ntwo\n", "b"]);
+  });
+
+  test("is not done when the file has changed in between", async () => {
+    const { approvalId } = asked(await write());
+    await decide(approvalId, person);
+    writeFileSync(join(ground.base, "docs/sub/a.txt"), "somebody else\n");
+    expect(await write({ approval: approvalId })).toMatchObject({ errorData: { reason: "changed" } });
+    expect(textOf("sub/a.txt")).toBe("somebody else\n");
+  });
+
+  test.each<[string, string, object, object]>([
+    ["delete", "file:delete", { root: "docs", path: "sub/a.txt" }, { action: "delete" }],
+    ["delete of a tree", "file:delete", { root: "docs", path: "sub", recursive: true }, { before: { entries: 1 } }],
+    ["edit", "file:edit", { root: "docs", path: "sub/a.txt", oldText: "one", newText: "1" }, { action: "edit" }],
+    ["append", "file:append", { root: "docs", path: "sub/a.txt", content: "x" }, { action: "edit" }],
+    ["move", "file:move", { root: "docs", path: "sub/a.txt", to: "b.txt" }, { action: "move", to: "b.txt" }],
+    [
+      "move to another root",
+      "file:move",
+      { root: "docs", path: "sub/a.txt", toRoot: "tmp", to: "b" },
+      { action: "move" },
+    ],
+    [
+      "copy over a file",
+      "file:copy",
+      { root: "docs", path: "c.txt", to: "sub/a.txt", overwrite: true },
+      { action: "overwrite" },
+    ],
+  ])("is each of its kind: %s", async (_title, operation, input, effect) => {
+    writeFileSync(join(ground.base, "docs/c.txt"), "c");
+    const caps = [ALL, { with: "file://tmp/", can: "*" }];
+    const bearer = { bearer: (await issue({ label: "agent", caps })).token };
+    const before = await ground.byOperator("file:tree", { root: "docs", path: "" });
+    const { approvalId, effect: effects } = asked(await ground.call(operation, input, bearer));
+    expect(effects[0]).toMatchObject(effect);
+    expect((await ground.byOperator("file:tree", { root: "docs", path: "" })).output).toEqual(before.output);
+    expect((await ground.byOperator("file:list", { root: "tmp", path: "" })).output).toMatchObject({ entries: [] });
+    await decide(approvalId, person);
+    const done = await ground.call(operation, { ...input, approval: approvalId }, bearer);
+    expect(done.error).toBeUndefined();
+  });
+
+  test("is asked of PUT and WebDAV too, by their headers", async () => {
+    const headers = { authorization: `Bearer ${agent.bearer}` };
+    const put = (body: string, more: Record<string, string> = {}, place = "api/v1/files") =>
+      fetch(`${ground.venue.url}/${place}/docs/sub/a.txt`, { method: "PUT", body, headers: { ...headers, ...more } });
+    const first = await put("new\n");
+    expect(first.status).toBe(403);
+    const { errorCode, errorData } = (await first.json()) as { errorCode: string; errorData: Asked };
+    expect(errorCode).toBe("APPROVAL_REQUIRED");
+    expect(errorData.diff).toContain("+new");
+    await decide(errorData.approvalId, person);
+    const allowed = { "venue-approval": errorData.approvalId };
+    expect((await put("evil\n", allowed)).status).toBe(403);
+    expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
+    expect((await put("new\n", {}, "dav")).status).toBe(403);
+    expect((await put("new\n", allowed)).status).toBe(204);
+    expect(textOf("sub/a.txt")).toBe("new\n");
+  });
+
+  test("has nothing to ask where nothing is there, and two that create one file ask for the second", async () => {
+    const create = (content: string) => ground.call("file:write", { root: "docs", path: "n.txt", content }, agent);
+    const answers = await Promise.all([create("1"), create("2"), create("3")]);
+    expect(answers.filter(({ status }) => status === "COMPLETE")).toHaveLength(1);
+    expect(answers.filter(({ errorCode }) => errorCode === "APPROVAL_REQUIRED")).toHaveLength(2);
+  });
+});
+
+describe("what needs no approval", () => {
+  const small = { root: "docs", path: "sub/a.txt", content: "x" };
+
+  test("is what stays within 'over'", async () => {
+    await open({ for: ["all"], over: { bytes: 8, entries: 1 } });
+    const agent = { bearer: (await issue({ caps: [ALL] })).token };
+    expect(await ground.call("file:write", small, agent)).toMatchObject({ status: "COMPLETE" });
+    const long = { ...small, path: "long.txt", content: "123456789" };
+    asked(await ground.call("file:write", long, agent));
+    asked(await ground.call("file:delete", { root: "docs", path: "sub", recursive: true }, agent));
+  });
+
+  test("is what the operator, an owner and whoever holds the ability does, but not by MCP", async () => {
+    await ground.open({
+      auth: { grants: [{ did: ground.bob.did, ...ALL }] },
+      file: { roots: { docs: { path: "docs", owner: ground.alice.did, approve: { for: ["all"] } } } },
+    });
+    expect(await ground.byOperator("file:write", small)).toMatchObject({ status: "COMPLETE" });
+    expect(await ground.call("file:write", small, { as: ground.alice })).toMatchObject({ status: "COMPLETE" });
+    asked(await ground.call("file:write", small, { as: ground.bob }));
+    const { approvalId } = asked(
+      await ground.call("file:delete", { root: "docs", path: "sub/a.txt" }, { as: ground.bob }),
+    );
+    expect(await decide(approvalId, { as: ground.alice })).toMatchObject({ output: { state: "once" } });
+  });
+
+  test("a field 'approval' in a call that changes nothing is unknown, and elsewhere it is a string", async () => {
+    await open();
+    const read = { root: "docs", path: "sub/a.txt", approval: "x" };
+    expect(await ground.byOperator("file:read", read)).toMatchObject({ errorCode: "INVALID_INPUT" });
+    expect(await ground.byOperator("file:write", { ...small, approval: 7 })).toMatchObject({
+      errorCode: "INVALID_INPUT",
+    });
+  });
+});
