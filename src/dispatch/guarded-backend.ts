@@ -32,7 +32,7 @@ type Wrapped = Pick<
 >;
 
 /** What changes nothing goes through as it is. */
-type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "close">;
+type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "touch" | "close">;
 
 /** A method that a backend gets later has to be put into one of the two. */
 type Missing = Exclude<keyof Backend, keyof Wrapped | keyof Untouched>;
@@ -51,6 +51,8 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
     ...(state === undefined ? {} : { state }),
     read: (...args) => inner.read(...args),
     open: (...args) => inner.open(...args),
+    // A time is no content.
+    touch: (...args) => inner.touch(...args),
     close: () => inner.close(),
     write: (path, body, how, access) => guard.write({ path, access }, body, how),
     append: (path, body, how, access) => guard.append({ path, access }, body, how),
