@@ -2,7 +2,7 @@
 
 import type { Capability } from "../core/call/capability.js";
 import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
-import type { ApprovalRules } from "../core/ports/approval.js";
+import type { ApprovalRulesInput } from "../core/ports/approval.js";
 import type { ShellConfig } from "../core/ports/sandbox.js";
 
 /** Configuration of the MCP surface. */
@@ -213,11 +213,8 @@ export interface VenueConfig {
   readonly warnings: readonly string[];
 }
 
-/** `minutes`: default 10. */
-type ApproveInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
-
 interface RootOptionsInput extends Partial<Omit<RootOptions, "approve">> {
-  readonly approve?: ApproveInput;
+  readonly approve?: ApprovalRulesInput;
   /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";
 }
@@ -242,7 +239,7 @@ export interface DriveRootInput {
   readonly description?: string;
   readonly maxReadBytes?: number;
   readonly deny?: readonly string[];
-  readonly approve?: ApproveInput;
+  readonly approve?: ApprovalRulesInput;
   readonly encoding?: string;
   /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";

@@ -15,6 +15,9 @@ export interface ApprovalRules {
   readonly minutes: number;
 }
 
+/** As written in a configuration. `minutes`: default 10. */
+export type ApprovalRulesInput = Omit<ApprovalRules, "minutes"> & Partial<Pick<ApprovalRules, "minutes">>;
+
 /** An entry before or after an effect. */
 export interface EffectState {
   readonly type: "file" | "directory" | "link";
