@@ -268,6 +268,47 @@ describe("the checker", () => {
   });
 });
 
+describe("the sources of the workspace page", () => {
+  const folder = new URL("web/src/", project);
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
+  const sources = files.map((file) => [file, readFileSync(new URL(file, folder), "utf8")] as const);
+
+  /** All texts stand in one module; style sheets are no modules. */
+  const ALLOWED = /^texts\.ts has \d+ lines|^preview\/sandbox\/main\.ts imports a file of ours without \.js/;
+
+  test("import nothing of src but generated types, and no module of Node", () => {
+    expect(files.length).toBeGreaterThan(40);
+    const wrong = sources.flatMap(([file, source]) =>
+      ts
+        .preProcessFile(source, true, true)
+        .importedFiles.map(({ fileName }) => fileName)
+        .filter((name) => name.startsWith("node:") || (/\bsrc\//.test(name) && !name.endsWith("src/schema/types.js")))
+        .map((name) => `${file} imports ${name}`),
+    );
+    expect(wrong).toEqual([]);
+    const values = sources.filter(([, source]) => /^import (?!type )[^;]*src\/schema\/types\.js/m.test(source));
+    expect(values.map(([file]) => file)).toEqual([]);
+  });
+
+  test("keep the style, and have no sink of HTML", () => {
+    const sink =
+      /dangerouslySetInnerHTML|\.innerHTML\b|\.outerHTML\b|insertAdjacentHTML|document\.write|\beval\(|new Function/;
+    const wrong = sources.flatMap(([file, source]) => [
+      ...[...textViolations(file, source)].filter((text) => !ALLOWED.test(text)),
+      ...(sink.test(source) ? [`${file} has a sink of HTML`] : []),
+      ...(/document\.cookie|localStorage/.test(source) ? [`${file} keeps what other tabs or servers would get`] : []),
+    ]);
+    expect(wrong).toEqual([]);
+  });
+
+  test("are imported by nothing in src", () => {
+    const importing = [...readSources()].filter(([, source]) =>
+      /from "[^"]*\bweb\/|import\("[^"]*\bweb\//.test(source),
+    );
+    expect(importing.map(([file]) => file)).toEqual([]);
+  });
+});
+
 describe("each operation", () => {
   const files = readdirSync(new URL("src/ops/", project), { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".ts"),

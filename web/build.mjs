@@ -67,6 +67,8 @@ async function buildPreview() {
     entryPoints: [join(WEB, "preview/sandbox/main.ts")],
     outfile: join(OUT, "preview.js"),
     format: "iife",
+    // Its build for browsers decodes by innerHTML, which the policy of the preview refuses.
+    alias: { "decode-named-character-reference": join(ROOT, "node_modules/decode-named-character-reference/index.js") },
     loader: { ".css": "text" },
   });
   const [script] = result.outputFiles;

@@ -4,11 +4,14 @@ import { render } from "preact";
 import "./ui/style.css";
 import "./ui/parts.css";
 import "./ui/places.css";
-import { begin } from "./api/session.js";
+import { begin, session, signInProblem } from "./api/session.js";
 import { App } from "./app.js";
+import { signInOver } from "./sign-in.js";
 import { followLinks } from "./ui/router.js";
 
 followLinks();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);
-void begin();
+await begin();
+// A link that no longer works leaves whoever may look around without one; it is said all the same.
+if (signInProblem.value !== "" && session.value === "ready") signInOver();

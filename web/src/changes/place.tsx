@@ -70,6 +70,7 @@ export function ChangesPlace(): JSX.Element {
   if (loaded === undefined) return <Skeleton />;
   return (
     <div class="place">
+      <h1 class="unseen">{texts.places["changes"]}</h1>
       {root === "" ? null : <Breadcrumbs root={root} path={path} isDirectory={isDirectory} place="changes" />}
       <Body loaded={loaded} chosen={chosen} onChosen={setChosen} older={() => void older()} reload={load} />
     </div>
@@ -113,7 +114,6 @@ function Body({ loaded, chosen, onChosen, older, reload }: BodyProps): JSX.Eleme
   return (
     <div class="changes">
       <aside class="sessions">
-        <h1 class="unseen">{texts.places["changes"]}</h1>
         {sessions.map((session) => (
           <SessionCard key={session.id} session={session} chosen={chosen} onChosen={onChosen} />
         ))}

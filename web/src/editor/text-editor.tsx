@@ -62,6 +62,7 @@ function Mounted({
 
 function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boolean, onSave: () => void) {
   const scroll = { top: 0 };
+  const revision = buffer.revision.value;
   const kept = buffer.editorState as { state: ReturnType<Parts["createState"]>; scrollTop: number } | undefined;
   const base = { etag: "", doc: undefined as unknown };
   const state =
@@ -86,7 +87,8 @@ function mount(cm: Parts, buffer: Buffer, parent: HTMLElement, isReadOnly: boole
   return {
     view,
     unmount: () => {
-      buffer.editorState = { state: view.state, scrollTop: scroll.top };
+      // Not when another text was loaded meanwhile: this one is over.
+      if (buffer.revision.value === revision) buffer.editorState = { state: view.state, scrollTop: scroll.top };
       view.destroy();
     },
   };

@@ -42,7 +42,7 @@ export function FolderToolbar({ root, path, entries, filter, onFilter }: Toolbar
         onClick={() => navigate(addressOf("files", root, path, { directory: true, query: { search: "" } }))}
       >
         <Icon of={Search} />
-        {texts.search}
+        <span class="wide-only">{texts.search}</span>
       </button>
       <span class="spring" />
       {names.length > 0 ? (

@@ -25,6 +25,7 @@ export function FilesPlace(): JSX.Element {
     <div class="files">
       <FolderTree />
       <section class="pane" aria-label={texts.places["files"]}>
+        <h1 class="unseen">{plain(path === "" ? root : `${root}/${path}`)}</h1>
         <Breadcrumbs root={root} path={path} isDirectory={isDirectory} />
         {isSearch ? <SearchView root={root} path={path} /> : <Content key={`${root}/${path}`} />}
       </section>

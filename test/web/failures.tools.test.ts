@@ -1,0 +1,216 @@
+// When something goes wrong: each line of the table in docs/workspace.md, really done. Nothing that was typed is lost.
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { call, editor, openStage, openVenue, type Stage, skipReason, TOKENS, typeFirst } from "./browser.js";
+
+const suite = skipReason === undefined ? describe : describe.skip;
+let stage: Stage;
+
+const readText = (path: string): string => readFileSync(stage.at(path), "utf8");
+const names = ["draft", "other", "conflict", "overlap", "theirs", "copy", "clean", "dirty", "gone", "denied", "quota"];
+
+suite("when something goes wrong", () => {
+  beforeAll(async () => {
+    const text = Array.from({ length: 12 }, (_, index) => `line ${index + 1}\n`).join("");
+    stage = await openStage(Object.fromEntries(names.map((name) => [`${name}.txt`, text])));
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("a draft outlasts the tab until it is saved, and nobody else sees it", async () => {
+    const page = await stage.visit("files/files/draft.txt");
+    await typeFirst(page, "typed ");
+    await page.getByText("Not saved").waitFor();
+    await page.waitForTimeout(500);
+    const second = await page.context().newPage();
+    await page.close({ runBeforeUnload: false });
+    await second.addInitScript({ content: `sessionStorage.setItem("venue-files:/workspace/", "${TOKENS.alice}")` });
+    await second.goto(`${stage.venue.url}/workspace/files/files/draft.txt`);
+    await second.getByText("Unsaved text from before was restored.").waitFor();
+    await editor(second).getByText("typed line 1").waitFor();
+    expect(readText("draft.txt")).toMatch(/^line 1\n/);
+    // Another caller in the same browser.
+    await second.getByRole("button", { name: "Account" }).click();
+    await second.getByRole("menuitem", { name: "Sign in" }).click();
+    await second.getByLabel("Token").fill(TOKENS.bob);
+    await second.getByLabel("Token").press("Enter");
+    await editor(second).getByText("line 1", { exact: true }).waitFor();
+    expect(await editor(second).innerText()).not.toContain("typed");
+    await second.context().close();
+  });
+
+  test("signing out asks before it discards what was typed", async () => {
+    const page = await stage.visit("files/files/other.txt");
+    await typeFirst(page, "typed ");
+    await page.getByText("Not saved").waitFor();
+    await page.getByRole("button", { name: "Account" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByText("1 file has text that is not saved.").waitFor();
+    await page.getByRole("button", { name: "Sign out and discard" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    await page.context().close();
+  });
+
+  test("two changes of different lines are merged; the result is saved under their version", async () => {
+    const page = await stage.visit("files/files/conflict.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await call(stage.venue, "file:edit", {
+      root: "files",
+      path: "conflict.txt",
+      oldText: "line 10",
+      newText: "line ten",
+    });
+    await page.keyboard.press("ControlOrMeta+s");
+    const dialog = page.getByRole("dialog", { name: "Two versions" });
+    await dialog.getByText("fit together").waitFor();
+    await dialog.getByRole("button", { name: "Save result" }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(readText("conflict.txt")).toMatch(/^mine line 1\nline 2\n(?:.*\n)*line ten\n/);
+    await page.context().close();
+  });
+
+  test("two changes of one line stand side by side, and marks are not saved unasked", async () => {
+    const page = await stage.visit("files/files/overlap.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await call(stage.venue, "file:edit", {
+      root: "files",
+      path: "overlap.txt",
+      oldText: "line 1\n",
+      newText: "theirs 1\n",
+    });
+    await page.keyboard.press("ControlOrMeta+s");
+    const dialog = page.getByRole("dialog", { name: "Two versions" });
+    await dialog.getByText("1 place needs a decision").waitFor();
+    await dialog.getByText("<<<<<<< Mine").waitFor();
+    await dialog.getByRole("button", { name: "Save result" }).click();
+    await dialog.getByText("There are marks left").waitFor();
+    expect(readText("overlap.txt")).toMatch(/^theirs 1\n/);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await editor(page).getByText("mine line 1").waitFor();
+    await page.context().close();
+  });
+
+  test.each([
+    ["theirs", "Take theirs", /^theirs 1\n/],
+    ["copy", "Save as copy", /^theirs 1\n/],
+  ])("a conflict ends by %s", async (name, button, expected) => {
+    const page = await stage.visit(`files/files/${name}.txt`);
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await call(stage.venue, "file:edit", {
+      root: "files",
+      path: `${name}.txt`,
+      oldText: "line 1\n",
+      newText: "theirs 1\n",
+    });
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByRole("button", { name: button }).click();
+    await editor(page).getByText("theirs 1").waitFor();
+    expect(readText(`${name}.txt`)).toMatch(expected);
+    if (name === "copy") expect(readText("copy (2).txt")).toMatch(/^mine line 1\n/);
+    await page.context().close();
+  });
+
+  test("an open file that somebody changes is shown anew; typed text is never replaced", async () => {
+    const [clean, dirty] = await Promise.all([
+      stage.visit("files/files/clean.txt"),
+      stage.visit("files/files/dirty.txt"),
+    ]);
+    await typeFirst(dirty, "mine ");
+    await editor(clean).getByText("line 1", { exact: true }).waitFor();
+    for (const path of ["clean.txt", "dirty.txt"])
+      await call(stage.venue, "file:edit", { root: "files", path, oldText: "line 1\n", newText: "theirs 1\n" });
+    await clean.getByText("Loaded again").waitFor();
+    await editor(clean).getByText("theirs 1").waitFor();
+    await dirty.getByText("was changed").waitFor();
+    await editor(dirty).getByText("mine line 1").waitFor();
+    await Promise.all([clean.context().close(), dirty.context().close()]);
+  });
+
+  test("the text of a deleted file stays", async () => {
+    const page = await stage.visit("files/files/gone.txt");
+    await typeFirst(page, "mine ");
+    rmSync(stage.at("gone.txt"));
+    await page.getByText("The file was deleted meanwhile.").waitFor();
+    await editor(page).getByText("mine line 1").waitFor();
+    await page.context().close();
+  });
+
+  test("a refused token is asked for over the page, and the same caller goes on where it was", async () => {
+    const page = await stage.visit("files/files/denied.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await page.route("**/api/v1/run", (route) =>
+      route.fulfill({ status: 401, json: { error: "Invalid or expired token" } }),
+    );
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("no longer accepts this token").waitFor();
+    expect(await editor(page).innerText()).toContain("mine line 1");
+    await page.unroute("**/api/v1/run");
+    await page.getByLabel("Token").fill("wrong-token-0123456789-0123456789");
+    await page.getByLabel("Token").press("Enter");
+    await page.getByText("Invalid or expired token").first().waitFor();
+    await page.getByLabel("Token").fill(TOKENS.alice);
+    await page.getByLabel("Token").press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await editor(page).click();
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Saved.").waitFor();
+    expect(readText("denied.txt")).toMatch(/^mine line 1\n/);
+    await page.context().close();
+  });
+
+  test("429 is waited for; other failures say what to do and name the request", async () => {
+    const page = await stage.visit("files/files/quota.txt");
+    await typeFirst(page, "mine ");
+    let refusals = 0;
+    await page.route("**/api/v1/run", (route) => {
+      if (route.request().postDataJSON().operation !== "file:write") return route.fallback();
+      refusals += 1;
+      if (refusals === 1)
+        return route.fulfill({ status: 429, headers: { "retry-after": "1" }, json: { error: "Too many requests" } });
+      const errorBody = { error: "The quota of root 'files' is used up", errorCode: "QUOTA_EXCEEDED", errorData: {} };
+      return route.fulfill({ status: 507, headers: { "x-request-id": "r-17" }, json: errorBody });
+    });
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Delete something, or ask the operator").waitFor();
+    await page.getByText("Request r-17").waitFor();
+    expect(refusals).toBe(2);
+    await editor(page).getByText("mine line 1").waitFor();
+    await page.context().close();
+  });
+});
+
+suite("when the venue goes away", () => {
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("there is a banner, text stays, changes are not repeated, and work goes on when it is back", async () => {
+    stage = await openStage({ "a.txt": "one\n" });
+    const port = Number(new URL(stage.venue.url).port);
+    const page = await stage.visit("files/files/a.txt");
+    await typeFirst(page, "mine ");
+    await page.getByText("Not saved").waitFor();
+    await stage.venue.close();
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("The venue does not answer. What you typed stays here").waitFor();
+    await page.keyboard.type("more ");
+    writeFileSync(stage.at("a.txt"), "two\n");
+    const again = await openVenue(stage.folder, { port });
+    await page.getByText("The venue does not answer. What you typed").waitFor({ state: "detached" });
+    expect(readFileSync(stage.at("a.txt"), "utf8")).toBe("two\n");
+    // The etag of the open file was asked again.
+    await page.getByText("was changed").waitFor();
+    await editor(page).getByText("mine more one").waitFor();
+    await page.context().close();
+    await again.close();
+    await stage.close();
+  });
+});

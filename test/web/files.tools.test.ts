@@ -1,0 +1,234 @@
+// Files in a real browser: reading, writing, moving, uploading, by pointer and by keys alone.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { editor, entries, entry, openStage, type Stage, skipReason, typeFirst } from "./browser.js";
+
+const suite = skipReason === undefined ? describe : describe.skip;
+let stage: Stage;
+
+suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`, () => {
+  beforeAll(async () => {
+    stage = await openStage(
+      {
+        "readme.md": "# Title\n\nSome *text* and [a link](docs/guide.md).\n\n![pixel](pixel.png)\n",
+        "docs/guide.md": "guide\n",
+        "crlf.txt": "one\r\ntwo\r\n",
+        "bom.txt": "\ufeffone\ntwo\n",
+        "mixed.txt": "one\r\ntwo\nthree\r\n",
+        "utf16.txt": Buffer.from("\ufeffgrüße\r\n", "utf16le"),
+        "data.bin": Buffer.from([0, 1, 2, 250, 251, 252, 0, 0, 9]),
+        "pixel.png": Buffer.from(
+          "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+          "base64",
+        ),
+        "move/me.txt": "moved\n",
+        "clash/same.txt": "old\n",
+        "clash/into/same.txt": "theirs\n",
+        "keys/one.txt": "1\n",
+        "keys/two.txt": "2\n",
+      },
+      {
+        file: {
+          roots: {
+            other: { temp: true },
+            small: { temp: true, quota: { bytes: 100 } },
+            fixed: { temp: true, readOnly: true },
+          },
+        },
+      },
+    );
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("roots lead to folders, folders to files, and each state has an address", async () => {
+    const page = await stage.visit();
+    await page.getByRole("link", { name: "files" }).filter({ hasText: "Folder" }).click();
+    await entry(page, "docs").getByRole("link").click();
+    await entry(page, "guide.md").getByRole("link").click();
+    expect(page.url()).toBe(`${stage.venue.url}/workspace/files/files/docs/guide.md`);
+    await editor(page).getByText("guide").waitFor();
+    await page.goBack();
+    await entry(page, "guide.md").waitFor();
+    await page.reload();
+    await entry(page, "guide.md").waitFor();
+    await page.context().close();
+  });
+
+  test.each([
+    ["crlf.txt", "x", "xone\r\ntwo\r\n"],
+    ["bom.txt", "x", "\ufeffxone\ntwo\n"],
+    ["mixed.txt", "x", "xone\r\ntwo\nthree\r\n"],
+  ])("saving %s keeps line ends and byte order mark", async (name, typed, expected) => {
+    const page = await stage.visit(`files/files/${name}`);
+    await typeFirst(page, typed);
+    await page.getByText("Not saved").waitFor();
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Saved.").waitFor();
+    expect(readFileSync(stage.at(name), "utf8")).toBe(expected);
+    await page.context().close();
+  });
+
+  test("saving UTF-16 keeps the encoding", async () => {
+    const page = await stage.visit("files/files/utf16.txt");
+    await typeFirst(page, "ä");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Saved.").waitFor();
+    expect(readFileSync(stage.at("utf16.txt")).toString("utf16le")).toBe("\ufeffägrüße\r\n");
+    await page.context().close();
+  });
+
+  test("markdown is shown beside its source, with its images, and its links lead to files", async () => {
+    const page = await stage.visit("files/files/readme.md");
+    const frame = page.frameLocator("iframe.preview");
+    await frame.getByRole("heading", { name: "Title" }).waitFor();
+    await frame.locator("img[src^='blob:']").waitFor();
+    expect(await frame.locator("img").evaluate("(image) => image.naturalWidth")).toBe(1);
+    await typeFirst(page, "New ");
+    await frame.getByText("New # Title").waitFor();
+    await frame.getByRole("link", { name: "a link" }).click();
+    await page.waitForURL(/docs\/guide\.md$/);
+    await page.context().close();
+  });
+
+  test("bytes are shown in hexadecimal, with size and hash", async () => {
+    const page = await stage.visit("files/files/data.bin");
+    await page.getByText("00 01 02 fa fb fc 00 00 09").waitFor();
+    await page.getByText(/^[0-9a-f]{64}$/).waitFor();
+    await page.context().close();
+  });
+
+  test("a download is an attachment by a ticket", async () => {
+    const page = await stage.visit("files/files/data.bin");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("data.bin");
+    expect(readFileSync((await download.path()) ?? "")).toEqual(readFileSync(stage.at("data.bin")));
+    await page.context().close();
+  });
+
+  test("files and folders are made, renamed and deleted by keys alone", async () => {
+    const page = await stage.visit("files/files/keys/");
+    await entries(page).focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("F2");
+    await page.keyboard.type("renamed");
+    await page.keyboard.press("Enter");
+    await entry(page, "renamed.txt").waitFor();
+    expect(readdirSync(stage.at("keys")).sort()).toEqual(["one.txt", "renamed.txt"]);
+    await entries(page).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.press("Delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("2 items deleted.").waitFor();
+    expect(readdirSync(stage.at("keys")).filter((name) => !name.startsWith("."))).toEqual([]);
+    await page.context().close();
+  });
+
+  test("a folder opens by Enter and closes by Backspace; a file opens with the focus of its text reachable by Tab", async () => {
+    const page = await stage.visit("files/files/");
+    await entry(page, "docs").waitFor();
+    await entries(page).focus();
+    const names = await entries(page).getByRole("row").allInnerTexts();
+    const at = names.slice(1).findIndex((name) => name.startsWith("docs"));
+    for (let step = 0; step < at; step += 1) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/$/);
+    await entry(page, "guide.md").waitFor();
+    await entries(page).focus();
+    await page.keyboard.press("Backspace");
+    await page.waitForURL(/files\/files\/$/);
+    await page.context().close();
+  });
+
+  test("an entry moves between roots by the menu of the folder", async () => {
+    const page = await stage.visit("files/files/move/");
+    await entry(page, "me.txt").click();
+    await page.keyboard.press("m");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: ".." }).click();
+    await dialog.getByRole("button", { name: ".." }).click();
+    await dialog.getByRole("button", { name: "other" }).click();
+    await dialog.getByRole("button", { name: "Move here" }).click();
+    await page.getByText("1 item moved.").waitFor();
+    expect(existsSync(stage.at("move/me.txt"))).toBe(false);
+    await page.goto(`${stage.venue.url}/workspace/files/other/`);
+    await entry(page, "me.txt").waitFor();
+    await page.context().close();
+  });
+
+  test("nothing is replaced unasked: keep both, skip, replace", async () => {
+    const page = await stage.visit("files/files/clash/");
+    const copy = async (answer: string) => {
+      await entry(page, "same.txt").click();
+      await page.keyboard.press("c");
+      await page.getByRole("dialog").getByRole("button", { name: "into" }).click();
+      await page.getByRole("dialog").getByText("files/clash/into").waitFor();
+      await page.getByRole("button", { name: "Copy here" }).click();
+      await page.getByRole("dialog", { name: "same.txt exists already" }).getByRole("button", { name: answer }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    };
+    await copy("Skip");
+    expect(readFileSync(stage.at("clash/into/same.txt"), "utf8")).toBe("theirs\n");
+    await copy("Keep both");
+    await page.getByText("1 item copied.").waitFor();
+    expect(readFileSync(stage.at("clash/into/same (2).txt"), "utf8")).toBe("old\n");
+    expect(readFileSync(stage.at("clash/into/same.txt"), "utf8")).toBe("theirs\n");
+    await copy("Replace");
+    await page.getByText("1 item copied.").nth(1).waitFor();
+    expect(readFileSync(stage.at("clash/into/same.txt"), "utf8")).toBe("old\n");
+    await page.context().close();
+  });
+
+  test("files are uploaded; a failure names its file and is tried again alone", async () => {
+    const page = await stage.visit("files/small/");
+    await page.getByText("This folder is empty").waitFor();
+    await page
+      .locator("input[type=file]")
+      .first()
+      .setInputFiles([
+        { name: "fits.txt", mimeType: "text/plain", buffer: Buffer.from("fits") },
+        { name: "huge.txt", mimeType: "text/plain", buffer: Buffer.alloc(5000, "x") },
+      ]);
+    const tray = page.getByRole("region", { name: "Uploads" });
+    await tray.getByText("1 of 2 uploaded").waitFor();
+    await tray.getByText(/quota/i).waitFor();
+    await entry(page, "fits.txt").waitFor();
+    const sent: string[] = [];
+    page.on("request", (request) => request.method() === "PUT" && sent.push(request.url()));
+    await tray.getByRole("button", { name: "Retry failed" }).click();
+    await tray.getByText(/quota/i).waitFor();
+    expect(sent.map((url) => url.split("?")[0]?.split("/").at(-1))).toEqual(["huge.txt"]);
+    await page.context().close();
+  });
+
+  test("a read-only root offers no change, and a reader none anywhere", async () => {
+    const page = await stage.visit("files/fixed/");
+    await page.getByText("This folder is empty").waitFor();
+    expect(await page.getByRole("button", { name: "New file" }).count()).toBe(0);
+    await page.context().close();
+    const reader = await stage.visit("files/files/docs/guide.md", { as: "reader" });
+    await editor(reader).getByText("guide").waitFor();
+    expect(await reader.getByRole("button", { name: "Save" }).count()).toBe(0);
+    await editor(reader).click();
+    await reader.keyboard.type("x");
+    await editor(reader).getByText("guide", { exact: true }).waitFor();
+    await reader.context().close();
+  });
+
+  test("search finds names and lines, says what it left out, and a hit opens at its line", async () => {
+    const page = await stage.visit("files/files/?search=");
+    await page.getByRole("searchbox").fill("guide");
+    await page.getByRole("link", { name: "docs/guide.md", exact: true }).waitFor();
+    await page.getByRole("link", { name: /readme\.md:3/ }).click();
+    await page.waitForURL(/readme\.md\?line=3$/);
+    await editor(page).waitFor();
+    await page.context().close();
+  });
+});

@@ -1,0 +1,118 @@
+// Several at once: two browsers and an MCP client on one file; links and sessions between tabs.
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { call, editor, entry, openStage, type Stage, skipReason, TOKENS, typeFirst } from "./browser.js";
+
+const suite = skipReason === undefined ? describe : describe.skip;
+let stage: Stage;
+
+suite("several at once", () => {
+  beforeAll(async () => {
+    stage = await openStage({ "shared.txt": Array.from({ length: 9 }, (_, index) => `line ${index}\n`).join("") });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("two people and an agent change one file, and nothing of anybody's is lost", async () => {
+    const [one, two] = await Promise.all([
+      stage.visit("files/files/shared.txt"),
+      stage.visit("files/files/shared.txt", { as: "bob" }),
+    ]);
+    const agent = new Client({ name: "agent", version: "1" });
+    const headers = { authorization: `Bearer ${TOKENS.bob}` };
+    await agent.connect(
+      new StreamableHTTPClientTransport(new URL(`${stage.venue.url}/mcp`), { requestInit: { headers } }),
+    );
+    await typeFirst(one, "one ");
+    await editor(two).click();
+    await two.keyboard.press("ControlOrMeta+End");
+    await two.keyboard.type("two\n");
+    await one.getByText("Not saved").waitFor();
+    await two.getByText("Not saved").waitFor();
+    await agent.callTool({
+      name: "file_edit",
+      arguments: { root: "files", path: "shared.txt", oldText: "line 4", newText: "line four" },
+    });
+    for (const page of [one, two]) {
+      await editor(page).click();
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByText("fit together").waitFor();
+      await page.getByRole("button", { name: "Save result" }).click();
+      await page.getByText("Saved.").first().waitFor();
+    }
+    expect(readFileSync(stage.at("shared.txt"), "utf8")).toBe(
+      "one line 0\nline 1\nline 2\nline 3\nline four\nline 5\nline 6\nline 7\nline 8\ntwo\n",
+    );
+    await agent.close();
+    await Promise.all([one.context().close(), two.context().close()]);
+  });
+
+  test("a link signs in once; the code leaves the address before anything is requested", async () => {
+    const { url } = (await call(stage.venue, "auth:issue", { label: "person", link: true }, TOKENS.alice)) as {
+      url: string;
+    };
+    const page = await stage.visit("", { as: "nobody" });
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(request.url()));
+    await page.goto("about:blank");
+    await page.goto(url);
+    await page.getByRole("button", { name: "Account" }).waitFor();
+    expect(page.url()).toBe(`${stage.venue.url}/workspace/`);
+    const code = url.split("#login=")[1] ?? "";
+    expect(sent.filter((one) => new URL(one).pathname !== "/workspace/" && one.includes(code))).toEqual([]);
+    // Another tab asks this one, and is signed in too.
+    const tab = await page.context().newPage();
+    await tab.goto(`${stage.venue.url}/workspace/`);
+    await tab.getByRole("button", { name: "Account" }).waitFor();
+    // Signing out ends it in both.
+    await tab.getByRole("button", { name: "Account" }).click();
+    await tab.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    const late = await stage.visit("", { as: "nobody" });
+    await late.goto("about:blank");
+    await late.goto(url);
+    await late.getByText("Link is used or expired").waitFor();
+    await Promise.all([page.context().close(), late.context().close()]);
+  });
+
+  test("access given on the page works for a program, and ends when it is revoked there", async () => {
+    const page = await stage.visit("access");
+    await page.getByRole("button", { name: "Give access" }).click();
+    await page.getByLabel("Label").fill("build bot");
+    await page.getByRole("dialog").getByText("files", { exact: true }).first().waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Give", exact: true }).click();
+    await page.getByText("it is not shown again").waitFor();
+    const token = (await page.locator(".secret pre").first().innerText()).trim();
+    expect(token).toMatch(/^vft_[\w-]{43}$/);
+    const list = () => call(stage.venue, "file:list", { root: "files" }, token);
+    expect(await list()).toMatchObject({ entries: expect.any(Array) });
+    expect(await call(stage.venue, "file:write", { root: "files", path: "no.txt", content: "x" }, token)).toMatchObject(
+      { errorCode: "CAPABILITY_DENIED" },
+    );
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Revoke build bot" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("Revoked.").waitFor();
+    expect(await list()).toMatchObject({ error: expect.stringContaining("Invalid or expired token") });
+    await page.context().close();
+  });
+
+  test("a folder of 3,000 entries shows few rows, and any of them is found", async () => {
+    await call(stage.venue, "file:mkdir", { root: "files", path: "many" });
+    const { mkdirSync, writeFileSync } = await import("node:fs");
+    mkdirSync(stage.at("many"), { recursive: true });
+    for (let index = 0; index < 3000; index += 1) writeFileSync(stage.at(`many/f${index}.txt`), "");
+    const page = await stage.visit("files/files/many/");
+    await page.getByText("3,000 entries", { exact: true }).waitFor();
+    expect(await page.locator(".entry").count()).toBeLessThanOrEqual(100);
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("End");
+    await entry(page, "f2999.txt").waitFor();
+    await page.getByLabel("Filter by name").fill("f1234");
+    await page.getByText("1 entry").waitFor();
+    await page.context().close();
+  });
+});
