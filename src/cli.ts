@@ -61,6 +61,10 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return (await import("./cli/tokens/inspect.js")).tokenInspect(command, context);
     case "token identity":
       return (await import("./cli/tokens/identity-token.js")).tokenIdentity(command, context);
+    case "backup create":
+      return (await import("./cli/backup/create.js")).backupCreate(command, context);
+    case "backup restore":
+      return (await import("./cli/backup/restore.js")).backupRestore(command, context);
     case "drive ls":
     case "drive export":
     case "drive import":

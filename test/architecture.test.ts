@@ -34,7 +34,7 @@ const MAY_USE_FILES = [
   /^drive\/store\//,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
-  /^cli\/(load|check|client-roots|doctor|init\/init|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
+  /^cli\/(load|check|client-roots|doctor|init\/init|backup\/(contents|places|restore|roots|archive)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 

@@ -326,7 +326,7 @@ describe("a duration", () => {
 describe("the help text", () => {
   const general = helpText();
 
-  const groups = general.split("\n\n").slice(1, 6);
+  const groups = general.split("\n\n").slice(1, 7);
 
   test("in general is in groups, each with an example", () => {
     const titles = groups.map((group) => group.split("\n")[0]);
@@ -335,6 +335,7 @@ describe("the help text", () => {
       "Serve and configure",
       "Files, on ROOT:PATH, with the flags of their namesakes",
       "Tokens and keys",
+      "Backup",
       "Drives of users",
     ]);
     for (const group of groups) expect(group).toMatch(/^ {2}Example: venue-files \S/m);

@@ -2,6 +2,7 @@ import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type AcpCommand, parseAcp } from "./acp.js";
 import { type AuditVerifyCommand, parseAuditVerify } from "./audit.js";
+import { type BackupCreate, type BackupRestore, parseBackupCreate, parseBackupRestore } from "./backup.js";
 import { type ClientRootsChoice, clientRootsChoice } from "./client-roots.js";
 import { commandOf, helpTopic } from "./command-name.js";
 import { type DriveCommand, parseDriveCommand } from "./drives.js";
@@ -65,6 +66,8 @@ export type Command =
       readonly config: string | undefined;
       readonly out: string | undefined;
     }
+  | BackupCreate
+  | BackupRestore
   | DriveCommand
   | FileLine
   | AuditVerifyCommand
@@ -176,6 +179,8 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     return { name: "revoke", entries, token, config: needed(values, "revoke", "config") };
   },
   "audit verify": ({ rest, values }) => parseAuditVerify(rest.map(checkedArgument), values),
+  "backup create": parseBackupCreate,
+  "backup restore": parseBackupRestore,
   "drive ls": drive("drive ls"),
   "drive export": drive("drive export"),
   "drive import": drive("drive import"),

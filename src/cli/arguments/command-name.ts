@@ -33,7 +33,7 @@ function unknownCommand(text: string): UsageError {
 }
 
 const isTopic = (text: string): text is HelpTopic =>
-  isCommandName(text) || ["key", "token", "drive", "files"].includes(text);
+  isCommandName(text) || ["key", "token", "backup", "drive", "files"].includes(text);
 
 /**
  * The topic of a help request.

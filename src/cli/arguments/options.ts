@@ -42,6 +42,12 @@ export const OPTIONS = {
   "dry-run": { type: "boolean" },
   prompt: { type: "string", example: '"Fix the typos in README.md"' },
   yes: { type: "boolean" },
+  passphrase: { type: "string", example: "env:BACKUP_PASSPHRASE" },
+  plaintext: { type: "boolean" },
+  drives: { type: "boolean" },
+  roots: { type: "string", multiple: true, example: "docs" },
+  revocations: { type: "string", example: "revocations" },
+  "accept-old-tokens": { type: "boolean" },
   print: { type: "boolean" },
   force: { type: "boolean" },
   "deny-writes": { type: "boolean" },
@@ -74,6 +80,8 @@ export const COMMANDS = {
   "token identity": ["to", "for", "key", "config", "out"],
   revoke: ["config", "token"],
   "audit verify": ["did", "config", "json"],
+  "backup create": ["config", "drives", "roots", "passphrase", "plaintext"],
+  "backup restore": ["config", "passphrase", "revocations", "accept-old-tokens"],
   "drive ls": ["config", "user", "key", "json"],
   "drive export": ["config", "user", "key", "drive", "top", "region", "part-bytes", "json"],
   "drive import": ["config", "user", "key", "drive", "from", "source", "json"],
@@ -87,7 +95,7 @@ export const COMMANDS = {
 export type CommandName = keyof typeof COMMANDS;
 
 /** Help topics: a command, a group of commands, or what is said where there is no command at all. */
-export type HelpTopic = CommandName | "key" | "token" | "drive" | "files" | "start";
+export type HelpTopic = CommandName | "key" | "token" | "backup" | "drive" | "files" | "start";
 
 export type Values = ReadonlyMap<OptionName, readonly string[]>;
 

@@ -1,5 +1,6 @@
 import type { CommandName, HelpTopic } from "../arguments/options.js";
 import { AUDIT_VERIFY } from "./audit.js";
+import { BACKUP_TOPICS } from "./backup.js";
 import { BEGIN_TOPICS } from "./begin.js";
 import { DRIVE_TOPICS, DRIVES } from "./drives.js";
 import { FILES } from "./files.js";
@@ -55,6 +56,11 @@ Tokens and keys
   audit verify FILE…      say whether the audit is as it was written
   Example: venue-files key new alice
 
+Backup
+  backup create FILE      keys, tokens, revocations, journal; --drives, --roots too; also while the venue serves
+  backup restore FILE     into an empty place
+  Example: venue-files backup create venue.backup --passphrase env:PASSPHRASE --config venue.json5
+
 Drives of users
   drive ls                list users and their drives
   drive export FILE, drive import FILE, drive merge FILE   move them between venues
@@ -92,6 +98,7 @@ const KEYS = `A key is a file with 64 hex digits, mode 0600. A plain name stands
 const TOPICS: Readonly<Record<CommandName, string>> = {
   ...DRIVE_TOPICS,
   ...BEGIN_TOPICS,
+  ...BACKUP_TOPICS,
   serve: `venue-files serve [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
 
@@ -295,6 +302,7 @@ export function helpText(topic?: HelpTopic): string {
   if (topic === "files") return FILES;
   if (topic === "key") return `${TOPICS["key new"]}\n${TOPICS["key show"]}`;
   if (topic === "token") return `${TOPICS["token inspect"]}\n${TOPICS["token identity"]}`;
+  if (topic === "backup") return `${TOPICS["backup create"]}\n${TOPICS["backup restore"]}`;
   if (topic === "drive") return DRIVES;
   return TOPICS[topic];
 }

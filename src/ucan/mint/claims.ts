@@ -10,6 +10,8 @@ export interface MintClaims {
   readonly capabilities: readonly Capability[];
   /** Seconds since the epoch. */
   readonly expiresAt: number;
+  /** Seconds since the epoch. */
+  readonly notBefore?: number;
   /** Encoded tokens. */
   readonly proofs: readonly string[];
   readonly facts: readonly JsonObject[];

@@ -70,10 +70,23 @@ export async function mint<G>(request: MintRequest, rules: MintRules<G>): Promis
   checkCovered(wanted, proofs, rules);
   const expiresAt = endOf(request, proofs, rules);
   const written = capabilities.map(({ with: resource, can }) => ({ with: resource, can }));
-  const claims: MintClaims = { key, audience, capabilities: written, expiresAt, proofs: texts, facts };
+  const claims: MintClaims = {
+    key,
+    audience,
+    capabilities: written,
+    expiresAt,
+    ...issuedAt(rules),
+    proofs: texts,
+    facts,
+  };
   if (profile === "ucan-0.8") checkUcan08Proofs(proofs, key.did);
   const token = profile === "ucan-0.8" ? await mintUcan08(claims) : mintCovia(claims);
   return { token, id: idOf(token, verifier), expiresAt };
+}
+
+/** Where older tokens are revoked by time, a new one has to say when it was issued. */
+function issuedAt<G>(rules: MintRules<G>): { readonly notBefore?: number } {
+  return rules.revocations?.notBefore === undefined ? {} : { notBefore: Math.floor(nowSeconds(rules)) };
 }
 
 function verifierOf<G>(rules: MintRules<G>): UcanVerifier<G> {
@@ -143,7 +156,7 @@ function idOf<G>(text: string, verifier: UcanVerifier<G>): string {
 }
 
 /** Mints a token in the form of Covia clients: version in the payload, proofs inline. */
-function mintCovia({ key, audience, capabilities, expiresAt, proofs, facts }: MintClaims): string {
+function mintCovia({ key, audience, capabilities, expiresAt, notBefore, proofs, facts }: MintClaims): string {
   const payload = {
     iss: key.did,
     aud: audience,
@@ -151,6 +164,7 @@ function mintCovia({ key, audience, capabilities, expiresAt, proofs, facts }: Mi
     att: capabilities,
     prf: proofs,
     exp: expiresAt,
+    ...(notBefore === undefined ? {} : { nbf: notBefore }),
     nnc: newNonce(),
     ...(facts.length === 0 ? {} : { fct: facts }),
   };

@@ -87,7 +87,10 @@ export class JudgedToken<G> implements UcanToken<G> {
 
   #findFault(): TokenFault | undefined {
     const { revocableBy } = this.#form;
-    if (revocableBy.some((name) => this.#rules.revocations.has(name))) return "revoked";
+    const { revocations } = this.#rules;
+    if (revocableBy.some((name) => revocations.has(name))) return "revoked";
+    const { notBefore } = revocations;
+    if (notBefore !== undefined && (this.decoded.notBefore ?? 0) <= notBefore) return "revoked";
     const fault = this.#timeFault() ?? this.#form.signatureFault();
     if (fault === undefined) this.#witness.signed(this.#form);
     return fault;

@@ -64,6 +64,8 @@ export interface UcanToken<G> {
 /** Revoked token ids and DIDs. */
 export interface Revocations {
   has(idOrDid: string): boolean;
+  /** UCANs and access tokens issued up to then, or that do not say when, are revoked; seconds since the epoch. */
+  readonly notBefore?: number | undefined;
 }
 
 /** Reads the tokens of requests. */

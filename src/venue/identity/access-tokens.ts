@@ -48,11 +48,18 @@ export const isAccessToken = (text: string): boolean => text.startsWith(PREFIX);
 /** Opens those of a venue. Nothing is read or made yet. @returns `undefined` without a state directory */
 export function openAccessTokens(
   config: Pick<VenueConfig, "stateDir" | "stateBase">,
-  { env, log, venue }: { env: Readonly<Record<string, string | undefined>>; log: Log; venue: string },
+  {
+    env,
+    log,
+    ...options
+  }: { env: Readonly<Record<string, string | undefined>>; log: Log } & Omit<AccessTokensOptions, "clock">,
 ): AccessTokens | undefined {
   try {
     const open = () => void openState(config, env, "auth:issue");
-    return createAccessTokens(openAccessStore(stateDirOf(config, env), { open, log }), { venue, clock: systemClock });
+    return createAccessTokens(openAccessStore(stateDirOf(config, env), { open, log }), {
+      ...options,
+      clock: systemClock,
+    });
   } catch (error) {
     if (error instanceof NoStateDir) return undefined;
     throw error;
@@ -68,21 +75,25 @@ export interface AccessTokensOptions {
   /** DID of the venue. Entries of other venues are neither accepted nor shown. */
   readonly venue: string;
   readonly clock: Clock;
+  /** Those made up to then are revoked; seconds since the epoch. */
+  readonly notBefore?: () => number | undefined;
 }
 
 class Tokens implements AccessTokens {
   readonly #store: AccessStore;
   readonly #venue: string;
   readonly #clock: Clock;
+  readonly #notBefore: () => number | undefined;
   /** When this process last used a token, and last wrote that down. */
   readonly #used = new Map<string, { at: number; notedAt: number }>();
   #failures: number[] = [];
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(store: AccessStore, { venue, clock }: AccessTokensOptions) {
+  constructor(store: AccessStore, { venue, clock, notBefore = () => undefined }: AccessTokensOptions) {
     this.#store = store;
     this.#venue = venue;
     this.#clock = clock;
+    this.#notBefore = notBefore;
   }
 
   issue(request: AccessRequest): MadeAccess | undefined {
@@ -210,6 +221,8 @@ class Tokens implements AccessTokens {
   }
 
   #stateOf(entry: AccessEntry): AccessState {
+    const notBefore = this.#notBefore();
+    if (notBefore !== undefined && entry.created <= notBefore * 1000) return "revoked";
     if (this.#revocationOf(entry) !== undefined) return "revoked";
     const now = this.#clock.nowMs();
     if (entry.expires <= now) return "ended";

@@ -32,7 +32,10 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
   let staticTokens = resolve(config);
   const judge = openTokenJudge(config, { names: identity, env, log });
   const localToken = hasLocalToken(config) ? openLocalToken(openState(config, env, "auth.localToken")) : undefined;
-  const accessTokens = openAccessTokens(config, { env, log, venue: identity.did });
+  const accessTokens = openAccessTokens(config, {
+    ...{ env, log, venue: identity.did },
+    notBefore: () => judge.revocations.notBefore,
+  });
   const authenticator = () =>
     createAuthenticator({
       accessTokens,

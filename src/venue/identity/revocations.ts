@@ -9,7 +9,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { Log } from "../../core/ports/log.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { Revocations } from "../../ucan/verify/proof.js";
-import { isRevocable, parseRevocations } from "../../ucan/verify/revocation-list.js";
+import { isRevocable, notBeforeOf, parseRevocations } from "../../ucan/verify/revocation-list.js";
 import {
   type FileFault,
   isOpenToOthers,
@@ -93,6 +93,7 @@ class RevocationFile implements RevocationList {
   /** Version of the file as last read, see {@link versionOf}. */
   #version: string;
   #isChecked = false;
+  #timed: { entries?: ReadonlySet<string>; notBefore: number | undefined } = { notBefore: undefined };
   #adding: Promise<void> = Promise.resolve();
 
   constructor(place: RevocationPlace, options: RevocationOptions) {
@@ -113,6 +114,14 @@ class RevocationFile implements RevocationList {
   get size(): number {
     this.#refresh();
     return this.#entries.size;
+  }
+
+  get notBefore(): number | undefined {
+    this.#refresh();
+    if (this.#timed.entries !== this.#entries) {
+      this.#timed = { entries: this.#entries, notBefore: notBeforeOf(this.#entries) };
+    }
+    return this.#timed.notBefore;
   }
 
   has(idOrDid: string): boolean {

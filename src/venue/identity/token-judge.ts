@@ -82,6 +82,9 @@ function knownByBothNames(names: TokenJudgeOptions["names"], list: () => Revocat
     get size() {
       return list().size;
     },
+    get notBefore() {
+      return list().notBefore;
+    },
     has: (entry) =>
       list().has(entry) || ((entry === did || entry === keyDid) && (list().has(did) || list().has(keyDid))),
     add: (entries) => list().add(entries),

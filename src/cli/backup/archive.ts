@@ -1,0 +1,189 @@
+// A backup is one tar archive, encrypted or not, whose last entry lists all others with their sizes and digests.
+
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { type Headers, pack as tar, extract as untar } from "tar-stream";
+import { MAGIC, SealBroken, sealed, unsealed } from "./seal.js";
+
+/** The list at the end of a backup. */
+export interface Manifest {
+  readonly format: 1;
+  readonly version: string;
+  /** DID of the venue, where it has a lasting key. */
+  readonly did?: string;
+  /** Milliseconds since the epoch. */
+  readonly created: number;
+  readonly entries: readonly ListedEntry[];
+}
+
+export interface ListedEntry {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Something to put into a backup. */
+export interface Source {
+  /** `state/…`, `drives/…`, `roots/NAME/…`, `seed` or `revocations`. */
+  readonly path: string;
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  /** Exactly `size` bytes. */
+  read(): AsyncIterable<Uint8Array>;
+}
+
+const MANIFEST = "manifest.json";
+const MOST_ENTRIES = 1_000_000;
+const MOST_MANIFEST_BYTES = 268_435_456;
+/** Segments that stay below the place they are put into, on every system. */
+const SAFE =
+  /^(?:seed|revocations|(?:state|drives|roots\/[A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(?!\.{1,2}(?:\/|$))[^/\\\0]+)+)$/;
+
+/** Writes a new file, mode 0600, whole and on disk or not at all. @throws the system's error */
+export async function writeBackup(
+  file: string,
+  content: { readonly sources: AsyncIterable<Source>; readonly about: Omit<Manifest, "format" | "entries"> },
+  passphrase: string | undefined,
+): Promise<Manifest> {
+  const { unlink } = await import("node:fs/promises");
+  const handle = await open(file, "wx", 0o600);
+  try {
+    const archive = tar();
+    const filling = fill(archive, content).catch((error: Error) => {
+      archive.destroy(error);
+      throw error;
+    });
+    const stream = passphrase === undefined ? archive : sealed(archive, passphrase);
+    const [manifest] = await Promise.all([filling, writeAll(handle, stream)]);
+    await handle.sync();
+    return manifest;
+  } catch (error) {
+    await unlink(file);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeAll(handle: FileHandle, stream: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of stream) await handle.writeFile(chunk);
+}
+
+async function fill(
+  archive: ReturnType<typeof tar>,
+  { sources, about }: Parameters<typeof writeBackup>[1],
+): Promise<Manifest> {
+  const entries: ListedEntry[] = [];
+  for await (const source of sources) {
+    if (!SAFE.test(source.path)) throw new RangeError(`No place for ${source.path} in a backup`);
+    const { path, size } = source;
+    const hash = createHash("sha256");
+    const entry = archive.entry({ name: path, size, mode: 0o600, mtime: new Date(source.modified) });
+    for await (const chunk of source.read()) {
+      hash.update(chunk);
+      if (!entry.write(chunk)) await new Promise((resolve) => entry.once("drain", resolve));
+    }
+    await new Promise<void>((resolve, reject) => {
+      entry.once("error", reject);
+      entry.once("close", resolve);
+      entry.end();
+    });
+    entries.push({ path, size, sha256: hash.digest("hex") });
+  }
+  const manifest: Manifest = { format: 1, ...about, entries };
+  archive.entry({ name: MANIFEST, mode: 0o600 }, JSON.stringify(manifest));
+  archive.finalize();
+  return manifest;
+}
+
+/** The backup cannot be used. The message completes "Cannot restore: …". */
+export class BackupFault extends Error {
+  override readonly name = "BackupFault";
+}
+
+export interface ReadOptions {
+  readonly passphrase: string | undefined;
+  /** Takes the content of each entry. Default: it is only verified. */
+  readonly take?: (
+    entry: { readonly path: string; readonly modified: number },
+    content: AsyncIterable<Buffer>,
+  ) => Promise<void>;
+}
+
+/** Reads a backup and verifies all of it. @throws BackupFault */
+export async function readBackup(handle: FileHandle, { passphrase, take = drain }: ReadOptions): Promise<Manifest> {
+  const head = Buffer.alloc(MAGIC.length);
+  const { bytesRead } = await handle.read(head, 0, head.length, 0);
+  const isSealed = bytesRead === head.length && head.equals(MAGIC);
+  if (isSealed && passphrase === undefined)
+    throw new BackupFault("it is encrypted. Give --passphrase FILE or env:NAME");
+  const start = isSealed ? MAGIC.length : 0;
+  const bytes = handle.createReadStream({ start, autoClose: false, highWaterMark: 1_048_576 });
+  const plain = isSealed ? unsealed(bytes, passphrase ?? "") : bytes;
+  const archive = untar();
+  const feeding = (async () => {
+    for await (const chunk of plain)
+      if (!archive.write(chunk)) await new Promise((resolve) => archive.once("drain", resolve));
+    archive.end();
+  })().catch((error: Error) => archive.destroy(error));
+  try {
+    return await checked(archive, take);
+  } catch (error) {
+    if (error instanceof SealBroken) throw new BackupFault(error.message);
+    if (error instanceof BackupFault || !(error instanceof Error) || "syscall" in error) throw error;
+    throw new BackupFault("it is no backup, or it is damaged");
+  } finally {
+    archive.destroy();
+    await feeding;
+  }
+}
+
+async function checked(archive: ReturnType<typeof untar>, take: NonNullable<ReadOptions["take"]>): Promise<Manifest> {
+  const found = new Map<string, Omit<ListedEntry, "path">>();
+  let manifest: Manifest | undefined;
+  for await (const entry of archive) {
+    const { header } = entry;
+    if (manifest !== undefined) throw new BackupFault("something stands behind its list");
+    if (header.name === MANIFEST) {
+      manifest = await manifestIn(entry, header);
+      continue;
+    }
+    const { name: path } = header;
+    if (header.type !== "file" || !SAFE.test(path) || found.has(path))
+      throw new BackupFault("it holds what is no entry of a backup");
+    if (found.size >= MOST_ENTRIES) throw new BackupFault("it has too many entries");
+    const hash = createHash("sha256");
+    let size = 0;
+    const counted = (async function* () {
+      for await (const chunk of entry) {
+        hash.update(chunk);
+        size += chunk.length;
+        yield chunk as Buffer;
+      }
+    })();
+    await take({ path, modified: header.mtime?.getTime() ?? 0 }, counted);
+    found.set(path, { size, sha256: hash.digest("hex") });
+  }
+  if (manifest === undefined) throw new BackupFault("it is cut off: its list is missing");
+  if (manifest.entries.length !== found.size) throw new BackupFault("entries are missing");
+  for (const { path, size, sha256 } of manifest.entries) {
+    const own = found.get(path);
+    if (own?.size !== size || own.sha256 !== sha256) throw new BackupFault("an entry is damaged");
+  }
+  return manifest;
+}
+
+async function drain(_entry: unknown, content: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _chunk of content);
+}
+
+async function manifestIn(entry: Readable | AsyncIterable<Buffer>, { size = 0 }: Headers): Promise<Manifest> {
+  if (size > MOST_MANIFEST_BYTES) throw new BackupFault("its list is too long");
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry) chunks.push(chunk);
+  const manifest = JSON.parse(Buffer.concat(chunks).toString()) as Manifest;
+  if (manifest.format !== 1) throw new BackupFault(`it is of format ${String(manifest.format)}; use a newer version`);
+  return manifest;
+}

@@ -1,0 +1,160 @@
+// What goes into a backup: files of the state, consistent copies of databases that are in use, packs of drives.
+
+import { type Dirent, readdirSync } from "node:fs";
+import { cp, mkdtemp, open, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { forgetsDrives } from "../../config/checks/drives.js";
+import { ConfigError } from "../../config/errors.js";
+import type { VenueConfig } from "../../config/types.js";
+import { errnoOf } from "../../jail/sys.js";
+import { revocationPlace } from "../../venue/identity/revocations.js";
+import { knownStateDir } from "../../venue/start/secrets.js";
+import { stateDirOf } from "../../venue/start/state-place.js";
+import { EXIT } from "../context.js";
+import type { Source } from "./archive.js";
+
+/** Top names of the state that are not its own: drives come with `--drives`, caches and notes of a process not at all. */
+const NOT_STATE = new Set(["drives", "drive-cache", "running.json"]);
+/** File names of LMDB. */
+const DATA = "data.mdb";
+const LOCK = "lock.mdb";
+/** Tries for a copy of the drives while packs are being compacted. */
+const TRIES = 3;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Chosen {
+  readonly drives: boolean;
+}
+
+/** Everything but roots. Temporary copies are removed when the consumer is done. */
+export async function* stateSources(config: VenueConfig, env: Environment, chosen: Chosen): AsyncGenerator<Source> {
+  const spool = await mkdtemp(join(tmpdir(), "venue-files-backup-"));
+  try {
+    const state = knownStateDir(config, env);
+    if (state !== undefined) yield* below(state, "state", { spool, skip: NOT_STATE });
+    if (config.seedFile !== undefined) yield* fileAt(config.seedFile, "seed");
+    const { revocations } = config.auth.ucan;
+    if (revocations !== undefined) yield* fileAt(revocationPlace(config, env).path, "revocations");
+    if (chosen.drives) yield* drives(drivesFolder(config, env), spool);
+  } finally {
+    await rm(spool, { recursive: true, force: true });
+  }
+}
+
+/** The folder of the drives. @throws ConfigError where they are elsewhere */
+export function drivesFolder(config: VenueConfig, env: Environment): string {
+  const { store } = config.drives;
+  if (forgetsDrives(config))
+    throw new ConfigError(["--drives: the drives are in memory, so there are none"], EXIT.config);
+  if (store === undefined || store === "memory") return join(stateDirOf(config, env), "drives");
+  if ("path" in store) return store.path;
+  const text = "--drives: the drives are in a bucket. Its own versioning is their backup";
+  throw new ConfigError([text], EXIT.config);
+}
+
+interface Walk {
+  readonly spool: string;
+  readonly skip?: ReadonlySet<string>;
+}
+
+/** Files below a folder, sorted; databases as copies. Links, sockets and files that are just being made are left out. */
+async function* below(folder: string, prefix: string, { spool, skip }: Walk): AsyncGenerator<Source> {
+  const entries = entriesOf(folder);
+  if (entries.some(({ name }) => name === DATA)) {
+    yield* fileAt(await copyDatabase(folder, spool), `${prefix}/${DATA}`);
+  }
+  for (const entry of entries) {
+    const { name } = entry;
+    if (skip?.has(name) === true || name === DATA || name === LOCK || /\.(?:new|tmp|sock)$/.test(name)) continue;
+    if (entry.isDirectory()) yield* below(join(folder, name), `${prefix}/${name}`, { spool });
+    else if (entry.isFile()) yield* fileAt(join(folder, name), `${prefix}/${name}`);
+  }
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** A copy as of one moment, also while other processes write. @returns its data file */
+async function copyDatabase(folder: string, spool: string): Promise<string> {
+  const lmdb = await import("lmdb");
+  const target = await mkdtemp(join(spool, "db-"));
+  const env = lmdb.open({ path: folder, noSubdir: false, readOnly: true, maxDbs: 32 });
+  try {
+    await env.backup(target, false);
+  } finally {
+    await env.close();
+  }
+  return join(target, DATA);
+}
+
+/** A file as it is now. One that is gone is left out; what is appended meanwhile, too. */
+async function* fileAt(file: string, path: string): AsyncGenerator<Source> {
+  const handle = await open(file, "r").catch((error: unknown) => {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  if (handle === undefined) return;
+  try {
+    const { size, mtimeMs } = await handle.stat();
+    const read = () =>
+      size === 0
+        ? nothing()
+        : handle.createReadStream({ start: 0, end: size - 1, autoClose: false, highWaterMark: 1_048_576 });
+    yield { path, size, modified: mtimeMs, read };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** The index as of one moment, and every pack that it names: packs only grow, and a compacted one is noticed. */
+async function* drives(folder: string, spool: string): AsyncGenerator<Source> {
+  for (let tries = 1; ; tries++) {
+    const index = await copyDatabase(join(folder, "index"), spool);
+    const packs = await readdir(join(folder, "packs"));
+    const opened = await Promise.allSettled(packs.map((name) => open(join(folder, "packs", name), "r")));
+    const handles = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    try {
+      const isWhole = handles.length === packs.length && (await namesOnly(index, packs));
+      if (!isWhole && tries < TRIES) continue;
+      if (!isWhole)
+        throw new ConfigError(["--drives: the packs of the drives changed too often. Try again"], EXIT.noInput);
+      yield* fileAt(index, `drives/index/${DATA}`);
+      for (const [at, handle] of handles.entries()) {
+        const { size, mtimeMs } = await handle.stat();
+        const read = () =>
+          size === 0 ? nothing() : handle.createReadStream({ start: 0, end: size - 1, autoClose: false });
+        yield { path: `drives/packs/${packs[at] ?? ""}`, size, modified: mtimeMs, read };
+      }
+      return;
+    } finally {
+      await Promise.all(handles.map((handle) => handle.close()));
+    }
+  }
+}
+
+/** Whether every pack that the index names is among the files. */
+async function namesOnly(index: string, files: readonly string[]): Promise<boolean> {
+  const [{ openTables, rows }, { packFile }] = await Promise.all([
+    import("../../drive/store/tables.js"),
+    import("../../drive/store/embedded/pack-reader.js"),
+  ]);
+  const copy = await mkdtemp(join(index, "..", "..", "check-"));
+  await cp(join(index, ".."), join(copy, "index"), { recursive: true });
+  const tables = openTables(copy, false);
+  try {
+    return [...rows(tables.packs)].every(({ key }) => files.includes(basename(packFile("", key.readUInt32BE()))));
+  } finally {
+    await tables.env.close();
+    await rm(copy, { recursive: true, force: true });
+  }
+}

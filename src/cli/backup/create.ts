@@ -1,0 +1,71 @@
+// `venue-files backup create`
+
+import { resolve } from "node:path";
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { humanSize } from "../../ops/content/human-size.js";
+import { openOwnAccess } from "../../venue/identity/own-access.js";
+import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import { touchesSecrets } from "../../venue/start/secrets.js";
+import { packageVersion } from "../../version.js";
+import type { BackupCreate } from "../arguments/backup.js";
+import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { loadOneConfig } from "../load.js";
+import { type Manifest, type Source, writeBackup } from "./archive.js";
+import { drivesFolder, stateSources } from "./contents.js";
+import { passphraseOf } from "./passphrase.js";
+import { rootSources, withRoots } from "./roots.js";
+
+export async function backupCreate(command: BackupCreate, context: CommandContext): Promise<number> {
+  const { cwd, env } = context;
+  const config = loadOneConfig(command.source, cwd);
+  const file = resolve(cwd, command.file);
+  if (touchesSecrets(file, config, env)) {
+    throw new ConfigError([`The backup must lie outside of the state: ${escapeText(command.file)}`], EXIT.config);
+  }
+  if (command.drives) drivesFolder(config, env);
+  const passphrase = passphraseOf(command.passphrase, context);
+  if (passphrase === undefined && !command.plaintext) {
+    const text = "A backup holds keys. Give --passphrase FILE or env:NAME to encrypt it, or say --plaintext";
+    throw new ConfigError([text], EXIT.config);
+  }
+  const created = Date.now();
+  const hasKey = config.seed !== undefined || config.seedFile !== undefined;
+  const log = openConfiguredLog(config, context.stderr);
+  const did = hasKey ? openOwnAccess(config, { env, log }).did : undefined;
+  const about = { version: packageVersion(), created, ...(did === undefined ? {} : { did }) };
+  const write = async (more: () => AsyncIterable<Source>): Promise<number> => {
+    const sources = async function* () {
+      yield* stateSources(config, env, command);
+      yield* more();
+    };
+    say(await save(file, { sources: sources(), about }, passphrase), command, context);
+    return EXIT.ok;
+  };
+  if (command.roots.length === 0) return write(async function* () {});
+  return withRoots(command.source, context, (session) => write(() => rootSources(command.roots, session)));
+}
+
+async function save(file: string, content: Parameters<typeof writeBackup>[1], passphrase: string | undefined) {
+  try {
+    return await writeBackup(file, content, passphrase);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EEXIST")
+      throw new ConfigError([`${escapeText(file)} is there already, and is not overwritten`], EXIT.config);
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new ConfigError([`The backup cannot be written: ${code}`], EXIT.noInput);
+  }
+}
+
+function say({ entries, did }: Manifest, { file, plaintext }: BackupCreate, { stdout }: CommandContext): void {
+  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  const kinds = new Map<string, number>();
+  for (const { path } of entries) {
+    const [kind = ""] = path.split("/");
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  const parts = [...kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
+  stdout.write(`${escapeText(file)}: ${entries.length} files, ${humanSize(bytes)}(${parts}), `);
+  stdout.write(`${plaintext ? "NOT encrypted" : "encrypted"}${did === undefined ? "" : `\nvenue ${did}`}\n`);
+}

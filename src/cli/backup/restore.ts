@@ -1,0 +1,127 @@
+// `venue-files backup restore`: into an empty place only, all or nothing. Everything is verified before anything is written, and
+// what was revoked stays so: tokens of before are refused until the operator decides.
+
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { ConfigError } from "../../config/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-list.js";
+import { revocationPlace } from "../../venue/identity/revocations.js";
+import type { BackupRestore } from "../arguments/backup.js";
+import { type CommandContext, codeOf, EXIT } from "../context.js";
+import { loadOneConfig } from "../load.js";
+import { BackupFault, type Manifest, readBackup } from "./archive.js";
+import { passphraseOf } from "./passphrase.js";
+import { openPlaces } from "./places.js";
+import { putBack, requireEmptyRoots, withRoots } from "./roots.js";
+
+export async function backupRestore(command: BackupRestore, context: CommandContext): Promise<number> {
+  const { cwd, env, stdout } = context;
+  const config = loadOneConfig(command.source, cwd);
+  const newer = command.revocations === undefined ? [] : entriesOf(resolve(cwd, command.revocations));
+  const isDecided = command.revocations !== undefined || command.acceptOldTokens;
+  if (command.file === undefined) {
+    rewriteList(revocationPlace(config, env).path, { add: newer, lift: true });
+    stdout.write("Tokens of before the restore are accepted again, but for those that are revoked.\n");
+    return EXIT.ok;
+  }
+  const passphrase = passphraseOf(command.passphrase, context);
+  const handle = await openBackup(resolve(cwd, command.file), command.file);
+  try {
+    const manifest = await readBackup(handle, { passphrase });
+    const kinds = new Set(manifest.entries.map(({ path }) => path.split("/")[0] ?? ""));
+    const places = openPlaces(config, env, kinds);
+    places.prepare();
+    try {
+      await readBackup(handle, {
+        passphrase,
+        take: (entry, content) => (entry.path.startsWith("roots/") ? skip(content) : places.stage(entry, content)),
+      });
+      const before = isDecided ? [] : [revokeBefore(manifest.created / 1000)];
+      rewriteList(places.revocations, { add: [...newer, ...before], lift: false });
+      await inRoots(rootsOf(manifest), command, context, { handle, passphrase });
+      await places.commit();
+    } finally {
+      places.discard();
+    }
+    stdout.write(summaryOf(manifest, isDecided));
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof BackupFault)) throw error;
+    throw new ConfigError([`Cannot restore: ${error.message}. Nothing was changed`], EXIT.config);
+  } finally {
+    await handle.close();
+  }
+}
+
+const rootsOf = ({ entries }: Manifest): readonly string[] => [
+  ...new Set(entries.flatMap(({ path }) => /^roots\/([^/]+)\//.exec(path)?.[1] ?? [])),
+];
+
+async function skip(content: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _chunk of content);
+}
+
+/** Files of roots go in before the rest: a restore that fails there has not begun to give names. */
+async function inRoots(
+  roots: readonly string[],
+  { source }: BackupRestore,
+  context: CommandContext,
+  { handle, passphrase }: { readonly handle: FileHandle; readonly passphrase: string | undefined },
+): Promise<void> {
+  if (roots.length === 0) return;
+  const status = await withRoots(source, context, async (session) => {
+    await requireEmptyRoots(roots, session);
+    await readBackup(handle, {
+      passphrase,
+      take: ({ path }, content) => (path.startsWith("roots/") ? putBack(path, content, session) : skip(content)),
+    });
+    return EXIT.ok;
+  });
+  if (status !== EXIT.ok) throw new BackupFault("the roots could not be filled. Empty them before the next try");
+}
+
+function entriesOf(file: string): readonly string[] {
+  try {
+    const parsed = parseRevocations(readFileSync(file, "utf8"));
+    if ("entries" in parsed) return parsed.entries;
+    throw new ConfigError([`--revocations: line ${parsed.malformedLine} is neither a token id nor a DID`], EXIT.config);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([`--revocations cannot be read: ${codeOf(error)}`], EXIT.noInput);
+  }
+}
+
+/** Adds entries to a list, which may be missing. @param lift takes the entries that revoke by time out */
+function rewriteList(path: string, { add, lift }: { readonly add: readonly string[]; readonly lift: boolean }): void {
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const lines = text.split("\n").filter((line) => line !== "" && !(lift && line.startsWith("before:")));
+  const next = [...lines, ...add.filter((entry) => !lines.includes(entry))].map((line) => `${line}\n`).join("");
+  if (next === text) return;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(`${path}.new`, next, { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+}
+
+async function openBackup(file: string, shown: string): Promise<FileHandle> {
+  try {
+    return await open(file, "r");
+  } catch (error) {
+    throw new ConfigError([`Cannot read ${escapeText(shown)}: ${codeOf(error)}`], EXIT.noInput);
+  }
+}
+
+function summaryOf({ entries, did, created }: Manifest, isDecided: boolean): string {
+  const lines = [
+    `Restored ${entries.length} files as of ${new Date(created).toISOString()}.`,
+    ...(did === undefined ? [] : [`venue ${did}`]),
+    ...(isDecided
+      ? []
+      : [
+          "Access tokens and UCANs of before are refused, since some may have been revoked after the backup. Accept them by",
+          "  venue-files backup restore --revocations FILE (a newer list), or --accept-old-tokens",
+        ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
