@@ -63,7 +63,7 @@ interface Walk {
 async function* below(folder: string, prefix: string, { spool, skip }: Walk): AsyncGenerator<Source> {
   const entries = entriesOf(folder);
   if (entries.some(({ name }) => name === DATA)) {
-    yield* fileAt(await copyDatabase(folder, spool), `${prefix}/${DATA}`);
+    yield* fileAt(await databaseFile(folder, spool), `${prefix}/${DATA}`);
   }
   for (const entry of entries) {
     const { name } = entry;
@@ -82,16 +82,11 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-/** A copy as of one moment, also while other processes write. @returns its data file */
-async function copyDatabase(folder: string, spool: string): Promise<string> {
-  const lmdb = await import("lmdb");
+/** A copy of a database. @returns its data file */
+async function databaseFile(folder: string, spool: string): Promise<string> {
+  const { copyDatabase } = await import("../../drive/store/copy-database.js");
   const target = await mkdtemp(join(spool, "db-"));
-  const env = lmdb.open({ path: folder, noSubdir: false, readOnly: true, maxDbs: 32 });
-  try {
-    await env.backup(target, false);
-  } finally {
-    await env.close();
-  }
+  await copyDatabase(folder, target);
   return join(target, DATA);
 }
 
@@ -119,7 +114,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 /** The index as of one moment, and every pack that it names: packs only grow, and a compacted one is noticed. */
 async function* drives(folder: string, spool: string): AsyncGenerator<Source> {
   for (let tries = 1; ; tries++) {
-    const index = await copyDatabase(join(folder, "index"), spool);
+    const index = await databaseFile(join(folder, "index"), spool);
     const packs = await readdir(join(folder, "packs"));
     const opened = await Promise.allSettled(packs.map((name) => open(join(folder, "packs", name), "r")));
     const handles = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));

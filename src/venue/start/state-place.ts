@@ -1,7 +1,6 @@
 // Locates the state directory of a venue, and checks its format version.
 
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
@@ -16,6 +15,7 @@ import {
   openStateDir,
   readSecretFile,
 } from "./state-dir.js";
+import { requireRestored } from "./unfinished-restore.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type StateConfig = Pick<VenueConfig, "stateDir" | "stateBase">;
@@ -64,14 +64,9 @@ export function openState(config: StateConfig, env: Environment, need: string): 
   if (config.stateDir === false) throw new ConfigError([`'${need}' needs 'stateDir', which is false`], 78);
   if (stateBase !== undefined) stateFormat(openStateDir(stateBase));
   const directory = stateDirOf(config, env);
-  if (existsSync(restoreMarker(directory))) {
-    throw new ConfigError(["'stateDir' cannot be used: a restore into it has not ended. Run it again"], 78);
-  }
+  requireRestored(directory);
   return stateFormat(openStateDir(directory));
 }
-
-/** Stands beside a state directory while a restore gives things their names. */
-export const restoreMarker = (directory: string): string => `${resolve(directory)}.restoring`;
 
 /** Checks whether {@link openState} and the local token would work, without creating anything. @throws ConfigError */
 export function checkState(config: VenueConfig, env: Environment): void {
