@@ -18,6 +18,7 @@ export interface CallAccessOptions {
   readonly abilities: readonly Ability[];
   readonly authoriser: Authoriser;
   readonly scope: CallScope;
+  readonly caller: string;
   /** Whether what the root protects is refused. */
   readonly guarded: boolean;
   readonly links?: "refuse" | undefined;
@@ -35,6 +36,7 @@ export class CallAccess implements Access {
   readonly place: Place;
   readonly verb: string;
   readonly scope: CallScope;
+  readonly caller: string;
   readonly policy: PlacePolicy | undefined;
   readonly protection: PlacePolicy | undefined;
   readonly spellings: SpellingRules | undefined;
@@ -59,6 +61,7 @@ export class CallAccess implements Access {
     this.place = { root: root.name, path: path.text };
     this.verb = options.verb;
     this.scope = options.scope;
+    this.caller = options.caller;
     this.links = options.links;
     this.#path = path;
     this.#authoriser = options.authoriser;

@@ -247,12 +247,12 @@ export class Dispatcher {
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, this.visibleTo(authoriser));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
-    const { links, pathRules: rules } = state.context;
+    const { links, pathRules: rules, callerDID: caller = "operator" } = state.context;
     const isProtected = changes ? call.terms?.isProtected : undefined;
     const leadsTo = call.terms?.leadsTo;
     const verb = operation.name;
     const own = { verb, abilities, authoriser, scope, guarded, links, rules, isProtected, leadsTo, isReal, undoes };
-    const access = new CallAccess(root, path, { ...own, changes: state.changes });
+    const access = new CallAccess(root, path, { ...own, caller, changes: state.changes });
     state.places?.push({ request, access });
     const placed = changes
       ? askingRoot(root, { resource, authoriser, context: state.context, gate: state.gate })

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, linkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { failure, useGround } from "./ground.js";
@@ -53,6 +53,26 @@ describe("file:list", () => {
       ...{ entries: [], total: 0, truncated: false },
       complete: true,
     });
+  });
+
+  test("takes later pages from the names of the first, so that nothing is left out or told twice", async () => {
+    for (const name of ["b", "d", "f", "h"]) ground.put(`dir/${name}`);
+    expect(await namesOf({ path: "dir", limit: 2 })).toEqual(["b", "d"]);
+    ground.put("dir/a");
+    rmSync(join(ground.dir, "dir/f"));
+    ground.put("dir/h", "longer now");
+    const second = await ground.run("list", { path: "dir", limit: 2, offset: 2 });
+    expect(second).toMatchObject({ entries: [{ name: "h", size: 10 }], total: 4, complete: true });
+    expect(await namesOf({ path: "dir", limit: 3 })).toEqual(["a", "b", "d"]);
+    expect(await namesOf({ path: "dir", limit: 3, offset: 3 })).toEqual(["h"]);
+  });
+
+  test("takes them not from another directory that came in its place", async () => {
+    for (const name of ["b", "d", "f"]) ground.put(`dir/${name}`);
+    expect(await namesOf({ path: "dir", limit: 1 })).toEqual(["b"]);
+    renameSync(join(ground.dir, "dir"), join(ground.dir, "old"));
+    for (const name of ["x", "y"]) ground.put(`dir/${name}`);
+    expect(await namesOf({ path: "dir", limit: 1, offset: 1 })).toEqual(["y"]);
   });
 
   test.each([[undefined], [""], ["/"], ["."], ["sub/.."]])("lists the root itself for the path %p", async (path) => {

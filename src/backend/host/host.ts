@@ -44,6 +44,7 @@ import { replaceFile } from "./changes/write.js";
 import { changeGroup } from "./group/group.js";
 import type { Enter } from "./group/step.js";
 import { listEntries, statArrival } from "./list.js";
+import { ListNames } from "./list-names.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
 import { openFile } from "./open.js";
 import { countTree } from "./quota.js";
@@ -68,6 +69,7 @@ export class HostBackend implements Backend {
   readonly #root: HostRoot;
   readonly #rules: WriteRules;
   readonly #buffers: ReadBuffers;
+  readonly #listNames = new ListNames();
 
   /** @param buffers shared by the roots of one adapter */
   constructor(jail: Jail, rules: WriteRules, buffers = new ReadBuffers()) {
@@ -88,7 +90,7 @@ export class HostBackend implements Backend {
 
   list(path: RelPath, page: { offset: number; limit: number }, access: Access): Awaitable<Listing> {
     return this.#look(path, access, ({ jail, found }) =>
-      listEntries(jail, directoryOf(found, access), { ...page, access }),
+      listEntries(jail, directoryOf(found, access), { ...page, access, kept: this.#listNames }),
     );
   }
 

@@ -3,26 +3,53 @@
 import type { Io } from "../../core/io.js";
 import type { Access, FileStat, Listing } from "../../core/ports/backend.js";
 import { readEntries, readNames } from "../../jail/directory.js";
-import type { Pinned } from "../../jail/handles.js";
+import { identity, type Pinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { allowedOf } from "./denied.js";
+import type { KeptNames, ListNames } from "./list-names.js";
 import { stampPart } from "./open.js";
 import type { Arrival } from "./root.js";
 
-export function* listEntries(
-  jail: Jail,
-  directory: Pinned,
-  { offset, limit, access }: { offset: number; limit: number; access: Access },
-): Io<Listing> {
-  const { sys, foldsCase } = jail;
-  const top = directory === jail.top;
-  const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
-  const allowed = yield* allowedOf(jail, directory, { names: all, access });
-  const names = allowed.slice(offset, offset + limit);
-  const { entries, unreadable } = yield* readEntries(sys, directory, { names, top, scope: access.scope });
-  const denied = all.length - allowed.length;
-  return { total: allowed.length, entries, ...(denied > 0 && { denied }), ...(unreadable > 0 && { unreadable }) };
+/** What a page of a list depends on. */
+interface ListPage {
+  readonly offset: number;
+  readonly limit: number;
+  readonly access: Access;
+  /** Names for later pages. */
+  readonly kept: ListNames;
 }
+
+export function* listEntries(jail: Jail, directory: Pinned, page: ListPage): Io<Listing> {
+  const { sys } = jail;
+  const { offset, limit, access } = page;
+  const top = directory === jail.top;
+  const { names: all, denied: before } = yield* namesFor(jail, directory, page);
+  const wanted = all.slice(offset, offset + limit);
+  // Judged anew: names may have been kept from an earlier page.
+  const names = yield* allowedOf(jail, directory, { names: wanted, access });
+  const { entries, unreadable } = yield* readEntries(sys, directory, { names, top, scope: access.scope });
+  const now = wanted.length - names.length;
+  const denied = before + now;
+  return { total: all.length - now, entries, ...(denied > 0 && { denied }), ...(unreadable > 0 && { unreadable }) };
+}
+
+/** The sorted names of a directory: for a later page those of the first, for 30 seconds. */
+function* namesFor(jail: Jail, directory: Pinned, { offset, limit, access, kept }: ListPage): Io<KeptNames> {
+  const { caller, scope } = access;
+  const found = offset === 0 || caller === undefined ? undefined : kept.get(caller, keyOf(directory));
+  if (found !== undefined) return found;
+  const rules = { top: directory === jail.top, foldsCase: jail.foldsCase, scope };
+  const all = yield* readNames(jail.sys, directory, rules);
+  const names = yield* allowedOf(jail, directory, { names: all, access });
+  const read = { names, denied: all.length - names.length };
+  if (caller === undefined) return read;
+  if (offset + limit < names.length) kept.set(caller, keyOf(directory), read);
+  else kept.delete(caller, keyOf(directory));
+  return read;
+}
+
+/** Inode numbers are used again, so the time of creation belongs to it. */
+const keyOf = (directory: Pinned): string => `${identity(directory)} ${directory.stat.createdMs}`;
 
 export function* statArrival({ jail, walk, found }: Arrival): Io<FileStat | undefined> {
   if (found.state !== "found") return undefined;
