@@ -16,6 +16,8 @@ export interface KeptNames {
   readonly names: readonly Name[];
   /** Number of denied names. */
   readonly denied: number;
+  /** Entries of a page. */
+  readonly limit: number;
 }
 
 interface Entry extends KeptNames {

@@ -37,13 +37,14 @@ export function* listEntries(jail: Jail, directory: Pinned, page: ListPage): Io<
 function* namesFor(jail: Jail, directory: Pinned, { offset, limit, access, kept }: ListPage): Io<KeptNames> {
   const { caller, scope } = access;
   const found = offset === 0 || caller === undefined ? undefined : kept.get(caller, keyOf(directory));
-  if (found !== undefined) return found;
+  // Whoever goes on asks at whole pages; any other offset is the beginning of something else.
+  if (found !== undefined && offset % found.limit === 0) return found;
   const rules = { top: directory === jail.top, foldsCase: jail.foldsCase, scope };
   const all = yield* readNames(jail.sys, directory, rules);
   const names = yield* allowedOf(jail, directory, { names: all, access });
-  const read = { names, denied: all.length - names.length };
+  const read = { names, denied: all.length - names.length, limit };
   if (caller === undefined) return read;
-  if (offset + limit < names.length) kept.set(caller, keyOf(directory), read);
+  if (offset % limit === 0 && offset + limit < names.length) kept.set(caller, keyOf(directory), read);
   else kept.delete(caller, keyOf(directory));
   return read;
 }
