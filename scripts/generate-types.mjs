@@ -7,7 +7,7 @@ const target = new URL("../src/schema/types.ts", import.meta.url);
 
 const ORDER = [
   ...["roots", "list", "tree", "read", "stat", "glob", "grep", "write", "edit", "append"],
-  ...["mkdir", "move", "copy", "delete", "du", "transfer"],
+  ...["mkdir", "move", "copy", "delete", "du", "watch", "transfer"],
 ];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 

@@ -22,6 +22,8 @@ import { recordOf } from "../dispatch/call-record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
 import { Repeats } from "../dispatch/repeats.js";
+import { ChangeFeed } from "../feed/change-feed.js";
+import type { EventLog } from "../feed/event-log.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
 import type { RootsState } from "../roots/groups.js";
@@ -31,6 +33,7 @@ import { InputValidator } from "../schema/validate.js";
 import { ScanPool } from "../search/scan-pool.js";
 import { Commands } from "./commands.js";
 import type { DriveAdapterRules } from "./dlfs.js";
+import { type FollowedChange, type FollowInput, follow } from "./follow.js";
 import { byDispatchName, describe, withoutSchemas, withSchemas } from "./metadata.js";
 
 export type FileOperationName = keyof FileInputs & keyof FileOutputs;
@@ -50,6 +53,11 @@ export interface FileAdapter extends Adapter {
     context?: InvokeContext,
   ): Promise<FileOutputs[Name]>;
   invoke(operation: string, input: unknown, context?: SurfaceContext): Promise<unknown>;
+  /**
+   * The changes at a path and below, as they happen: each at once, further ones of a path within 100 ms as one. Ends when
+   * `context.signal` is aborted or the adapter closes. @throws as `file:watch` does, before the first change
+   */
+  watch(input: FollowInput, context?: InvokeContext): AsyncIterable<FollowedChange>;
   /**
    * Runs a command on whole roots or directories in them; requires `exec/run` on each. A root is mounted read-only
    * unless the caller also holds `crud/write` and `crud/delete` there. Audited when the command ends.
@@ -113,6 +121,10 @@ export interface AdapterParts {
   readonly onRecovery?: RootsState["onRecovery"];
   /** Where a person is asked about what a root's `approve` covers. Absent: that is refused. */
   readonly approvals?: ApprovalDesk;
+  /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. */
+  readonly rejudge?: (context: SurfaceContext) => SurfaceContext | undefined;
+  /** The log of events that the feed of changes is part of. Default: its own. */
+  readonly eventLog?: EventLog;
 }
 
 const NAME = "file";
@@ -133,16 +145,22 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   };
   const scanners = new ScanPool();
   const pdf = new PdfProcesses();
+  const changeSinks: ChangeSink[] = [...(parts.changeSinks ?? [])];
+  const feed = new ChangeFeed({
+    ...{ clock, log: parts.eventLog },
+    driveOf: (name) => opened.roots.find((root) => root.name === name)?.drive,
+    onFirstReader: (sink) => changeSinks.push(sink),
+  });
   const shared = {
     ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     actorOf: (context: SurfaceContext) => authorities.actorOf(context),
-    ...(parts.changeSinks === undefined ? {} : { changeSinks: parts.changeSinks }),
+    changeSinks,
     ...(parts.audit === undefined ? {} : { audit: parts.audit }),
     ...(parts.onInternalError === undefined ? {} : { onInternalError: parts.onInternalError }),
   };
   const dispatcher = new Dispatcher({
-    ...{ ...shared, scanners, pdf },
+    ...{ ...shared, scanners, pdf, feed, rejudge: parts.rejudge },
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
     ...(parts.tickets === undefined ? {} : { tickets: parts.tickets }),
@@ -153,7 +171,10 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     authorityOf: (context) => authorities.of(context),
   });
   const commands = new Commands(NAME, dispatcher);
+  const closed = new AbortController();
   const closeAll = async () => {
+    closed.abort();
+    feed.close();
     await commands.close();
     await dispatcher.close();
     await scanners.close();
@@ -177,6 +198,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
+    watch: (input, context = {}) => follow(input, context, { dispatcher, log: feed.log, closed: closed.signal }),
     transfers: {
       async download(input, take, context) {
         await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });
@@ -208,6 +230,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
         async commit() {
           const closeOld = change.commit();
           dispatcher.setRoots(opened.roots);
+          feed.restart();
           authorities = authoritiesBy(rules());
           await closeOld();
         },

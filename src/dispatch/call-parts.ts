@@ -77,7 +77,7 @@ export function callOf(
 /** A call at a place. */
 export function placedCall(
   call: Call,
-  { root, path, access, limits }: Pick<PathCall, "root" | "path" | "access" | "limits">,
+  { root, path, access, limits, pollChanges }: Pick<PathCall, "root" | "path" | "access" | "limits" | "pollChanges">,
 ): PathCall {
   const { budget, memory, resolveAsset, cancellation, versions, caller } = call;
   const { scanners, pdf, terms, transfer, issueTicket } = call;
@@ -95,6 +95,7 @@ export function placedCall(
     terms,
     transfer,
     issueTicket,
+    pollChanges,
     root,
     path,
     access,
@@ -116,7 +117,8 @@ export function scopeOf(
   { clock, limits }: DispatchOptions,
 ): CallScope {
   const timeoutMs = Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
-  return new CallScope({ clock, timeoutMs, cancellation, report: context.report });
+  const waitsMs = operation.waitsMs?.(given) ?? 0;
+  return new CallScope({ clock, timeoutMs: timeoutMs + waitsMs, cancellation, report: context.report });
 }
 
 export const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>

@@ -19,6 +19,7 @@ import {
   type Root,
   type RootView,
 } from "../core/ports/operation.js";
+import type { PlaceWatch } from "../core/ports/watch.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
 import { ApprovalGate, splitApproval } from "./approval-gate.js";
@@ -46,6 +47,7 @@ import { Repeats } from "./repeats.js";
 import { inTurn } from "./room.js";
 import { openedFor, rootView } from "./root-views.js";
 import { withSuggestions } from "./suggestions.js";
+import { Watches, type WatchInput, whileChanging } from "./watches.js";
 
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
@@ -58,6 +60,7 @@ export class Dispatcher {
   readonly #gates: Gates;
   readonly #versions: VersionCache;
   readonly #repeats: Repeats;
+  readonly #watches: Watches | undefined;
   #calls = 0;
   #closed = false;
   #onIdle: () => void = () => {};
@@ -68,6 +71,10 @@ export class Dispatcher {
     this.#scheme = options.drives === undefined ? "file" : "dlfs";
     this.#versions = options.versions ?? new VersionCache();
     this.#repeats = options.repeats ?? new Repeats(options.clock);
+    const { feed } = options;
+    const rootOf = (name: string) => this.#roots.get(name);
+    const authoriserOf = (name: string, context: SurfaceContext) => this.#authoriser(name, context);
+    this.#watches = feed && new Watches({ feed, options, rootOf, authoriserOf });
     this.#gates = new Gates(options.limits.maxConcurrent, options);
   }
 
@@ -79,6 +86,11 @@ export class Dispatcher {
   /** Replaces the roots for later calls; calls under way keep theirs. */
   setRoots(roots: readonly OpenRoot[]): void {
     this.#roots = byName(roots);
+  }
+
+  /** Opens the changes of a place for a reader that stays. See {@link Watches.open}. */
+  watch(input: WatchInput, context: SurfaceContext): PlaceWatch | undefined {
+    return this.#watches?.open(input, context);
   }
 
   /** @throws FileAdapterError for every failure; ABORTED once closed */
@@ -146,7 +158,7 @@ export class Dispatcher {
     const changes = changesOf(operation, context, { ...this.#options, scheme: this.#scheme, onFault });
     const gate = new ApprovalGate({ name, given, context, approval, desk: this.#options.approvals });
     const state: Preparing = { name, given, context, cancellation, scope, authoriser, progress, changes, gate };
-    const output = await this.#perform(operation, state);
+    const output = await whileChanging(operation, this.#options, () => this.#perform(operation, state));
     if (operation.exitOf !== undefined) progress.exit = operation.exitOf(output);
     return given !== input && hasNullPrecondition(input) ? withRemark(output, NO_PRECONDITION) : output;
   }
@@ -257,7 +269,8 @@ export class Dispatcher {
     const placed = changes
       ? askingRoot(root, { resource, authoriser, context: state.context, gate: state.gate })
       : root;
-    return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits) });
+    const pollChanges = operation.watches && this.#watches?.pollsAt({ root, path, access }, state.context);
+    return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits), pollChanges });
   }
 
   #views(state: Preparing): readonly RootView[] {

@@ -1,6 +1,7 @@
 // Bounds the calls that run at once. Streams and commands have gates of their own.
 
 import type { CallScope } from "../core/call/scope.js";
+import type { AnyOperation } from "../core/ports/operation.js";
 
 /** A FIFO semaphore: at most `max` calls run at once; the others wait in order, until their deadline. */
 export class Gate {
@@ -50,6 +51,8 @@ export class Gates {
   readonly #calls: Gate;
   readonly #streams: Gate;
   readonly #commands: Gate;
+  /** Watches wait and do next to nothing. */
+  readonly #watches = new Gate(Number.POSITIVE_INFINITY);
 
   /** @param shared gates that several adapters use together */
   constructor(max: number, shared: { readonly gate?: Gate; readonly streamGate?: Gate }) {
@@ -58,7 +61,8 @@ export class Gates {
     this.#commands = new Gate(max);
   }
 
-  of({ streams, runs }: { readonly streams?: true; readonly runs?: true }): Gate {
+  of({ streams, runs, watches }: Pick<AnyOperation, "streams" | "runs" | "watches">): Gate {
+    if (watches === true) return this.#watches;
     if (runs === true) return this.#commands;
     return streams === true ? this.#streams : this.#calls;
   }

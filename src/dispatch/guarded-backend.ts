@@ -32,7 +32,7 @@ type Wrapped = Pick<
 >;
 
 /** What changes nothing goes through as it is. */
-type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "touch" | "close">;
+type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "touch" | "observe" | "close">;
 
 /** A method that a backend gets later has to be put into one of the two. */
 type Missing = Exclude<keyof Backend, keyof Wrapped | keyof Untouched>;
@@ -44,11 +44,13 @@ export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
   const guard = new Guard(inner, options);
   const mount = inner.mount?.bind(inner);
   const state = inner.state?.bind(inner);
+  const observe = inner.observe?.bind(inner);
   return {
     list: (...args) => inner.list(...args),
     walk: (...args) => inner.walk(...args),
     stat: (...args) => inner.stat(...args),
     ...(state === undefined ? {} : { state }),
+    ...(observe === undefined ? {} : { observe }),
     read: (...args) => inner.read(...args),
     open: (...args) => inner.open(...args),
     // A time is no content.

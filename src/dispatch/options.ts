@@ -12,6 +12,7 @@ import type { ApprovalDesk } from "../core/ports/approval.js";
 import type { ChangeSink } from "../core/ports/change.js";
 import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/ports/operation.js";
 import type { TicketOffice } from "../core/ports/transfer.js";
+import type { ChangeFeed } from "../feed/change-feed.js";
 import type { OperationSchema } from "../schema/load.js";
 import type { InputValidator } from "../schema/validate.js";
 import type { Gate } from "./gate.js";
@@ -52,6 +53,10 @@ export interface DispatchOptions {
   readonly authorityOf: (context: SurfaceContext) => Authority;
   /** DID of the owner of the drives that a caller uses. `undefined`: nobody's. Absent: there are no drives. */
   readonly driveOwner?: (context: SurfaceContext) => string | undefined;
+  /** Who a caller is now, for what outlives its request; `undefined`: it would be refused. Absent: as it was. */
+  readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
+  /** The feed of changes. Absent: nothing can be watched. */
+  readonly feed?: ChangeFeed;
   readonly audit?: AuditSink;
   /** Name of the caller in records of changes: its DID, `operator` for the operator. Absent: the DID as it is. */
   readonly actorOf?: (context: SurfaceContext) => string;

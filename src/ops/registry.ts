@@ -31,6 +31,7 @@ import { touch } from "./touch.js";
 import { transfer } from "./transfer.js";
 import { tree } from "./tree.js";
 import { upload } from "./upload.js";
+import { watch } from "./watch.js";
 import { write } from "./write.js";
 
 /** The operations of the file adapter, in the order in which they are listed. */
@@ -54,6 +55,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
     deleteEntry,
     du,
     history,
+    watch,
     transfer,
   ],
 ];

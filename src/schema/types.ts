@@ -942,6 +942,49 @@ export interface DuOutput {
   hint?: string;
 }
 
+export interface WatchInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File or directory, default all
+   */
+  path?: string;
+  /**
+   * Below directories too, default true
+   */
+  recursive?: boolean;
+  /**
+   * From the last answer
+   */
+  cursor?: string;
+  /**
+   * Wait for a change, ms, default 0
+   */
+  waitMs?: number;
+  /**
+   * Most changes, default 200
+   */
+  limit?: number;
+}
+
+export interface WatchOutput {
+  events: {
+    type: "created" | "modified" | "deleted" | "moved";
+    path: string;
+    from?: string;
+    entryType: "file" | "directory";
+    etag?: string;
+    origin: "adapter" | "external";
+  }[];
+  cursor: string;
+  overflow: boolean;
+  complete: boolean;
+  reason?: "limit" | "visited";
+  hint?: string;
+}
+
 export interface TransferInput {
   /**
    * Root name, from file_roots
@@ -990,6 +1033,7 @@ export interface FileInputs {
   readonly "file:copy": CopyInput;
   readonly "file:delete": DeleteInput;
   readonly "file:du": DuInput;
+  readonly "file:watch": WatchInput;
   readonly "file:transfer": TransferInput;
 }
 
@@ -1013,5 +1057,6 @@ export interface FileOutputs {
   readonly "file:copy": CopyOutput;
   readonly "file:delete": DeleteOutput;
   readonly "file:du": DuOutput;
+  readonly "file:watch": WatchOutput;
   readonly "file:transfer": TransferOutput;
 }

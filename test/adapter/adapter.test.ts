@@ -70,6 +70,8 @@ describe("a file adapter", () => {
       "copy",
       "delete",
       "du",
+      "history",
+      "watch",
       "transfer",
     ];
     expect(adapter.operations.map(({ name }) => name)).toEqual(names.map((name) => `file:${name}`));
@@ -103,6 +105,8 @@ describe("a file adapter", () => {
       move: ["crud/write", true, false, true, false, false, false, false],
       copy: ["crud/write", true, false, true, false, false, false, false],
       delete: ["crud/delete", true, false, true, true, false, false, false],
+      history: ["crud/read", false, true, false, true, false, false, true],
+      watch: ["crud/read", false, true, false, true, false, false, true],
       transfer: ["crud/read", false, false, false, false, false, false, false],
     });
     expect(adapter.operations).toHaveLength(OPERATIONS.length);

@@ -68,6 +68,8 @@ const CALLS: readonly [string, object, object?][] = [
   ["delete", { path: "dir", recursive: true }],
   ["delete", { path: "none" }],
   ["history", {}],
+  ["watch", {}],
+  ["watch", { cursor: "A".repeat(22) }],
 ];
 
 describe("an answer", () => {

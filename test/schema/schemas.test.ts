@@ -45,7 +45,7 @@ describe("the schemas of the operations", () => {
       ...{ roots: [], history: [], list: ["root"], tree: ["root"] },
       readMany: ["root", "files"],
       ...{ move: ["root", "path", "to"], copy: ["root", "path", "to"] },
-      ...{ glob: ["root", "pattern"], grep: ["root", "pattern"], du: ["root"] },
+      ...{ glob: ["root", "pattern"], grep: ["root", "pattern"], du: ["root"], watch: ["root"] },
       transfer: ["root", "path", "direction"],
     };
     expect(loadOperationSchema(name).input["required"]).toEqual(expected[name] ?? ["root", "path"]);

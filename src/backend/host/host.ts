@@ -26,6 +26,7 @@ import type {
   Written,
 } from "../../core/ports/backend.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
+import type { Observation, ObservedPlace, Observer } from "../../core/ports/observer.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { EngineName } from "../../jail/handles.js";
@@ -46,6 +47,7 @@ import type { Enter } from "./group/step.js";
 import { listEntries, statArrival } from "./list.js";
 import { ListNames } from "./list-names.js";
 import { mountDirectory, sweepRuns } from "./mount.js";
+import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile } from "./open.js";
 import { countTree } from "./quota.js";
 import { readFile } from "./read.js";
@@ -61,15 +63,13 @@ const LOOK_AT_NAME: Way = { followLast: false, onlyTarget: true };
 
 type Work<T> = (arrival: Arrival) => Io<T>;
 
-/** Chooses the range to read once the size is known. */
-type Plan = (size: number) => ReadRange;
-
 /** A host directory. All disk access goes through the handles of its jail. */
 export class HostBackend implements Backend {
   readonly #root: HostRoot;
   readonly #rules: WriteRules;
   readonly #buffers: ReadBuffers;
   readonly #listNames = new ListNames();
+  readonly #observations = new Set<TreeObservation>();
 
   /** @param buffers shared by the roots of one adapter */
   constructor(jail: Jail, rules: WriteRules, buffers = new ReadBuffers()) {
@@ -109,7 +109,7 @@ export class HostBackend implements Backend {
     return runIo(mapErrors(access.place, work), access.scope);
   }
 
-  read(path: RelPath, plan: Plan, access: Access): Awaitable<ReadBytes> {
+  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes> {
     return this.#look(path, access, ({ jail, found }) =>
       readFile(jail, fileOf(found, access), { plan, access, buffers: this.#buffers }),
     );
@@ -213,12 +213,21 @@ export class HostBackend implements Backend {
     return mountDirectory({ enter: () => this.#root.enter(path, access, LOOK), rules: this.#rules, access }, options);
   }
 
+  observe(place: ObservedPlace, observer: Observer): Observation {
+    const onClosed = () => this.#observations.delete(made);
+    const made = new TreeObservation(() => this.#root.jail, place, { observer, onClosed });
+    this.#observations.add(made);
+    return made;
+  }
+
   close(): Promise<void> {
+    for (const one of this.#observations) one.close();
     return this.#root.close();
   }
 
   #replaced(jail: Jail): void {
     if (!jail.readOnly) jail.inBackground(runIo(sweepRuns(jail)));
+    for (const one of this.#observations) one.restart();
     const { usage } = this.#rules;
     if (usage === undefined) return;
     const counting = (async () => runIo(countTree(jail, jail.top, false)))();

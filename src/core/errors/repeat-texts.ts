@@ -16,3 +16,10 @@ export const anonymousRepeat = (): FileAdapterError =>
     "/operationId",
     "no operationId",
   );
+
+export const cursorOfAnother = (): FileAdapterError =>
+  invalidInput("'cursor' belongs to another call. Leave it out to begin anew", "/cursor", "a cursor of this call");
+
+/** @param most polls of one caller that may wait at the same time */
+export const tooManyPolls = (most: number): FileAdapterError =>
+  adapterError("LIMIT", `${most} polls of yours wait already. End one, or follow GET /api/v1/events`, { limit: most });

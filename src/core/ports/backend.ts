@@ -4,6 +4,7 @@ import type { Awaitable } from "../io.js";
 import type { Access } from "./access.js";
 import type { ChangedKind, EntryState } from "./change.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
+import type { Observation, ObservedPlace, Observer } from "./observer.js";
 import type { OpenFile, Stamp } from "./open-file.js";
 import type { TreeSource } from "./tree-source.js";
 import type { EntryType, WalkOptions } from "./walk.js";
@@ -260,5 +261,7 @@ export interface Backend {
    * @throws NOT_A_DIRECTORY, DENIED_BY_POLICY if too many entries would have to be hidden, QUOTA_EXCEEDED
    */
   mount?(path: RelPath, options: MountOptions, access: Access): Promise<MountedDirectory>;
+  /** Watches a place for changes that others make. Absent: nobody else makes any, or nobody can see them. */
+  observe?(place: ObservedPlace, observer: Observer): Observation;
   close(): Awaitable<void>;
 }

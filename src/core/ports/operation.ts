@@ -20,6 +20,7 @@ import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
 import type { Ticket, TicketRequest } from "./transfer.js";
+import type { PollChanges } from "./watch.js";
 
 /** Quota and usage; usage only once it has been counted. */
 export interface QuotaFacts extends Quota {
@@ -202,6 +203,8 @@ export interface RootView {
 
 /** Call of an operation on a path: resolved lexically, and authorised. */
 export interface PathCall extends Call {
+  /** Present if the operation `watches`, where there is a feed of changes. */
+  readonly pollChanges?: PollChanges | undefined;
   readonly root: Root;
   readonly path: RelPath;
   readonly access: Access;
@@ -234,6 +237,10 @@ interface OperationBase<Input, Output> {
   readonly streams?: true;
   /** It is offered to no caller: only surfaces of this package run it. */
   readonly internal?: true;
+  /** It reads the feed of changes, and may wait: it takes no place of the running calls. */
+  readonly watches?: true;
+  /** Milliseconds that its call may wait on top of its deadline. */
+  waitsMs?(input: Input): number;
   /** It lasts as long as a command; such operations have a concurrency limit of their own. */
   readonly runs?: true;
   /** Input fields whose values are file content. */

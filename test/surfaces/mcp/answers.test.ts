@@ -250,7 +250,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
       { root: "r", path: "dir", recusive: true },
       "Unknown field 'recusive' - did you mean 'recursive'? [INVALID_INPUT]",
       "INVALID_INPUT",
-      { pointer: "/recusive", expected: "root, path, recursive, ifMatch" },
+      { pointer: "/recusive", expected: "root, path, recursive, ifMatch, operationId" },
     ],
     [
       "of the path",

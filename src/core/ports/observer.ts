@@ -1,0 +1,47 @@
+// Port of changes that others make in a root: programs, editors, other processes.
+
+import type { Awaitable } from "../io.js";
+
+/** A change that was seen from outside: what is there now is known, who did it is not. */
+export interface SeenChange {
+  readonly type: "created" | "modified" | "deleted";
+  /** Real segments below the root. */
+  readonly path: readonly string[];
+  readonly entryType: "file" | "directory";
+  /** Of what is there now, as in `EntryState`; `null`: nothing. */
+  readonly version: string | null;
+}
+
+/** Hears of what an observer sees, and tells it what it need not report. Nothing of it throws. */
+export interface Observer {
+  changed(change: SeenChange): void;
+  /**
+   * Whether a change is known already, since this venue made it or another observer has reported it.
+   * @param version of the entry, as in `EntryState`; `null`: it is gone
+   * @returns `tree`: all below the entry was put there with it
+   */
+  knows(path: readonly string[], version: string | null): "tree" | boolean;
+  /** Whether a change of this venue is under way, which will be known soon. */
+  isBusy(): boolean;
+  /** Nobody may see it, so it need not be watched. */
+  ignores(path: readonly string[]): boolean;
+  /** Changes may have gone unseen. */
+  lost(): void;
+}
+
+/** Directories that are being watched. */
+export interface Observation {
+  /** Settles once all of them are. */
+  readonly ready: Awaitable<void>;
+  /** Whether everything that was asked for is watched. */
+  readonly isComplete: boolean;
+  /** Idempotent. */
+  close(): void;
+}
+
+/** What is watched: an entry, what is in it, and with `recursive` everything below. */
+export interface ObservedPlace {
+  /** Real segments below the root. */
+  readonly path: readonly string[];
+  readonly recursive: boolean;
+}

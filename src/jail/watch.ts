@@ -1,0 +1,47 @@
+// Watches directories for changes, by handle: what is watched is the directory that the handle stands for.
+
+import fs, { type FSWatcher } from "node:fs";
+import { below, type Pinned } from "./handles.js";
+
+/** Most directories that this process watches. */
+const MOST_WATCHED = 8192;
+
+let watched = 0;
+
+export interface DirectoryWatch {
+  close(): void;
+}
+
+/**
+ * Watches one directory, not what is below it.
+ *
+ * The kernel resolves the path of the handle to the directory itself, so neither a rename nor a link above leads
+ * elsewhere; the handle may be closed afterwards. The path ends in `.`, by which events of the directory itself go.
+ *
+ * @param onEvent receives the name that changed, `.` for the directory itself; names that are not UTF-8 arrive damaged
+ * @returns `undefined` if no more can be watched
+ */
+export function watchDirectory(directory: Pinned, onEvent: (name: string) => void): DirectoryWatch | undefined {
+  if (watched >= MOST_WATCHED) return undefined;
+  let watcher: FSWatcher;
+  try {
+    watcher = fs.watch(below(directory, "."), { persistent: false }, (_type, name) => onEvent(name ?? "."));
+  } catch {
+    // The system's own limit, or a file system that cannot.
+    return undefined;
+  }
+  watched += 1;
+  let isOpen = true;
+  const close = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    watched -= 1;
+    watcher.close();
+  };
+  // Where a watch ends by itself, the directory above tells why.
+  watcher.on("error", close);
+  return { close };
+}
+
+/** Number of directories that this process watches. */
+export const watchedDirectories = (): number => watched;
