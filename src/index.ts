@@ -12,6 +12,7 @@ import type { Capability } from "./core/call/capability.js";
 import { type Log, silentLog } from "./core/ports/log.js";
 import { createToolProfile, type ToolProfile } from "./profiles/library.js";
 import type { ProfileBinding } from "./profiles/profile.js";
+import type { RootsState } from "./roots/groups.js";
 import type { PlugIn } from "./venue/catalogue/plug-in.js";
 import { auditSigner } from "./venue/start/audit-signer.js";
 
@@ -59,6 +60,8 @@ export type { PlugIn, PlugInOperation } from "./venue/catalogue/plug-in.js";
 export interface FileAdapterConfig extends FileConfigInput {
   /** A JSON Lines file, or a custom sink. Absent: no audit. */
   readonly audit?: { readonly file: string } | AuditSink;
+  /** Folder for the journals of writable host roots, made with mode 0700. Absent: changes are not recorded. */
+  readonly stateDir?: string;
   /** Authority of callers named in `invoke`. Absent: only what UCANs of root owners grant them. */
   readonly auth?: FileAdapterAuth;
 }
@@ -95,13 +98,14 @@ export interface FileAdapterAuth {
  * await files.close();
  */
 export async function createFileAdapter(config: FileAdapterConfig = {}): Promise<FileAdapter> {
-  const { audit, auth, ...file } = config;
+  const { audit, auth, stateDir, ...file } = config;
   const checked = parseFileConfig(file, { baseDir: process.cwd() });
   const capabilities = parseAuth(auth ?? {});
   const sink = audit === undefined ? undefined : await openSink(audit);
   const hasDrives = Object.values(checked.roots).some(({ kind }) => kind === "dlfs");
   return assembleAdapter(checked, {
     ...(hasDrives ? { drives: (await import("./venue/start/drives.js")).createMemoryDrives() } : {}),
+    ...(stateDir === undefined ? {} : await openStateOf(stateDir)),
     discloseHostPaths: true,
     capabilities,
     ...(sink === undefined ? {} : { audit: sink }),
@@ -145,6 +149,15 @@ function parseAuth({ did, operator, grants = [], publicCaps = [], ...rules }: Fi
     verifier: createFileVerifier(rules),
     ...(did === undefined ? {} : { venueDid: did }),
     ...(operator === undefined ? {} : { operator }),
+  };
+}
+
+async function openStateOf(stateDir: string): Promise<RootsState> {
+  const { libraryState } = await import("./venue/start/state-place.js");
+  const path = libraryState(stateDir);
+  return {
+    stateDir: { path, prepare: () => void libraryState(stateDir) },
+    journals: { openState: () => libraryState(stateDir), byDefault: true, log: silentLog },
   };
 }
 

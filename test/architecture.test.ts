@@ -22,7 +22,7 @@ const ORDER: readonly (readonly string[])[] = [
 /** Within a group, too, only some may import others. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   backend: ["jail"],
-  roots: ["jail", "backend"],
+  roots: ["jail", "backend", "journal"],
 };
 
 const MAY_USE_FILES = [
@@ -54,7 +54,7 @@ const NEVER: readonly { readonly who: RegExp; readonly what: RegExp }[] = [
   },
   { who: /^(?!pdf\/pdf-thread\.ts$)/, what: /^unpdf$/ },
   { who: /^authz\//, what: /^(node:|backend\/|jail\/|path\/)/ },
-  { who: /^(?!drive\/store\/)/, what: /^lmdb$/ },
+  { who: /^(?!drive\/store\/|journal\/tables\.ts$)/, what: /^lmdb$/ },
   // It must never see a token of anybody's: decision 18.
   { who: /^(?!ucan\/mint\/ucan08\.ts$)/, what: /^ucans$/ },
   { who: /^surfaces\//, what: /^(node:fs|jail\/|backend\/|roots\/|ops\/|dispatch\/|path\/)/ },

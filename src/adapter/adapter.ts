@@ -24,6 +24,7 @@ import { Gate } from "../dispatch/gate.js";
 import { Repeats } from "../dispatch/repeats.js";
 import { ChangeFeed } from "../feed/change-feed.js";
 import type { EventLog } from "../feed/event-log.js";
+import type { JournalPlace } from "../journal/open-journal.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
 import type { RootsState } from "../roots/groups.js";
@@ -106,6 +107,8 @@ export interface AdapterParts {
   readonly clock?: Clock;
   /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
   readonly drives?: DriveSource;
+  /** Where journals lie. Absent: there are none. */
+  readonly journals?: JournalPlace | undefined;
   /** Absent: callers without a DID (the operator) may do everything, all others nothing. */
   readonly capabilities?: CapabilityRules;
   /** Maximum size in bytes of an asset as the content of one write. */
@@ -255,9 +258,12 @@ function recordRefused({ operation, root, context, code }: RefusedCall, parts: A
   }
 }
 
-async function open(config: FileConfig, { audit, drives, stateDir, onRecovery }: AdapterParts): Promise<OpenRoots> {
+async function open(
+  config: FileConfig,
+  { audit, drives, stateDir, onRecovery, journals }: AdapterParts,
+): Promise<OpenRoots> {
   try {
-    return openRoots(config, drives, { stateDir, onRecovery });
+    return openRoots(config, drives, { stateDir, onRecovery, journals });
   } catch (error) {
     await audit?.close();
     throw error;

@@ -213,8 +213,9 @@ export interface VenueConfig {
   readonly warnings: readonly string[];
 }
 
-interface RootOptionsInput extends Partial<Omit<RootOptions, "approve">> {
+interface RootOptionsInput extends Partial<Omit<RootOptions, "approve" | "journalQuota">> {
   readonly approve?: ApprovalRulesInput;
+  readonly journalQuota?: Partial<RootOptions["journalQuota"]>;
   /** No effect; accepted for compatibility. */
   readonly grep?: "auto" | "re2js";
 }

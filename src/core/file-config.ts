@@ -21,6 +21,14 @@ export interface Quota {
   readonly files?: number;
 }
 
+/** Limits of the journal of a root. */
+export interface JournalQuota {
+  /** Of content kept to undo changes. */
+  readonly bytes: number;
+  readonly entries: number;
+  readonly days: number;
+}
+
 /** Options of a root that is a directory. */
 export interface RootOptions {
   readonly readOnly: boolean;
@@ -36,6 +44,11 @@ export interface RootOptions {
   readonly maxReadBytes?: number;
   /** Absent: no limit. */
   readonly quota?: Quota;
+  /** Whether changes are recorded, with what is needed to undo them. Absent: depends on the root and the surface. */
+  readonly journal?: "off" | "metadata" | "on";
+  readonly journalQuota: JournalQuota;
+  /** What becomes of deleted entries where the journal is on. */
+  readonly trash: "auto" | "required" | "off";
   /** Globs of paths denied to every caller, in the syntax of `path/deny.ts`. */
   readonly deny: readonly string[];
   /** Globs of paths that every caller may at most read, in the same syntax. */

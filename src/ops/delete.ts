@@ -13,8 +13,12 @@ export const deleteEntry: Operation<DeleteInput, DeleteOutput> = {
     expectedOf(input);
   },
   async run(input, { root, path, access }) {
-    const options = { recursive: input.recursive ?? false, expected: expectedOf(input) };
-    const { existed } = await root.backend.remove(path, options, access);
-    return { deleted: existed, existed };
+    const { recursive = false, permanent } = input;
+    const { existed, ...kept } = await root.backend.remove(
+      path,
+      { recursive, permanent, expected: expectedOf(input) },
+      access,
+    );
+    return { deleted: existed, existed, ...kept };
   },
 };

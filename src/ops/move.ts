@@ -54,7 +54,7 @@ async function moveByCopy(
     } catch (error) {
       // What was replaced cannot come back, so the copy stays in its place.
       if (options.replaces !== true || !copied.overwritten) {
-        await to.root.backend.remove(to.path, { recursive: true }, to.access);
+        await to.root.backend.remove(to.path, { recursive: true, discards: true }, to.access);
       }
       throw error;
     }

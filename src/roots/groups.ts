@@ -8,12 +8,15 @@ import type { DriveRootConfig, RootConfig } from "../core/file-config.js";
 import type { Io } from "../core/io.js";
 import type { PathPolicy } from "../core/ports/path-policy.js";
 import type { Jail } from "../jail/jail.js";
+import type { JournalPlace } from "../journal/open-journal.js";
 import { compileDeny } from "../path/deny.js";
 
 /** What roots keep outside of themselves, and what they tell of. */
 export interface RootsState {
   /** Absent: nothing is kept. */
   readonly stateDir?: { readonly path: string; prepare(): void } | undefined;
+  /** Where journals lie. Absent: there are none. */
+  readonly journals?: JournalPlace | undefined;
   /** Told of groups of changes that a dead process left half done. */
   readonly onRecovery?: ((root: string, report: RecoveryReport) => void) | undefined;
 }

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
 import type { IntentRegister } from "../backend/host/group/register.js";
+import { HostTrash } from "../backend/host/history/trash.js";
 import { HostBackend } from "../backend/host/host.js";
 import { sweepRuns } from "../backend/host/mount.js";
 import { countTree } from "../backend/host/quota.js";
@@ -10,11 +11,19 @@ import { ReadBuffers } from "../backend/host/read-buffers.js";
 import { TempHome } from "../backend/host/temp.js";
 import { Usage } from "../backend/quota.js";
 import { notSupportedHere } from "../core/errors/texts.js";
-import type { DriveRootConfig, FileConfig, Quota, RootConfig } from "../core/file-config.js";
+import type {
+  DriveRootConfig,
+  FileConfig,
+  HostRootConfig,
+  Quota,
+  RootConfig,
+  TempRootConfig,
+} from "../core/file-config.js";
 import { runIo } from "../core/io.js";
 import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/ports/operation.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
+import { type JournalPlace, LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
 import { RootGroups, type RootsState } from "./groups.js";
 
@@ -44,7 +53,12 @@ interface Opened {
   readonly limit: number;
   readonly root: OpenRoot;
   /** Absent for drives, which are not directories. */
-  readonly host?: { readonly path: string; readonly jail: Jail; readonly usage: Usage | undefined };
+  readonly host?: {
+    readonly path: string;
+    readonly jail: Jail;
+    readonly usage: Usage | undefined;
+    readonly journal: LazyJournal | undefined;
+  };
 }
 
 /**
@@ -171,8 +185,11 @@ class RootSet implements OpenRoots {
     const jail = new Jail({ path, readOnly, crossDevice, io, recover: groups.recover }, this.#locks);
     if (!readOnly) jail.inBackground(runIo(sweepRuns(jail)));
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
+    const journal = journalOf(name, config, { jail, place: this.#state.journals, backend: () => backend });
     const rules = {
       ...(usage === undefined ? {} : { usage }),
+      ...(journal === undefined ? {} : { openJournal: () => journal.open() }),
+      keepsDeleted: config.trash === "required",
       ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
       ...withRegister(groups.registerOf(jail)),
       durable: durability === "flush",
@@ -199,8 +216,9 @@ class RootSet implements OpenRoots {
       },
       usage: () => jail.usage(),
       backend,
+      ...(journal === undefined ? {} : { journal: { mode: journal.mode, open: () => journal.open() } }),
     };
-    return { config, limit: maxCopyBytes, root, host: { path, jail, usage } };
+    return { config, limit: maxCopyBytes, root, host: { path, jail, usage, journal } };
   }
 
   /** A temp root whose other settings change keeps its directory. */
@@ -234,8 +252,29 @@ function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
   return usage;
 }
 
-const closeRoot = async ({ root }: Opened): Promise<void> => {
-  if (!isPersonal(root)) await root.backend.close();
+/**
+ * The journal of a root that is a directory.
+ * @throws Error whose message completes "Root 'x' …" if the root needs one and there can be none
+ */
+function journalOf(
+  name: string,
+  config: HostRootConfig | TempRootConfig,
+  { jail, place, backend }: { jail: Jail; place: JournalPlace | undefined; backend: () => HostBackend },
+): LazyJournal | undefined {
+  const isDefault = place?.byDefault === true && config.kind === "host" && !config.readOnly;
+  const { journal: mode = isDefault ? "on" : "off", trash, journalQuota: quota } = config;
+  if (trash === "required" && mode !== "on") throw new Error(`has trash: "required", which needs journal: "on"`);
+  if (mode === "off") return undefined;
+  if (place === undefined) throw new Error(`has journal: "${mode}", which needs a state directory ('stateDir')`);
+  const bin = new HostTrash(() => backend().jail);
+  const inBackground = (work: Promise<unknown>): void => jail.inBackground(work);
+  return new LazyJournal({ place, root: name, realPath: jail.realPath, mode, trash, quota, bin, inBackground });
+}
+
+const closeRoot = async ({ root, host }: Opened): Promise<void> => {
+  if (isPersonal(root)) return;
+  await root.backend.close();
+  await host?.journal?.close();
 };
 
 function warningsOf(all: readonly Opened[]): string[] {

@@ -882,6 +882,10 @@ export interface DeleteInput {
    */
   recursive?: boolean;
   /**
+   * Not into the trash
+   */
+  permanent?: boolean;
+  /**
    * Etag it must have
    */
   ifMatch?: string;
@@ -894,6 +898,9 @@ export interface DeleteInput {
 export interface DeleteOutput {
   deleted: boolean;
   existed: boolean;
+  trashed?: boolean;
+  id?: string;
+  reason?: string;
   hint?: string;
   operationId?: string;
 }

@@ -137,7 +137,7 @@ describe("file:delete is refused, and removes nothing", () => {
     expect(await ground.fail("delete", { path: "dir", recusive: true })).toEqual({
       code: "INVALID_INPUT",
       message: "Unknown field 'recusive' - did you mean 'recursive'?",
-      data: { pointer: "/recusive", expected: "root, path, recursive, ifMatch, operationId" },
+      data: { pointer: "/recusive", expected: "root, path, recursive, permanent, ifMatch, operationId" },
     });
     expect(ground.names("dir")).toEqual(["file"]);
   });

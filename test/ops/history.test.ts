@@ -45,6 +45,7 @@ function journalOf(entries: readonly JournalEntry[], most = Number.POSITIVE_INFI
     entry: (id) => entries.find((one) => one.id === id),
     group: (id) => entries.filter(({ group }) => group === id),
     image: none,
+    keptAt: () => undefined,
     note: none,
     trash: none,
     purge: none,

@@ -1,13 +1,12 @@
 import type { RelPath } from "../../core/call/path.js";
 import { notAFile, notFound, rootDelete } from "../../core/errors/texts.js";
-import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import { type Awaitable, type Io, runIo, wait } from "../../core/io.js";
 import type {
   Access,
   AppendOptions,
   At,
   Backend,
   Body,
-  ChangeOptions,
   Copied,
   CopyOptions,
   CurrentState,
@@ -19,12 +18,15 @@ import type {
   MoveOptions,
   ReadBytes,
   ReadRange,
+  Removed,
+  RemoveOptions,
   SourceOptions,
   TouchOptions,
   WalkOptions,
   WriteOptions,
   Written,
 } from "../../core/ports/backend.js";
+import type { JournalWriter } from "../../core/ports/journal-writer.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import type { Observation, ObservedPlace, Observer } from "../../core/ports/observer.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
@@ -36,9 +38,9 @@ import { directoryOf, fileOf } from "./arrive.js";
 import { appendFile } from "./changes/append.js";
 import { placeCopy } from "./changes/copy.js";
 import { makeDirectory } from "./changes/directory.js";
-import { moveEntry } from "./changes/move.js";
+import { type End, moveEntry } from "./changes/move.js";
 import { removeEntry } from "./changes/removal.js";
-import { kindOf, stateOf, withReport } from "./changes/report.js";
+import { withReport } from "./changes/report.js";
 import { HostSource } from "./changes/source.js";
 import { touchEntry } from "./changes/touch.js";
 import { replaceFile } from "./changes/write.js";
@@ -50,7 +52,7 @@ import { mountDirectory, sweepRuns } from "./mount.js";
 import { TreeObservation } from "./observe/tree-observation.js";
 import { openFile } from "./open.js";
 import { countTree } from "./quota.js";
-import { readFile } from "./read.js";
+import { currentState, readFile } from "./read.js";
 import { ReadBuffers } from "./read-buffers.js";
 import { type Arrival, HostRoot, type Way } from "./root.js";
 import type { Change, Reached, WriteRules } from "./target.js";
@@ -81,6 +83,11 @@ export class HostBackend implements Backend {
   /** How paths are walked. */
   get engine(): EngineName {
     return this.#root.jail.engine;
+  }
+
+  /** Of the directory that is the root now. */
+  get jail(): Jail {
+    return this.#root.jail;
   }
 
   /** Whether names that differ only in case are the same name. */
@@ -131,13 +138,9 @@ export class HostBackend implements Backend {
     return this.#change({ path, access }, (change, found) => makeDirectory(change, found, options));
   }
 
-  remove(
-    path: RelPath,
-    options: ChangeOptions & { recursive: boolean },
-    access: Access,
-  ): Awaitable<{ existed: boolean }> {
+  remove(path: RelPath, options: RemoveOptions, access: Access): Awaitable<Removed> {
     if (path.segments.length === 0) throw rootDelete(access.place.root);
-    const remove = (change: Change, found: Reached): Io<{ existed: boolean }> =>
+    const remove = (change: Change, found: Reached): Io<Removed> =>
       this.#removable(change, found, removeEntry(change, found, options));
     return this.#change({ path, access }, remove, CHANGE_OF_NAME);
   }
@@ -159,21 +162,19 @@ export class HostBackend implements Backend {
   }
 
   *#move(from: At, to: At, options: MoveOptions): Io<Moved | undefined> {
-    const rules = this.#rules;
+    const journal = yield* this.#openJournal();
+    const end = (at: At, { jail, walk, found }: Arrival): End => {
+      return { change: { jail, rules: this.#rules, walk, ...at, made: [], journal }, found };
+    };
     return yield* this.#walk(from.path, from.access, {
       way: CHANGE_OF_NAME,
-      work: ({ jail, walk, found }) =>
+      work: (arrival) =>
         mapErrors(
           to.access.place,
           this.#walk(to.path, to.access, {
             way: CHANGE_OF_NAME,
-            jail,
-            work: (other) =>
-              moveEntry(
-                { change: { jail, rules, ...from, walk, made: [] }, found },
-                { change: { jail, rules, ...to, walk: other.walk, made: [] }, found: other.found },
-                options,
-              ),
+            jail: arrival.jail,
+            work: (other) => moveEntry(end(from, arrival), end(to, other), options),
           }),
         ),
     });
@@ -245,14 +246,18 @@ export class HostBackend implements Backend {
 
   #change<T>(at: At, work: (change: Change, found: Reached) => Io<T>, way = CHANGE): Awaitable<T> {
     const { path, access } = at;
-    const rules = this.#rules;
-    const options = {
-      way,
-      work: ({ jail, walk, found }: Arrival) =>
-        this.#counted(withReport({ jail, rules, walk, path, access, made: [] }, (change) => work(change, found))),
-    };
-    const whole = this.#recovered(this.#counted(this.#walk(path, access, options)));
-    return runIo(mapErrors(access.place, whole), access.scope);
+    const make = this.#counted(this.#walk(path, access, { way, work: (arrival) => this.#make(at, arrival, work) }));
+    return runIo(mapErrors(access.place, this.#recovered(make)), access.scope);
+  }
+
+  *#make<T>(at: At, { jail, walk, found }: Arrival, work: (change: Change, found: Reached) => Io<T>): Io<T> {
+    const journal = yield* this.#openJournal();
+    const change = { jail, rules: this.#rules, walk, ...at, made: [], journal };
+    return yield* this.#counted(withReport(change, () => work(change, found)));
+  }
+
+  #openJournal(): Io<JournalWriter | undefined> {
+    return wait(this.#rules.openJournal?.());
   }
 
   /** Nothing changes while the root has what a dead process left half done: its lock file then is still there. */
@@ -278,10 +283,4 @@ export class HostBackend implements Backend {
       arrival.walk.close();
     }
   }
-}
-
-function* currentState({ found }: Arrival): Io<CurrentState | undefined> {
-  if (found.state !== "found") return undefined;
-  const { stat } = found.object;
-  return { ...stateOf(stat), kind: kindOf(stat) };
 }

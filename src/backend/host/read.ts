@@ -1,12 +1,14 @@
-// Reads a range of a file.
+// Reads a range of a file, or the state of an entry.
 
 import type { Io } from "../../core/io.js";
-import type { Access, ReadBytes, ReadRange } from "../../core/ports/backend.js";
+import type { Access, CurrentState, ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import { type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { closeNow } from "../../jail/sys.js";
+import { kindOf, stateOf } from "./changes/report.js";
 import { stampPart } from "./open.js";
 import { type ReadBuffers, ReadResult } from "./read-buffers.js";
+import type { Arrival } from "./root.js";
 
 interface Reading {
   /** Chooses the range to read once the size is known. */
@@ -40,4 +42,11 @@ export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access, 
   } finally {
     closeNow(fd);
   }
+}
+
+/** The state of the entry that a walk has reached. */
+export function* currentState({ found }: Arrival): Io<CurrentState | undefined> {
+  if (found.state !== "found") return undefined;
+  const { stat } = found.object;
+  return { ...stateOf(stat), kind: kindOf(stat) };
 }

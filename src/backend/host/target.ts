@@ -9,8 +9,9 @@ import {
   parentMissing,
   permissionDenied,
 } from "../../core/errors/texts.js";
-import type { Io } from "../../core/io.js";
+import type { Awaitable, Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
+import type { JournalWriter } from "../../core/ports/journal-writer.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
@@ -32,6 +33,10 @@ export interface WriteRules {
   readonly usage?: Usage;
   /** Ids of the groups of changes under way, outside of the root. Absent: groups are recognised by this boot. */
   readonly intents?: IntentRegister;
+  /** Nothing is deleted that the trash cannot keep. */
+  readonly keepsDeleted?: boolean;
+  /** Opens the journal of the root. Absent: it has none. */
+  readonly openJournal?: () => Awaitable<JournalWriter | undefined>;
   /** Present in temp roots: lets other system users pass to the root, as far as its permissions allow. */
   readonly lend?: () => void;
 }
@@ -45,6 +50,8 @@ export interface Change {
   readonly access: Access;
   /** Real paths of directories that were made on the way and not reported yet, outermost first. */
   readonly made: string[][];
+  /** Absent: the root has none, or it cannot be opened. */
+  readonly journal: JournalWriter | undefined;
 }
 
 /** Walk results with which an operation can continue. */

@@ -3,6 +3,7 @@ import type { Expected, Sha256 } from "../etag.js";
 import type { Awaitable } from "../io.js";
 import type { Access } from "./access.js";
 import type { ChangedKind, EntryState } from "./change.js";
+import type { NotUndoable } from "./journal.js";
 import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { Observation, ObservedPlace, Observer } from "./observer.js";
 import type { OpenFile, Stamp } from "./open-file.js";
@@ -98,6 +99,24 @@ export interface Written {
   readonly size?: number;
   /** The append was already done. */
   readonly isRepeated?: true;
+}
+
+export interface RemoveOptions extends ChangeOptions {
+  readonly recursive: boolean;
+  /** Keep nothing in the trash. @throws DENIED_BY_POLICY in a root that keeps everything */
+  readonly permanent?: boolean | undefined;
+  /** Keep nothing anywhere: the call takes back what it has made itself. */
+  readonly discards?: boolean | undefined;
+}
+
+export interface Removed {
+  readonly existed: boolean;
+  /** Whether it lies in the trash; absent where the root has none. */
+  readonly trashed?: boolean;
+  /** Id of the journal entry, by which it can be brought back. */
+  readonly id?: string;
+  /** Why it is not in the trash. */
+  readonly reason?: NotUndoable;
 }
 
 /** A requested place in one backend. */
@@ -229,11 +248,7 @@ export interface Backend {
   /** @throws PARENT_MISSING, NOT_A_DIRECTORY, EXISTS_NOT_DIRECTORY, CONFLICT */
   mkdir(path: RelPath, options: WriteOptions, access: Access): Awaitable<{ created: boolean }>;
   /** Removes the entry, never a link's target; a directory tree atomically. @throws NOT_EMPTY, ROOT_DELETE, CONFLICT */
-  remove(
-    path: RelPath,
-    options: ChangeOptions & { readonly recursive: boolean },
-    access: Access,
-  ): Awaitable<{ existed: boolean }>;
+  remove(path: RelPath, options: RemoveOptions, access: Access): Awaitable<Removed>;
   /**
    * Sets the time of an existing entry, following links; without a time it only authorises.
    * @throws NOT_FOUND, PERMISSION_DENIED; NOT_SUPPORTED for a time where times decide merges

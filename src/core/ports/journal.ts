@@ -106,6 +106,11 @@ export interface Journal {
   group(id: string): Awaitable<readonly JournalEntry[]>;
   /** Content of a file before or after an entry; or why there is none. */
   image(entry: JournalEntry, side: Side): Awaitable<Image | NotUndoable>;
+  /**
+   * Where the deleted entry or replaced file itself lies, for a {@link GroupChange} "restore": names below the staging
+   * directory of the root. `undefined`: it is kept in another way, see {@link image}, or not at all.
+   */
+  keptAt(entry: JournalEntry): Awaitable<readonly string[] | undefined>;
   /** Marks entries as undone, or with `undefined` as standing again. */
   note(ids: readonly string[], note: EntryNote): Awaitable<void>;
   /** What is in the trash, newest first. */

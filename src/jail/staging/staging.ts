@@ -8,6 +8,7 @@ import { below, CREATE, type Pinned, release } from "../handles.js";
 import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
+import { enterFolder, isOurs, removeEmptyFolder, TRASH } from "./folder.js";
 import { Leftovers } from "./leftovers.js";
 import { createLock, LOCK_NAME, type LockFile, type LockPlace, type Stage, takeStaleLock } from "./lock-file.js";
 import {
@@ -200,9 +201,36 @@ export class Staging {
     return { stage: { directory, prefix: "", release: () => release(directory) }, left };
   }
 
+  /**
+   * A private directory inside the staging directory. `undefined`: there is none, or it is not genuine.
+   * @param create makes it if it is missing
+   */
+  *folder(name: string, create: boolean): Io<Pinned | undefined> {
+    const stage = yield* this.#enter(create);
+    if (stage === undefined) return undefined;
+    try {
+      return yield* enterFolder(this.#root, stage, { name, create });
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === undefined || !(UNUSABLE.has(code) || code === "ENOENT")) throw error;
+      return undefined;
+    } finally {
+      release(stage);
+    }
+  }
+
+  /** Removes a folder made by {@link folder}, if it is empty. Never fails. */
+  *removeFolder(name: string): Io<void> {
+    const stage = yield* quietly(this.#enter(false));
+    if (stage === undefined) return;
+    yield* removeEmptyFolder(this.#root, stage, name);
+    release(stage);
+  }
+
   /** Removes the staging directory if it is empty. Never fails. Call it after all other work on it has ended. */
   *removeIfEmpty(): Io<void> {
     yield* quietly(this.#retryPurge());
+    yield* this.removeFolder(TRASH);
     this.#leftovers.stop();
     const directory = yield* quietly(this.#enter(false));
     if (directory === undefined) return;
@@ -264,5 +292,3 @@ const pause = (attempt: number): Promise<void> =>
     if (attempt < QUICK_ATTEMPTS) setImmediate(resolve);
     else setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE_MS));
   });
-
-const isOurs = (directory: Pinned): boolean => directory.stat.uid === (process.geteuid?.() ?? directory.stat.uid);

@@ -4,7 +4,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { notSupportedHere } from "../../core/errors/texts.js";
 import type { Log } from "../../core/ports/log.js";
 import type { RootsState } from "../../roots/groups.js";
-import { openState, stateDirOf } from "./state-place.js";
+import { journalState, openState, stateDirOf } from "./state-place.js";
 
 const MOST_LOGGED = 10;
 
@@ -22,7 +22,12 @@ export function rootsStateOf(config: VenueConfig, { env, log }: { env: Environme
     }
   };
   return {
-    ...(path === undefined ? {} : { stateDir: { path, prepare } }),
+    ...(path === undefined
+      ? {}
+      : {
+          stateDir: { path, prepare },
+          journals: { openState: () => journalState(config, env), byDefault: true, log },
+        }),
     onRecovery(root, { outcome, paths }) {
       const told = paths.slice(0, MOST_LOGGED).map((one) => one.join("/"));
       const fields = { root, outcome, count: paths.length, paths: told };

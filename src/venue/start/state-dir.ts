@@ -22,6 +22,7 @@ import { fileErrno, folderErrno } from "../../jail/can-make.js";
 import { placeOnce } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 
+export { realpathSync as realDirectory } from "node:fs";
 /** Name of the file of the operator's token in a state directory. */
 export const LOCAL_TOKEN = "local-token";
 /** 256 bits in base64url. */

@@ -14,6 +14,7 @@ import {
   openSecretFile,
   openStateDir,
   readSecretFile,
+  realDirectory,
 } from "./state-dir.js";
 import { requireRestored } from "./unfinished-restore.js";
 
@@ -67,6 +68,13 @@ export function openState(config: StateConfig, env: Environment, need: string): 
   requireRestored(directory);
   return stateFormat(openStateDir(directory));
 }
+
+/** Opens the state directory of an embedder. @returns its canonical path @throws ConfigError */
+export const libraryState = (stateDir: string): string => realDirectory(stateFormat(openStateDir(stateDir)));
+
+/** Opens the state directory of a venue for its journals. @returns its canonical path @throws ConfigError */
+export const journalState = (config: StateConfig, env: Environment): string =>
+  realDirectory(openState(config, env, "journal"));
 
 /** Checks whether {@link openState} and the local token would work, without creating anything. @throws ConfigError */
 export function checkState(config: VenueConfig, env: Environment): void {

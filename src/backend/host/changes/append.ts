@@ -3,12 +3,14 @@
 import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
+import type { EntryChange } from "../../../core/ports/change.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
+import { keepNothing } from "../history/keep.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
 import {
   type Change,
@@ -22,7 +24,7 @@ import {
 } from "../target.js";
 import { checkAppend, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, fill } from "./content.js";
-import { realPath, report, stateOf } from "./report.js";
+import { isReported, realPath, report, stateOf } from "./report.js";
 import { inheritRights, install, staged, withCurrent } from "./stage.js";
 
 /** Maximum restarts because another process replaced, removed or created the file meanwhile. */
@@ -184,20 +186,22 @@ function* reportAppended(
   change: Change,
   { name, fd, data, old }: { name: string; fd: number; data: Buffer; old?: Stat },
 ): Io<void> {
-  if (change.access.changed === undefined) return;
+  if (!isReported(change)) return;
   const now = yield* change.jail.sys.fstat(fd);
   const offset = old?.size ?? 0;
   const sha256 = yield* wait(sha256Of(data));
   // Otherwise another process has appended too, and nobody knows where the data went.
   const isOurs = now.size === offset + data.length;
-  report(change, {
+  const keeping = keepNothing(change, isOurs || old === undefined ? undefined : "concurrent");
+  const made: EntryChange = {
     action: old === undefined ? "created" : "modified",
     kind: "file",
     path: realPath(change, name),
     before: old === undefined ? null : stateOf(old),
     after: stateOf(now, old === undefined && isOurs ? sha256 : undefined),
     ...(isOurs && old !== undefined ? { addition: { offset, sha256 } } : {}),
-  });
+  };
+  yield* report(change, made, keeping);
 }
 
 /** `undefined` if another entry has the name, on platforms that can only open by name. */

@@ -7,7 +7,7 @@ import { below, release } from "../../../jail/handles.js";
 import { quietly } from "../../../jail/sys.js";
 import { expectationError, requireExpected } from "../../expected.js";
 import { type Change, createParents, locate, lockTarget, makeOne, type Reached } from "../target.js";
-import { realPath, report, stateOf } from "./report.js";
+import { isReported, realPath, report, stateOf } from "./report.js";
 
 const RACES = 5;
 
@@ -42,10 +42,10 @@ export function* makeDirectory(change: Change, found: Reached, options: WriteOpt
 }
 
 function* reportDirectory(change: Change, name: string): Io<void> {
-  if (change.access.changed === undefined) return;
+  if (!isReported(change)) return;
   const stat = yield* quietly(change.jail.sys.lstat(below(change.walk.directory, name)));
   const after = stat?.isDirectory() === true ? stateOf(stat) : { size: 0, modified: Date.now() };
-  report(change, { action: "created", kind: "directory", path: realPath(change, name), before: null, after });
+  yield* report(change, { action: "created", kind: "directory", path: realPath(change, name), before: null, after });
 }
 
 /** Creating it atomically decides whether it existed, so no lock is needed. */

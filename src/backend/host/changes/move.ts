@@ -3,11 +3,13 @@
 import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
+import type { EntryChange, EntryState } from "../../../core/ports/change.js";
 import { nameOf } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { requireExpected } from "../../expected.js";
 import { type Guard, hashFile, runExclusively } from "../guard.js";
+import { keepReplaced } from "../history/keep.js";
 import { stampPart } from "../open.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy } from "../quota.js";
@@ -15,7 +17,17 @@ import { type Change, flushDirectory, locate, type Reached, type Target } from "
 import { checkTarget, inParents, lockKeys, putInPlace, refuseInside, targetKeys } from "./put.js";
 import { purge } from "./removal.js";
 import { type Hidden, needsExchange, refuseAround, swapIn } from "./replace.js";
-import { kindOf, realPath, report, stateAfter, stateOf } from "./report.js";
+import {
+  committed,
+  isReported,
+  type Keeping,
+  kindOf,
+  plannedState,
+  realPath,
+  report,
+  stateAfter,
+  stateOf,
+} from "./report.js";
 
 /** Maximum restarts because the source's name was taken by another entry. */
 const RACES = 5;
@@ -34,7 +46,7 @@ interface Move {
   readonly target: Target;
   readonly options: MoveOptions;
   /** What was in its place, to be emptied. */
-  hidden?: Hidden;
+  hidden?: Hidden | undefined;
 }
 
 /**
@@ -129,6 +141,8 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
   try {
     return yield* inParents(to, target.parents, function* () {
       const old = yield* to.jail.handles.pin(to.walk.directory, target.name);
+      let keeping: Keeping | undefined;
+      let isSwapped = false;
       try {
         const isSame = old !== undefined && identity(old) === identity(object);
         const isRespelled = isSame && (yield* isOneEntry({ from, to, name, other: target.name }));
@@ -141,16 +155,20 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
           const ready = { path, isDirectory: object.stat.isDirectory() };
           if (isSame) yield* dropName(from, path, guard);
           else if (old !== undefined && needsExchange(old, ready.isDirectory)) {
+            isSwapped = true;
             move.hidden = yield* swapIn(to, { ready: path, name: target.name, old, guard });
             to.rules.usage?.free(freedBy(old.stat));
           } else {
             const freed = freedBy(old?.stat);
-            yield* putInPlace(to, ready, { name: target.name, old, guard, options });
+            const put = putInPlace(to, ready, { name: target.name, old, guard, options });
+            keeping = yield* keepOverwritten(move, object, old);
+            yield* committed(put, keeping);
             to.rules.usage?.free(freed);
           }
         }
         const overwritten = old !== undefined && !isRespelled;
-        yield* reportMove(move, object, { old: overwritten && move.hidden === undefined ? old : undefined, sha256 });
+        const replaced = overwritten && !isSwapped ? old : undefined;
+        yield* reportMove(move, object, { old: replaced, sha256, keeping });
         yield* flushDirectory(to, to.walk.directory);
         yield* flushDirectory(from, from.walk.directory);
         return { overwritten, ...(sha256 === undefined ? {} : { sha256 }), ...(isFile ? stampPart(object.stat) : {}) };
@@ -167,18 +185,30 @@ function* commit(move: Move, object: Pinned, guard: Guard): Io<Moved | "elsewher
 function* reportMove(
   { from, to, name, target }: Move,
   object: Pinned,
-  { old, sha256 }: { old: Pinned | undefined; sha256: string | undefined },
+  { old, sha256, keeping }: { old: Pinned | undefined; sha256: string | undefined; keeping: Keeping | undefined },
 ): Io<void> {
-  if (to.access.changed === undefined) return;
-  report(to, {
-    action: "moved",
-    kind: kindOf(object.stat),
-    path: realPath(to, target.name),
-    from: realPath(from, name),
-    before: old === undefined ? null : stateOf(old.stat),
-    after: yield* stateAfter(to, target.name, { placed: object.stat, sha256 }),
-  });
+  if (!isReported(to)) return;
+  const after = yield* stateAfter(to, target.name, { placed: object.stat, sha256 });
+  yield* report(to, moved({ from, to, name, target }, object, { old, after }), keeping);
 }
+
+const moved = (
+  { from, to, name, target }: Pick<Move, "from" | "to" | "name" | "target">,
+  object: Pinned,
+  { old, after }: { old: Pinned | undefined; after: EntryState },
+): EntryChange => ({
+  action: "moved",
+  kind: kindOf(object.stat),
+  path: realPath(to, target.name),
+  from: realPath(from, name),
+  before: old === undefined ? null : stateOf(old.stat),
+  after,
+});
+
+const keepOverwritten = (move: Move, object: Pinned, old: Pinned | undefined): Io<Keeping | undefined> =>
+  keepReplaced(move.to, { old, name: move.target.name }, () =>
+    moved(move, object, { old, after: plannedState(object.stat) }),
+  );
 
 /** Both names are hard links of one file, which rename(2) would leave unchanged. */
 function* dropName(from: Change, path: string, guard: Guard): Io<void> {

@@ -10,14 +10,17 @@ import {
 } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
+import type { EntryChange } from "../../../core/ports/change.js";
 import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
+import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";
 import { expectationError } from "../../expected.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
+import { keepReplaced } from "../history/keep.js";
 import { freedBy, reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, flushDirectory, makeOne, nameKey, prefix, type Target, type Turn } from "../target.js";
 import { type Hidden, needsExchange, swapIn } from "./replace.js";
-import { realPath, report, stateOf } from "./report.js";
+import { committed, isReported, realPath, report, stateOf } from "./report.js";
 
 /** Errors that mean that a file cannot have another hard link, here or at all. */
 export const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
@@ -241,9 +244,9 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
           };
           // The quota for the contents of a directory was reserved entry by entry; that of a tree is freed with it.
           const freed = swapped === undefined ? old : undefined;
-          yield* isFile ? withReservation(reserve(change, copied, freed), put()) : put();
+          const whole = isFile ? withReservation(reserve(change, copied, freed), put()) : put();
+          yield* reportedCopy(change, whole, { target, ready, copied, options, old: freed });
           change.rules.usage?.free(freedBy(swapped?.stat));
-          yield* reportCopy(change, { target, ready, copied, options }, freed);
           return { overwritten: old !== undefined, hidden };
         } finally {
           if (old !== undefined) release(old);
@@ -258,16 +261,16 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
   }
 }
 
-function* reportCopy(
+/** Keeps what is replaced, gives the copy its name, and tells of it. */
+function* reportedCopy(
   change: Change,
-  { target, ready, copied, options }: Omit<ReadyCopy, "finish">,
-  old: Pinned | undefined,
+  put: Io<void>,
+  { target, ready, copied, options, old }: Omit<ReadyCopy, "finish"> & { readonly old: Pinned | undefined },
 ): Io<void> {
+  if (!isReported(change)) return yield* put;
   const { access, jail, walk } = change;
-  if (access.changed === undefined) return;
-  const placed = yield* quietly(jail.sys.lstat(below(walk.directory, target.name)));
   const { from } = options;
-  report(change, {
+  const made = (placed: Stat | undefined): EntryChange => ({
     action: old === undefined ? "created" : "modified",
     kind: ready.isDirectory ? "directory" : "file",
     path: realPath(change, target.name),
@@ -277,4 +280,7 @@ function* reportCopy(
     before: old === undefined ? null : stateOf(old.stat),
     after: placed === undefined ? { size: copied.bytes, modified: Date.now() } : stateOf(placed, copied.sha256),
   });
+  const keeping = yield* keepReplaced(change, { old, name: target.name }, () => made(undefined));
+  yield* committed(put, keeping);
+  yield* report(change, made(yield* quietly(jail.sys.lstat(below(walk.directory, target.name)))), keeping);
 }

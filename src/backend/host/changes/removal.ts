@@ -3,7 +3,8 @@
 import { counted } from "../../../core/call/progress.js";
 import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
-import type { ChangeOptions } from "../../../core/ports/backend.js";
+import type { Removed, RemoveOptions } from "../../../core/ports/backend.js";
+import type { NotUndoable } from "../../../core/ports/journal.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
@@ -11,26 +12,31 @@ import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { isUnguarded } from "../../refusal.js";
 import { checkExpected, type Guard, runExclusively } from "../guard.js";
+import { keepNothing } from "../history/keep.js";
+import { requireNoOtherRoot } from "../history/nested.js";
+import { type Binned, type Doomed, moveToTrash } from "../history/to-trash.js";
 import { requireAllAllowed } from "../policy.js";
 import { freedBy, freeTree } from "../quota.js";
 import { type Change, flushDirectory, lockTarget, type Reached } from "../target.js";
 import { nameDirectory } from "./put.js";
 import type { Hidden } from "./replace.js";
-import { kindOf, realPath, report, stateOf } from "./report.js";
+import { isReported, kindOf, realPath, report, stateOf } from "./report.js";
 
 /** What was removed under a name. */
-interface Removed {
+interface Taken {
   readonly stat: Stat;
   /** Present for a tree that has yet to be emptied. */
-  readonly hidden: Hidden | undefined;
+  readonly hidden?: Hidden | undefined;
+  /** Present for what lies in the trash. */
+  readonly binned?: Binned;
+  /** Why it does not. */
+  readonly reason?: NotUndoable | undefined;
 }
 
 const RACES = 5;
 
-type Removal = ChangeOptions & { readonly recursive: boolean };
-
 /** Removes an entry itself: a link rather than its target; a directory tree atomically. */
-export function* removeEntry(change: Change, found: Reached, options: Removal): Io<{ existed: boolean }> {
+export function* removeEntry(change: Change, found: Reached, options: RemoveOptions): Io<Removed> {
   const { expected } = options;
   if (found.state !== "found") {
     yield* checkExpected(change, undefined, expected);
@@ -41,15 +47,19 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
   const name = real.at(-1) ?? "";
   const turn = yield* lockTarget(change, name, object.stat.isDirectory() ? object : undefined);
   let hidden: Hidden | undefined;
+  let answer: Removed = { existed: true };
   try {
-    if (options.recursive && expected === undefined) yield* requireAllAllowed(change, object);
+    if (options.recursive && expected === undefined) {
+      yield* requireAllAllowed(change, object);
+      yield* requireNoOtherRoot(change, object);
+    }
     if (expected === undefined) change.access.scope.commit();
     const removed = yield* runExclusively(change, expected !== undefined, (guard) =>
       removeName(change, { name, object, stale: turn.stale, ...options, guard }),
     );
-    if (removed.hidden !== undefined) yield* recheckHidden(change, removed.hidden, name);
+    yield* recheckTaken(change, removed, name);
     hidden = removed.hidden;
-    reportRemoval(change, name, removed.stat);
+    answer = yield* reportRemoval(change, name, removed);
     yield* flushDirectory(change, change.walk.directory);
   } catch (error) {
     // The removal is complete for callers, even if flushing fails.
@@ -60,20 +70,25 @@ export function* removeEntry(change: Change, found: Reached, options: Removal): 
     turn.release();
   }
   if (hidden !== undefined) yield* purge(change, hidden);
-  return { existed: true };
+  return answer;
 }
 
-function reportRemoval(change: Change, name: string, stat: Stat): void {
-  if (change.access.changed === undefined) return;
-  const path = realPath(change, name);
-  report(change, { action: "deleted", kind: kindOf(stat), path, before: stateOf(stat), after: null });
+/** Tells of a removal. @returns its answer */
+function* reportRemoval(change: Change, name: string, { stat, binned, reason }: Taken): Io<Removed> {
+  const keeping = binned?.keeping ?? keepNothing(change, reason);
+  const made = { path: realPath(change, name), before: stateOf(stat), after: null } as const;
+  if (isReported(change)) yield* report(change, { ...made, action: "deleted", kind: kindOf(stat) }, keeping);
+  if (binned !== undefined && stat.isDirectory()) yield* freeTree(change, binned.stage.directory, binned.name);
+  binned?.stage.release();
+  if (binned !== undefined) return { existed: true, trashed: true, id: binned.keeping.id };
+  return reason === undefined || reason === "off" ? { existed: true } : { existed: true, trashed: false, reason };
 }
 
 /** Removes the entry under the name now, which may differ from what the walk found. */
 function* removeName(
   change: Change,
-  target: Removal & { name: string; object: Pinned; stale: boolean; guard: Guard },
-): Io<Removed> {
+  target: RemoveOptions & { name: string; object: Pinned; stale: boolean; guard: Guard },
+): Io<Taken> {
   const { jail, walk } = change;
   const { expected } = target;
   const path = below(walk.directory, target.name);
@@ -96,13 +111,7 @@ function* removeName(
       if (now.stat.isDirectory() && change.access.rules?.removesFilesOnly === true) {
         throw isADirectory(change.access.place);
       }
-      if (!now.stat.isDirectory()) {
-        const freed = freedBy(now.stat);
-        yield* jail.sys.unlink(path);
-        change.rules.usage?.free(freed);
-      } else if (target.recursive) return { stat: now.stat, hidden: yield* hide(change, now, path) };
-      else yield* removeDirectory(change, now, path);
-      return { stat: now.stat, hidden: undefined };
+      return yield* take(change, { ...target, object: now, path });
     } catch (error) {
       const turned = errnoOf(error) === "EISDIR" || errnoOf(error) === "ENOTDIR";
       if (!turned || attempt === RACES) throw error;
@@ -110,6 +119,27 @@ function* removeName(
       if (now !== target.object) release(now);
     }
   }
+}
+
+/** Takes an entry out of its directory: into the trash, out of sight to be emptied, or at once. */
+function* take(change: Change, target: RemoveOptions & Doomed & { readonly path: string }): Io<Taken> {
+  const { object, path, recursive } = target;
+  const { stat } = object;
+  if (stat.isDirectory() && !recursive) {
+    yield* removeDirectory(change, object, path);
+    return { stat };
+  }
+  const isTree = stat.isDirectory();
+  const isHere = stat.device === change.jail.top.stat.device || !isTree;
+  const binned = isHere ? yield* moveToTrash(change, target, target) : "other_device";
+  if (typeof binned !== "string") {
+    change.rules.usage?.free(freedBy(stat));
+    return { stat, binned };
+  }
+  if (isTree) return { stat, hidden: yield* hide(change, object, path), reason: binned };
+  yield* change.jail.sys.unlink(path);
+  change.rules.usage?.free(freedBy(stat));
+  return { stat, reason: binned };
 }
 
 /** Content preconditions apply to files only, not to links. */
@@ -194,6 +224,17 @@ function* moveTo(change: Change, path: string, stage: Stage): Io<Hidden> {
   const name = change.jail.staging.newName(stage);
   yield* change.jail.sys.rename(path, below(stage.directory, name));
   return { stage, name };
+}
+
+function* recheckTaken(change: Change, { stat, hidden, binned }: Taken, name: string): Io<void> {
+  const tree = binned ?? hidden;
+  if (tree === undefined || !stat.isDirectory()) return;
+  try {
+    yield* recheckHidden(change, tree, name);
+  } catch (error) {
+    if (binned !== undefined) yield* binned.keeping.undo();
+    throw error;
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
+import { binDisplaced, requireDeletable } from "../history/to-trash.js";
 import { requireAllAllowed } from "../policy.js";
 import type { Change } from "../target.js";
 import { kindOf, realPath, report, stateOf } from "./report.js";
@@ -32,13 +33,14 @@ interface Swap {
 
 /**
  * Gives an entry the name of another one. This is the commit.
- * @returns the old entry in the staging directory, which the caller empties
+ * @returns the old entry in the staging directory, which the caller empties; `undefined`: it lies in the trash
  * @throws ALREADY_EXISTS when something else has taken the name meanwhile; DENIED_BY_POLICY, PERMISSION_DENIED for what
  * the old tree holds. Nothing has changed then.
  */
-export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<Hidden> {
+export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<Hidden | undefined> {
   const { jail, access, walk } = change;
   yield* requireAllAllowed(change, old);
+  yield* requireDeletable(change, old);
   const stage = yield* jail.staging.open(walk.directory);
   const displaced = { stage, name: jail.staging.newName(stage) };
   const places = { ready, path: below(walk.directory, name), hidden: below(stage.directory, displaced.name) };
@@ -52,11 +54,12 @@ export function* swapIn(change: Change, { ready, name, old, guard }: Swap): Io<H
     throw error;
   }
   access.beginGroup?.();
-  report(change, {
-    ...{ action: "deleted", kind: kindOf(old.stat), path: realPath(change, name) },
-    ...{ before: stateOf(old.stat), after: null },
-  });
-  return displaced;
+  const { keeping, isBinned } = yield* binDisplaced(change, displaced);
+  const what = { action: "deleted", kind: kindOf(old.stat), path: realPath(change, name) } as const;
+  yield* report(change, { ...what, before: stateOf(old.stat), after: null }, keeping);
+  if (!isBinned) return displaced;
+  stage.release();
+  return undefined;
 }
 
 interface Places {

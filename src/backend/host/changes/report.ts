@@ -1,13 +1,23 @@
 // Reports the committed changes of a host root.
 
 import type { Io } from "../../../core/io.js";
-import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/change.js";
+import type { ChangedKind, ChangeRecord, EntryChange, EntryState } from "../../../core/ports/change.js";
+import type { Kept } from "../../../core/ports/journal-writer.js";
 import { below } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import type { Change } from "../target.js";
 
 const PERMISSION_BITS = 0o7777;
+
+/** What is kept of an entry while the change of it is not committed yet. */
+export interface Keeping {
+  readonly id: string;
+  /** Called after the commit. `undefined`: nothing had to be kept. */
+  done(): Io<Kept | undefined>;
+  /** Called if there was none. */
+  undo(): Io<void>;
+}
 
 export const stateOf = (stat: Stat, sha256?: string): EntryState => ({
   size: stat.isFile() ? stat.size : 0,
@@ -36,14 +46,58 @@ export function* stateAfter(
 ): Io<EntryState> {
   const now = yield* quietly(jail.sys.lstat(below(walk.directory, name)));
   const isSame = now?.identity === placed.identity && now.size === placed.size && now.modifiedMs === placed.modifiedMs;
-  const { version, ...state } = stateOf(isSame ? now : placed, sha256);
-  return isSame && version !== undefined ? { ...state, version } : state;
+  return isSame ? stateOf(now, sha256) : plannedState(placed, sha256);
 }
 
-/** Tells of a change, with the directories that were made for it. */
-export function report({ access, made }: Change, change: EntryChange): void {
-  const parents = made.splice(0);
-  access.changed?.(parents.length === 0 ? change : { ...change, made: parents });
+/** Makes a commit; what was kept for it is given up if it fails. */
+export function* committed<T>(commit: Io<T>, keeping: Keeping | undefined): Io<T> {
+  let isDone = false;
+  try {
+    const result = yield* commit;
+    isDone = true;
+    return result;
+  } finally {
+    if (!isDone && keeping !== undefined) yield* keeping.undo();
+  }
+}
+
+/** The state that a prepared file will have; its version changes with its name. */
+export function plannedState(placed: Stat, sha256?: string): EntryState {
+  const { version: _, ...state } = stateOf(placed, sha256);
+  return state;
+}
+
+/** What a report needs of a change. */
+type Reporting = Pick<Change, "access" | "journal" | "made">;
+
+/** Whether anybody keeps or hears the change. */
+export const isReported = ({ access, journal }: Reporting): boolean =>
+  access.changed !== undefined || journal !== undefined;
+
+/** The origin of a call that tells of none. */
+const UNKNOWN_ORIGIN = { scheme: "file", actor: "operator", via: "", surface: "library" } as const;
+
+/** The record of a change as it is planned or made. */
+export function recordOf({ access }: Pick<Change, "access">, change: EntryChange): ChangeRecord {
+  const { place, verb, origin } = access;
+  return { ...(origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb }), time: Date.now(), ...change };
+}
+
+/**
+ * Tells of a change, with the directories that were made for it.
+ * @param keeping what was kept before it, if the root has a journal and something was there
+ */
+export function* report(change: Reporting, made: EntryChange, keeping?: Keeping): Io<void> {
+  const { access, journal } = change;
+  const parents = change.made.splice(0);
+  const id = journal === undefined ? undefined : (keeping?.id ?? journal.newId());
+  const told = {
+    ...made,
+    ...(parents.length === 0 ? {} : { made: parents }),
+    ...(id === undefined ? {} : { id }),
+  };
+  if (id !== undefined) journal?.add({ ...recordOf(change, told), id }, keeping && (yield* keeping.done()));
+  access.changed?.(told);
 }
 
 /** Runs a change. Directories that were made for it stay when it fails, so they are told of by themselves. */
@@ -53,6 +107,6 @@ export function* withReport<T>(change: Change, work: (change: Change) => Io<T>):
   } finally {
     const path = change.made.pop();
     const after = { size: 0, modified: Date.now() };
-    if (path !== undefined) report(change, { action: "created", kind: "directory", path, before: null, after });
+    if (path !== undefined) yield* report(change, { action: "created", kind: "directory", path, before: null, after });
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, runIo } from "../../../core/io.js";
-import type { Addition } from "../../../core/ports/change.js";
+import type { Addition, EntryChange, EntryState } from "../../../core/ports/change.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
@@ -10,9 +10,10 @@ import type { StagedFile } from "../../../jail/staging/staging.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import type { Guard } from "../guard.js";
+import { keepReplaced } from "../history/keep.js";
 import { reserve, withReservation } from "../quota.js";
 import { type Change, flushDirectory, isForOwner, type Target } from "../target.js";
-import { realPath, report, stateAfter, stateOf } from "./report.js";
+import { committed, isReported, plannedState, realPath, report, stateAfter, stateOf } from "./report.js";
 
 const PERMISSION_BITS = 0o777;
 const SET_GID = 0o2000;
@@ -59,20 +60,25 @@ export function* install(change: Change, file: StagedFile, target: Installed): I
   yield* giveRights(change, file.fd, target.old);
   // Network file systems report a full disk only at this point.
   const { fd } = file;
-  const isHeard = change.access.changed !== undefined;
-  const placed = isHeard || change.rules.usage !== undefined ? yield* sys.fstat(fd) : undefined;
+  const isNeeded = isReported(change) || change.rules.usage !== undefined;
+  const placed = isNeeded ? yield* sys.fstat(fd) : undefined;
   file.fd = -1;
   yield* sys.close(fd);
   const added = { bytes: placed?.size ?? 0, files: 1 };
-  yield* withReservation(reserve(change, added, target.old), putNow(change, file, target));
-  if (isHeard && placed !== undefined) yield* reportInstalled(change, placed, target);
+  const commit = withReservation(reserve(change, added, target.old), putNow(change, file, target));
+  if (placed === undefined || !isReported(change)) yield* commit;
+  else yield* commitReported(change, commit, { ...target, placed });
   if (target.old !== undefined) target.old.closeLate = change.jail.closeLate;
   yield* flushDirectory(change, directory);
 }
 
-function* reportInstalled(change: Change, placed: Stat, { name, old, sha256, addition }: Installed): Io<void> {
-  const after = yield* stateAfter(change, name, { placed, sha256 });
-  report(change, {
+/** Keeps what is replaced, commits, and tells of it. */
+function* commitReported(
+  change: Change,
+  commit: Io<void>,
+  { name, old, sha256, addition, placed }: Installed & { readonly placed: Stat },
+): Io<void> {
+  const made = (after: EntryState): EntryChange => ({
     action: old === undefined ? "created" : "modified",
     kind: "file",
     path: realPath(change, name),
@@ -80,6 +86,10 @@ function* reportInstalled(change: Change, placed: Stat, { name, old, sha256, add
     after,
     ...(addition === undefined ? {} : { addition }),
   });
+  const planned = (): EntryChange => made(plannedState(placed, sha256));
+  const keeping = yield* keepReplaced(change, { old: addition === undefined ? old : undefined, name }, planned);
+  yield* committed(commit, keeping);
+  yield* report(change, made(yield* stateAfter(change, name, { placed, sha256 })), keeping);
 }
 
 function* putNow(change: Change, file: StagedFile, target: Installed): Io<void> {

@@ -19,6 +19,7 @@ import type { Amount } from "../../quota.js";
 import { nameNew } from "../changes/put.js";
 import { kindOf, realPath, stateOf } from "../changes/report.js";
 import { checkExpected, checkVersion, type Guard } from "../guard.js";
+import { requireDeletable } from "../history/to-trash.js";
 import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
 import { type Change, createParents, locate, makeOne, type WriteRules } from "../target.js";
@@ -71,6 +72,7 @@ export class RemoveStep implements Step {
       yield* checkExpected(change, object, this.#options.expected);
       if (this.#options.recursive) yield* requireAllAllowed(change, object);
       else yield* this.#requireEmpty(change, object);
+      yield* requireDeletable(change, object);
       this.#taken = object.stat;
       const amount = yield* this.#freed(change, object);
       return { amount, record: { taken: { path: [...real], what: imageOf(object.stat), kept: this.#kept } } };

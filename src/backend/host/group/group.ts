@@ -1,7 +1,7 @@
 // Makes a group of changes on the host: all of them, or none.
 
 import { notPutBack } from "../../../core/errors/group-texts.js";
-import type { Io } from "../../../core/io.js";
+import { type Io, wait } from "../../../core/io.js";
 import type { Access, GroupChange, GroupEffect } from "../../../core/ports/backend.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
@@ -14,6 +14,7 @@ import type { WriteRules } from "../target.js";
 import { Batch, keyOf } from "./batches.js";
 import { MakeDirectoryStep, RemoveStep } from "./entry-steps.js";
 import { flushDirectories, Intent, type StepRecord } from "./intent.js";
+import { type Member, reportMember } from "./member.js";
 import { MoveStep, RestoreStep } from "./move-step.js";
 import { directoriesIn } from "./recovery.js";
 import { rollBack } from "./roll-back.js";
@@ -65,7 +66,7 @@ class Group {
   readonly #recorded: StepRecord[] = [];
   readonly #held: Held[] = [];
   readonly #effects: GroupEffect[] = [];
-  readonly #reports: (() => void)[] = [];
+  readonly #members: Member[] = [];
   #isSettled = true;
 
   constructor(steps: readonly Step[], { enter, rules, access }: { enter: Enter; rules: WriteRules; access: Access }) {
@@ -79,6 +80,7 @@ class Group {
     const { scope, place } = this.#access;
     const { jail, keys, batches } = yield* this.#look();
     const ground = { jail, durable: this.#rules.durable, register: this.#rules.intents };
+    yield* wait(this.#rules.openJournal?.());
     const intent = yield* Intent.begin(ground, place);
     try {
       for (const step of this.#steps) yield* told(step, step.stage(intent));
@@ -93,7 +95,7 @@ class Group {
       }
       for (const held of this.#held) held.keep();
       this.#access.beginGroup?.();
-      for (const report of this.#reports) report();
+      for (const member of this.#members) yield* reportMember(this.#rules, intent, member);
       return this.#effects;
     } finally {
       for (const held of this.#held) held.undo();
@@ -150,11 +152,13 @@ class Group {
 
   *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
     const records: StepRecord[] = [];
+    const kept = new Map<Step, string | undefined>();
     const sum = { bytes: 0, files: 0 };
     for (const step of batch) {
       for (const end of step.ends) if (!end.isOpen) yield* told(step, end.open(this.#enter, jail));
       const { record, amount } = yield* told(step, step.prepare(intent));
       records.push(record);
+      kept.set(step, record.put?.before ?? record.taken?.kept ?? record.moved?.before);
       sum.bytes += amount.bytes;
       sum.files += amount.files;
     }
@@ -167,7 +171,7 @@ class Group {
       const { effect, change } = yield* told(step, step.commit(intent, guard));
       this.#effects.push(effect);
       const { access } = (step.ends.at(-1) ?? { at: { access: this.#access } }).at;
-      if (change !== undefined) this.#reports.push(() => access.changed?.(change));
+      if (change !== undefined) this.#members.push({ access, change, kept: kept.get(step) });
     }
     if (this.#rules.durable) yield* flushDirectories(jail, changedBy(batch));
   }

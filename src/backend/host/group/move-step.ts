@@ -17,7 +17,7 @@ import { below, identity, type Pinned, release } from "../../../jail/handles.js"
 import { requireExpected } from "../../expected.js";
 import type { Amount } from "../../quota.js";
 import { checkTarget, putInPlace, refuseInside } from "../changes/put.js";
-import { kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
+import { isReported, kindOf, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { checkVersion, type Guard, hashFile } from "../guard.js";
 import { requireAllAllowed } from "../policy.js";
 import { countTree, freedBy } from "../quota.js";
@@ -97,7 +97,7 @@ class Goal {
     const how = { parents: false, overwrite: existed, expected: existed ? undefined : ("nothing" as const) };
     yield* putInPlace(change, ready, { name: target.name, old: undefined, guard, options: how });
     const effect = { existed };
-    if (change.access.changed === undefined) return { effect };
+    if (!isReported(change)) return { effect };
     const after = yield* stateAfter(change, target.name, { placed: object.stat });
     const action = from === undefined ? ("created" as const) : ("moved" as const);
     const what = { action, kind: kindOf(object.stat), path: realPath(change, target.name), ...(from && { from }) };

@@ -15,6 +15,7 @@ import type { Guard } from "../guard.js";
 import type { Arrival, Way } from "../root.js";
 import { type Change, nameKey, type Reached, type WriteRules } from "../target.js";
 import type { Intent, RealPath, StepRecord } from "./intent.js";
+import { journalNow } from "./member.js";
 
 /** Walks to a path in one jail, which the first walk chooses. */
 export type Enter = (at: At, way: Way, jail: Jail | undefined) => Io<Arrival>;
@@ -80,7 +81,8 @@ export class End {
 
   get change(): Change {
     const { jail, walk } = this.#opened;
-    return { jail, walk, rules: this.#rules, made: this.#made, ...this.at };
+    const journal = journalNow(this.#rules);
+    return { jail, walk, rules: this.#rules, made: this.#made, journal, ...this.at };
   }
 
   get found(): Reached {

@@ -10,7 +10,7 @@ import type { Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";
 import { fill } from "../changes/content.js";
 import { putInPlace } from "../changes/put.js";
-import { realPath, stateAfter, stateOf } from "../changes/report.js";
+import { isReported, realPath, stateAfter, stateOf } from "../changes/report.js";
 import { giveRights } from "../changes/stage.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
 import { freedBy } from "../quota.js";
@@ -135,7 +135,7 @@ export class WriteStep implements Step {
     yield* putInPlace(change, ready, { name: target.name, old: undefined, guard, options });
     const { sha256 } = this.#content ?? {};
     const effect = { existed, ...(sha256 === undefined ? {} : { sha256 }) };
-    if (change.access.changed === undefined || this.#placed === undefined) return { effect };
+    if (!isReported(change) || this.#placed === undefined) return { effect };
     const after = yield* stateAfter(change, target.name, { placed: this.#placed, sha256 });
     const path = realPath(change, target.name);
     const action = existed ? ("modified" as const) : ("created" as const);

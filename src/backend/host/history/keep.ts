@@ -1,0 +1,167 @@
+// Keeps what a change is about to replace or delete, without copying more than a little.
+
+import type { Io } from "../../../core/io.js";
+import type { EntryChange } from "../../../core/ports/change.js";
+import type { NotUndoable } from "../../../core/ports/journal.js";
+import type { JournalWriter, Kept } from "../../../core/ports/journal-writer.js";
+import { below, CREATE, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import { type Keeping, recordOf } from "../changes/report.js";
+import type { Change } from "../target.js";
+import { openTrash } from "./trash.js";
+
+/** Files up to this size (bytes) are kept as values in the journal. */
+export const VALUE_BYTES = 65_536;
+/** Files up to this size (bytes) are copied where they can be neither linked nor cloned. */
+const COPY_BYTES = 16_777_216;
+const PIECE_BYTES = 1_048_576;
+/** Errors that mean that a file cannot have a second name in the trash. */
+const NO_LINK = new Set(["EPERM", "EMLINK", "EXDEV", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "ENOSPC", "EDQUOT"]);
+
+/**
+ * Keeps the content of a file that is about to be replaced under its name.
+ * @param old `undefined`: nothing is replaced
+ * @param plan makes the pending entry, where one is needed
+ */
+export function* keepReplaced(
+  change: Change,
+  { old, name }: { readonly old: Pinned | undefined; readonly name: string },
+  plan: () => EntryChange,
+): Io<Keeping | undefined> {
+  const { journal } = change;
+  if (journal === undefined) return undefined;
+  const id = journal.newId();
+  if (old === undefined || journal.mode === "metadata") return settled(id, undefined);
+  if (!old.stat.isFile()) return settled(id, nothing("not_kept"));
+  if (old.stat.size <= VALUE_BYTES) {
+    const bytes = yield* quietly(contentOf(change, old));
+    return settled(id, bytes === undefined ? nothing("not_kept") : { in: "value", bytes });
+  }
+  if (journal.room(old.stat.size) === "no") return settled(id, nothing("quota"));
+  const trash = yield* quietly(openTrash(change.jail, true));
+  if (trash === undefined) return settled(id, nothing("not_kept"));
+  try {
+    if (!journal.begin({ ...recordOf(change, plan()), id })) return settled(id, nothing("not_kept"));
+    const reason = yield* keepInTrash(change, { old, name, trash, target: journal.trashName(id) });
+    if (reason === undefined) return inTrash(change, journal, { id, size: old.stat.size });
+    journal.cancel(id);
+    return settled(id, nothing(reason));
+  } finally {
+    release(trash);
+  }
+}
+
+/** The entry of a change that needs no content, or of which none can be kept. */
+export const keepNothing = ({ journal }: Change, reason: NotUndoable | undefined): Keeping | undefined =>
+  journal && settled(journal.newId(), reason && nothing(reason));
+
+const nothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
+
+export const settled = (id: string, kept: Kept | undefined): Keeping => ({
+  id,
+  *done() {
+    return kept;
+  },
+  *undo() {},
+});
+
+function inTrash(
+  { jail }: Change,
+  journal: JournalWriter,
+  { id, size }: { readonly id: string; readonly size: number },
+): Keeping {
+  const name = journal.trashName(id);
+  return {
+    id,
+    *done() {
+      return yield* keptInTrash(jail, name, size);
+    },
+    *undo() {
+      const trash = yield* quietly(openTrash(jail, false));
+      if (trash !== undefined) {
+        yield* quietly(jail.sys.unlink(below(trash, name)));
+        release(trash);
+      }
+      journal.cancel(id);
+    },
+  };
+}
+
+/** What lies in the trash now, with its version: every change of it is noticed from here on. */
+export function* keptInTrash(jail: Change["jail"], name: string, size: number): Io<Kept> {
+  const trash = yield* quietly(openTrash(jail, false));
+  if (trash === undefined) return { in: "trash", size };
+  try {
+    const stat = yield* quietly(jail.sys.lstat(below(trash, name)));
+    return { in: "trash", size, ...(stat?.isFile() === true ? { version: stat.version } : {}) };
+  } finally {
+    release(trash);
+  }
+}
+
+/** @returns why it could not be kept */
+function* keepInTrash(
+  change: Change,
+  file: { readonly old: Pinned; readonly name: string; readonly trash: Pinned; readonly target: string },
+): Io<NotUndoable | undefined> {
+  const { old, name, trash, target } = file;
+  const { sys } = change.jail;
+  const path = below(trash, target);
+  const isOwn = old.stat.nlink === 1 && old.stat.uid === (process.geteuid?.() ?? old.stat.uid);
+  if (isOwn) {
+    try {
+      yield* sys.link(below(change.walk.directory, name), path);
+      if ((yield* sys.lstat(path))?.identity === identity(old)) return undefined;
+      // Another process has just replaced the file: this is not the one that was looked at.
+      yield* sys.unlink(path);
+      return "concurrent";
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code === undefined || code === "EEXIST") throw error;
+      if (!NO_LINK.has(code)) return "not_kept";
+    }
+  }
+  const isCopied = yield* succeeds(copyToTrash(change, old, path));
+  if (isCopied) return undefined;
+  yield* quietly(sys.unlink(path));
+  return old.stat.size > COPY_BYTES ? "too_large" : "not_kept";
+}
+
+/** Clones the file, or copies it if it is small enough. */
+function* copyToTrash({ jail }: Change, old: Pinned, path: string): Io<void> {
+  const { sys, handles } = jail;
+  const to = yield* sys.open(path, CREATE, 0o600);
+  try {
+    const from = yield* handles.reopen(old, READ);
+    try {
+      if (jail.top.fd >= 0 && (yield* succeeds(sys.clone(from, to)))) return;
+      if (old.stat.size > COPY_BYTES) throw Object.assign(new Error("too large"), { code: "EFBIG", syscall: "copy" });
+      yield* sys.ftruncate(to, 0);
+      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
+      for (let at = 0; ; ) {
+        const count = yield* sys.read(from, buffer, 0, at);
+        if (count === 0) return;
+        yield* sys.writeAll(to, buffer.subarray(0, count));
+        at += count;
+      }
+    } finally {
+      closeNow(from);
+    }
+  } finally {
+    closeNow(to);
+  }
+}
+
+/** The whole content of a small file. @throws a system error if it has grown */
+export function* contentOf({ jail }: Pick<Change, "jail">, file: Pinned): Io<Buffer> {
+  const fd = yield* jail.handles.reopen(file, READ);
+  try {
+    // Requesting one byte more than expected detects the end in the same call.
+    const buffer = Buffer.allocUnsafe(file.stat.size + 1);
+    const count = yield* jail.sys.read(fd, buffer, 0, 0);
+    if (count <= file.stat.size) return buffer.subarray(0, count);
+    throw Object.assign(new Error("grown meanwhile"), { code: "EAGAIN", syscall: "read" });
+  } finally {
+    closeNow(fd);
+  }
+}

@@ -1,0 +1,72 @@
+// Refuses to remove a tree that holds another root with something in its trash, or with unfinished changes.
+
+import { holdsOtherRoot } from "../../../core/errors/journal-texts.js";
+import type { Io } from "../../../core/io.js";
+import { examine, type Name, nameOf } from "../../../jail/directory.js";
+import { type Pinned, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { TRASH } from "../../../jail/staging/folder.js";
+import { quietly } from "../../../jail/sys.js";
+import { Descent } from "../../../jail/walk/descent.js";
+import { RESERVED_NAME } from "../../../path/grammar.js";
+import type { Change } from "../target.js";
+
+/** Prefix of folders of unfinished groups of changes in the staging directory. */
+const PATCH = "patch-";
+const BREATH_STEPS = 256;
+
+/** @throws DENIED_BY_POLICY */
+export function* requireNoOtherRoot({ jail, access }: Pick<Change, "jail" | "access">, object: Pinned): Io<void> {
+  if (!object.stat.isDirectory()) return;
+  const descent = new Descent(jail.handles, object);
+  const frames = [{ name: "", names: yield* directoriesIn(jail, object) }];
+  try {
+    let steps = 0;
+    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
+      if (++steps % BREATH_STEPS === 0) yield* access.scope.breathe();
+      const name = frame.names.pop();
+      if (name === undefined) {
+        frames.length -= Math.max(1, yield* descent.leave());
+        continue;
+      }
+      const child = yield* quietly(jail.handles.enter(descent.directory, name.raw));
+      if (child === undefined || typeof child === "string") continue;
+      if (isStage(name)) {
+        const isUsed = yield* holdsWork(jail, child);
+        release(child);
+        const inside = frames.slice(1).map((one) => one.name);
+        if (isUsed) throw holdsOtherRoot(access.place, access.verb, inside.join("/"));
+        continue;
+      }
+      descent.push(child, name.raw);
+      frames.push({ name: name.name, names: yield* directoriesIn(jail, child) });
+    }
+  } finally {
+    descent.close();
+  }
+}
+
+const isStage = ({ name }: Name): boolean => name.toLowerCase() === RESERVED_NAME;
+
+/** An unreadable directory counts as empty: it cannot be a root of this user. */
+function* directoriesIn(jail: Jail, directory: Pinned): Io<Name[]> {
+  const entries = (yield* quietly(jail.sys.names(directory.path))) ?? [];
+  const names: Name[] = [];
+  for (const name of entries.map(nameOf)) {
+    const type = name.type ?? (yield* examine(jail.sys, directory, name))?.type;
+    if (type === "directory") names.push(name);
+  }
+  return names;
+}
+
+function* holdsWork(jail: Jail, stage: Pinned): Io<boolean> {
+  for (const name of yield* directoriesIn(jail, stage)) {
+    if (name.name !== TRASH && !name.name.startsWith(PATCH)) continue;
+    const folder = yield* quietly(jail.handles.enter(stage, name.raw));
+    if (folder === undefined || typeof folder === "string") continue;
+    const held = (yield* quietly(jail.sys.names(folder.path))) ?? [];
+    release(folder);
+    if (held.length > 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,137 @@
+// Deletes by one rename into the trash of the root.
+
+import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/journal-texts.js";
+import type { Io } from "../../../core/io.js";
+import type { EntryChange } from "../../../core/ports/change.js";
+import type { NotUndoable } from "../../../core/ports/journal.js";
+import type { JournalWriter } from "../../../core/ports/journal-writer.js";
+import { below, type Pinned, release } from "../../../jail/handles.js";
+import type { Stage } from "../../../jail/staging/lock-file.js";
+import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
+import { countTree } from "../quota.js";
+import type { Change } from "../target.js";
+import { keepNothing, keptInTrash } from "./keep.js";
+import { requireNoOtherRoot } from "./nested.js";
+import { openTrash } from "./trash.js";
+
+/** How a removal wants its content kept. */
+export interface TrashOptions {
+  /** Keep nothing. */
+  readonly permanent?: boolean | undefined;
+  /** Keep nothing, even in a root that keeps everything: the call takes back what it has made itself. */
+  readonly discards?: boolean | undefined;
+}
+
+/** Something moved into the trash. */
+export interface Binned {
+  readonly keeping: Keeping;
+  /** The trash folder, to be released. */
+  readonly stage: Stage;
+  readonly name: string;
+}
+
+/** What to remove: it is under this name, or was. */
+export interface Doomed {
+  readonly object: Pinned;
+  readonly name: string;
+}
+
+/**
+ * Moves an entry into the trash. This is the commit of the removal.
+ * @returns the reason if it has to be removed otherwise; `off`: the root has no trash
+ * @throws QUOTA_EXCEEDED, DENIED_BY_POLICY where everything must be kept; ENOENT if it is gone
+ */
+export function* moveToTrash(change: Change, doomed: Doomed, options: TrashOptions): Io<Binned | NotUndoable> {
+  const { journal, access } = change;
+  const isRequired = change.rules.keepsDeleted === true;
+  if (options.discards === true) return "permanent";
+  if (options.permanent === true && isRequired) throw deletionNotFinal(access.place);
+  if (journal === undefined && isRequired) throw cannotBeTrashed(access.place, "not_kept");
+  if (journal === undefined || journal.mode === "metadata" || journal.trashMode === "off") return "off";
+  if (options.permanent === true) return "permanent";
+  const binned = yield* tryTrash(change, journal, doomed);
+  if (typeof binned === "string" && isRequired) throw cannotBeTrashed(access.place, binned);
+  return binned;
+}
+
+function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doomed): Io<Binned | NotUndoable> {
+  const { jail, walk } = change;
+  const { stat } = object;
+  if (stat.type === "other") return "not_kept";
+  if (journal.room(yield* sizeOf(change, journal, object)) === "no") return "quota";
+  const trash = yield* quietly(openTrash(jail, true));
+  if (trash === undefined) return "not_kept";
+  const id = journal.newId();
+  const target = journal.trashName(id);
+  const planned: EntryChange = {
+    ...{ action: "deleted", kind: kindOf(stat), path: realPath(change, name) },
+    ...{ before: stateOf(stat), after: null },
+  };
+  let isMoved = false;
+  try {
+    // Where nothing is required, it is found in the trash without an entry.
+    const isNoted = journal.begin({ ...recordOf(change, planned), id });
+    if (!isNoted && change.rules.keepsDeleted === true) return "not_kept";
+    yield* jail.sys.rename(below(walk.directory, name), below(trash, target));
+    isMoved = true;
+    const stage: Stage = { directory: trash, prefix: "", release: () => release(trash) };
+    const size = stat.isFile() ? stat.size : 0;
+    const done = () => keptInTrash(jail, target, size);
+    return { stage, name: target, keeping: { id, done, undo: () => forget(journal, id) } };
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined || code === "ENOENT") throw error;
+    return code === "EXDEV" ? "other_device" : "not_kept";
+  } finally {
+    if (!isMoved) {
+      journal.cancel(id);
+      release(trash);
+    }
+  }
+}
+
+function* forget(journal: JournalWriter, id: string): Io<void> {
+  journal.cancel(id);
+}
+
+/** A tree is measured only where its size decides. */
+function* sizeOf({ jail }: Change, { trashMode }: JournalWriter, object: Pinned): Io<number> {
+  if (!object.stat.isDirectory()) return object.stat.size;
+  return trashMode === "required" ? (yield* countTree(jail, object, false)).bytes : 0;
+}
+
+/** @throws QUOTA_EXCEEDED, DENIED_BY_POLICY if an entry must not be deleted */
+export function* requireDeletable(change: Change, object: Pinned): Io<void> {
+  yield* requireNoOtherRoot(change, object);
+  const { journal, rules, access, jail } = change;
+  if (rules.keepsDeleted !== true) return;
+  const size = object.stat.isDirectory() ? (yield* countTree(jail, object, false)).bytes : object.stat.size;
+  if (journal === undefined) throw cannotBeTrashed(access.place, "not_kept");
+  if (journal.room(size) === "no") throw cannotBeTrashed(access.place, "quota");
+}
+
+/**
+ * Moves what was displaced by another entry from the staging directory into the trash.
+ * @returns its record, and whether it is there
+ */
+export function* binDisplaced(
+  change: Change,
+  displaced: { readonly stage: Stage; readonly name: string },
+): Io<{ readonly keeping: Keeping | undefined; readonly isBinned: boolean }> {
+  const { jail, journal } = change;
+  if (journal === undefined) return { keeping: undefined, isBinned: false };
+  if (journal.mode === "metadata" || journal.trashMode === "off") {
+    return { keeping: keepNothing(change, "off"), isBinned: false };
+  }
+  const trash = yield* quietly(openTrash(jail, true));
+  const id = journal.newId();
+  const target = journal.trashName(id);
+  const isBinned =
+    trash !== undefined &&
+    (yield* succeeds(jail.sys.rename(below(displaced.stage.directory, displaced.name), below(trash, target))));
+  if (trash !== undefined) release(trash);
+  if (!isBinned) return { keeping: keepNothing(change, "not_kept"), isBinned };
+  const done = () => keptInTrash(jail, target, 0);
+  return { keeping: { id, done, undo: () => forget(journal, id) }, isBinned };
+}

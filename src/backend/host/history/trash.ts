@@ -1,0 +1,156 @@
+// The trash folder of a host root, by the handles of its jail.
+
+import { type Awaitable, type Io, runIo } from "../../../core/io.js";
+import type { TrashFolder, TrashItem } from "../../../core/ports/journal-writer.js";
+import type { OpenFile } from "../../../core/ports/open-file.js";
+import { examine, nameOf } from "../../../jail/directory.js";
+import { below, type Pinned, READ, release } from "../../../jail/handles.js";
+import type { Jail } from "../../../jail/jail.js";
+import { finishWithReserve } from "../../../jail/reserve.js";
+import { TRASH } from "../../../jail/staging/folder.js";
+import { closeNow, quietly } from "../../../jail/sys.js";
+import { kindOf } from "../changes/report.js";
+import { countTree } from "../quota.js";
+
+/** The folder, for changes. `undefined`: this root can have none. */
+export const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
+
+/** The trash of a root over time. @param current the jail of the root now */
+export class HostTrash implements TrashFolder {
+  readonly folder = [TRASH];
+  readonly #current: () => Jail;
+
+  constructor(current: () => Jail) {
+    this.#current = current;
+  }
+
+  list(prefix: string): Awaitable<readonly TrashItem[]> {
+    return this.#inTrash((jail, folder) => itemsIn(jail, folder, prefix), []);
+  }
+
+  open(name: string, version: string | undefined): Awaitable<OpenFile | "missing" | "altered"> {
+    return this.#inTrash<OpenFile | "missing" | "altered">(
+      (jail, folder) => openItem(jail, folder, { name, version }),
+      "missing",
+    );
+  }
+
+  measure(name: string): Awaitable<number> {
+    return this.#inTrash((jail, folder) => measureItem(jail, folder, name), 0);
+  }
+
+  remove(names: readonly string[]): Awaitable<void> {
+    const remove = function* (jail: Jail, folder: Pinned): Io<void> {
+      for (const name of names) yield* removeItem(jail, folder, name);
+    };
+    const jail = this.#current();
+    const end = function* (work: Io<void>): Io<void> {
+      yield* work;
+      yield* jail.staging.removeFolder(TRASH);
+    };
+    return runIo(end(inTrash(jail, remove, undefined)));
+  }
+
+  #inTrash<T>(work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Awaitable<T> {
+    return runIo(inTrash(this.#current(), work, missing));
+  }
+}
+
+/** Runs work in the trash; where there is none, or it cannot be reached, it counts as empty. */
+function* inTrash<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Io<T> {
+  if (jail.isClosing) return missing;
+  const folder = yield* quietly(openTrash(jail, false));
+  if (folder === undefined) return missing;
+  try {
+    return (yield* quietly(finishWithReserve(work(jail, folder)))) ?? missing;
+  } finally {
+    release(folder);
+  }
+}
+
+function* itemsIn(jail: Jail, folder: Pinned, prefix: string): Io<TrashItem[]> {
+  const items: TrashItem[] = [];
+  for (const entry of yield* jail.sys.names(folder.path)) {
+    const name = nameOf(entry);
+    if (!name.name.startsWith(prefix)) continue;
+    const stat = yield* examine(jail.sys, folder, name);
+    if (stat === undefined) continue;
+    const size = stat.isFile() ? stat.size : 0;
+    items.push({ name: name.name, kind: kindOf(stat), size, changed: stat.changedMs, links: stat.nlink });
+  }
+  return items;
+}
+
+function* openItem(
+  jail: Jail,
+  folder: Pinned,
+  { name, version }: { readonly name: string; readonly version: string | undefined },
+): Io<OpenFile | "missing" | "altered"> {
+  const item = yield* jail.handles.pin(folder, name);
+  if (item === undefined) return "missing";
+  try {
+    if (!item.stat.isFile() || (version !== undefined && item.stat.version !== version)) return "altered";
+    const fd = yield* jail.handles.reopen(item, READ);
+    return new KeptFile(jail, fd, item);
+  } finally {
+    release(item);
+  }
+}
+
+function* measureItem(jail: Jail, folder: Pinned, name: string): Io<number> {
+  const item = yield* jail.handles.enter(folder, name);
+  if (typeof item === "string") return (yield* jail.sys.lstat(below(folder, name)))?.size ?? 0;
+  try {
+    return (yield* countTree(jail, item, false)).bytes;
+  } finally {
+    release(item);
+  }
+}
+
+/** By a rename into the staging directory: if this process dies meanwhile, a sweep removes the rest. */
+function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> {
+  const stage = yield* jail.staging.open(jail.top);
+  try {
+    const free = jail.staging.newName(stage);
+    yield* jail.sys.rename(below(folder, name), below(stage.directory, free));
+    yield* jail.staging.purge(stage, free);
+  } finally {
+    stage.release();
+  }
+}
+
+/** A file in the trash. */
+class KeptFile implements OpenFile {
+  readonly size: number;
+  readonly modified: number;
+  readonly #jail: Jail;
+  #fd: number;
+
+  constructor(jail: Jail, fd: number, { stat }: Pinned) {
+    this.#jail = jail;
+    this.#fd = fd;
+    this.size = stat.size;
+    this.modified = stat.modifiedMs;
+  }
+
+  get descriptor(): number {
+    return this.#fd;
+  }
+
+  read(offset: number, length: number): Awaitable<Buffer> {
+    return runIo(this.#read(offset, length));
+  }
+
+  *#read(offset: number, length: number): Io<Buffer> {
+    const buffer = Buffer.allocUnsafe(length);
+    const done = yield* this.#jail.sys.read(this.#fd, buffer, 0, offset);
+    return buffer.subarray(0, done);
+  }
+
+  close(): void {
+    if (this.#fd < 0) return;
+    const fd = this.#fd;
+    this.#fd = -1;
+    closeNow(fd);
+  }
+}

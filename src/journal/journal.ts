@@ -1,0 +1,220 @@
+// The journal of one root: entries in a store, content in the store or in the trash of the root, within a quota.
+
+import type { Awaitable } from "../core/io.js";
+import type {
+  EntryNote,
+  Image,
+  Journal,
+  JournalEntry,
+  JournalPage,
+  JournalQuery,
+  NotUndoable,
+  Purged,
+  Side,
+  TrashEntry,
+} from "../core/ports/journal.js";
+import type {
+  IdentifiedRecord,
+  JournalWriter,
+  Kept,
+  TrashFolder,
+  TrashItem,
+  TrashMode,
+} from "../core/ports/journal-writer.js";
+import type { OpenFile } from "../core/ports/open-file.js";
+import { ownToken } from "../drive/store/embedded/process-token.js";
+import { newEntryId } from "./ids.js";
+import { type PruneRules, Pruner } from "./prune.js";
+import { queryStore } from "./query.js";
+import { settlePending } from "./recover.js";
+import { entryOf, rowOf } from "./rows.js";
+import { type JournalStore, openStore, type StoreUser } from "./store.js";
+
+export interface RootJournalOptions {
+  /** Folder of its store; exists. */
+  readonly folder: string;
+  readonly mode: "metadata" | "on";
+  readonly trash: TrashMode;
+  readonly quota: PruneRules;
+  readonly bin: TrashFolder;
+  readonly nowMs: () => number;
+  readonly onFault: (error: unknown) => void;
+  /** Runs work that nobody waits for. */
+  readonly inBackground: (work: Promise<unknown>) => void;
+}
+
+export class RootJournal implements Journal, JournalWriter {
+  readonly mode: "metadata" | "on";
+  readonly trashMode: TrashMode;
+  readonly #options: RootJournalOptions;
+  readonly #store: JournalStore;
+  readonly #user: StoreUser;
+  readonly #pruner: Pruner;
+  readonly #process = ownToken();
+
+  /** @throws Error if the store cannot be opened */
+  constructor(options: RootJournalOptions) {
+    this.#options = options;
+    this.mode = options.mode;
+    this.trashMode = options.trash;
+    this.#user = { onFault: options.onFault, onWritten: () => this.#pruner.wake() };
+    this.#store = openStore(options.folder, this.#user);
+    this.#pruner = new Pruner({
+      ...{ store: this.#store, bin: options.bin, rules: options.quota, nowMs: options.nowMs },
+      isBinding: options.trash === "required",
+      trashName: (id) => this.trashName(id),
+      trashPrefix: this.#prefix,
+      inBackground: options.inBackground,
+    });
+    options.inBackground(this.#recover());
+    this.#pruner.wake();
+  }
+
+  get #prefix(): string {
+    return `${this.#store.trashKey}-`;
+  }
+
+  newId(): string {
+    return newEntryId(this.#options.nowMs());
+  }
+
+  trashName(id: string): string {
+    return `${this.#prefix}${id}`;
+  }
+
+  room(bytes: number): "yes" | "apart" | "no" {
+    return this.#pruner.room(bytes);
+  }
+
+  begin(planned: IdentifiedRecord): boolean {
+    return this.#store.begin(planned.id, { process: this.#process, planned });
+  }
+
+  cancel(id: string): void {
+    this.#store.cancel(id);
+  }
+
+  add(record: IdentifiedRecord, kept?: Kept): void {
+    const row = rowOf(record, this.mode, kept);
+    const content = this.mode === "on" && kept?.in !== "nothing" ? kept : undefined;
+    const size = content?.in === "value" ? content.bytes.length : (content?.size ?? 0);
+    this.#store.add(row, content, this.#pruner.isApart(size));
+    if (content?.in === "trash" && record.kind === "directory") this.#options.inBackground(this.#measure(record.id));
+  }
+
+  freeSpace(): Promise<boolean> {
+    return this.#pruner.freeSpace();
+  }
+
+  query(query: JournalQuery): Awaitable<JournalPage> {
+    this.#store.flush();
+    return queryStore(this.#store, query);
+  }
+
+  entry(id: string): JournalEntry | undefined {
+    this.#store.flush();
+    const row = this.#store.entry(id);
+    return row === undefined ? undefined : entryOf(row, this.#store.kept(id));
+  }
+
+  group(id: string): readonly JournalEntry[] {
+    this.#store.flush();
+    const members = [...this.#store.ids(undefined, { by: "g", text: id })].map((member) => this.entry(member));
+    return members.filter((entry) => entry !== undefined).reverse();
+  }
+
+  async image(entry: JournalEntry, side: Side): Promise<Image | NotUndoable> {
+    this.#store.flush();
+    if (side === "after" || entry.kind !== "file" || entry.before === null) return "not_kept";
+    if (!entry.undoable) return entry.reason ?? "not_kept";
+    const kept = this.#store.kept(entry.id);
+    if (kept === undefined) return "not_kept";
+    const { size } = kept;
+    if (kept.in === "value") {
+      const bytes = this.#store.image(entry.id);
+      return bytes === undefined ? "pruned" : { size, open: () => fileOf(bytes, entry) };
+    }
+    const name = this.trashName(entry.id);
+    const found = await this.#options.bin.open(name, kept.version);
+    if (typeof found === "string") return found === "missing" ? "pruned" : "altered";
+    found.close();
+    const open = async (): Promise<OpenFile> => {
+      const file = await this.#options.bin.open(name, kept.version);
+      if (typeof file === "string") throw Object.assign(new Error("The content is gone"), { code: "NOT_FOUND" });
+      return file;
+    };
+    return { size, open };
+  }
+
+  keptAt({ id, undoable }: JournalEntry): readonly string[] | undefined {
+    this.#store.flush();
+    const isThere = undoable && this.#store.kept(id)?.in === "trash";
+    return isThere ? [...this.#options.bin.folder, this.trashName(id)] : undefined;
+  }
+
+  note(ids: readonly string[], note: EntryNote): void {
+    this.#store.flush();
+    const rows = ids.map((id) => this.#store.entry(id)).filter((row) => row !== undefined);
+    this.#store.update(rows.map(({ undoneBy: _, ...row }) => ({ ...row, ...note })));
+  }
+
+  async trash(): Promise<readonly TrashEntry[]> {
+    this.#store.flush();
+    const items = await this.#options.bin.list(this.#prefix);
+    const found = items.map((item) => this.#trashEntry(item)).filter((entry) => entry !== undefined);
+    return found.sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+
+  async purge(ids: readonly string[] | "all"): Promise<Purged> {
+    this.#store.flush();
+    const purged = ids === "all" ? await this.#everyId() : ids;
+    await this.#options.bin.remove(purged.map((id) => this.trashName(id)));
+    const rows = purged.map((id) => this.#store.entry(id)).filter((row) => row?.isKept === true);
+    this.#store.update(rows.flatMap((row) => (row === undefined ? [] : [{ ...row, reason: "purged" as const }])));
+    this.#store.remove(purged);
+    return { purged };
+  }
+
+  async close(): Promise<void> {
+    await this.#pruner.close();
+    await this.#store.leave(this.#user);
+  }
+
+  async #everyId(): Promise<string[]> {
+    const items = await this.#options.bin.list(this.#prefix);
+    const inTrash = items.map(({ name }) => name.slice(this.#prefix.length));
+    return [...new Set([...inTrash, ...this.#store.allKept().map(([id]) => id)])];
+  }
+
+  /** What was replaced lies in the trash as well, but only what was deleted is shown there. */
+  #trashEntry({ name, kind, size, changed }: TrashItem): TrashEntry | undefined {
+    const id = name.slice(this.#prefix.length);
+    const row = this.#store.entry(id);
+    const sizePart = kind === "file" ? { size } : {};
+    if (row === undefined) return { id, path: [], kind, ...sizePart, deleted: changed, by: "unknown" };
+    if (row.action !== "deleted" || row.undoneBy !== undefined) return undefined;
+    return { id, path: row.path, kind, ...sizePart, deleted: row.time, by: row.actor };
+  }
+
+  async #measure(id: string): Promise<void> {
+    const size = await this.#options.bin.measure(this.trashName(id));
+    this.#store.flush();
+    this.#store.resize(id, size);
+    this.#pruner.wake();
+  }
+
+  async #recover(): Promise<void> {
+    const items = await this.#options.bin.list(this.#prefix);
+    const lost = settlePending(this.#store, { items, trashName: (id) => this.trashName(id) });
+    if (lost.length > 0) await this.#options.bin.remove(lost);
+  }
+}
+
+/** A kept value as an open file. */
+function fileOf(bytes: Buffer, { before }: JournalEntry): OpenFile {
+  return {
+    ...{ size: bytes.length, modified: before?.modified ?? 0 },
+    read: (offset, length) => Buffer.from(bytes.subarray(offset, offset + length)),
+    close() {},
+  };
+}

@@ -1,0 +1,103 @@
+// Opens the journal of a root where it is first needed, and shares its store with other roots of the same directory.
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { describeError } from "../core/errors/describe-error.js";
+import type { Awaitable } from "../core/io.js";
+import type { TrashFolder, TrashMode } from "../core/ports/journal-writer.js";
+import type { Log } from "../core/ports/log.js";
+import { makeFolder } from "../drive/store/embedded/make-folder.js";
+import { refuseNetwork } from "../drive/store/embedded/network-fs.js";
+import type { RootJournal } from "./journal.js";
+import type { PruneRules } from "./prune.js";
+
+/** Where the journals of a process lie. */
+export interface JournalPlace {
+  /** Opens the state directory. @returns its canonical path @throws Error if it cannot be used */
+  readonly openState: () => string;
+  /** Whether writable host roots that say nothing about it have a journal. */
+  readonly byDefault: boolean;
+  readonly log: Log;
+}
+
+export interface LazyJournalOptions {
+  readonly place: JournalPlace;
+  /** Name of the root, for the log. */
+  readonly root: string;
+  /** Canonical path of the root. */
+  readonly realPath: string;
+  readonly mode: "metadata" | "on";
+  readonly trash: TrashMode;
+  readonly quota: PruneRules;
+  readonly bin: TrashFolder;
+  readonly inBackground: (work: Promise<unknown>) => void;
+}
+
+/** How long a journal that could not be opened is left alone, in milliseconds. */
+const RETRY_MS = 60_000;
+
+/** The journal of one root, opened at the first change or look. */
+export class LazyJournal {
+  readonly #options: LazyJournalOptions;
+  #journal: RootJournal | undefined;
+  #opening: Promise<RootJournal | undefined> | undefined;
+  #failedMs = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(options: LazyJournalOptions) {
+    this.#options = options;
+  }
+
+  get mode(): "metadata" | "on" {
+    return this.#options.mode;
+  }
+
+  get trashMode(): TrashMode {
+    return this.#options.trash;
+  }
+
+  /** `undefined`: it cannot be opened, which the log tells. */
+  open(): Awaitable<RootJournal | undefined> {
+    if (this.#journal !== undefined) return this.#journal;
+    if (this.#isClosed || performance.now() - this.#failedMs < RETRY_MS) return undefined;
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#opening;
+    await this.#journal?.close();
+  }
+
+  async #open(): Promise<RootJournal | undefined> {
+    const { place, root, realPath, ...rest } = this.#options;
+    const onFault = (error: unknown): void => {
+      place.log.error({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
+    };
+    try {
+      const state = place.openState();
+      if (isWithin(state, realPath)) throw new Error("The state directory lies in the root");
+      const folder = join(state, "journal", keyOf(realPath));
+      makeFolder(folder);
+      refuseNetwork(folder);
+      // The library is native and takes a while to load.
+      const { RootJournal } = await import("./journal.js");
+      this.#journal = new RootJournal({ ...rest, folder, nowMs: () => Date.now(), onFault });
+      return this.#journal;
+    } catch (error) {
+      this.#failedMs = performance.now();
+      onFault(error);
+      return undefined;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+}
+
+/** Name of the journal of a root in the state directory. */
+export const keyOf = (realPath: string): string => createHash("sha256").update(realPath).digest("hex");
+
+/** Whether a path is a directory or lies in it. Both canonical. */
+export const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);

@@ -1,0 +1,66 @@
+// Queries over the entries of a store, newest first, by the index that leads to the fewest.
+
+import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/journal.js";
+import { entryOf, pathText } from "./rows.js";
+import type { JournalStore } from "./store.js";
+
+/** Entries that one query looks at. */
+const MOST_VISITED = 20_000;
+const BREATH_STEPS = 500;
+
+/** Entries that match, at most `limit`, and whether there may be more. */
+export async function queryStore(store: JournalStore, query: JournalQuery): Promise<JournalPage> {
+  const { limit, since = 0 } = query;
+  const entries: JournalEntry[] = [];
+  const { ids, isWhole } = candidates(store, query);
+  let visited = 0;
+  let last: string | undefined;
+  for (const id of ids) {
+    if (query.before !== undefined && id >= query.before) continue;
+    if (entries.length === limit || visited === MOST_VISITED) {
+      const isFull = entries.length === limit;
+      return { entries, ...nextPart(last), ...(isFull ? damagedPart(store) : { complete: false, reason: "visited" }) };
+    }
+    if (++visited % BREATH_STEPS === 0) await new Promise((resolve) => setImmediate(resolve));
+    last = id;
+    const row = store.entry(id);
+    if (row === undefined) continue;
+    // Ids sort by time.
+    if (row.time < since) break;
+    if (!matches(row, query)) continue;
+    const entry = entryOf(row, row.isKept === true ? store.kept(id) : undefined);
+    if (query.sees(entry)) entries.push(entry);
+  }
+  return { entries, ...(isWhole ? damagedPart(store) : { complete: false, reason: "visited" }) };
+}
+
+const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
+
+const damagedPart = (store: JournalStore): Pick<JournalPage, "complete" | "reason"> =>
+  store.isDamaged ? { complete: false, reason: "damaged" } : { complete: true };
+
+interface Candidates {
+  readonly ids: Iterable<string>;
+  /** No entry can be missing among them. */
+  readonly isWhole: boolean;
+}
+
+function candidates(store: JournalStore, { group, path, via, actor, before }: JournalQuery): Candidates {
+  if (group !== undefined) return { ids: store.ids(before, { by: "g", text: group }), isWhole: true };
+  if (path !== undefined && path.length > 0) return store.idsAt(pathText(path), MOST_VISITED);
+  if (via !== undefined) return { ids: store.ids(before, { by: "v", text: via }), isWhole: true };
+  if (actor !== undefined) return { ids: store.ids(before, { by: "a", text: actor }), isWhole: true };
+  return { ids: store.ids(before), isWhole: true };
+}
+
+/** An index key of a very long text may lead to other entries too. */
+function matches(entry: Pick<JournalEntry, "actor" | "via" | "group" | "path" | "from">, query: JournalQuery): boolean {
+  const isAt = (path: readonly string[] | undefined): boolean =>
+    path !== undefined && (query.path ?? []).every((name, index) => name === path[index]);
+  return (
+    (query.actor === undefined || entry.actor === query.actor) &&
+    (query.via === undefined || entry.via === query.via) &&
+    (query.group === undefined || entry.group === query.group) &&
+    (query.path === undefined || isAt(entry.path) || isAt(entry.from))
+  );
+}

@@ -1,0 +1,74 @@
+// Rows of the journal: how an entry is stored, and which indexes lead to it.
+
+import type { ChangeRecord } from "../core/ports/change.js";
+import type { JournalEntry, NotUndoable } from "../core/ports/journal.js";
+import type { IdentifiedRecord, Kept } from "../core/ports/journal-writer.js";
+import type { Indexed } from "./tables.js";
+
+/** An entry as it is stored. */
+export interface EntryRow extends IdentifiedRecord {
+  /** Why it cannot be undone; absent: what is needed was kept, or nothing is. */
+  readonly reason?: NotUndoable;
+  /** The content before the change has a row in `kept`; without that row it was given up. */
+  readonly isKept?: true;
+  readonly undoneBy?: string;
+}
+
+/** Where the content before a change is. */
+export interface KeptRow {
+  readonly in: "value" | "trash";
+  /** Bytes; of a tree 0 until it was measured. */
+  readonly size: number;
+  readonly version?: string;
+  /** Most of the quota by itself: kept for a day, and not counted. */
+  readonly apart?: true;
+  /** It was given up on purpose rather than for lack of room. */
+  readonly purged?: true;
+}
+
+/** An entry that was written before its change. */
+export interface PendingRow {
+  /** Names the process; see `drive/store/embedded/process-token.ts`. */
+  readonly process: string;
+  readonly planned: IdentifiedRecord;
+}
+
+/** The stored form of a change. */
+export function rowOf(record: IdentifiedRecord, mode: "metadata" | "on", kept: Kept | undefined): EntryRow {
+  const reason = reasonOf(record, mode, kept);
+  return {
+    ...record,
+    ...(reason === undefined ? {} : { reason }),
+    ...(kept === undefined || kept.in === "nothing" || mode === "metadata" ? {} : { isKept: true }),
+  };
+}
+
+function reasonOf(
+  { action, kind, before, addition }: ChangeRecord,
+  mode: "metadata" | "on",
+  kept: Kept | undefined,
+): NotUndoable | undefined {
+  if (mode === "metadata") return "off";
+  if (kept?.in === "nothing") return kept.reason;
+  if (kind === "other") return "not_kept";
+  const needsContent = action === "deleted" || (before !== null && addition === undefined);
+  return needsContent && kept === undefined ? "not_kept" : undefined;
+}
+
+/** The entry as it is shown. @param kept its row, if it is still there */
+export function entryOf({ isKept, reason, ...row }: EntryRow, kept: KeptRow | undefined): JournalEntry {
+  const lost = isKept === true && kept === undefined ? ("pruned" as const) : undefined;
+  const why = reason ?? lost;
+  return { ...row, undoable: why === undefined, ...(why === undefined ? {} : { reason: why }) };
+}
+
+export const pathText = (segments: readonly string[]): string => segments.join("/");
+
+/** The indexes of an entry. */
+export function* indexesOf({ path, from, fromRoot, actor, via, group }: ChangeRecord): Generator<[Indexed, string]> {
+  yield ["p", pathText(path)];
+  if (from !== undefined && fromRoot === undefined) yield ["p", pathText(from)];
+  yield ["a", actor];
+  yield ["v", via];
+  if (group !== undefined) yield ["g", group];
+}

@@ -1,0 +1,274 @@
+// The entries of one root in LMDB, shared by all processes with one state directory. Writes wait a moment for others.
+
+import type { Kept } from "../core/ports/journal-writer.js";
+import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
+import {
+  addTotals,
+  belowKey,
+  decode,
+  encode,
+  idIn,
+  indexKey,
+  key,
+  openTables,
+  type Tables,
+  type Totals,
+  totalsOf,
+  trashKeyOf,
+} from "./tables.js";
+import { counted, keptRowOf, putEntry, removeOne } from "./write-rows.js";
+
+/** How long an entry waits for others, so that they share a transaction. */
+const WAIT_MS = 10;
+/** Entries and bytes of content that wait at most. */
+const MOST_WAITING = 256;
+const MOST_WAITING_BYTES = 4_194_304;
+const NOTHING = Buffer.alloc(0);
+
+/** An entry that has not been written yet. */
+interface Waiting {
+  readonly row: EntryRow;
+  readonly kept: KeptRow | undefined;
+  readonly image: Buffer | undefined;
+}
+
+/** Told of what happens in a store. */
+export interface StoreUser {
+  /** Entries could not be written, or the store cannot be read. */
+  readonly onFault: (error: unknown) => void;
+  /** Entries were written. */
+  readonly onWritten: () => void;
+}
+
+/** Stores that are open in this process, by folder: LMDB must not open one twice. */
+const OPEN = new Map<string, JournalStore>();
+
+/** Opens a store, or shares the open one. The user leaves it with {@link JournalStore.leave}. @throws Error */
+export function openStore(folder: string, user: StoreUser): JournalStore {
+  const store = OPEN.get(folder) ?? new JournalStore(folder);
+  OPEN.set(folder, store);
+  store.join(user);
+  return store;
+}
+
+/** Reads and writes rows. No method but the constructor throws; what cannot be read counts as absent. */
+export class JournalStore {
+  readonly #folder: string;
+  readonly #tables: Tables;
+  readonly #users = new Set<StoreUser>();
+  /** Begins names in the trash. */
+  readonly trashKey: string;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isDamaged = false;
+  #isOpen = true;
+
+  /** @throws Error if it cannot be opened */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#tables = openTables(folder);
+    this.trashKey = trashKeyOf(this.#tables);
+  }
+
+  join(user: StoreUser): void {
+    this.#users.add(user);
+  }
+
+  /** Closes the store with its last user. */
+  async leave(user: StoreUser): Promise<void> {
+    this.flush();
+    if (!this.#users.delete(user) || this.#users.size > 0) return;
+    this.#isOpen = false;
+    OPEN.delete(this.#folder);
+    await this.#tables.env.close();
+  }
+
+  /** A part was found that is not what was written. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
+  get totals(): Totals {
+    return this.#read((tables) => totalsOf(tables)) ?? { entries: 0, bytes: 0 };
+  }
+
+  /** Adds an entry; it is written within some milliseconds. */
+  add(row: EntryRow, kept: Kept | undefined, apart: boolean): void {
+    if (!this.#isOpen) return;
+    const image = kept?.in === "value" ? kept.bytes : undefined;
+    this.#waiting.push({ row, kept: keptRowOf(kept, apart), image });
+    this.#waitingBytes += image?.length ?? 0;
+    if (this.#waiting.length >= MOST_WAITING || this.#waitingBytes >= MOST_WAITING_BYTES) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
+  }
+
+  /** Writes what waits. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#waiting;
+    if (batch.length === 0) return;
+    [this.#waiting, this.#waitingBytes] = [[], 0];
+    const isDone = this.#write((tables) => {
+      let bytes = 0;
+      for (const { row, kept, image } of batch) {
+        putEntry(tables, row);
+        tables.pending.removeSync(key(row.id));
+        if (kept !== undefined) tables.kept.putSync(key(row.id), encode(kept));
+        if (image !== undefined) tables.images.putSync(key(row.id), image);
+        bytes += counted(kept);
+      }
+      addTotals(tables, { entries: batch.length, bytes });
+    });
+    if (isDone) for (const user of this.#users) user.onWritten();
+  }
+
+  /** Writes a pending entry at once. @returns whether that worked */
+  begin(id: string, row: PendingRow): boolean {
+    return this.#write(({ pending }) => void pending.putSync(key(id), encode(row)));
+  }
+
+  cancel(id: string): void {
+    this.#write(({ pending }) => void pending.removeSync(key(id)));
+  }
+
+  pending(): [string, PendingRow][] {
+    return this.#rowsOf<PendingRow>(({ pending }) => pending);
+  }
+
+  entry(id: string): EntryRow | undefined {
+    return this.#get<EntryRow>((tables) => tables.entries, id);
+  }
+
+  kept(id: string): KeptRow | undefined {
+    return this.#get<KeptRow>((tables) => tables.kept, id);
+  }
+
+  image(id: string): Buffer | undefined {
+    return this.#read(({ images }) => images.get(key(id)));
+  }
+
+  /** All rows on kept content, oldest first. */
+  allKept(): [string, KeptRow][] {
+    return this.#rowsOf<KeptRow>(({ kept }) => kept);
+  }
+
+  /** Ids of entries, newest first. @param before ids older than this one @param index absent: all entries */
+  *ids(before: string | undefined, index?: { readonly by: "a" | "v" | "g"; readonly text: string }): Generator<string> {
+    const end = index === undefined ? NOTHING : indexKey(index.by, index.text);
+    const tableOf = (tables: Tables) => (index === undefined ? tables.entries : tables.index);
+    const keyAt = (id: string) => (index === undefined ? key(id) : indexKey(index.by, index.text, id));
+    for (let start = before ?? AFTER_ALL_IDS; ; ) {
+      const found =
+        this.#read((tables) => [
+          ...tableOf(tables).getKeys({ start: keyAt(start), end, reverse: true, limit: PAGE, exclusiveStart: true }),
+        ]) ?? [];
+      for (const row of found) yield idIn(row);
+      const last = found.at(-1);
+      if (last === undefined || found.length < PAGE) return;
+      start = idIn(last);
+    }
+  }
+
+  /** Ids of entries, oldest first; those removed meanwhile are left out. */
+  *oldest(): Generator<string> {
+    for (let start: string | undefined; ; ) {
+      const from = start === undefined ? {} : { start: key(start), exclusiveStart: true };
+      const options = { ...from, limit: PAGE };
+      const found = this.#read(({ entries }) => [...entries.getKeys(options)]) ?? [];
+      for (const row of found) yield row.toString("latin1");
+      const last = found.at(-1);
+      if (last === undefined || found.length < PAGE) return;
+      start = last.toString("latin1");
+    }
+  }
+
+  /** Ids of the entries at a path and below it, newest first, of at most `limit` rows. */
+  idsAt(path: string, limit: number): { readonly ids: readonly string[]; readonly isWhole: boolean } {
+    const rows =
+      this.#read(({ index }) => [
+        ...index.getKeys({ start: indexKey("p", path), end: indexKey("p", path, AFTER_ALL_IDS), limit }),
+        ...index.getKeys({ start: belowKey(path), end: belowKey(path, "0"), limit }),
+      ]) ?? [];
+    const ids = [...new Set(rows.map(idIn))].sort().reverse();
+    return { ids, isWhole: rows.length < limit };
+  }
+
+  /** Replaces rows in one transaction. @returns whether that worked */
+  update(changes: readonly EntryRow[]): boolean {
+    return this.#write((tables) => {
+      for (const row of changes) tables.entries.putSync(key(row.id), encode(row));
+    });
+  }
+
+  /** Removes the kept content of entries from the store, and with `entries` the entries too. */
+  remove(ids: readonly string[], entries = false): boolean {
+    return this.#write((tables) => {
+      for (const id of ids) removeOne(tables, id, entries);
+    });
+  }
+
+  /** The size of a kept tree was measured. */
+  resize(id: string, size: number): void {
+    const row = this.kept(id);
+    if (row === undefined) return;
+    this.#write((tables) => {
+      const next = { ...row, size };
+      tables.kept.putSync(key(id), encode(next));
+      addTotals(tables, { entries: 0, bytes: counted(next) - counted(row) });
+    });
+  }
+
+  #get<T>(tableOf: (tables: Tables) => Tables["entries"], id: string): T | undefined {
+    const row = this.#read((tables) => tableOf(tables).get(key(id)));
+    return row === undefined ? undefined : this.#decode<T>(row);
+  }
+
+  #rowsOf<T>(tableOf: (tables: Tables) => Tables["entries"]): [string, T][] {
+    const rows = this.#read((tables) => [...tableOf(tables).getRange({})]) ?? [];
+    return rows.flatMap(({ key: id, value }): [string, T][] => {
+      const row = this.#decode<T>(value);
+      return row === undefined ? [] : [[id.toString("latin1"), row]];
+    });
+  }
+
+  #decode<T>(row: Buffer): T | undefined {
+    const value = decode<T>(row);
+    if (value !== "damaged") return value;
+    this.#isDamaged = true;
+    return undefined;
+  }
+
+  /** Sees what other processes have written. */
+  #read<T>(work: (tables: Tables) => T): T | undefined {
+    if (!this.#isOpen) return undefined;
+    try {
+      this.#tables.env.resetReadTxn();
+      return work(this.#tables);
+    } catch (error) {
+      this.#isDamaged = true;
+      this.#tell(error);
+      return undefined;
+    }
+  }
+
+  #write(work: (tables: Tables) => void): boolean {
+    if (!this.#isOpen) return false;
+    try {
+      this.#tables.env.transactionSync(() => work(this.#tables));
+      return true;
+    } catch (error) {
+      this.#tell(error);
+      return false;
+    }
+  }
+
+  #tell(error: unknown): void {
+    for (const user of this.#users) user.onFault(error);
+  }
+}
+
+/** Sorts after every id. */
+const AFTER_ALL_IDS = "~";
+const PAGE = 256;

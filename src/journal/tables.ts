@@ -1,0 +1,129 @@
+// Tables (LMDB) of the journal of one root, with the encoding of their rows.
+
+import { createHash, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { type Database, open, type RootDatabase } from "lmdb";
+
+export type Table = Database<Buffer, Buffer>;
+
+export interface Tables {
+  readonly env: RootDatabase<Buffer, Buffer>;
+  /** id → checksum ‖ entry as JSON */
+  readonly entries: Table;
+  /** letter ‖ text ‖ 0 ‖ id → nothing; see {@link indexKey} */
+  readonly index: Table;
+  /** id → where and how large the content before the change is, as JSON */
+  readonly kept: Table;
+  /** id → content before the change */
+  readonly images: Table;
+  /** id → checksum ‖ process and entry as JSON */
+  readonly pending: Table;
+  readonly meta: Table;
+}
+
+const BINARY = { encoding: "binary", keyEncoding: "binary" } as const;
+const FORMAT = Buffer.from("format");
+const TOTALS = Buffer.from("totals");
+const TRASH_KEY = Buffer.from("trash key");
+const FORMAT_VERSION = 1;
+const CHECK_BYTES = 4;
+/** Longest text in an index key as it is, in bytes. LMDB allows keys of 1,978 bytes. */
+const LONGEST_TEXT = 1_500;
+
+/** Which entries an index leads to: by path, actor, via or group. */
+export type Indexed = "p" | "a" | "v" | "g";
+
+/** @throws Error if it cannot be opened, or was written by a newer version */
+export function openTables(folder: string): Tables {
+  const env = open<Buffer, Buffer>({
+    ...BINARY,
+    path: join(folder, "index"),
+    noSubdir: false,
+    maxDbs: 8,
+    maxReaders: 512,
+    overlappingSync: false,
+    // A power failure may lose the newest entries; the changes themselves do not depend on them.
+    noSync: true,
+  });
+  const table = (name: string): Table => env.openDB<Buffer, Buffer>({ ...BINARY, name });
+  const meta = table("meta");
+  const version = env.transactionSync(() => {
+    const present = meta.get(FORMAT);
+    if (present === undefined) meta.putSync(FORMAT, Buffer.from(String(FORMAT_VERSION)));
+    return Number(present ?? FORMAT_VERSION);
+  });
+  if (version !== FORMAT_VERSION) {
+    void env.close();
+    throw new Error(`The journal has format ${version}, newer than ${FORMAT_VERSION}`);
+  }
+  const [entries, index, kept] = [table("entries"), table("index"), table("kept")];
+  return { env, entries, index, kept, images: table("images"), pending: table("pending"), meta };
+}
+
+/**
+ * Begins the names of what this journal keeps in the trash of its root. It is known to nobody else, so what a foreign
+ * repository brings along never counts.
+ */
+export function trashKeyOf({ env, meta }: Tables): string {
+  return env.transactionSync(() => {
+    const present = meta.get(TRASH_KEY);
+    if (present !== undefined) return present.toString("latin1");
+    const made = randomBytes(16).toString("hex");
+    meta.putSync(TRASH_KEY, Buffer.from(made));
+    return made;
+  });
+}
+
+/** What all entries take together. */
+export interface Totals {
+  readonly entries: number;
+  /** Bytes of kept content, without what is kept apart. */
+  readonly bytes: number;
+}
+
+export function totalsOf({ meta }: Tables): Totals {
+  const row = meta.get(TOTALS);
+  return row === undefined ? { entries: 0, bytes: 0 } : { entries: row.readDoubleLE(0), bytes: row.readDoubleLE(8) };
+}
+
+/** Only inside a transaction. */
+export function addTotals(tables: Tables, { entries, bytes }: Totals): void {
+  const before = totalsOf(tables);
+  const row = Buffer.alloc(16);
+  row.writeDoubleLE(Math.max(0, before.entries + entries), 0);
+  row.writeDoubleLE(Math.max(0, before.bytes + bytes), 8);
+  tables.meta.putSync(TOTALS, row);
+}
+
+export const key = (id: string): Buffer => Buffer.from(id, "latin1");
+
+/** Key of one entry in an index; without an id the start of all entries of the text. */
+export const indexKey = (by: Indexed, text: string, id = ""): Buffer => Buffer.from(`${by}${bounded(text)}\0${id}`);
+
+/** Keys of everything below a path lie from here to the same with a `0` in place of the last `/`. */
+export const belowKey = (path: string, last = "/"): Buffer => Buffer.from(`p${path === "" ? "" : path + last}`);
+
+export const idIn = (indexRow: Buffer): string => indexRow.toString("latin1", indexRow.lastIndexOf(0) + 1);
+
+function bounded(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= LONGEST_TEXT) return text;
+  return `${bytes.toString("latin1", 0, LONGEST_TEXT)}\u0001${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+/** A value as JSON behind its checksum. */
+export function encode(value: unknown): Buffer {
+  const json = Buffer.from(JSON.stringify(value));
+  const row = Buffer.allocUnsafe(CHECK_BYTES + json.length);
+  row.writeUInt32LE(crc32(json), 0);
+  json.copy(row, CHECK_BYTES);
+  return row;
+}
+
+/** `damaged`: it is not what was written. */
+export function decode<T>(row: Buffer): T | "damaged" {
+  const json = row.subarray(CHECK_BYTES);
+  if (row.length < CHECK_BYTES || row.readUInt32LE(0) !== crc32(json)) return "damaged";
+  return JSON.parse(json.toString()) as T;
+}

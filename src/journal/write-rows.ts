@@ -1,0 +1,43 @@
+// Writes rows of the journal, with the indexes and totals that belong to them. Only inside a transaction.
+
+import type { Kept } from "../core/ports/journal-writer.js";
+import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
+import { addTotals, decode, encode, indexKey, key, type Tables } from "./tables.js";
+
+const NOTHING = Buffer.alloc(0);
+
+/** Bytes that count against the quota. */
+export const counted = (kept: KeptRow | undefined): number =>
+  kept === undefined || kept.apart === true ? 0 : kept.size;
+
+export function keptRowOf(kept: Kept | undefined, apart: boolean): KeptRow | undefined {
+  if (kept === undefined || kept.in === "nothing") return undefined;
+  const flag = apart ? { apart } : {};
+  if (kept.in === "value") return { in: "value", size: kept.bytes.length, ...flag };
+  return { in: "trash", size: kept.size, ...(kept.version === undefined ? {} : { version: kept.version }), ...flag };
+}
+
+/** Puts an entry, and lets its indexes lead to it. */
+export function putEntry({ entries, index }: Tables, row: EntryRow): void {
+  entries.putSync(key(row.id), encode(row));
+  for (const [by, text] of indexesOf(row)) index.putSync(indexKey(by, text, row.id), NOTHING);
+}
+
+/** Removes what is kept of an entry, and with `isEntry` the entry too. */
+export function removeOne(tables: Tables, id: string, isEntry: boolean): void {
+  const { entries, index, kept, images } = tables;
+  const old = kept.get(key(id));
+  const row = old === undefined ? "damaged" : decode<KeptRow>(old);
+  const bytes = row === "damaged" ? 0 : -counted(row);
+  kept.removeSync(key(id));
+  images.removeSync(key(id));
+  const entry = isEntry ? entries.get(key(id)) : undefined;
+  if (entry !== undefined) {
+    const decoded = decode<EntryRow>(entry);
+    if (decoded !== "damaged") {
+      for (const [by, text] of indexesOf(decoded)) index.removeSync(indexKey(by, text, id));
+    }
+    entries.removeSync(key(id));
+  }
+  if (bytes !== 0 || entry !== undefined) addTotals(tables, { entries: entry === undefined ? 0 : -1, bytes });
+}
