@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../src/config/load.js";
-import { at, venueProblems } from "./problems.js";
+import { venueProblems } from "./problems.js";
 
 describe("an unknown key is named with its full path and the nearest valid key", () => {
   test.each([
@@ -71,30 +71,6 @@ describe("an unknown key is named with its full path and the nearest valid key",
         "Root 'twice' is given twice: in the config and by --root",
       ].sort(),
     );
-  });
-});
-
-describe("a key that comes later is refused as such, whatever its value", () => {
-  const later = [...["file.roots.notes.journal", "file.roots.notes.journalQuota", "file.roots.notes.trash"]];
-  test.each(later)("%s", (keyPath) => {
-    for (const value of [true, null, [{}], { store: "memory" }]) {
-      expect(venueProblems(at(keyPath, value))).toEqual([`not supported yet: '${keyPath}'`]);
-    }
-  });
-
-  test("each of several, wherever they stand", () => {
-    const roots = { docs: { path: "docs", journal: "off" }, notes: { path: "notes", trash: true } };
-    expect([...venueProblems({ file: { roots } })].sort()).toEqual([
-      "not supported yet: 'file.roots.docs.journal'",
-      "not supported yet: 'file.roots.notes.trash'",
-    ]);
-  });
-
-  test("but only in its own place", () => {
-    expect(venueProblems({ jobs: { grants: 1 }, file: { dlfs: "a" } })).toEqual([
-      "Unknown config key 'jobs.grants'",
-      "Unknown config key 'file.dlfs'",
-    ]);
   });
 });
 

@@ -14,6 +14,8 @@ const common = {
   crossDevice: false,
   hardLinks: false,
   io: "auto",
+  journalQuota: { bytes: 268_435_456, entries: 100_000, days: 30 },
+  trash: "auto",
   deny: [],
   protect: [],
   encoding: "utf-8",
@@ -91,6 +93,9 @@ describe("a root", () => {
       protect: ["@git", "b"],
       encoding: "Shift_JIS",
       quota: { bytes: 5, files: 6 },
+      journal: "metadata",
+      journalQuota: { bytes: 7, entries: 8, days: 9 },
+      trash: "off",
       owner: "did:web:files.example.com:me",
     } as const;
     expect(rootOf({ path: "/x", ...options })).toEqual({ kind: "host", path: "/x", ...options });
@@ -104,6 +109,7 @@ describe("a wrong root is refused", () => {
     "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
   const VALID: Readonly<Record<string, unknown>> = {
     ...{ owner: "did:web:a", durability: "flush", crossDevice: true, hardLinks: true, io: "sync", quota: {} },
+    ...{ journal: "on", trash: "off" },
   };
   const did = "a DID such as did:key:z6Mk… or did:web:example.com";
   const plainName = "'roots.docs.prefix' must be a plain name: at most 64 letters, digits, '.', '_' or '-'";
@@ -173,10 +179,12 @@ describe("a wrong root is refused", () => {
     ...["", ".", "..", "a/b", "a\\b", "a\n", "x".repeat(65)].map((dlfs): [object, string] => [{ dlfs }, driveName]),
     [{ dlfs: "é".repeat(33) }, "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes"],
     [{ dlfs: "notes", prefix: "a" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
-    ...["owner", "durability", "crossDevice", "hardLinks", "io", "quota"].map((option): [object, string] => [
-      { dlfs: "notes", [option]: VALID[option] },
-      `'roots.docs.dlfs' and 'roots.docs.${option}' cannot both be set`,
-    ]),
+    ...["owner", "durability", "crossDevice", "hardLinks", "io", "quota", "journal", "trash"].map(
+      (option): [object, string] => [
+        { dlfs: "notes", [option]: VALID[option] },
+        `'roots.docs.dlfs' and 'roots.docs.${option}' cannot both be set`,
+      ],
+    ),
   ])("%j", (root, ...messages) => {
     expect(rootProblems(root)).toEqual(messages);
     const fromTop = messages.map((message) => message.replaceAll("'roots.docs", "'file.roots.docs"));
@@ -278,7 +286,7 @@ describe("the file adapter's part alone", () => {
     [null, "Config must be an object, not null"],
     [{ rootz: {} }, "Unknown config key 'rootz' - did you mean 'roots'?"],
     [{ roots: 5 }, "'roots' must be an object, not 5"],
-    [{ roots: { r: { temp: true, trash: "auto" } } }, "not supported yet: 'roots.r.trash'"],
+    [{ roots: { r: { temp: true, trash: 5 } } }, '\'roots.r.trash\' must be "auto" or "required" or "off", not 5'],
     [{ store: 5 }, "Unknown config key 'store'"],
     [{ port: 5 }, "Unknown config key 'port'"],
   ])("has key paths that start there: %j", (value, message) => {

@@ -192,6 +192,8 @@ describe("schemas/config.json", () => {
         ...["file.roots.*.deny", "file.roots.*.protect", "file.roots.*.grep"],
         ...["", ".for", ".over", ".over.bytes", ".over.entries", ".minutes"].map((key) => `file.roots.*.approve${key}`),
         ...under("file.roots.*.quota", "bytes", "files"),
+        ...under("file.roots.*.journalQuota", "bytes", "entries", "days"),
+        ...["file.roots.*.journal", "file.roots.*.trash"],
       ].sort(),
     );
   });

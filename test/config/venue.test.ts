@@ -49,6 +49,8 @@ describe("an empty config", () => {
             crossDevice: false,
             hardLinks: false,
             io: "auto",
+            journalQuota: { bytes: 268_435_456, entries: 100_000, days: 30 },
+            trash: "auto",
             deny: [],
             protect: [],
             encoding: "utf-8",

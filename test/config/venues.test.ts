@@ -45,7 +45,6 @@ describe("a list of venues is refused", () => {
 describe("a problem in one of several venues", () => {
   test.each<[unknown, ...string[]]>([
     [{ file: { rootz: {} } }, "Unknown config key 'venues[1].file.rootz' - did you mean 'roots'?"],
-    [{ file: { roots: { a: { temp: true, trash: true } } } }, "not supported yet: 'venues[1].file.roots.a.trash'"],
     [
       { did: "did:web:v", auth: { grants: [{ did: "did:web:v:public", with: "file://", can: "crud" }] } },
       "'venues[1].auth.grants[0].did' must not be the DID of callers without credentials",

@@ -4,14 +4,6 @@ import { expandHome } from "../home.js";
 import { type KeyPath, keyText } from "../key-path.js";
 import { expectation, isObject, isOfKind, type JsonSchema, matches, resolveRef } from "./json-schema.js";
 
-/**
- * Keys of the specification that are not implemented yet, by full path; `*` is any name. They are refused, so that no
- * key is silently ignored. When implementing a key, move it from here to `schemas/config.json`.
- */
-const LATER_KEYS: readonly (readonly string[])[] = [
-  ...["file.roots.*.journal", "file.roots.*.journalQuota", "file.roots.*.trash"],
-].map((key) => key.split("."));
-
 /** State of checking one config. Problems are collected, so that all are reported together. */
 export interface SchemaCheck {
   /** The whole schema, for resolving `$ref`. */
@@ -92,7 +84,7 @@ function checkObject(place: Place, schema: JsonSchema, value: Members): Members 
       checkName(below(place, key), schema.propertyNames ?? {}, key);
       result[key] = checkValue(below(place, key), schema.additionalProperties, value[key]);
     } else {
-      excused.push(...reportUnknown(below(place, key), value[key], Object.keys(properties)));
+      excused.push(...reportUnknown(below(place, key), Object.keys(properties)));
     }
   }
   for (const [key, property] of Object.entries(properties)) {
@@ -115,12 +107,7 @@ function checkName(place: Place, given: JsonSchema, name: string): void {
 }
 
 /** Reports an unknown key. @returns the known keys it may stand for */
-function reportUnknown({ check, path }: Place, value: unknown, known: readonly string[]): readonly string[] {
-  const later = laterKeysAt(path, value);
-  if (later.length > 0) {
-    check.problems.push(...later.map((keyPath) => `not supported yet: ${quoted({ check, path: keyPath })}`));
-    return known;
-  }
+function reportUnknown({ check, path }: Place, known: readonly string[]): readonly string[] {
   const names = path.length === 1 ? [...known, ...(check.alsoKnown ?? [])] : known;
   const nearest = nearestName(String(path.at(-1)), names);
   const question = nearest === undefined ? "" : ` - did you mean '${nearest}'?`;
@@ -158,18 +145,4 @@ function checkPresence(
 function listed(keys: readonly string[]): string {
   const names = keys.map((key) => `'${key}'`);
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
-}
-
-/**
- * The unimplemented keys at `path`: the path itself, or its members if the specification lists only those (`drives`).
- *
- * @param value the value at `path`
- * @returns empty if there is none
- */
-function laterKeysAt(path: KeyPath, value: unknown): readonly KeyPath[] {
-  const below = LATER_KEYS.filter((key) => path.every((name, index) => key[index] === "*" || key[index] === name));
-  if (below.length === 0) return [];
-  if (below.some((key) => key.length === path.length) || !isObject(value)) return [path];
-  const members = Object.keys(value).flatMap((key) => laterKeysAt([...path, key], value[key]));
-  return members.length === 0 ? [path] : members;
 }
