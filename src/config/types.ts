@@ -1,9 +1,11 @@
 // Configuration of a venue: the checked form (`…Config`), and the form that users write (`…Input`).
 
 import type { Capability } from "../core/call/capability.js";
-import type { ConfiguredLimits, FileConfig, RootOptions } from "../core/file-config.js";
-import type { ApprovalRulesInput } from "../core/ports/approval.js";
+import type { ConfiguredLimits, FileConfig } from "../core/file-config.js";
 import type { ShellConfig } from "../core/ports/sandbox.js";
+import type { RootConfigInput } from "./root-input.js";
+
+export type { DriveRootInput, HostRootInput, RootConfigInput, TempRootInput } from "./root-input.js";
 
 /** Configuration of the MCP surface. */
 export interface McpConfig {
@@ -212,41 +214,6 @@ export interface VenueConfig {
   /** One line each, for the log at start. */
   readonly warnings: readonly string[];
 }
-
-interface RootOptionsInput extends Partial<Omit<RootOptions, "approve" | "journalQuota">> {
-  readonly approve?: ApprovalRulesInput;
-  readonly journalQuota?: Partial<RootOptions["journalQuota"]>;
-  /** No effect; accepted for compatibility. */
-  readonly grep?: "auto" | "re2js";
-}
-
-/** A host directory, as written in a config. */
-export interface HostRootInput extends RootOptionsInput {
-  readonly path: string;
-}
-
-/** A temp root, as written in a config. */
-export interface TempRootInput extends RootOptionsInput {
-  readonly temp: true;
-  /** Default `covia-<name>-`. */
-  readonly prefix?: string;
-}
-
-/** A drive root (each caller has its own drive), as written in a config. */
-export interface DriveRootInput {
-  /** Name of the drive. */
-  readonly dlfs: string;
-  readonly readOnly?: boolean;
-  readonly description?: string;
-  readonly maxReadBytes?: number;
-  readonly deny?: readonly string[];
-  readonly approve?: ApprovalRulesInput;
-  readonly encoding?: string;
-  /** No effect; accepted for compatibility. */
-  readonly grep?: "auto" | "re2js";
-}
-
-export type RootConfigInput = HostRootInput | TempRootInput | DriveRootInput;
 
 /** Configuration of the file adapter, as written by an embedder; every key has a default. */
 export interface FileConfigInput {
