@@ -113,7 +113,7 @@ describe("a backup of a venue that serves", () => {
       status: 78,
       stderr: expect.stringContaining("empty place"),
     });
-  });
+  }, 60_000);
 
   test.each([
     ["another passphrase", (bytes: Buffer) => bytes, { PASSPHRASE: "wrong horse battery" }, "passphrase"],

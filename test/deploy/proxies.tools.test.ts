@@ -157,6 +157,7 @@ describeWhere(
       JSON.stringify({
         baseUrl: `https://localhost:${port}/files`,
         trustProxy: true,
+        webdav: true,
         port: venuePort,
         auth: {
           public: { enabled: false },
@@ -238,6 +239,17 @@ describeWhere(
     const got = await ask("/files/api/v1/files/scratch/large.bin");
     expect(await got.hash()).toBe(hash.digest("hex"));
   }, 60_000);
+
+  test("WebDAV: hrefs and Destination carry the prefix", async () => {
+    await ask("/files/dav/scratch/one.txt", { method: "PUT" }, "hello");
+    const listed = await ask("/files/dav/scratch/", { method: "PROPFIND", headers: { depth: "1" } });
+    expect(listed.status).toBe(207);
+    expect(await listed.text()).toContain("<D:href>/files/dav/scratch/one.txt</D:href>");
+    const destination = `https://localhost:${port}/files/dav/scratch/two.txt`;
+    const moved = await ask("/files/dav/scratch/one.txt", { method: "MOVE", headers: { destination } });
+    expect(moved.status).toBe(201);
+    expect(await (await ask("/files/dav/scratch/two.txt")).text()).toBe("hello");
+  });
 
   test("HTTP/2", async () => {
     const session = connectHttp2(`https://localhost:${port}`, { rejectUnauthorized: false });
