@@ -4,6 +4,7 @@ import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { silentLog } from "../core/ports/log.js";
 import { publicCapsOf, servesPublic } from "../venue/identity/public-caps.js";
+import { servesDav } from "../venue/start/dav.js";
 import { openConfiguredLog } from "../venue/start/open-parts.js";
 import { type OpenVenue, openVenue, type PreparedReload } from "../venue/start/open-venue.js";
 import { localTokenFile, withOwnStateDirs } from "../venue/start/state-place.js";
@@ -101,6 +102,7 @@ function bannerOf({ config, host, access }: OpenVenue, { env, stdout }: CommandC
     publicCaps: publicCapsOf(config),
     publicAccess: servesPublic(config),
     mcp: config.mcp !== false,
+    webdav: servesDav(config),
     tokens: access.staticTokens.length,
     ...(config.listen === undefined ? {} : { socket: config.listen.socket }),
     ...(access.localToken === undefined

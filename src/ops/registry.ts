@@ -70,7 +70,7 @@ export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
 ];
 
 /** The operations of the adapter `dlfs` that only surfaces of this package run. */
-export const DRIVE_STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, touch];
+export const DRIVE_STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, touch, du];
 
 /** The operations that export, import and verify whole drives. */
 export const TRANSFER_OPERATIONS: readonly AnyOperation[] = [exportDrive, importDrive, verifyDrive];

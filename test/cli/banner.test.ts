@@ -16,6 +16,7 @@ const facts: BannerFacts = {
   ],
   publicAccess: true,
   mcp: true,
+  webdav: false,
   tokens: 0,
 };
 
@@ -25,6 +26,13 @@ const operationOf = (text: string) => /"operation":"v\/ops\/file\/(\w+)"/.exec(t
 
 test("tells where it listens, and as whom", () => {
   expect(bannerOf({})).toMatch(/^venue-files 1\.2\.3 listens on http:\/\/localhost:8080\nDID did:key:zMe\n/);
+});
+
+test("tells how to mount the roots, where WebDAV is on and there is a port", () => {
+  const mount = "WebDAV: mount http://localhost:8080/dav/ with any user name, a token as password.";
+  expect(bannerOf({ webdav: true })).toContain(mount);
+  expect(bannerOf({})).not.toContain("WebDAV");
+  expect(bannerOf({ webdav: true, socket: "/run/v.sock" })).not.toContain("WebDAV");
 });
 
 test("shows the roots as a table", () => {

@@ -26,6 +26,8 @@ export interface BannerFacts {
   /** Whether callers without credentials are served. */
   readonly publicAccess: boolean;
   readonly mcp: boolean;
+  /** Whether folders can be mounted over WebDAV. */
+  readonly webdav: boolean;
   /** Number of static tokens. */
   readonly tokens: number;
   /** Path of the Unix socket it listens on instead of a port. */
@@ -58,11 +60,16 @@ export function banner(facts: BannerFacts): string {
     `\n${credentials(facts)}`,
     `\nTry it\n  ${curlLine(facts, grants)}`,
   ];
+  if (facts.webdav && facts.socket === undefined) parts.push(`\n${mountLine(facts)}`);
   if (facts.mcp && (facts.publicAccess || facts.localToken?.text !== undefined)) {
     parts.push(`\nMCP client configuration\n${clientConfiguration(facts)}`);
   }
   return `${parts.join("\n")}\n`;
 }
+
+/** How to mount the roots as folders. */
+const mountLine = ({ url, localToken }: BannerFacts): string =>
+  `WebDAV: mount ${url}/dav/ with any user name, ${localToken === undefined ? "a token" : "the token"} as password.`;
 
 /** What an anonymous caller may do in a root. */
 function anonymous(root: BannerRoot, grants: readonly Grant[]): string {

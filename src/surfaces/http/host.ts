@@ -96,6 +96,8 @@ export interface HttpDav {
   readonly lockSeconds: number;
   /** Maximum number of locks of all callers together. */
   readonly maxLocks: number;
+  /** Maximum bytes of files in all drives of one caller. */
+  readonly maxDriveBytes: number;
   /** Keeps the properties that clients store. Absent: they are kept in memory. */
   readonly propertyFile?: DavFile;
   /** Facts of a root, whoever asks; they must not be told to those who do not see it. `undefined`: there is none. */

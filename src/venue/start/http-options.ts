@@ -1,10 +1,9 @@
 import { bareHost, isLoopbackListener } from "../../config/loopback.js";
 import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
-import type { RootFacts } from "../../core/ports/operation.js";
 import type { RateLimit } from "../../surfaces/http/host.js";
 import { servesPublic } from "../identity/public-caps.js";
-import type { VenueHostOptions, VenueHttpOptions } from "../venue.js";
+import type { VenueHttpOptions } from "../venue.js";
 
 const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 
@@ -30,16 +29,6 @@ export async function httpOptions(
     ...(workspace === undefined ? {} : { workspace }),
     ...(rate === false ? {} : { rateLimit: await openRateLimit(rate) }),
   };
-}
-
-const DAV_DEFAULTS = { anonymous: false, lockSeconds: 3600, maxLocks: 10_000 };
-
-/** What WebDAV needs of a venue besides its operations. `undefined`: it is off. */
-export function davOptions(config: VenueConfig, { roots }: { roots(): readonly RootFacts[] }): VenueHostOptions["dav"] {
-  const { webdav = isLoopbackListener(config) } = config;
-  const settings = typeof webdav === "boolean" ? { ...DAV_DEFAULTS, enabled: webdav } : webdav;
-  if (!settings.enabled) return undefined;
-  return { ...settings, root: (name) => roots().find((root) => root.name === name) };
 }
 
 async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {

@@ -21,8 +21,9 @@ import type { VenueMetrics } from "../telemetry/metrics.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
 import { type Closable, closeBackwards } from "./close-backwards.js";
 import { asConfigError, withConfigErrors } from "./config-fault.js";
+import { davOptions } from "./dav.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
-import { davOptions, httpOptions } from "./http-options.js";
+import { httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openAuditLog, openTickets } from "./open-parts.js";
 import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
@@ -146,7 +147,7 @@ class VenueOpener {
   }): Promise<VenueHost> {
     const { access, assets, adapter, metrics, tickets } = parts;
     const config = this.#config;
-    const dav = davOptions(config, { roots: () => adapter.roots });
+    const dav = davOptions(config, { env: this.#options.env, roots: () => adapter.roots });
     return createVenueHost({
       name: config.name,
       did: access.did,

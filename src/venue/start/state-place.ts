@@ -37,6 +37,7 @@ const TAKEN = [
   "keys",
   "local-token",
   "revocations",
+  "webdav-properties.json",
 ];
 
 /** @throws NoStateDir when there is none */

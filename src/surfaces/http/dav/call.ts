@@ -5,7 +5,7 @@ import type { Caller } from "../../../core/call/caller.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import type { Uploaded } from "../../../core/ports/transfer.js";
-import type { ListOutput, RootsOutput, StatOutput } from "../../../schema/types.js";
+import type { DuOutput, ListOutput, RootsOutput, StatOutput } from "../../../schema/types.js";
 import type { HttpDav, HttpHost } from "../host.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
@@ -85,6 +85,12 @@ export class DavCall {
     return space === "dav" ? this.dav.root(root)?.drive : root;
   }
 
+  /** @throws HttpError 409 for an entry of a drive that does not exist; operations would make the drive */
+  async requireDrive({ space, root = "", segments }: Place): Promise<void> {
+    if (space !== "dlfs" || segments.length !== 1 || (await this.names("dlfs")).includes(root)) return;
+    throw new HttpError(409, "There is no such drive. Make it with MKCOL");
+  }
+
   /** Whether nothing can be changed in a root. */
   isReadOnly({ space, root = "" }: Pick<Place, "space" | "root">): boolean {
     return space === "dav" && this.dav.root(root)?.readOnly === true;
@@ -140,6 +146,12 @@ export class DavCall {
   async roots(): Promise<RootsOutput["roots"]> {
     const { roots } = (await this.#invoke("file:roots", {})) as RootsOutput;
     return roots;
+  }
+
+  /** Bytes of all files below a place. */
+  async sizeOf(place: Place): Promise<number> {
+    const { bytes } = (await this.run("du", place)) as DuOutput;
+    return bytes;
   }
 
   async download(place: Place, take: TakeDownload): Promise<void> {

@@ -59,11 +59,12 @@ export async function serveDav(more: VenueConfigInput = {}): Promise<DavVenue> {
     seed: SEED,
     stateDir: join(base, "state"),
     auth: { public: { enabled: true, caps: [{ with: "file://ro/", can: "crud/read" }] }, tokens, ...auth },
+    drives: { store: "memory" },
     ...others,
     file: {
       ...file,
       roots: {
-        docs: join(base, "docs"),
+        docs: { path: join(base, "docs"), durability: "none" },
         tmp: { temp: true },
         ro: { path: join(base, "ro"), readOnly: true },
         home: { dlfs: "home" },

@@ -14,6 +14,7 @@ export async function mkcol(call: DavCall): Promise<FastifyReply> {
   if (announcesBody(exchange.request.raw)) throw new HttpError(415, "MKCOL takes no body");
   const { root, space, segments } = target;
   if (root === undefined || (space === "dav" && segments.length === 0)) throw exists();
+  await call.requireDrive(target);
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
   const making = segments.length === 0 ? call.runOnDrive("create-drive", root) : call.run("mkdir", target);

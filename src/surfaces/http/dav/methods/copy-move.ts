@@ -65,6 +65,7 @@ async function prepare(call: DavCall, { isMove }: { readonly isMove: boolean }):
   requireApart(target, to);
   if (isMove && target.segments.length === 0) throw new HttpError(403, "A root cannot be moved");
   if (to.segments.length === 0) throw new HttpError(403, "A root cannot be replaced");
+  await call.requireDrive(to);
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [
     ...(isMove ? [{ place: target, isTree: true, isMember: true }] : []),

@@ -47,6 +47,7 @@ async function take(
   const spot = call.spotOf(target);
   const conflict = locks.conflicting({ spot, isDeep, isExclusive: asked.isExclusive })[0];
   if (conflict !== undefined) throw conflicting(conflict);
+  if (found === undefined) await call.requireDrive(target);
   if (found === undefined) await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
   const again = locks.conflicting({ spot, isDeep, isExclusive: asked.isExclusive })[0];
   if (again !== undefined) throw conflicting(again);

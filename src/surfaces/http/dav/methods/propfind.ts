@@ -87,9 +87,14 @@ async function resourceAt(call: DavCall, asked: PropertyRequest): Promise<Resour
 const asksForQuota = (asked: PropertyRequest): boolean =>
   asked.kind === "named" && asked.names.some(({ local }) => QUOTA_NAMES.includes(local));
 
-/** Quota and use of the root that holds a place. */
-async function quotaOf(call: DavCall, { space, root }: Target): Promise<Quota | undefined> {
-  if (space !== "dav") return undefined;
+/** Quota and use of the root that holds a place, or of all drives of the caller. */
+async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined> {
+  const { root } = target;
+  if (call.driveOf(target) !== undefined) {
+    const drives = (await call.names("dlfs")).map((name) => ({ space: "dlfs" as const, root: name, segments: [] }));
+    const sizes = await Promise.all(drives.map((drive) => call.sizeOf(drive)));
+    return { limit: call.dav.maxDriveBytes, used: sizes.reduce((sum, size) => sum + size, 0) };
+  }
   const { quota } = (await call.roots()).find(({ name }) => name === root) ?? {};
   return quota?.bytes === undefined ? undefined : { limit: quota.bytes, used: quota.usedBytes ?? 0 };
 }

@@ -36,6 +36,7 @@ async function store(call: DavCall): Promise<Uploaded> {
   if (call.header("content-range") !== undefined) throw badRequest("Content-Range is not supported on PUT");
   const modified = timeOf(call);
   const body = exactly(lengthOf(call), uploadOf(exchange.request.raw));
+  await call.requireDrive(target);
   const conditions = await evaluateConditions(call);
   const spot = call.spotOf(target);
   const isMember = call.needsParentLock(target) && (await call.stat(target)) === undefined;

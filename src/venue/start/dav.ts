@@ -1,0 +1,64 @@
+// What WebDAV needs of a venue besides its operations: settings, facts of roots, and a file for the properties of clients.
+
+import { randomBytes } from "node:crypto";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import type { RootFacts } from "../../core/ports/operation.js";
+import { errnoOf } from "../../jail/sys.js";
+import type { DavFile } from "../../surfaces/http/host.js";
+import type { VenueHostOptions } from "../venue.js";
+import { openState, stateDirOf } from "./state-place.js";
+
+const DEFAULTS = { anonymous: false, lockSeconds: 3600, maxLocks: 10_000 };
+/** File in the state directory. */
+const PROPERTIES = "webdav-properties.json";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether a venue serves WebDAV. */
+export const servesDav = (config: VenueConfig): boolean => {
+  const { webdav = isLoopbackListener(config) } = config;
+  return typeof webdav === "boolean" ? webdav : webdav.enabled;
+};
+
+/** @returns `undefined`: it is off */
+export function davOptions(
+  config: VenueConfig,
+  { env, roots }: { readonly env: Environment; readonly roots: () => readonly RootFacts[] },
+): VenueHostOptions["dav"] {
+  if (!servesDav(config)) return undefined;
+  const { anonymous, lockSeconds, maxLocks } = typeof config.webdav === "object" ? config.webdav : DEFAULTS;
+  return {
+    ...{ anonymous, lockSeconds, maxLocks },
+    maxDriveBytes: config.drives.limits.maxDriveBytes,
+    root: (name) => roots().find((root) => root.name === name),
+    ...(config.stateDir === false ? {} : { propertyFile: propertyFile(config, env) }),
+  };
+}
+
+/** The state directory is made when the first property is stored. */
+function propertyFile(config: VenueConfig, env: Environment): DavFile {
+  return {
+    async read() {
+      try {
+        return await readFile(join(stateDirOf(config, env), PROPERTIES), "utf8");
+      } catch (error) {
+        if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
+        throw error;
+      }
+    },
+    async write(text) {
+      const path = join(openState(config, env, "webdav"), PROPERTIES);
+      const fresh = `${path}.${randomBytes(6).toString("hex")}`;
+      try {
+        await writeFile(fresh, text, { flag: "wx", mode: 0o600 });
+        await rename(fresh, path);
+      } catch (error) {
+        await rm(fresh, { force: true });
+        throw error;
+      }
+    },
+  };
+}

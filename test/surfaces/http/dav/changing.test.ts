@@ -1,0 +1,276 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { readAnswer } from "../fixture.js";
+import { type Ask, type DavVenue, serveDav, textIn } from "./fixture.js";
+
+let venue: DavVenue;
+beforeAll(async () => {
+  venue = await serveDav({ file: { limits: { maxUploadBytes: 100_000 } } });
+});
+afterAll(() => venue.close());
+
+const ROOTS = ["docs", "tmp", "home"] as const;
+/** Roots in which a case may have changed something. */
+const dirty = new Set<string>(ROOTS);
+/** Every case starts from the same tree in each kind of root. */
+beforeEach(async () => {
+  for (const root of dirty) {
+    await Promise.all(
+      ["a.txt", "b.txt", "tree", "old", "new", "new.txt"].map((name) => venue.dav("DELETE", `/dav/${root}/${name}`)),
+    );
+    await venue.dav("PUT", `/dav/${root}/a.txt`, { body: "alpha" });
+    await venue.dav("PUT", `/dav/${root}/b.txt`, { body: "beta" });
+    for (const folder of ["tree", "tree/sub", "old"]) await venue.dav("MKCOL", `/dav/${root}/${folder}`);
+    await venue.dav("PUT", `/dav/${root}/tree/sub/x`, { body: "x" });
+    await venue.dav("PUT", `/dav/${root}/old/gone`, { body: "gone" });
+    dirty.delete(root);
+  }
+});
+
+const get = async (path: string): Promise<string | number> => {
+  const { status, text } = await venue.dav("GET", path);
+  return status === 200 ? text : status;
+};
+
+describe.each(ROOTS)("in %s", (root) => {
+  const at = (path: string): string => `/dav/${root}/${path}`;
+  const send = async (method: string, path: string, ask: Ask = {}): Promise<number> => {
+    const status = await venue.status(method, at(path), ask);
+    if (status < 300) dirty.add(root);
+    return status;
+  };
+  const relocate = (method: "COPY" | "MOVE", from: string, to: string, headers: Record<string, string> = {}) =>
+    send(method, from, { headers: { destination: at(to), ...headers } });
+
+  test.each<[string, string, Ask, number]>([
+    ["PUT", "new.txt", { body: "new" }, 201],
+    ["PUT", "a.txt", { body: "newer" }, 204],
+    ["PUT", "tree", { body: "x" }, 405],
+    ["PUT", "", { body: "x" }, 405],
+    ["PUT", "none/x", { body: "x" }, 409],
+    ["PUT", "a.txt/x", { body: "x" }, 409],
+    ["PUT", "new.txt/", { body: "x" }, 409],
+    ["PUT", "new.txt", { body: "x", headers: { "content-range": "bytes 0-0/1" } }, 400],
+    ["PUT", "new.txt", { body: "x", headers: { "content-encoding": "gzip" } }, 415],
+    ["PUT", "new.txt", { body: "x", headers: { "x-oc-mtime": "soon" } }, 400],
+    ["PUT", "new.txt", { body: Buffer.alloc(100_001) }, 413],
+    ["PUT", "a.txt", { body: "x", headers: { "if-none-match": "*" } }, 412],
+    ["PUT", "new.txt", { body: "x", headers: { "if-none-match": "*" } }, 201],
+    ["PUT", "new.txt", { body: "x", headers: { "if-match": "*" } }, 412],
+    ["PUT", "a.txt", { body: "x", headers: { "if-match": `"sha256-${"A".repeat(43)}"` } }, 412],
+    ["PUT", "a.txt", { body: "x", headers: { "if-unmodified-since": "Mon, 01 Jan 1990 00:00:00 GMT" } }, 412],
+    ["MKCOL", "new", {}, 201],
+    ["MKCOL", "new/", {}, 201],
+    ["MKCOL", "tree", {}, 405],
+    ["MKCOL", "a.txt", {}, 405],
+    ["MKCOL", "none/new", {}, 409],
+    ["MKCOL", "new", { body: "<x/>" }, 415],
+    ["DELETE", "a.txt", {}, 204],
+    ["DELETE", "tree/", {}, 204],
+    ["DELETE", "none", {}, 404],
+    ["DELETE", "a.txt/", {}, 404],
+    ["DELETE", "tree", { headers: { depth: "1" } }, 400],
+    ["DELETE", "", {}, 403],
+    ["POST", "a.txt", { body: "x" }, 405],
+    ["PATCH", "a.txt", { body: "x" }, 405],
+  ])("%s %s %j is %i", async (method, path, ask, status) => {
+    expect(await send(method, path, ask)).toBe(status);
+  });
+
+  test.each<["COPY" | "MOVE", string, string, Record<string, string>, number]>([
+    ["COPY", "a.txt", "new.txt", {}, 201],
+    ["MOVE", "a.txt", "new.txt", { overwrite: "F" }, 201],
+    ["COPY", "a.txt", "b.txt", {}, 204],
+    ["MOVE", "a.txt", "b.txt", {}, 204],
+    ["COPY", "a.txt", "b.txt", { overwrite: "F" }, 412],
+    ["MOVE", "tree", "old", { overwrite: "F" }, 412],
+    ["COPY", "none", "new", {}, 404],
+    ["COPY", "a.txt", "none/new", {}, 409],
+    ["COPY", "a.txt", "a.txt", {}, 403],
+    ["MOVE", "tree", "tree/sub/in", {}, 403],
+    ["COPY", "tree", "tree/sub/in", {}, 403],
+    ["MOVE", "tree/sub", "tree", {}, 403],
+    ["MOVE", "", "new", {}, 403],
+    ["COPY", "tree", "", {}, 403],
+    ["MOVE", "tree", "new", { depth: "0" }, 400],
+    ["COPY", "a.txt", "new", { overwrite: "maybe" }, 400],
+    ["COPY", "a.txt", "new", { destination: "http://other.example/dav/tmp/x" }, 502],
+    ["COPY", "a.txt", "new", { destination: "http://me@127.0.0.1/dav/tmp/x" }, 400],
+    ["COPY", "a.txt", "new", { destination: "/api/v1/files/tmp/x" }, 403],
+    ["COPY", "a.txt", "new", { destination: "/dlfs/home/x" }, 403],
+    ["COPY", "a.txt", "new", { destination: "tmp/x" }, 400],
+    ["COPY", "a.txt", "new", { destination: "/dav/tmp/a%2fb" }, 400],
+    ["COPY", "a.txt", "new", { destination: "/dav/tmp/../x" }, 400],
+    ["COPY", "a.txt", "new", { destination: "/dav/tmp/x?y" }, 400],
+  ])("%s %s to %s with %j is %i", async (method, from, to, headers, status) => {
+    expect(await relocate(method, from, to, headers)).toBe(status);
+  });
+
+  test.each(["COPY", "MOVE"] as const)("%s replaces a tree as a whole, and merges nothing", async (method) => {
+    expect(await relocate(method, "tree", "old")).toBe(204);
+    expect([await get(at("old/sub/x")), await get(at("old/gone"))]).toEqual(["x", 404]);
+    expect(await get(at("tree/sub/x"))).toBe(method === "COPY" ? "x" : 404);
+    expect(await relocate(method, "a.txt", "old")).toBe(204);
+    expect(await get(at("old"))).toBe("alpha");
+  });
+
+  test("COPY with Depth: 0 takes the collection alone", async () => {
+    expect(await relocate("COPY", "tree", "new", { depth: "0" })).toBe(201);
+    expect(await get(at("new/sub/x"))).toBe(404);
+  });
+
+  test("PUT tells the version, by which the next one is made safe", async () => {
+    dirty.add(root);
+    const first = await venue.dav("PUT", at("new.txt"), { body: "one" });
+    const { etag } = first.headers;
+    expect((await venue.dav("GET", at("new.txt"))).headers["etag"]).toBe(etag);
+    const found = await venue.dav("PROPFIND", at("new.txt"), { headers: { depth: "0" } });
+    expect(textIn(found, "D:getetag")).toBe(String(etag).replaceAll('"', "&quot;"));
+    const headers = { "if-match": `${String(etag)}, "other"` };
+    expect(await send("PUT", "new.txt", { body: "two", headers })).toBe(204);
+    expect(await send("PUT", "new.txt", { body: "three", headers })).toBe(412);
+    expect(await send("DELETE", "new.txt", { headers })).toBe(412);
+    expect(await get(at("new.txt"))).toBe("two");
+  });
+
+  test("X-OC-Mtime sets the time where times can be set", async () => {
+    dirty.add(root);
+    const headers = { "x-oc-mtime": "1000000000.25" };
+    const answer = await venue.dav("PUT", at("new.txt"), { body: "new", headers });
+    const found = await venue.dav("PROPFIND", at("new.txt"), { headers: { depth: "0" } });
+    const isSet = root !== "home";
+    expect(answer.headers["x-oc-mtime"]).toBe(isSet ? "accepted" : undefined);
+    expect(textIn(found, "D:getlastmodified") === "Sun, 09 Sep 2001 01:46:40 GMT").toBe(isSet);
+  });
+
+  test("a body that is not what Finder announced writes nothing", async () => {
+    const headers = { "x-expected-entity-length": "5" };
+    expect(await send("PUT", "new.txt", { body: "four", headers })).toBe(400);
+    expect(await get(at("new.txt"))).toBe(404);
+    expect(await send("PUT", "new.txt", { body: "five!", headers })).toBe(201);
+  });
+});
+
+test("copies go from one root to another", async () => {
+  for (const root of ROOTS) dirty.add(root);
+  const headers = { destination: `${venue.url}/dav/home/new` };
+  expect(await venue.status("COPY", "/dav/docs/tree", { headers })).toBe(201);
+  expect(await get("/dav/home/new/sub/x")).toBe("x");
+  expect(await venue.status("MOVE", "/dav/tmp/tree", { headers })).toBe(204);
+  expect([await get("/dav/home/new/sub/x"), await get("/dav/tmp/tree/sub/x")]).toEqual(["x", 404]);
+});
+
+test("a proxy that ends TLS leaves the scheme of Destination", async () => {
+  const { host } = new URL(venue.url);
+  const headers = { host, destination: `https://${host}/dav/tmp/new.txt` };
+  expect(await venue.status("COPY", "/dav/tmp/a.txt", { headers })).toBe(201);
+});
+
+describe("drives by name", () => {
+  const send = (method: string, path: string, ask?: Ask) => venue.status(method, `/dlfs/${path}`, ask);
+
+  test("are made, used and removed, and are those of the caller alone", async () => {
+    expect(await send("PUT", "own/a", { body: "a" })).toBe(409);
+    expect(await send("MKCOL", "own")).toBe(201);
+    expect(await send("MKCOL", "own")).toBe(405);
+    expect(await send("PUT", "own/a", { body: "a" })).toBe(201);
+    expect(await send("MOVE", "own/a", { headers: { destination: "/dlfs/own/b" } })).toBe(201);
+    expect(await send("COPY", "own/b", { headers: { destination: "/dlfs/own/c" } })).toBe(201);
+    expect(await send("MOVE", "own", { headers: { destination: "/dlfs/other" } })).toBe(403);
+    expect(await send("PROPFIND", "own", { as: "alice", headers: { depth: "0" } })).toBe(404);
+    expect(await send("GET", "own/b", { as: "alice" })).toBe(404);
+    const listed = await venue.dav("PROPFIND", "/dlfs/", { headers: { depth: "1" } });
+    expect(listed.text).toContain("<D:href>/dlfs/own/</D:href>");
+    expect(await send("DELETE", "own")).toBe(204);
+    expect(await send("PROPFIND", "own", { headers: { depth: "0" } })).toBe(404);
+  });
+
+  test("tell how much of them is used, only when asked", async () => {
+    const body = '<propfind xmlns="DAV:"><prop><quota-used-bytes/><quota-available-bytes/></prop></propfind>';
+    const answer = await venue.dav("PROPFIND", "/dav/home/", { headers: { depth: "0" }, body });
+    expect(Number(textIn(answer, "D:quota-used-bytes"))).toBeGreaterThan(0);
+    expect(Number(textIn(answer, "D:quota-available-bytes"))).toBeGreaterThan(0);
+    const without = await venue.dav("PROPFIND", "/dav/home/", { headers: { depth: "0" } });
+    expect(without.text).not.toContain("quota");
+  });
+});
+
+describe("what a caller may not do", () => {
+  test.each<[string, string, Ask, number]>([
+    ["PUT", "/dav/ro/x", { body: "x" }, 403],
+    [
+      "LOCK",
+      "/dav/ro/r.txt",
+      { body: '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>' },
+      403,
+    ],
+    ["PUT", "/dav/docs/x", { as: "reader", body: "x" }, 403],
+    ["DELETE", "/dav/docs/a.txt", { as: "reader" }, 403],
+    ["GET", "/dav/tmp/a.txt", { as: "reader" }, 403],
+    ["GET", "/dav/hidden/x", { as: "alice" }, 403],
+    ["COPY", "/dav/docs/a.txt", { as: "reader", headers: { destination: "/dav/docs/new" } }, 403],
+    [
+      "PROPPATCH",
+      "/dav/docs/a.txt",
+      { as: "reader", body: '<propertyupdate xmlns="DAV:"><set><prop><x/></prop></set></propertyupdate>' },
+      403,
+    ],
+  ])("%s %s is refused", async (method, path, ask, status) => {
+    const answer = await venue.dav(method, path, ask);
+    expect(answer.status).toBe(status);
+    expect(answer.text).not.toContain(venue.base);
+  });
+
+  test("a read-only root tells that nothing can be changed, so that it is mounted so", async () => {
+    const answer = await venue.dav("OPTIONS", "/dav/ro/");
+    expect([answer.headers["dav"], answer.headers["allow"]]).toEqual(["1, 3", "OPTIONS, GET, HEAD, PROPFIND"]);
+    expect((await venue.dav("OPTIONS", "/dav/docs/")).headers["dav"]).toBe("1, 2, 3");
+  });
+});
+
+test("links stay what they are: a tree with one that leads out is moved, and never followed", async () => {
+  mkdirSync(join(venue.docs, "linked"), { recursive: true });
+  symlinkSync("/etc/passwd", join(venue.docs, "linked/out"));
+  const headers = { destination: "/dav/docs/old" };
+  expect(await venue.status("MOVE", "/dav/docs/linked", { headers })).toBe(204);
+  expect(readdirSync(join(venue.docs, "old"))).toEqual(["out"]);
+  expect(await venue.status("DELETE", "/dav/docs/old")).toBe(204);
+  expect(existsSync("/etc/passwd")).toBe(true);
+});
+
+test("a broken upload leaves nothing", async () => {
+  const { hostname, port } = new URL(venue.url);
+  const credentials = Buffer.from(`x:${venue.password("operator")}`).toString("base64");
+  const socket = connect(Number(port), hostname === "localhost" ? "127.0.0.1" : hostname);
+  socket.write(
+    `PUT /dav/docs/broken HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Basic ${credentials}\r\nContent-Length: 9\r\n\r\nhalf`,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.destroy();
+  expect(await venue.status("PUT", "/dav/docs/after", { body: "x" })).toBe(201);
+  expect(readdirSync(venue.docs)).not.toContain("broken");
+});
+
+test("100 Continue waits until the head is accepted", async () => {
+  const { port } = new URL(venue.url);
+  const ask = async (path: string, password: string, more = "") => {
+    const socket = connect(Number(port), "127.0.0.1");
+    const credentials = Buffer.from(`x:${password}`).toString("base64");
+    socket.write(
+      `PUT ${path} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Basic ${credentials}\r\nExpect: 100-continue\r\n${more}Content-Length: 4\r\n\r\n`,
+    );
+    try {
+      return (await readAnswer(socket)).status;
+    } finally {
+      socket.destroy();
+    }
+  };
+  const operator = venue.password("operator");
+  expect(await ask("/dav/docs/x", "wrong")).toBe(401);
+  expect(await ask("/dav/docs/x", operator)).toBe(100);
+  expect(await ask("/dav/docs/a.txt", operator, "If-None-Match: *\r\n")).toBe(412);
+  expect(await ask("/dav/docs/none/x", operator)).toBe(409);
+  expect(await ask("/dav/ro/x", operator)).toBe(403);
+});
