@@ -43,18 +43,21 @@ const everything = (root: string) => ({ with: `file://${root}/`, can: "crud" });
 /**
  * A venue with WebDAV: roots `docs` (host), `tmp` (temp), `ro` (read-only), `home` (drive), `hidden`. Alice and bob may
  * do everything in the first two, reader may read `docs`; nobody but the operator sees `hidden`.
+ *
+ * @param lay prepares the folder that relative paths of the configuration start from
  */
-export async function serveDav(more: VenueConfigInput = {}): Promise<DavVenue> {
+export async function serveDav(more: VenueConfigInput = {}, lay: (base: string) => void = () => {}): Promise<DavVenue> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-dav-")));
   for (const folder of ["docs", "ro", "hidden"]) mkdirSync(join(base, folder));
   writeFileSync(join(base, "ro/r.txt"), "read me");
+  lay(base);
   const tokens = Object.entries(TOKENS).map(([name, token]) => ({
     name,
     token: { sha256: createHash("sha256").update(token).digest("hex") },
     caps: name === "reader" ? [{ with: "file://docs/", can: "crud/read" }] : [everything("docs"), everything("tmp")],
   }));
   const { file, auth, ...others } = more;
-  const venue = await createVenue({
+  const configuration: VenueConfigInput = {
     port: 0,
     seed: SEED,
     stateDir: join(base, "state"),
@@ -72,7 +75,8 @@ export async function serveDav(more: VenueConfigInput = {}): Promise<DavVenue> {
         ...file?.roots,
       },
     },
-  });
+  };
+  const venue = await createVenue(configuration, { baseDir: base });
   const { url } = await venue.listen();
   const { port } = new URL(url);
   const password = (who: Exclude<Who, "nobody">) => (who === "operator" ? (venue.localToken ?? "") : TOKENS[who]);

@@ -1,0 +1,153 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { DeadProperties } from "../../../../src/surfaces/http/dav/properties/dead.js";
+import { type DavVenue, serveDav, textIn } from "./fixture.js";
+
+let venue: DavVenue;
+beforeAll(async () => {
+  venue = await serveDav();
+});
+afterAll(() => venue.close());
+
+const patch = (path: string, content: string) =>
+  venue.dav("PROPPATCH", path, {
+    body: `<?xml version="1.0"?><D:propertyupdate xmlns:D="DAV:" xmlns:Z="urn:z">${content}</D:propertyupdate>`,
+  });
+const set = (path: string, content: string) => patch(path, `<D:set><D:prop>${content}</D:prop></D:set>`);
+const ask = (path: string, content: string) =>
+  venue.dav("PROPFIND", path, {
+    headers: { depth: "0" },
+    body: `<D:propfind xmlns:D="DAV:" xmlns:Z="urn:z"><D:prop>${content}</D:prop></D:propfind>`,
+  });
+
+describe.each(["docs", "home"])("in %s, a property of the client's own", (root) => {
+  const at = `/dav/${root}/file`;
+  const put = () => venue.dav("PUT", at, { body: "x" });
+
+  test("keeps its markup, namespaces and language", async () => {
+    await put();
+    const value = '<Z:a xml:lang="de" b="1 &amp; 2"><c xmlns="urn:c">t&lt;</c> x<Z:d/></Z:a>';
+    expect((await set(at, value)).text).toContain("HTTP/1.1 200 OK");
+    const { text } = await ask(at, "<Z:a/>");
+    expect(text).toContain('<Z:a xmlns:Z="urn:z" xml:lang="de" b="1 &amp; 2"><c xmlns="urn:c">t&lt;</c> x<Z:d/></Z:a>');
+  });
+
+  test("goes with COPY and MOVE, and ends with DELETE and with a new file of the name", async () => {
+    await put();
+    await set(at, "<Z:a>kept</Z:a>");
+    const [copied, moved] = [`${at}-copy`, `${at}-moved`];
+    await venue.dav("COPY", at, { headers: { destination: copied } });
+    await venue.dav("MOVE", copied, { headers: { destination: moved } });
+    expect(textIn(await ask(moved, "<Z:a/>"), "Z:a")).toBe("kept");
+    expect(textIn(await ask(at, "<Z:a/>"), "Z:a")).toBe("kept");
+    await venue.dav("DELETE", at);
+    await put();
+    expect((await ask(at, "<Z:a/>")).text).toContain("404 Not Found");
+    await venue.dav("PUT", at, { body: "over" });
+    await set(at, "<Z:a>again</Z:a>");
+    await venue.dav("PUT", at, { body: "the same file, new content" });
+    expect(textIn(await ask(at, "<Z:a/>"), "Z:a")).toBe("again");
+  });
+
+  test("is removed, and comes with all properties and with their names", async () => {
+    await put();
+    await set(at, "<Z:a>1</Z:a><Z:b>2</Z:b>");
+    await patch(at, "<D:remove><D:prop><Z:b/><Z:none/></D:prop></D:remove>");
+    const all = await venue.dav("PROPFIND", at, { headers: { depth: "0" } });
+    expect(all.text).toContain('<Z:a xmlns:Z="urn:z">1</Z:a>');
+    expect(all.text).not.toContain("Z:b");
+    const body = '<propfind xmlns="DAV:"><propname/></propfind>';
+    const names = await venue.dav("PROPFIND", at, { headers: { depth: "0" }, body });
+    expect(names.text).toContain('<x:a xmlns:x="urn:z"/>');
+  });
+});
+
+test("all of a PROPPATCH is done, or none", async () => {
+  await venue.dav("PUT", "/dav/docs/p", { body: "x" });
+  const { status, text } = await set("/dav/docs/p", "<Z:a>1</Z:a><D:getetag>x</D:getetag>");
+  expect(status).toBe(207);
+  expect(text).toMatch(/<x:a xmlns:x="urn:z"\/><\/D:prop><D:status>HTTP\/1.1 424/);
+  expect(text).toMatch(/<D:getetag\/><\/D:prop><D:status>HTTP\/1.1 403.*cannot-modify-protected-property/);
+  expect((await ask("/dav/docs/p", "<Z:a/>")).text).toContain("404 Not Found");
+});
+
+test.each([
+  ["<D:getlastmodified>Sun, 09 Sep 2001 01:46:40 GMT</D:getlastmodified>", "200", "403"],
+  ["<D:lastmodified>1000000000</D:lastmodified>", "200", "403"],
+  ["<D:lastmodified>once</D:lastmodified>", "409", "403"],
+  [
+    '<W:Win32LastModifiedTime xmlns:W="urn:schemas-microsoft-com:">Sun, 09 Sep 2001 01:46:40 GMT</W:Win32LastModifiedTime>',
+    "200",
+    "200",
+  ],
+  ['<W:Win32FileAttributes xmlns:W="urn:schemas-microsoft-com:">00000020</W:Win32FileAttributes>', "200", "200"],
+])("setting %s is %s on a host root, %s on a drive", async (content, onHost, onDrive) => {
+  for (const [root, status] of [
+    ["docs", onHost],
+    ["home", onDrive],
+  ] as const) {
+    const at = `/dav/${root}/timed`;
+    await venue.dav("PUT", at, { body: "x" });
+    expect((await set(at, content)).text).toContain(`HTTP/1.1 ${status} `);
+    const found = await venue.dav("PROPFIND", at, { headers: { depth: "0" } });
+    const isTime = content.includes("odified") && status === "200" && root === "docs";
+    expect(textIn(found, "D:getlastmodified") === "Sun, 09 Sep 2001 01:46:40 GMT").toBe(isTime);
+  }
+});
+
+test("properties lie in the state directory, for its owner alone, and not in the root", async () => {
+  await venue.dav("PUT", "/dav/docs/k", { body: "x" });
+  await set("/dav/docs/k", "<Z:a>in the file</Z:a>");
+  const path = join(venue.base, "state/webdav-properties.json");
+  expect(readFileSync(path, "utf8")).toContain("in the file");
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+describe("the store of properties", () => {
+  const spot = (path: string) => ({ tree: "t", segments: path.split("/") });
+  const of = (xml: string, name = "{a}b") => new Map([[name, xml]]);
+
+  test("has limits for a property, a resource, and all", async () => {
+    const store = new DeadProperties(undefined);
+    expect(store.fits(spot("a"), false, of("x".repeat(8193)))).toBe(false);
+    expect(store.fits(spot("a"), false, of("x".repeat(8192)))).toBe(true);
+    const many = new Map(Array.from({ length: 101 }, (_, index) => [`{a}p${index}`, "x"]));
+    expect(store.fits(spot("a"), false, many)).toBe(false);
+    const large = new Map(Array.from({ length: 8 }, (_, index) => [`{a}p${index}`, "x".repeat(8000)]));
+    for (let index = 0; index < 262; index++) await store.change(spot(`f${index}`), false, large);
+    expect(store.fits(spot("more"), false, large)).toBe(false);
+    expect(store.hasRoomForCopy(spot("f1"))).toBe(false);
+    store.drop(spot("f2"));
+    store.drop(spot("f3"));
+    expect(store.fits(spot("more"), false, large)).toBe(true);
+  });
+
+  test("survives a restart, and a file that is none of its own", async () => {
+    let text: string | undefined;
+    const file = {
+      read: async () => text,
+      async write(written: string) {
+        text = written;
+      },
+    };
+    const first = new DeadProperties(file);
+    await first.ready();
+    await Promise.all(["a", "b", "c/d"].map((path) => first.change(spot(path), false, of(path))));
+    first.relocate(spot("c"), spot("e"), { isCopied: false, isDeep: true });
+    await first.change(spot("z"), true, of("z"));
+    const second = new DeadProperties(file);
+    await second.ready();
+    expect([...second.of(spot("e/d"), false).values()]).toEqual(["c/d"]);
+    expect(second.of(spot("c/d"), false).size).toBe(0);
+    // What was a file is a folder now.
+    expect(second.of(spot("a"), true).size).toBe(0);
+    expect(second.of(spot("a"), false).size).toBe(0);
+    for (const content of ["", "null", "[1]", '{"trees":{"t":{"a":{"properties":{"x":1}}}}}', "no JSON"]) {
+      text = content;
+      const broken = new DeadProperties(file);
+      await broken.ready();
+      expect(broken.of(spot("a"), false).size).toBe(0);
+    }
+  });
+});
