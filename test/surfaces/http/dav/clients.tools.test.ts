@@ -106,14 +106,14 @@ describeWhere(canMount, "davfs2 is not there, or may not mount")("davfs2", () =>
       string,
     ];
     mkdirSync(point);
-    mkdirSync(join(work, "cache"));
-    writeFileSync(conf, `secrets ${secrets}\nuse_locks 1\ndelay_upload 0\ncache_dir ${join(work, "cache")}\n`);
+    writeFileSync(conf, `secrets ${secrets}\nuse_locks 1\ndelay_upload 0\n`);
     writeFileSync(secrets, `${url("/dav/docs")} alice ${venue.password("alice")}\n`, { mode: 0o600 });
     const mounted = await run("mount.davfs", ["-o", `conf=${conf}`, url("/dav/docs"), point]).then(
       () => undefined,
       (error: Error) => error.message,
     );
     if (mounted !== undefined) {
+      expect(mounted).toMatch(/fuse|Operation not permitted|mounting failed/i);
       console.warn(`Skipped: this machine does not mount FUSE file systems: ${mounted}`);
       return;
     }
