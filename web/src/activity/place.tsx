@@ -17,9 +17,14 @@ import { VirtualRows } from "../ui/virtual.js";
 
 const MOST_KEPT = 5000;
 const FIRST_PAGE = 200;
+/** Where no events arrive, the newest are asked for so often. */
+const LOOK_MS = 3000;
 /** Events of a busy venue are shown together, so that no task takes long. */
 const SHOW_MS = 250;
 const ROW = 30;
+
+/** Ids of access tokens and sessions; others stand for processes and connections. */
+const IS_TOKEN = /^[0-9a-f]{32}$/;
 
 const isDenial = (outcome: string): boolean => /DENIED|SYMLINK_ESCAPE|PATH_ESCAPES|APPROVAL/.test(outcome);
 
@@ -34,6 +39,8 @@ function useFeed(isPaused: boolean): Feed {
   const [error, setError] = useState<unknown>(undefined);
   const waiting = useRef<AuditRecord[]>([]);
   const did = who.value?.did;
+  const paused = useRef(isPaused);
+  paused.current = isPaused;
   useEffect(() => {
     const load = () =>
       read("audit:query", { limit: FIRST_PAGE }).then(
@@ -41,7 +48,10 @@ function useFeed(isPaused: boolean): Feed {
         (failure: unknown) => setError(failure),
       );
     void load();
-    return follow(["audit"], ({ name, data }) => {
+    const timer = setInterval(() => {
+      if (!isLive.value && !paused.current && document.visibilityState === "visible") void load();
+    }, LOOK_MS);
+    const stop = follow(["audit"], ({ name, data }) => {
       if (name === "overflow") void load();
       else if (name === "audit") waiting.current.push(data as AuditRecord);
       if (waiting.current.length > MOST_KEPT) waiting.current.splice(0, waiting.current.length - MOST_KEPT);
@@ -85,8 +95,8 @@ export function ActivityPlace(): JSX.Element {
           {texts.onlyFailures}
         </label>
         <span class="spring" />
-        <span class={isLive.value && !isPaused ? "tag good" : "tag"} role="status">
-          {isPaused || !isLive.value ? texts.paused : texts.live}
+        <span class={isPaused ? "tag" : "tag good"} role="status">
+          {isPaused ? texts.paused : texts.live}
         </span>
         <button type="button" onClick={() => setPaused(!isPaused)}>
           <Icon of={isPaused ? Play : Pause} />
@@ -109,7 +119,8 @@ export function ActivityPlace(): JSX.Element {
 function chosen(records: readonly AuditRecord[], filter: string, onlyFailures: boolean): readonly AuditRecord[] {
   const wanted = filter.toLowerCase();
   return records.filter(({ outcome, caller, operation, resource }) => {
-    if (onlyFailures && outcome === "OK") return false;
+    // Looking here is a call too, and would fill the list with itself.
+    if (operation === "audit:query" || (onlyFailures && outcome === "OK")) return false;
     return wanted === "" || `${caller} ${operation} ${resource}`.toLowerCase().includes(wanted);
   });
 }
@@ -202,12 +213,12 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
         <span class={tone}>{plain(outcome)}</span>
       </div>
       <div role="gridcell" title={plain(via)}>
-        {via === "" ? (
-          ""
-        ) : (
+        {IS_TOKEN.test(via) ? (
           <a href={addressOf("access")} tabIndex={-1}>
-            {plain(via.slice(0, 8))}
+            {via.slice(0, 8)}
           </a>
+        ) : (
+          plain(via.slice(0, 8))
         )}
       </div>
       <div role="gridcell" class="entry-size">
