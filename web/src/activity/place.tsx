@@ -56,6 +56,10 @@ function useFeed(isPaused: boolean): Feed {
       else if (name === "audit") waiting.current.push(data as AuditRecord);
       if (waiting.current.length > MOST_KEPT) waiting.current.splice(0, waiting.current.length - MOST_KEPT);
     });
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
   }, [did]);
   useEffect(() => {
     if (isPaused) return;
