@@ -6,9 +6,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { read } from "../api/call.js";
 import { offers, who } from "../api/catalogue.js";
 import { follow, isLive } from "../api/events.js";
+import { labelOf, loadLabels, personOf } from "../api/labels.js";
 import type { AuditRecord } from "../api/operations.js";
 import { texts } from "../texts.js";
-import { formatClock, formatMoment, plain, shortDid } from "../ui/format.js";
+import { formatClock, formatMoment, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf } from "../ui/router.js";
@@ -48,6 +49,7 @@ function useFeed(isPaused: boolean): Feed {
         (failure: unknown) => setError(failure),
       );
     void load();
+    void loadLabels();
     const timer = setInterval(() => {
       if (!isLive.value && !paused.current && document.visibilityState === "visible") void load();
     }, LOOK_MS);
@@ -201,7 +203,7 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
         {formatClock(time)}
       </div>
       <div role="gridcell" title={plain(caller)}>
-        {caller === who.value?.venue ? texts.operator : shortDid(caller)}
+        {personOf(caller, via)}
       </div>
       <div role="gridcell">{plain(operation)}</div>
       <div role="gridcell" class="record-path">
@@ -219,7 +221,7 @@ function Row({ index, record, isActive }: RowProps): JSX.Element {
       <div role="gridcell" title={plain(via)}>
         {IS_TOKEN.test(via) ? (
           <a href={addressOf("access")} tabIndex={-1}>
-            {via.slice(0, 8)}
+            {plain(labelOf(via) ?? via.slice(0, 8))}
           </a>
         ) : (
           plain(via.slice(0, 8))

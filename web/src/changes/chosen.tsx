@@ -4,9 +4,10 @@ import { Undo2 } from "lucide";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { offers } from "../api/catalogue.js";
+import { personOf } from "../api/labels.js";
 import type { HistoryEntry } from "../api/operations.js";
 import { texts } from "../texts.js";
-import { formatMoment, plain, shortDid } from "../ui/format.js";
+import { formatMoment, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { FileDiff } from "./file-diff.js";
 import { filesOf } from "./sessions.js";
@@ -78,7 +79,7 @@ function Others({ entries }: { readonly entries: readonly HistoryEntry[] }): JSX
     <ul class="other-changes">
       {entries.map(({ id, actor, op, root, path, from, fromRoot, undoable, reason = "" }) => (
         <li key={id}>
-          {`${shortDid(actor)} ${texts.change(op)} ${plain(`${root}/${path}`)}`}
+          {`${personOf(actor)} ${texts.change(op)} ${plain(`${root}/${path}`)}`}
           {from === undefined ? "" : ` ← ${plain(`${fromRoot ?? root}/${from}`)}`}{" "}
           {undoable ? null : <span class="hint">{texts.notUndoable(reason)}</span>}
         </li>

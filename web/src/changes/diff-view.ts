@@ -69,6 +69,7 @@ export function showDiff(
       b: side(after, texts.after),
       collapseUnchanged: FOLD,
       diffConfig: PRECISION,
+      highlightChanges: isPart(options),
       gutter: true,
     });
     return { counts, destroy: () => view.destroy() };
@@ -80,11 +81,16 @@ export function showDiff(
   return { counts, destroy: () => view.destroy() };
 }
 
-function unified({ before, onUndoPart }: DiffOptions): Extension {
+/** Of a file that is new or gone, all is different: nothing in it needs a mark. */
+const isPart = ({ before, after }: DiffOptions): boolean => before !== "" && after !== "";
+
+function unified(options: DiffOptions): Extension {
+  const { before, onUndoPart } = options;
   const merge = unifiedMergeView({
     original: before,
     collapseUnchanged: FOLD,
     diffConfig: PRECISION,
+    highlightChanges: isPart(options),
     gutter: true,
     syntaxHighlightDeletions: false,
     mergeControls: (type, action) => controlOf(type, onUndoPart === undefined ? undefined : action),

@@ -7,11 +7,12 @@ import { read } from "../api/call.js";
 import { who } from "../api/catalogue.js";
 import { codeOf } from "../api/errors.js";
 import { follow } from "../api/events.js";
+import { loadLabels, personOf } from "../api/labels.js";
 import type { HistoryEntry } from "../api/operations.js";
 import { Breadcrumbs } from "../files/breadcrumbs.js";
 import { loadRoots, roots } from "../files/roots.js";
 import { texts } from "../texts.js";
-import { formatAgo, formatMoment, plain, shortDid } from "../ui/format.js";
+import { formatAgo, formatMoment, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { route } from "../ui/router.js";
 import { Empty, Failure, Skeleton } from "../ui/states.js";
@@ -60,6 +61,7 @@ export function ChangesPlace(): JSX.Element {
   }, [root, path, who.value?.did, roots.value]);
   useEffect(() => {
     if (roots.value === undefined) void loadRoots();
+    void loadLabels();
   }, []);
   const older = async () => {
     const more = await loadPage(root, path, loaded?.cursor);
@@ -154,7 +156,7 @@ function SessionCard({ session, chosen, onChosen }: CardProps): JSX.Element {
   return (
     <section class="session">
       <button type="button" class="session-head" aria-pressed={isWhole} onClick={() => onChosen(new Set(ids))}>
-        <strong>{actor === "operator" || actor === who.value?.venue ? texts.operator : shortDid(actor)}</strong>
+        <strong>{personOf(actor, session.via)}</strong>
         <small title={formatMoment(newest)}>{formatAgo(newest)}</small>
         <small>{texts.session(files, entries.length)}</small>
       </button>

@@ -2,10 +2,10 @@
 
 import { change } from "../api/call.js";
 import { type ApiError, asApiError } from "../api/errors.js";
+import { personOf } from "../api/labels.js";
 import type { Blocked, HistoryEntry, UndoResult } from "../api/operations.js";
 import { texts } from "../texts.js";
 import { Dialog, showDialog } from "../ui/dialog.js";
-import { shortDid } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { notify, notifyFailure } from "../ui/notices.js";
 
@@ -113,7 +113,7 @@ async function confirm(plans: readonly Plan[]): Promise<boolean> {
           <p class="warning">{texts.undoBlocked(blocked.length)}</p>
           <ul class="names">
             {blocked.slice(0, MOST_NAMED).map(({ id, path, by = "" }) => (
-              <li key={id}>{by === "" ? <Name text={path} /> : texts.blockedBy(path, shortDid(by))}</li>
+              <li key={id}>{by === "" ? <Name text={path} /> : texts.blockedBy(path, personOf(by))}</li>
             ))}
           </ul>
         </>
