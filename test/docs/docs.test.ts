@@ -121,7 +121,9 @@ describe("docs", () => {
 test.each(["ARCHITECTURE.md", "docs/design.md"])("%s names only sources that exist", (file) => {
   const named = [...read(file).matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)`/g)].map(([, path]) => String(path));
   expect(named.length).toBeGreaterThan(5);
-  const missing = named.filter((path) => !existsSync(new URL(`../../src/${path}`, import.meta.url)));
+  const missing = named.filter(
+    (path) => !existsSync(new URL(path.startsWith("web/") ? `../../${path}` : `../../src/${path}`, import.meta.url)),
+  );
   expect(missing).toEqual([]);
 });
 

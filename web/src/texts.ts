@@ -341,6 +341,7 @@ export const texts = {
     ucan: "UCAN",
   } as Readonly<Record<string, string>>,
   revokedTag: "revoked",
+  nothing: "Nothing",
   asItsMaker: "What its maker holds",
   link: "Link",
   copyText: "Copy",

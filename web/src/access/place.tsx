@@ -142,7 +142,7 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
         </span>
       </td>
       <td>
-        {grants.length === 0 ? <span class="hint">{texts.asItsMaker}</span> : null}
+        {grants.length === 0 ? <span class="hint">{kind === "session" ? texts.asItsMaker : texts.nothing}</span> : null}
         <ul>
           {grants.map((grant) => (
             <li key={`${grant.can} ${grant.with}`}>{sentenceOf(grant)}</li>

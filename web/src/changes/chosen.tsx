@@ -7,7 +7,7 @@ import { offers } from "../api/catalogue.js";
 import { personOf } from "../api/labels.js";
 import type { HistoryEntry } from "../api/operations.js";
 import { texts } from "../texts.js";
-import { formatMoment, plain } from "../ui/format.js";
+import { formatClock, formatMoment, plain } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
 import { FileDiff } from "./file-diff.js";
 import { filesOf } from "./sessions.js";
@@ -31,7 +31,7 @@ export function Chosen({ entries, reload }: ChosenProps): JSX.Element {
   const when =
     newest === oldest
       ? formatMoment(newest?.time ?? 0)
-      : `${formatMoment(oldest?.time ?? 0)} – ${formatMoment(newest?.time ?? 0)}`;
+      : `${formatMoment(oldest?.time ?? 0)} – ${formatClock(newest?.time ?? 0)}`;
   return (
     <>
       <div class="toolbar" role="toolbar" aria-label={texts.compare}>
