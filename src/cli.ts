@@ -81,6 +81,12 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       return EXIT.ok;
     case "revoke":
       return (await import("./cli/tokens/revoke.js")).revoke(command, context);
+    case "link":
+    case "token issue":
+    case "token ls":
+    case "token revoke":
+    case "approvals":
+      return (await import("./cli/access/access.js")).access(command, context);
     case "audit verify":
       return (await import("./cli/audit/verify.js")).auditVerify(command, context);
   }

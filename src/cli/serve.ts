@@ -3,11 +3,14 @@ import { checkListener } from "../config/loopback.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { silentLog } from "../core/ports/log.js";
+import { SESSION_MS } from "../venue/identity/access-tokens.js";
 import { publicCapsOf, servesPublic } from "../venue/identity/public-caps.js";
 import { servesDav } from "../venue/start/dav.js";
 import { openConfiguredLog } from "../venue/start/open-parts.js";
 import { type OpenVenue, openVenue, type PreparedReload } from "../venue/start/open-venue.js";
-import { localTokenFile, withOwnStateDirs } from "../venue/start/state-place.js";
+import { announceRunning, runningFile } from "../venue/start/running.js";
+import { localTokenFile, stateDirOf, withOwnStateDirs } from "../venue/start/state-place.js";
+import { servesWorkspace } from "../venue/start/workspace.js";
 import type { OpenLog } from "../venue/telemetry/log.js";
 import { packageVersion } from "../version.js";
 import type { Command } from "./arguments/arguments.js";
@@ -27,6 +30,7 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
   const logs = configs.map((config) => openConfiguredLog(config, context.stderr));
   const venues = await openAll(configs, logs, context);
   const supervisor = createSupervisor(context);
+  const announced: (() => void)[] = [];
   try {
     let reloaded = Promise.resolve();
     context.onReload(() => {
@@ -40,12 +44,14 @@ export async function serve(command: Serve, context: CommandContext): Promise<nu
     });
     for (const venue of venues) warn(venue, context);
     for (const venue of venues) await listen(venue);
-    for (const venue of venues) context.stdout.write(`${bannerOf(venue, context)}\n`);
+    for (const venue of venues) announced.push(announce(venue, context));
+    for (const venue of venues) context.stdout.write(`${linkOf(venue, context)}${bannerOf(venue, context)}\n`);
     context.stdout.write("Stop with Ctrl-C.\n");
     await supervisor.ready(summaryOf(venues));
     await stopped;
     await supervisor.stopping();
   } finally {
+    for (const takeAway of announced) takeAway();
     await Promise.all(venues.map((venue) => venue.close()));
     for (const log of logs) log.close();
   }
@@ -88,8 +94,43 @@ async function listen({ config, host }: OpenVenue): Promise<void> {
   }
 }
 
-function bannerOf({ config, host, access }: OpenVenue, { env, stdout }: CommandContext): string {
+/** Says where commands find the venue. Only where there is a state directory already: nothing is made for this alone. */
+function announce({ config, host, access }: OpenVenue, { env }: CommandContext): () => void {
+  if (access.localToken === undefined) return () => {};
+  const base = config.stateBase ?? stateDirOf(config, env);
+  const where = config.listen === undefined ? { url: host.url } : { socket: config.listen.socket };
+  return announceRunning(runningFile(base, config.name), { pid: process.pid, ...where, did: host.did });
+}
+
+/** A link that signs in whoever sits at the terminal; output that is kept must not hold one. */
+function linkOf({ config, access, host }: OpenVenue, { stdout }: CommandContext): string {
+  const isShown = stdout.isTTY === true && servesWorkspace(config) && access.localToken !== undefined;
+  const link = isShown
+    ? access.accessTokens?.link({ label: "terminal of serve", lifetimeMs: SESSION_MS, maker: { kind: "operator" } })
+    : undefined;
+  return link === undefined ? "" : `Open ${host.url}/workspace/#login=${link.secret} (once, within 15 minutes)\n\n`;
+}
+
+const CLIENT_CAPS = ["crud", "exec/run"].map((can) => ({ with: "file://", can }));
+const CLIENT_MS = 30 * 24 * 3_600_000;
+
+/**
+ * A token for the configuration of clients where a root asks a person: with the operator's own, a client could answer
+ * for itself.
+ */
+function clientTokenOf({ config, access }: OpenVenue, { stdout }: CommandContext): { readonly clientToken?: string } {
+  const asks = Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
+  if (!asks || stdout.isTTY !== true || config.mcp === false || access.localToken === undefined) return {};
+  const request = { label: "MCP configuration of serve", caps: CLIENT_CAPS, lifetimeMs: CLIENT_MS };
+  const made = access.accessTokens?.issue({ ...request, maker: { kind: "operator" } });
+  return made === undefined ? {} : { clientToken: made.secret };
+}
+
+function bannerOf(venue: OpenVenue, context: CommandContext): string {
+  const { config, host, access } = venue;
+  const { env, stdout } = context;
   return banner({
+    ...clientTokenOf(venue, context),
     name: config.name,
     version: packageVersion(),
     url: host.url,

@@ -6,7 +6,7 @@ import { COMMANDS, type HelpTopic, UsageError } from "../../src/cli/arguments/op
 import { helpText } from "../../src/cli/help/help.js";
 
 const ALL = [
-  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, token, revoke, audit, drive, help",
+  "init, serve, check, mcp, doctor, health, completion, call, acp, key, grant, link, token, approvals, revoke, audit, drive, help",
   ...Object.keys(FILE_COMMANDS),
 ].join(", ");
 
@@ -178,7 +178,10 @@ describe("a command line is refused:", () => {
     ["help key new alice", "'help' takes one command, not also 'alice'"],
     ["key", "'key' needs one of: new, show"],
     ["key shw", "Unknown command 'key shw' - did you mean 'key show'?"],
-    ["token frobnicate", "Unknown command 'token frobnicate'. Commands: token inspect, token identity"],
+    [
+      "token frobnicate",
+      "Unknown command 'token frobnicate'. Commands: token issue, token ls, token revoke, token inspect, token identity",
+    ],
     ["key new", "'key new' needs a name or a path for the key, for example: venue-files key new alice"],
     ["key new a b", "'key new' takes no argument 'b'"],
     ["key show a b", "'key show' takes no argument 'b'"],
@@ -326,7 +329,7 @@ describe("a duration", () => {
 describe("the help text", () => {
   const general = helpText();
 
-  const groups = general.split("\n\n").slice(1, 7);
+  const groups = general.split("\n\n").slice(1, 8);
 
   test("in general is in groups, each with an example", () => {
     const titles = groups.map((group) => group.split("\n")[0]);
@@ -335,6 +338,7 @@ describe("the help text", () => {
       "Serve and configure",
       "Files, on ROOT:PATH, with the flags of their namesakes",
       "Tokens and keys",
+      "Access to a venue that runs",
       "Backup",
       "Drives of users",
     ]);

@@ -1,5 +1,6 @@
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { type AccessCommand, parseAccess } from "./access.js";
 import { type AcpCommand, parseAcp } from "./acp.js";
 import { type AuditVerifyCommand, parseAuditVerify } from "./audit.js";
 import { type BackupCreate, type BackupRestore, parseBackupCreate, parseBackupRestore } from "./backup.js";
@@ -71,6 +72,7 @@ export type Command =
   | DriveCommand
   | FileLine
   | AuditVerifyCommand
+  | AccessCommand
   | {
       readonly name: "revoke";
       /** Token ids or DIDs. */
@@ -151,6 +153,11 @@ const PARSERS: Readonly<Record<CommandName, (line: Line) => Command>> = {
     return { name: "key show", key, config: single(values, "config") };
   },
   grant: parseGrant,
+  link: (line) => parseAccess("link", line),
+  "token issue": (line) => parseAccess("token issue", line),
+  "token ls": (line) => parseAccess("token ls", line),
+  "token revoke": (line) => parseAccess("token revoke", line),
+  approvals: (line) => parseAccess("approvals", line),
   "token inspect": (line) => ({
     name: "token inspect",
     token: oneArgument(line, "token inspect", "a file, env:NAME or -, for example: venue-files token inspect a.ucan"),

@@ -46,7 +46,7 @@ export function parseGrant(line: Line): GrantCommand {
  * Pairs each `--with` with the `--can` next to it. Two of the same kind in a row are refused, since a wrong guess of
  * what was meant would grant unintended rights.
  */
-function pairs({ values, order }: Line): readonly Capability[] {
+export function pairs({ values, order }: Line): readonly Capability[] {
   const turns = order.filter((name) => name === "with" || name === "can");
   if (turns.some((name, index) => index % 2 === 0 && turns[index + 1] === name) || turns.length % 2 !== 0) {
     throw new UsageError("Each --with needs one --can beside it: --with file://docs/reports/ --can crud/read");

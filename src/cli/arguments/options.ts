@@ -52,6 +52,8 @@ export const OPTIONS = {
   force: { type: "boolean" },
   "deny-writes": { type: "boolean" },
   did: { type: "string", example: "did:key:z6Mk…" },
+  label: { type: "string", example: '"indexer"' },
+  keep: { type: "boolean" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
@@ -76,6 +78,11 @@ export const COMMANDS = {
   "key new": ["config"],
   "key show": ["config"],
   grant: ["to", "with", "can", "for", "key", "config", "proof", "profile", "out"],
+  link: ["config", "url", "token", "with", "can", "caps", "for", "label", "json"],
+  "token issue": ["config", "url", "token", "with", "can", "caps", "for", "label", "json"],
+  "token ls": ["config", "url", "token", "json"],
+  "token revoke": ["config", "url", "token", "keep", "json"],
+  approvals: ["config", "url", "token", "json"],
   "token inspect": ["config", "key", "with", "can", "json"],
   "token identity": ["to", "for", "key", "config", "out"],
   revoke: ["config", "token"],
@@ -180,8 +187,8 @@ function faultOf(option: {
 
 const isOptionName = (name: string): name is OptionName => Object.hasOwn(OPTIONS, name);
 
-/** A JWT: three parts in base64url, the first begins with `{"`. */
-const TOKEN = /\beyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]/;
+/** A JWT: three parts in base64url, the first begins with `{"`; or an access token. */
+const TOKEN = /\beyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]|\bvft_[A-Za-z0-9_-]{43}/;
 const SEED = /^(?:env:)?(?:0x)?[0-9a-fA-F]{64}$/;
 
 /** Whether a word is a token or a seed instead of a reference to one; it must not appear in an error message either. */

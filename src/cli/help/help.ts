@@ -1,4 +1,5 @@
 import type { CommandName, HelpTopic } from "../arguments/options.js";
+import { ACCESS_HELP } from "./access.js";
 import { BACKUP_TOPICS } from "./backup.js";
 import { BEGIN_TOPICS } from "./begin.js";
 import { DRIVE_TOPICS, DRIVES } from "./drives.js";
@@ -59,6 +60,13 @@ Backup
   backup restore FILE     into an empty place
   Example: venue-files backup create venue.backup --passphrase env:PASSPHRASE --config venue.json5
 
+Access to a venue that runs
+  link                    a URL that signs somebody in, once
+  token issue             make an access token
+  token ls, token revoke ID   what was given, and taking it back
+  approvals               what waits for a person, and decide it
+  Example: venue-files token issue --with file://docs/ --can crud/read --for 1h
+
 Drives of users
   drive ls                list users and their drives
   drive export FILE, drive import FILE, drive merge FILE   move them between venues
@@ -93,6 +101,7 @@ Nothing runs yet. All commands: venue-files --help
 const TOPICS: Readonly<Record<CommandName, string>> = {
   ...DRIVE_TOPICS,
   ...BEGIN_TOPICS,
+  ...ACCESS_HELP,
   ...BACKUP_TOPICS,
   ...TOKEN_TOPICS,
   serve: `venue-files serve [--config FILE] [--host NAME] [--port N] [--root [NAME=]PATH[:ro]]…

@@ -33,6 +33,8 @@ export interface BannerFacts {
   /** Path of the Unix socket it listens on instead of a port. */
   readonly socket?: string;
   readonly localToken?: ShownToken;
+  /** For clients in place of the operator's: an access token. */
+  readonly clientToken?: string;
 }
 
 /** Bearer token of the operator. */
@@ -130,8 +132,8 @@ const authorization = ({ file, text }: ShownToken): string =>
 /** Quotes a word for a shell; an address such as `[::1]` would be a glob to some shells. */
 const quote = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-function clientConfiguration({ name, url, localToken }: BannerFacts): string {
-  const text = localToken?.text;
+function clientConfiguration({ name, url, localToken, clientToken }: BannerFacts): string {
+  const text = clientToken ?? localToken?.text;
   const headers = text === undefined ? {} : { headers: { Authorization: `Bearer ${text}` } };
   const configuration = { mcpServers: { [name]: { type: "http", url: `${url}/mcp`, ...headers } } };
   return JSON.stringify(configuration, undefined, 2).replace(/^/gm, "  ");

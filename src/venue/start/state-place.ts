@@ -161,7 +161,7 @@ function baseOf(config: VenueConfig, env: Environment): string | undefined {
 /**
  * Encodes a name as a folder name valid on every system: other characters become `%` and the hex of their UTF-8 bytes.
  */
-function folderOf(name: string): string {
+export function folderOf(name: string): string {
   const encoded = name.replace(/[^\p{L}\p{N}._ -]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
   );

@@ -1,0 +1,125 @@
+// `venue-files link`, `token issue`, `token ls`, `token revoke`: access to a running venue.
+
+import { userInfo } from "node:os";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { AccessCommand } from "../arguments/access.js";
+import { printDuration, printTime } from "../arguments/duration.js";
+import { type CommandContext, EXIT, print } from "../context.js";
+import { loadCaps } from "../load.js";
+import { table } from "../output/table.js";
+import { approvals } from "./approvals.js";
+import { type Desk, openRunningCalls } from "./running-calls.js";
+
+/** Runs a command on a venue that runs. */
+export async function access(command: AccessCommand, context: CommandContext): Promise<number> {
+  const calls = openRunningCalls(command.target, context);
+  try {
+    switch (command.name) {
+      case "link":
+      case "token issue":
+        return await issue(command, { calls, context });
+      case "token ls":
+        return await list(command.json, { calls, context });
+      case "token revoke":
+        return await revoke(command, { calls, context });
+      case "approvals":
+        return await approvals(command.json, { calls, context });
+    }
+  } catch (error) {
+    if (!(error instanceof FileAdapterError)) throw error;
+    context.stderr.write(`${escapeText(error.message)}\n`);
+    return EXIT.failed;
+  } finally {
+    await calls.close();
+  }
+}
+
+interface Issued {
+  readonly id: string;
+  readonly expires: number;
+  readonly token?: string;
+  readonly url?: string;
+  readonly note?: string;
+}
+
+async function issue(
+  command: Extract<AccessCommand, { name: "link" | "token issue" }>,
+  { calls, context }: Desk,
+): Promise<number> {
+  const { label, capabilities, capsFile, lifetimeSeconds, json } = command;
+  const caps = capsFile === undefined ? capabilities : (loadCaps(capsFile) ?? []);
+  const isLink = command.name === "link";
+  const issued = (await calls.run("auth:issue", {
+    label: label ?? `${isLink ? "link" : "token"} by ${userInfo().username}`,
+    ...(caps.length === 0 ? {} : { caps }),
+    ...(lifetimeSeconds === undefined ? {} : { lifetimeSeconds }),
+    ...(isLink ? { link: true } : {}),
+  })) as Issued;
+  if (json) await print(context, `${JSON.stringify(issued)}\n`);
+  else {
+    // The secret alone, for TOKEN=$(venue-files token issue …).
+    await print(context, `${escapeText(issued.url ?? issued.token ?? "")}\n`);
+    const left = printDuration((issued.expires - Date.now()) / 1000);
+    const what = isLink ? "Opens once, within" : "Shown only here; ends in";
+    context.stderr.write(`${what} ${left}. Take it back: venue-files token revoke ${escapeText(issued.id)}\n`);
+    if (issued.note !== undefined) context.stderr.write(`${escapeText(issued.note)}\n`);
+  }
+  return EXIT.ok;
+}
+
+interface Holder {
+  readonly kind: string;
+  readonly id?: string;
+  readonly label?: string;
+  readonly did?: string;
+  readonly grants: readonly { readonly with: string; readonly can: string }[];
+  readonly expires?: number;
+  readonly lastUsed?: number;
+  readonly revoked?: number;
+  readonly pending?: boolean;
+}
+
+interface Page {
+  readonly entries: readonly Holder[];
+  readonly nextCursor?: string;
+}
+
+async function list(json: boolean, { calls, context }: Desk): Promise<number> {
+  let cursor: string | undefined;
+  const rows: (readonly string[])[] = [];
+  do {
+    const input = { limit: 1000, ...(cursor === undefined ? {} : { cursor }) };
+    const page = (await calls.run("auth:list", input)) as Page;
+    for (const entry of page.entries) {
+      if (json) await print(context, `${JSON.stringify(entry)}\n`);
+      else rows.push(rowOf(entry));
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  if (!json) await print(context, `${table(rows)}\n`);
+  return EXIT.ok;
+}
+
+function rowOf({ kind, id = "", label, did = "", grants, expires, lastUsed, revoked, pending }: Holder): string[] {
+  const rights = grants.map(({ with: resource, can }) => `${can} ${resource}`).join(", ");
+  const isOver = expires !== undefined && expires <= Date.now();
+  const ends = expires === undefined || isOver ? "" : `${printDuration((expires - Date.now()) / 1000)} left`;
+  const state = revoked === undefined ? (pending === true ? `link, ${ends}` : ends) : "revoked";
+  const used = lastUsed === undefined ? "" : `used ${printTime(lastUsed / 1000)}`;
+  const holder = label ?? (did.length > 24 ? `${did.slice(0, 16)}…${did.slice(-4)}` : did);
+  return [kind, id, holder, rights === "" && kind === "session" ? "all that its maker has" : rights, state, used].map(
+    escapeText,
+  );
+}
+
+async function revoke(
+  { ids, keep }: Extract<AccessCommand, { name: "token revoke" }>,
+  { calls, context }: Desk,
+): Promise<number> {
+  for (const id of ids) {
+    await calls.run("auth:revoke", { id, ...(keep ? { keep } : {}) });
+    await print(context, `${escapeText(id)} is revoked${keep ? ", and what it made goes on" : ""}\n`);
+  }
+  return EXIT.ok;
+}
