@@ -30,7 +30,7 @@ const MAY_USE_FILES = [
   /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
   /^audit\/(rotating-file|rotation|checkpoints|read-file|index-file)\.ts$/,
-  /^venue\/(assets\/files|start\/(dav|socket-file|state-dir|unfinished-restore|secrets|workspace)|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
+  /^venue\/(assets\/files|start\/(dav|running|socket-file|state-dir|unfinished-restore|secrets|workspace)|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
