@@ -18,10 +18,12 @@ import type { ChangeSink } from "../core/ports/change.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import type { FileTransfers, TicketOffice } from "../core/ports/transfer.js";
+import type { PlaceWatch } from "../core/ports/watch.js";
 import { recordOf } from "../dispatch/call-record.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
 import { Repeats } from "../dispatch/repeats.js";
+import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import { ChangeFeed } from "../feed/change-feed.js";
 import type { EventLog } from "../feed/event-log.js";
 import type { JournalPlace } from "../journal/open-journal.js";
@@ -75,6 +77,8 @@ export interface HostedFileAdapter extends FileAdapter {
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
   /** Streams whole files in and out. */
   readonly transfers: FileTransfers;
+  /** The changes of a place for a reader that stays; audited once. `undefined`: the caller sees no such root. */
+  watchPlace(input: WatchInput, context: SurfaceContext): PlaceWatch | undefined;
   /** Audits a call that failed before any operation began. @param call.operation the tool that was called */
   refused(call: RefusedCall): void;
   /** The rights of a caller. @param operation named in denials */
@@ -91,7 +95,7 @@ export interface RefusedCall {
   readonly operation: string;
   readonly root: string;
   readonly context: SurfaceContext;
-  readonly code: ErrorCode;
+  readonly code: ErrorCode | "OK";
 }
 
 /** A reload that can no longer fail. Exactly one of the two methods must be called, once. */
@@ -202,6 +206,10 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>
       dispatcher.invoke(operation, input, context ?? {}) as Promise<never>,
     watch: (input, context = {}) => follow(input, context, { dispatcher, log: feed.log, closed: closed.signal }),
+    watchPlace(input, context) {
+      recordRefused({ operation: WATCH, root: input.root, context, code: "OK" }, { clock, ...parts });
+      return dispatcher.watch(input, context);
+    },
     transfers: {
       async download(input, take, context) {
         await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });

@@ -26,7 +26,8 @@ import type { VenueAssets } from "./assets/assets.js";
 import { parseAssetReference } from "./assets/id.js";
 import { type Catalogue, createCatalogue } from "./catalogue/catalogue.js";
 import { createValues } from "./catalogue/values.js";
-import { createJobs, type JobLimits, type Jobs } from "./jobs/jobs.js";
+import type { ClosableEvents } from "./events/venue-events.js";
+import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "./jobs/jobs.js";
 import { listenOnSocket } from "./start/socket-file.js";
 
 export interface VenueHttpOptions {
@@ -69,6 +70,10 @@ export interface VenueHostOptions {
   readonly logInternal: (error: unknown, requestId: string) => void;
   readonly log?: Log;
   readonly metrics?: HttpMetrics;
+  /** Absent: there is no `/api/v1/events`. Its readers end when the venue closes. */
+  readonly events?: ClosableEvents;
+  /** Hears of jobs that begin and end. */
+  readonly onJob?: JobsOptions["onChange"];
   /** Absent: there is no endpoint for whole files. */
   readonly files?: HttpFiles;
   /** Absent: there is no WebDAV. */
@@ -120,10 +125,19 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
   });
   for (const adapter of options.adapters) catalogue.add(adapter);
   const { listsAnonymous, graceMs, ...limits } = options.jobs;
-  const jobs = createJobs({ catalogue, clock, limits, logInternal, listsAnonymous, publicDid: publicDid(did) });
+  const jobs = createJobs({
+    catalogue,
+    clock,
+    limits,
+    logInternal,
+    listsAnonymous,
+    publicDid: publicDid(did),
+    onChange: options.onJob,
+  });
   let surface: HttpSurface | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
+    options.events?.close();
     await jobs.close(graceMs);
     await surface?.close();
   };
@@ -201,6 +215,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     assets,
     ...(metrics === undefined ? {} : { metrics }),
     ...(options.files === undefined ? {} : { files: options.files }),
+    ...(options.events === undefined ? {} : { events: options.events }),
     ...(options.dav === undefined ? {} : { dav: { ...options.dav, invoke: invokerOf(catalogue) } }),
     ...(options.login === undefined ? {} : { login: options.login }),
     url: () => venue.url,

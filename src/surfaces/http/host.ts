@@ -4,6 +4,7 @@ import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js
 import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
+import type { VenueEvents } from "../../core/ports/event-reader.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
@@ -176,6 +177,8 @@ export interface HttpHost {
   readonly dav?: HttpDav;
   /** Absent: there is no `/api/v1/login`. */
   readonly login?: Login;
+  /** Absent: there is no `/api/v1/events`. */
+  readonly events?: VenueEvents;
   /** Absent: there is no `/metrics`. */
   readonly metrics?: HttpMetrics;
   /** Absent: there is no `/workspace/`. */

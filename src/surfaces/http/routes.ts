@@ -5,6 +5,7 @@ import type { Caller } from "../../core/call/caller.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { isDav, mountDav } from "./dav/dav.js";
 import { getAsset, getContent, listAssets, putContent, registerAsset } from "./endpoints/assets.js";
+import { getVenueEvents } from "./endpoints/events.js";
 import { getFile, putFile, ticketOf } from "./endpoints/files.js";
 import { health, metrics } from "./endpoints/health.js";
 import { invoke, run } from "./endpoints/invoke.js";
@@ -103,6 +104,7 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
     ...ROUTES,
     ...files,
     ...(host.metrics === undefined ? [] : METRICS_ROUTES),
+    ...eventRoutes(host),
     ...loginRoutes(host),
     ...mcpRoutes(host),
     ...workspaceRoutes(host),
@@ -121,6 +123,11 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
     done();
   });
   if (host.dav !== undefined) mountDav(app, host, host.dav);
+}
+
+function eventRoutes({ events }: HttpHost): Route[] {
+  if (events === undefined) return [];
+  return [{ url: "/api/v1/events", methods: { GET: (host, exchange) => getVenueEvents(host, events, exchange) } }];
 }
 
 function loginRoutes({ login }: HttpHost): Route[] {

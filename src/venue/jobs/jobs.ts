@@ -20,7 +20,7 @@ import type {
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { JobCallers } from "./callers.js";
 import { createJobIds } from "./id.js";
-import { KeptJob } from "./kept.js";
+import { type HearJob, KeptJob } from "./kept.js";
 import { answered, failure, type Outcome, recordBytes, startRecord } from "./record.js";
 import { JobRetention, type RetentionLimits } from "./retention.js";
 import { type JobRun, RunningJobs } from "./running.js";
@@ -36,6 +36,7 @@ export interface JobsOptions {
   readonly limits: JobLimits;
   /** DID that anonymous callers share. */
   readonly publicDid: string;
+  readonly onChange?: HearJob | undefined;
   /** Whether anonymous callers may list jobs; the list has the jobs of all anonymous callers. */
   readonly listsAnonymous: boolean;
   /** Logs a failure its caller sees only as `INTERNAL`. The second argument is the id the caller was shown. */
@@ -129,7 +130,8 @@ class JobStore implements Jobs {
     const { id } = run;
     const record = startRecord({ id, operation, submission, nowMs: this.#options.clock.nowMs() });
     const maker = submission.context.access?.maker;
-    const job = new KeptJob(record, { isPrivate: submission.private === true, maker }, this.#onDelivered);
+    const facts = { isPrivate: submission.private === true, maker, hear: this.#options.onChange };
+    const job = new KeptJob(record, facts, this.#onDelivered);
     job.hidesOutput = operation.metadata.hiddenOutput !== undefined;
     run.job = job;
     this.#jobs.set(id, job);

@@ -7,6 +7,9 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 
 const MOST_TURNS = 8;
 
+/** Hears of each job that begins and ends, but for private ones. It must not throw. @param owners DIDs whose job it is */
+export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
+
 /** A job with its record and the listeners waiting for its end. */
 export class KeptJob implements RecordedJob {
   readonly id: string;
@@ -25,15 +28,18 @@ export class KeptJob implements RecordedJob {
   /** Number of event streams open on the job. */
   watchers = 0;
 
+  readonly #hear: HearJob | undefined;
+
   constructor(
     record: JobRecord,
-    { isPrivate, maker }: { isPrivate: boolean; maker?: string | undefined },
+    { isPrivate, maker, hear }: { isPrivate: boolean; maker?: string | undefined; hear?: HearJob | undefined },
     onDelivered: (job: KeptJob) => void,
   ) {
     this.id = record.id.slice(2);
     this.isPrivate = isPrivate;
     this.owners = maker === undefined ? [record.caller] : [record.caller, maker];
     this.#record = record;
+    this.#hear = isPrivate ? undefined : hear;
     this.#onDelivered = onDelivered;
   }
 
@@ -50,6 +56,7 @@ export class KeptJob implements RecordedJob {
   }
 
   start(result: Promise<unknown>): void {
+    this.#hear?.(this.#record, this.owners);
     this.#result = result;
     if (this.hidesOutput) void result.catch(() => {}).finally(() => this.#dropOutput());
     // The record keeps the failure; without a handler the rejection would crash the process.
@@ -78,6 +85,7 @@ export class KeptJob implements RecordedJob {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
     for (const listener of waiting) listener(record);
+    if (this.finished) this.#hear?.(this.#record, this.owners);
   }
 
   /** Registers a listener for the end. @returns a function that removes it */

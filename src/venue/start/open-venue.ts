@@ -13,6 +13,7 @@ import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.
 import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
 import { createEventBus } from "../events/event-bus.js";
+import { auditEvents, eventsOf } from "../events/publish.js";
 import { type Access, capabilityRulesOf, closedAccess } from "../identity/access.js";
 import { loginOf } from "../identity/login.js";
 import { ownContext } from "../identity/own-caller.js";
@@ -66,7 +67,8 @@ class VenueOpener {
     if (audit !== undefined) this.#opened.push(audit);
     const assets = this.#keep(await openAssets(config, { did: access.did, log: this.#options.log }));
     const metrics = await this.#openMetrics();
-    const sinks = [audit, metrics].filter((sink) => sink !== undefined);
+    const told = this.#options.listens ? auditEvents(this.#events) : undefined;
+    const sinks = [audit, metrics, told].filter((sink) => sink !== undefined);
     const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
     const drives = await this.#openDrives(access);
     let host: VenueHost | undefined;
@@ -131,6 +133,7 @@ class VenueOpener {
       discloseHostPaths: this.#options.listens ? isLoopbackListener(config) : true,
       capabilities: capabilityRulesOf(config, access),
       maxContentSize: config.maxContentSize,
+      ...{ rejudge: access.rejudge, eventLog: this.#eventLog },
       onInternalError: this.#logInternal,
       ...rootsStateOf(config, this.#options),
       // The venue closes the sink itself, last: other adapters write to it too.
@@ -154,6 +157,7 @@ class VenueOpener {
       adapters: [adapter],
       assets,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
+      ...eventsOf({ log: this.#eventLog, bus: this.#events, config, adapter, access }),
       login: loginOf(access),
       authenticate: access.authenticate,
       nameCaller: access.nameCaller,

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import type { HttpHost } from "../host.js";
-import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, schemaRef } from "./parts.js";
+import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, queryParameter, schemaRef } from "./parts.js";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };
@@ -16,6 +16,7 @@ export function venuePart(host: HttpHost): OpenApiPart {
       ...statusPath(),
       ...operationPaths(),
       ...identityPath(),
+      ...(host.events === undefined ? {} : eventPath()),
       ...(host.login === undefined ? {} : loginPath()),
       ...(host.mcp === undefined ? {} : mcpPaths()),
       ...healthPath(),
@@ -35,6 +36,27 @@ function statusPath(): JsonObject {
         summary: "Read who the venue is and what protocol it speaks; needs no credentials",
         security: [{}, { bearer: [] }],
         responses: answers({ 200: jsonAnswer("Status", schemaRef("Status")) }),
+      },
+    },
+  };
+}
+
+function eventPath(): JsonObject {
+  const topics = { type: "array", items: text, minItems: 1, maxItems: 32 };
+  const events = { "text/event-stream": { schema: text } };
+  return {
+    "/api/v1/events": {
+      get: {
+        tags: VENUE,
+        operationId: "followEvents",
+        summary: "Follow what happens: changes of files, jobs, audit records, tokens, approvals",
+        description:
+          "Each event has the name of its topic, an id, and JSON on one line; `overflow`: look again, events were missed; `end`: the credential has ended.",
+        parameters: [
+          queryParameter("topic", "`files:<root>[/<path>]`, `audit`, `job`, `auth`, `approval`; repeatable", topics),
+          { name: "Last-Event-ID", in: "header", description: "Go on behind this event", schema: text },
+        ],
+        responses: answers({ 200: { description: "Events", content: events } }),
       },
     },
   };

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { mayCall } from "../admission/host-and-origin.js";
 
 const METHODS = "GET,POST,PUT,DELETE,OPTIONS";
-const HEADERS = "content-type, authorization, accept, mcp-session-id, mcp-protocol-version";
+const HEADERS = "content-type, authorization, accept, last-event-id, mcp-session-id, mcp-protocol-version";
 /** Additional request headers for files. */
 const FILE_HEADERS = "range, if-match, if-none-match, if-range, idempotency-key, venue-approval";
 const FILES = "/api/v1/files/";

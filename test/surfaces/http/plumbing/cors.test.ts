@@ -56,7 +56,7 @@ describe("a preflight", () => {
     expect(answer.headers.get("access-control-allow-origin")).toBe(APP);
     expect(answer.headers.get("access-control-allow-methods")).toBe("GET,POST,PUT,DELETE,OPTIONS");
     expect(answer.headers.get("access-control-allow-headers")).toBe(
-      "content-type, authorization, accept, mcp-session-id, mcp-protocol-version",
+      "content-type, authorization, accept, last-event-id, mcp-session-id, mcp-protocol-version",
     );
     expect(answer.headers.get("access-control-allow-private-network")).toBeUndefined();
     expect(served.adapter.calls).toEqual([]);

@@ -1,0 +1,50 @@
+// Publishes what a venue knows anyway: audit records and jobs.
+
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
+import type { AuditSink } from "../../audit/record.js";
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import type { EventLog } from "../../feed/event-log.js";
+import type { Access } from "../identity/access.js";
+import type { VenueHostOptions } from "../venue.js";
+import type { EventBus } from "./event-bus.js";
+import { createVenueEvents } from "./venue-events.js";
+
+/** Tells of each audit record to the operator and to the caller whose call it was. */
+export const auditEvents = (bus: EventBus): AuditSink => ({
+  write: (record) => {
+    if (bus.wants("audit")) bus.publish("audit", { data: { ...record }, audience: [record.caller] });
+  },
+  close: async () => {},
+});
+
+export interface EventParts {
+  readonly log: EventLog;
+  readonly bus: EventBus;
+  readonly config: VenueConfig;
+  readonly adapter: HostedFileAdapter;
+  readonly access: Pick<Access, "rejudge">;
+}
+
+/** The events of a venue, for its host. */
+export function eventsOf({
+  log,
+  bus,
+  config,
+  adapter,
+  access,
+}: EventParts): Pick<VenueHostOptions, "events" | "onJob"> {
+  return {
+    events: createVenueEvents({
+      ...{ log, bus },
+      servesAnonymous: isLoopbackListener(config),
+      watch: (input, context) => adapter.watchPlace(input, context),
+      rejudge: (context) => access.rejudge(context),
+    }),
+    onJob: (record, audience) => {
+      if (!bus.wants("job")) return;
+      const { input: _, output: __, ...data } = record;
+      bus.publish("job", { data, audience });
+    },
+  };
+}
