@@ -27,7 +27,11 @@ export class InputValidator {
   }
 
   #compiler(): Promise<Compiler> {
-    this.#loading ??= loadCompiler(this.#strict);
+    this.#loading ??= loadCompiler(this.#strict).catch((error: unknown) => {
+      // Tried again with the next call: a process may be out of descriptors for a moment.
+      this.#loading = undefined;
+      throw error;
+    });
     return this.#loading;
   }
 

@@ -16,6 +16,7 @@ import type {
   HttpMetrics,
   Login,
   McpHandler,
+  OperatorStatus,
   RateLimit,
   WorkspacePage,
 } from "../surfaces/http/host.js";
@@ -80,6 +81,8 @@ export interface VenueHostOptions {
   readonly dav?: Omit<HttpDav, "invoke">;
   /** Absent: there is no login. */
   readonly login?: Login | undefined;
+  /** Roots and tokens, for the operator's status. Absent: none. */
+  readonly overview?: () => Pick<OperatorStatus, "roots" | "tokens">;
   /** Creates the MCP endpoint, at its first request. Absent: there is none. */
   readonly mcp?: (venue: VenueHost) => Promise<McpHandler>;
   readonly clock?: Clock;
@@ -196,6 +199,8 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
   const { catalogue, did, name } = venue;
   const protocols = ["http", ...(options.mcp === undefined ? [] : ["mcp"])];
   const started = clock.nowMs();
+  const startedMs = clock.monotonicMs();
+  const streams = { open: 0 };
   const { inlineWaitMs, maxWaitMs } = options.jobs;
   return {
     did,
@@ -221,6 +226,14 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     url: () => venue.url,
     nowMs: () => clock.nowMs(),
     stats: () => ({ assets: assets.size, users: jobs.users, ops: catalogue.list().length, jobs: jobs.size }),
+    streams,
+    operatorStatus: () => ({
+      uptimeMs: Math.round(clock.monotonicMs() - startedMs),
+      jobs: { kept: jobs.size, running: jobs.running },
+      streams: streams.open,
+      versions: { venue: packageVersion(), node: process.versions.node },
+      ...(options.overview?.() ?? { roots: [], tokens: { access: 0, sessions: 0 } }),
+    }),
     didDocument: () => options.didDocument(venue.url),
     operations: () => catalogue.list().map((operation) => operation.listing),
     operation: (reference) => {

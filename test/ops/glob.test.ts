@@ -1,9 +1,10 @@
-import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { GlobOutput } from "../../src/schema/types.js";
 import { failure, useGround } from "./ground.js";
+import { asNobody } from "./rights.js";
 
 const ground = useGround({ root: { deny: ["@secrets", "private"] }, roots: { tmp: { temp: true } } });
 type Input = Parameters<typeof ground.run<"glob">>[1];
@@ -170,7 +171,7 @@ describe("rules of what to ignore", () => {
     const found = await glob({ pattern: "**/{a.log,x,y}" });
     expect(found.paths).toEqual(["a.log", "b/x", "c/y"]);
     expect(found).toMatchObject({ complete: true, hidden: { unreadable: 1 } });
-    expect(found.hint).toBe("Left out: 1 unreadable folders, or ignore files over their limits");
+    expect(found.hint).toBe("Left out: 1 unreadable folders or ignore files, or ignore files over their limits");
     expect((await glob({ pattern: "**/*", path: "c" })).hidden).toEqual({ unreadable: 1 });
     ground.put("c/.gitignore", `${"x\n".repeat(10_000)}y`);
     expect(await glob({ pattern: "**/y" })).toMatchObject({ paths: ["c/y"], hidden: { unreadable: 1 } });
@@ -178,6 +179,14 @@ describe("rules of what to ignore", () => {
     // Of a search below, what stands above is read by the same rules.
     ground.mkdir("c/d");
     expect((await glob({ pattern: "*", path: "c/d" })).hidden).toEqual({ unreadable: 1 });
+  });
+
+  test("above the path that cannot be read are told, as nothing says what they ignore", async () => {
+    ground.put(".gitignore", "*.log");
+    put("src/x.log");
+    chmodSync(join(ground.dir, ".gitignore"), 0);
+    const found = await asNobody(ground.dir, () => glob({ pattern: "*", path: "src" }));
+    expect(found).toMatchObject({ paths: ["src/x.log"], hidden: { unreadable: 1 } });
   });
 
   test("above the path apply too, unless they ignore the path itself", async () => {

@@ -2,7 +2,7 @@
 
 import type { Completeness, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
+import { type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
@@ -46,6 +46,12 @@ export async function ignoreRules(
   return { rules, unread };
 }
 
+/** There is no rule file, or none that the caller may know of. */
+const NO_RULE_FILE: ReadonlySet<string> = new Set<ErrorCode>([
+  ...(["NOT_FOUND", "NOT_A_DIRECTORY", "IS_A_DIRECTORY", "NOT_A_FILE", "INVALID_PATH"] as const),
+  ...(["DANGLING_SYMLINK", "SYMLINK_ESCAPE", "OTHER_DEVICE", "CAPABILITY_DENIED", "DENIED_BY_POLICY"] as const),
+]);
+
 /** @returns `undefined`: no such rule file, or the caller may not read it */
 async function readRules(path: string, root: string, call: PlacesCall): Promise<WalkContent | undefined> {
   try {
@@ -58,9 +64,11 @@ async function readRules(path: string, root: string, call: PlacesCall): Promise<
     const { bytes } = await backend.read(place.path, () => ({ offset: 0, length: MAX_RULE_BYTES }), place.access);
     return Buffer.from(bytes);
   } catch (error) {
-    // What ends the call is no reason to search without the rules.
-    if (error instanceof FileAdapterError && (error.code === "ABORTED" || error.code === "TIMEOUT")) throw error;
-    return undefined;
+    if (!(error instanceof FileAdapterError)) throw error;
+    if (NO_RULE_FILE.has(error.code)) return undefined;
+    // What ends the call is no reason to search without the rules; other failures are told with the answer.
+    if (error.code === "ABORTED" || error.code === "TIMEOUT") throw error;
+    return "unreadable";
   }
 }
 
@@ -97,7 +105,7 @@ export const noMatchIn = (files: number, hint: string | undefined): string =>
 const SHOWN: Readonly<Record<string, string>> = {
   policy: "denied by policy",
   symlinks: "links, which are not followed",
-  unreadable: "unreadable folders, or ignore files over their limits",
+  unreadable: "unreadable folders or ignore files, or ignore files over their limits",
   tooLarge: "too large; pass maxFileBytes",
   binary: "binary",
 };

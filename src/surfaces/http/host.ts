@@ -146,6 +146,18 @@ export interface WorkspacePage {
   asset(name: string): WorkspaceAsset | undefined;
 }
 
+/** The state of a venue, without host paths. */
+export interface OperatorStatus {
+  readonly uptimeMs: number;
+  readonly roots: readonly { readonly name: string; readonly readOnly: boolean; readonly drive?: true }[];
+  readonly jobs: { readonly kept: number; readonly running: number };
+  /** Number of open event streams. */
+  readonly streams: number;
+  /** Number of access tokens and sessions in force. */
+  readonly tokens: { readonly access: number; readonly sessions: number };
+  readonly versions: { readonly venue: string; readonly node: string };
+}
+
 /** What the HTTP surface needs from the venue. */
 export interface HttpHost {
   readonly did: string;
@@ -188,6 +200,10 @@ export interface HttpHost {
   /** Milliseconds since the epoch. */
   nowMs(): number;
   stats(): HttpStats;
+  /** What the status tells the operator alone. */
+  operatorStatus(): OperatorStatus;
+  /** Counts the event streams that are open. */
+  readonly streams: { open: number };
   /** The DID document. */
   didDocument(): JsonObject;
   operations(): readonly OperationListing[];

@@ -54,7 +54,7 @@ const json = (make: (host: HttpHost) => unknown): Endpoint => {
 };
 
 const ROUTES: readonly Route[] = [
-  { url: STATUS_PATH, methods: { GET: json(statusOf) } },
+  { url: STATUS_PATH, methods: { GET: getStatus } },
   { url: "/api/v1/invoke", methods: { POST: invoke } },
   { url: "/api/v1/run", methods: { POST: run } },
   { url: "/api/v1/operations", methods: { GET: json((host) => host.operations()) } },
@@ -247,8 +247,8 @@ function findOperation(host: HttpHost, name: string): OperationListing {
   return operation.listing;
 }
 
-function statusOf(host: HttpHost): object {
-  return {
+function getStatus(host: HttpHost, { reply, caller }: Exchange): ReturnType<Handler> {
+  const status = {
     status: "OK",
     ts: host.nowMs(),
     did: host.did,
@@ -256,7 +256,9 @@ function statusOf(host: HttpHost): object {
     version: WIRE_VERSION,
     url: host.url(),
     stats: host.stats(),
+    ...(caller.isOperator ? { operator: host.operatorStatus() } : {}),
   };
+  return sendJson(reply, 200, JSON.stringify(status));
 }
 
 function mcpDiscovery(host: HttpHost): object {

@@ -1,5 +1,6 @@
 // Opens the parts of a venue that have files of their own: audit, assets, log, tickets.
 
+import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditFile } from "../../audit/audit-file.js";
 import type { AuditLog } from "../../audit/log.js";
 import { ConfigError } from "../../config/errors.js";
@@ -7,6 +8,7 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
+import type { OperatorStatus } from "../../surfaces/http/host.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { createAssets, type VenueAssets } from "../assets/assets.js";
 import { AssetStorageError, type AssetStore } from "../assets/store.js";
@@ -51,6 +53,23 @@ export async function openAuditLog(audit: AuditFile | undefined): Promise<AuditL
   if (audit?.path === undefined) return undefined;
   const { AuditLog } = await import("../../audit/log.js");
   return new AuditLog({ path: audit.path, indexFolder: audit.stateFolder, written: () => audit.written() });
+}
+
+/** Roots and tokens, as the status tells the operator. */
+export function overviewOf(
+  { roots }: Pick<HostedFileAdapter, "roots">,
+  { accessTokens }: Pick<Access, "accessTokens">,
+): Pick<OperatorStatus, "roots" | "tokens"> {
+  const inForce = (accessTokens?.list() ?? []).filter(({ state, isLink }) => state === "live" && !isLink);
+  const sessions = inForce.filter(({ entry }) => entry.caps === undefined).length;
+  return {
+    roots: roots.map(({ name, readOnly, drive }) => ({
+      name,
+      readOnly,
+      ...(drive === undefined ? {} : { drive: true }),
+    })),
+    tokens: { access: inForce.length - sessions, sessions },
+  };
 }
 
 /** The key of a venue that has not loaded it, since only file operations will be called. */

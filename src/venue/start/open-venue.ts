@@ -25,7 +25,7 @@ import { asConfigError, withConfigErrors } from "./config-fault.js";
 import { davOptions } from "./dav.js";
 import { createVenueDrives, type VenueDrives } from "./drives.js";
 import { httpOptions } from "./http-options.js";
-import { openAssets, openAudit, openAuditLog, openTickets } from "./open-parts.js";
+import { openAssets, openAudit, openAuditLog, openTickets, overviewOf } from "./open-parts.js";
 import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 import { rootsStateOf } from "./roots-state.js";
@@ -159,6 +159,7 @@ class VenueOpener {
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
       ...eventsOf({ log: this.#eventLog, bus: this.#events, config, adapter, access }),
       login: loginOf(access),
+      overview: () => overviewOf(adapter, access),
       authenticate: access.authenticate,
       nameCaller: access.nameCaller,
       didDocument: access.didDocument,

@@ -4,6 +4,7 @@ import { answers, jsonAnswer, type OpenApiPart, object, pathParameter, queryPara
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };
+const flag = { type: "boolean" };
 const DESCRIBES = ["Operations"];
 const VENUE = ["Venue"];
 const MCP = ["MCP"];
@@ -210,19 +211,30 @@ function documentPath(): JsonObject {
 
 function statusSchemas(): JsonObject {
   return {
-    Status: object({
-      status: { const: "OK" },
-      ts: { type: "integer", description: "Milliseconds since the epoch" },
-      did: { type: "string", description: "DID of the venue" },
-      name: text,
-      version: {
-        type: "string",
-        description: "Generation of the protocol, not of this program",
-        pattern: "^\\d+\\.\\d+",
+    Status: object(
+      {
+        status: { const: "OK" },
+        ts: { type: "integer", description: "Milliseconds since the epoch" },
+        did: { type: "string", description: "DID of the venue" },
+        name: text,
+        version: {
+          type: "string",
+          description: "Generation of the protocol, not of this program",
+          pattern: "^\\d+\\.\\d+",
+        },
+        url: text,
+        stats: object({ assets: count, users: count, ops: count, jobs: count }),
+        operator: object({
+          uptimeMs: count,
+          roots: { type: "array", items: object({ name: text, readOnly: flag, drive: flag }, ["drive"]) },
+          jobs: object({ kept: count, running: count }),
+          streams: count,
+          tokens: object({ access: count, sessions: count }),
+          versions: object({ venue: text, node: text }),
+        }),
       },
-      url: text,
-      stats: object({ assets: count, users: count, ops: count, jobs: count }),
-    }),
+      ["operator"],
+    ),
     Operation: object(
       {
         name: { type: "string", description: "Catalogue path" },

@@ -54,6 +54,8 @@ export function streamJob(
     if (value !== undefined) raw.setHeader(name, value);
   }
   raw.writeHead(200);
+  host.streams.open++;
+  raw.once("close", () => host.streams.open--);
   const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);
   stream.update(found);
   return reply;

@@ -29,6 +29,20 @@ test("status tells who the venue is and what it can do", async () => {
   });
 });
 
+test("status tells the operator, and nobody else, how it is", async () => {
+  const statusFor = async (who: "operator" | "alice") =>
+    (await (await fetch(`${served.url}/api/v1/status`, { headers: as(who) })).json()) as { operator?: object };
+  expect((await statusFor("operator")).operator).toEqual({
+    uptimeMs: 0,
+    roots: [],
+    jobs: { kept: expect.any(Number), running: 0 },
+    streams: 0,
+    tokens: { access: 0, sessions: 0 },
+    versions: { venue: expect.any(String), node: process.versions.node },
+  });
+  expect(await statusFor("alice")).not.toHaveProperty("operator");
+});
+
 describe("operations", () => {
   const read = {
     name: "v/ops/file/read",
