@@ -1,8 +1,10 @@
 import type { Rendering } from "../core/ports/adapter.js";
+import type { Entry } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
 import { clamp } from "./content/clamp.js";
+import { mimeByName } from "./content/mime.js";
 import { entryName } from "./searching/entry-name.js";
 import { hintOf } from "./searching/search.js";
 
@@ -13,9 +15,10 @@ export const list: Operation<ListInput, ListOutput> = {
   ability: "crud/read",
   changes: false,
   annotations: LOOKS,
-  async run(input, { root, path, access }) {
+  async run(input, { root, path, access, terms }) {
     const page = pageOf(input);
-    const { entries, total, denied, unreadable } = await root.backend.list(path, page, access);
+    const { entries: found, total, denied, unreadable } = await root.backend.list(path, page, access);
+    const entries = terms?.listsTypes === true ? found.map(typed) : found;
     const end = page.offset + page.limit;
     const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
     const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
@@ -41,6 +44,11 @@ function hintFor({ hidden }: Pick<ListOutput, "hidden">): { hint?: string } {
   if (hidden?.unreadable === undefined || hidden.policy !== undefined)
     return hintOf(hidden === undefined ? {} : { hidden }, {});
   return { hint: `Left out: ${hidden.unreadable} that cannot be examined` };
+}
+
+function typed(entry: Entry): Entry & { readonly mime?: string } {
+  const mime = entry.type === "file" ? mimeByName(entry.name) : undefined;
+  return mime === undefined ? entry : { ...entry, mime };
 }
 
 /** Only surfaces for models have the field. */

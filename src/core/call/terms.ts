@@ -21,6 +21,8 @@ export interface CallTerms {
    * there as well.
    */
   readonly replaces?: true;
+  /** A list tells the media types of files (`mime`), by their names. */
+  readonly listsTypes?: true;
   /** A copy of a directory leaves out what is in it. */
   readonly isShallow?: true;
   /** Replaces the matching rules of `file:edit`. */

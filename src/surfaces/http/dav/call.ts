@@ -14,6 +14,7 @@ import type { Locks, Spot } from "./locks/locks.js";
 import type { DeadProperties } from "./properties/dead.js";
 import { parentOf, pathText, type Target, targetOf } from "./target.js";
 
+type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
 type Place = Pick<Target, "space" | "root" | "segments">;
 
 /** Methods that change nothing; a missing directory in a path is 404 there, else 409. */
@@ -30,6 +31,11 @@ export interface Found {
   readonly mime?: string;
   /** `sha256:` and 64 hex digits, where it is known. */
   readonly hash?: string;
+}
+
+/** Entries of a directory, with the media types of files where they are known. */
+export interface DavListing extends Omit<ListOutput, "entries"> {
+  readonly entries: readonly (ListOutput["entries"][number] & { readonly mime?: string })[];
 }
 
 /** What all requests of a venue share. */
@@ -49,6 +55,7 @@ export class DavCall {
   readonly target: Target;
   readonly #context: SurfaceContext;
   readonly #isReading: boolean;
+  #known: { readonly root: string; readonly facts: RootFactsOfDav | undefined } | undefined;
 
   /** @throws HttpError 400 */
   constructor(host: HttpHost, { dav, locks, properties }: DavState, exchange: Exchange) {
@@ -82,7 +89,7 @@ export class DavCall {
 
   /** Name of the drive that a place is on; `undefined`: it is on none. */
   driveOf({ space, root = "" }: Place): string | undefined {
-    return space === "dav" ? this.dav.root(root)?.drive : root;
+    return space === "dav" ? this.#facts(root)?.drive : root;
   }
 
   /** @throws HttpError 409 for an entry of a drive that does not exist; operations would make the drive */
@@ -93,7 +100,13 @@ export class DavCall {
 
   /** Whether nothing can be changed in a root. */
   isReadOnly({ space, root = "" }: Pick<Place, "space" | "root">): boolean {
-    return space === "dav" && this.dav.root(root)?.readOnly === true;
+    return space === "dav" && this.#facts(root)?.readOnly === true;
+  }
+
+  /** Asked for each entry of a listing. */
+  #facts(root: string): RootFactsOfDav | undefined {
+    if (this.#known?.root !== root) this.#known = { root, facts: this.dav.root(root) };
+    return this.#known.facts;
   }
 
   /** Whether the collection around a place is locked itself, so that members must not come or go. */
@@ -116,8 +129,8 @@ export class DavCall {
     return value;
   }
 
-  async list(place: Place, page: { readonly offset: number; readonly limit: number }): Promise<ListOutput> {
-    return (await this.run("list", place, page)) as ListOutput;
+  async list(place: Place, page: { readonly offset: number; readonly limit: number }): Promise<DavListing> {
+    return (await this.run("list", place, page, { terms: { listsTypes: true } })) as DavListing;
   }
 
   /** `undefined` if there is nothing. @param isHashed reads a file to tell its hash */

@@ -39,6 +39,12 @@ describe("PROPFIND", () => {
     ]);
   });
 
+  test("tells the same type of a file in a listing as alone", async () => {
+    const types = async (path: string, depth: string) =>
+      [...(await propfind(path, depth)).text.matchAll(/<D:getcontenttype>([^<]*)/g)].map(([, type]) => type);
+    expect(await types("/dav/docs/", "1")).toContain((await types("/dav/docs/a.txt", "0"))[0]);
+  });
+
   test("tells what there is of a file, its hash too", async () => {
     const answer = await propfind("/dav/docs/a.txt", "0");
     expect(answer.status).toBe(207);

@@ -50,7 +50,7 @@ export class Locks {
   }
 
   /** Locks that cover a place: those on it, and deep ones above it. */
-  covering({ tree, segments }: Spot): Lock[] {
+  covering({ tree, segments }: Spot): readonly Lock[] {
     if (this.#byToken.size === 0) return [];
     const found: Lock[] = [];
     for (let count = 0; count <= segments.length; count++) {

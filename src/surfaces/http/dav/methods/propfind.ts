@@ -127,12 +127,13 @@ async function* withMembers(call: DavCall, top: Resource): AsyncGenerator<Resour
   }
   for (let offset = 0; ; offset += PAGE) {
     const { entries, truncated } = await call.list(target, { offset, limit: PAGE });
-    for (const { name, type, size, modified, unreachable } of entries) {
+    for (const { name, unreachable, ...found } of entries) {
       if (unreachable === true) continue;
       const place = childOf(target, name);
+      const { type } = found;
       if (type === "symlink") yield* linked(call, place);
       else if (type !== "other") {
-        yield { place, isCollection: type === "directory", found: { type, size, modified } };
+        yield { place, isCollection: type === "directory", found };
       }
     }
     if (!truncated) return;
@@ -171,15 +172,20 @@ async function* multistatus(
 function responseOf(call: DavCall, resource: Resource, asked: PropertyRequest): Markup {
   const { found, missing } = propertiesOf(call, resource, asked);
   const groups = [
-    ...(found.length > 0 || missing.length === 0 ? [propstat(found, "200 OK")] : []),
-    ...(missing.length > 0 ? [propstat(missing, "404 Not Found")] : []),
+    ...(found.length > 0 || missing.length === 0 ? [propstat(found, FOUND)] : []),
+    ...(missing.length > 0 ? [propstat(missing, MISSING)] : []),
   ];
   const href = hrefOf(call.host, resource.place, resource.isCollection);
   return element("D:response", [element("D:href", href), ...groups]);
 }
 
-const propstat = (properties: readonly Markup[], status: string): Markup =>
-  element("D:propstat", [element("D:prop", properties), element("D:status", `HTTP/1.1 ${status}`)]);
+const FOUND = element("D:status", "HTTP/1.1 200 OK");
+const MISSING = element("D:status", "HTTP/1.1 404 Not Found");
+
+const propstat = (properties: readonly Markup[], status: Markup): Markup =>
+  element("D:propstat", [element("D:prop", properties), status]);
+
+const NO_PROPERTIES: ReadonlyMap<string, string> = new Map();
 
 interface Properties {
   readonly found: readonly Markup[];
@@ -188,8 +194,10 @@ interface Properties {
 
 function propertiesOf(call: DavCall, resource: Resource, asked: PropertyRequest): Properties {
   const { place, isCollection } = resource;
-  const dead =
-    place.root === undefined ? new Map<string, string>() : call.properties.of(call.spotOf(place), isCollection);
+  const dead = place.root === undefined ? NO_PROPERTIES : call.properties.of(call.spotOf(place), isCollection);
+  if (asked.kind === "all" && asked.include.length === 0 && dead.size === 0) {
+    return { found: LIVE_NAMES.flatMap((local) => liveProperty(local, resource, call) ?? []), missing: [] };
+  }
   const propertyOf = (name: XmlName): Markup | undefined => {
     const kept = dead.get(clark(name));
     if (kept !== undefined) return Markup.trusted(kept);

@@ -22,6 +22,8 @@ export type PropertyChanges = ReadonlyMap<string, string | undefined>;
 /** Kept by path within a tree, and trees by name. */
 type Trees = Map<string, Map<string, Kept>>;
 
+const NONE: Properties = new Map();
+
 export class DeadProperties {
   readonly #file: DavFile | undefined;
   #trees: Trees = new Map();
@@ -44,7 +46,7 @@ export class DeadProperties {
   /** Properties of a resource that exists; those of one of another kind are dropped. */
   of(spot: Spot, isCollection: boolean): Properties {
     const kept = this.#trees.get(spot.tree)?.get(pathOf(spot));
-    if (kept === undefined) return new Map();
+    if (kept === undefined) return NONE;
     if (kept.isCollection === isCollection) return kept.properties;
     this.dropOne(spot);
     return new Map();

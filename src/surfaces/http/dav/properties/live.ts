@@ -37,19 +37,23 @@ const ofLockable =
     return root === undefined || call.isReadOnly({ space, root }) ? undefined : value(resource, call);
   };
 
+const COLLECTION = element("D:collection");
+
 /** By local name in `DAV:`, in the order in which `allprop` answers. `undefined`: the resource does not have it. */
-const VALUES: Readonly<Record<string, Value>> = {
-  displayname: ({ place }) => place.segments.at(-1) ?? place.root ?? (place.space === "top" ? "" : place.space),
-  resourcetype: ({ isCollection }) => (isCollection ? element("D:collection") : ""),
-  getcontentlength: ofFile(({ size }) => `${size}`),
-  getcontenttype: ofFile(({ mime }) => mime ?? "application/octet-stream"),
-  getetag: ofFile(({ hash }) => (hash === undefined ? undefined : entityTagOf(hash))),
-  getlastmodified: ({ found }) => (found === undefined ? undefined : new Date(found.modified).toUTCString()),
-  creationdate: ({ found }) =>
-    found?.created === undefined ? undefined : new Date(found.created).toISOString().replace(/\.\d+Z$/, "Z"),
-  lockdiscovery: ofLockable(({ place }, call) => lockDiscovery(call.locks.covering(call.spotOf(place)), call)),
-  supportedlock: ofLockable(() => SUPPORTED_LOCKS),
-};
+const VALUES: ReadonlyMap<string, Value> = new Map(
+  Object.entries<Value>({
+    displayname: ({ place }) => place.segments.at(-1) ?? place.root ?? (place.space === "top" ? "" : place.space),
+    resourcetype: ({ isCollection }) => (isCollection ? COLLECTION : ""),
+    getcontentlength: ofFile(({ size }) => `${size}`),
+    getcontenttype: ofFile(({ mime }) => mime ?? "application/octet-stream"),
+    getetag: ofFile(({ hash }) => (hash === undefined ? undefined : entityTagOf(hash))),
+    getlastmodified: ({ found }) => (found === undefined ? undefined : new Date(found.modified).toUTCString()),
+    creationdate: ({ found }) =>
+      found?.created === undefined ? undefined : new Date(found.created).toISOString().replace(/\.\d+Z$/, "Z"),
+    lockdiscovery: ofLockable(({ place }, call) => lockDiscovery(call.locks.covering(call.spotOf(place)), call)),
+    supportedlock: ofLockable(() => SUPPORTED_LOCKS),
+  }),
+);
 
 /** Properties that come only when they are named, since they cost more. */
 const QUOTA_VALUES: Readonly<Record<string, (quota: Quota) => number>> = {
@@ -57,7 +61,7 @@ const QUOTA_VALUES: Readonly<Record<string, (quota: Quota) => number>> = {
   "quota-available-bytes": ({ used, limit }) => Math.max(0, limit - used),
 };
 
-export const LIVE_NAMES: readonly string[] = Object.keys(VALUES);
+export const LIVE_NAMES: readonly string[] = [...VALUES.keys()];
 export const QUOTA_NAMES: readonly string[] = Object.keys(QUOTA_VALUES);
 
 /** Whether the venue itself has the property, so that nobody can store one of that name. */
@@ -65,7 +69,7 @@ export const isLive = (local: string): boolean => LIVE_NAMES.includes(local) || 
 
 /** A live property as an element. `undefined`: the resource has none of that name. */
 export function liveProperty(local: string, resource: Resource, call: DavCall): Markup | undefined {
-  const value = Object.hasOwn(VALUES, local) ? VALUES[local]?.(resource, call) : quotaValue(local, resource);
+  const value = VALUES.get(local)?.(resource, call) ?? quotaValue(local, resource);
   return value === undefined ? undefined : element(`D:${local}`, value);
 }
 

@@ -2,7 +2,7 @@
 
 import type { DavCall } from "../call.js";
 import type { Lock } from "../locks/locks.js";
-import { element, type Markup } from "../xml/write.js";
+import { element, Markup, textOf } from "../xml/write.js";
 
 const WRITE = element("D:locktype", element("D:write"));
 
@@ -10,8 +10,8 @@ const scopeOf = (isExclusive: boolean): Markup =>
   element("D:lockscope", element(isExclusive ? "D:exclusive" : "D:shared"));
 
 /** Content of `DAV:supportedlock`. */
-export const SUPPORTED_LOCKS: readonly Markup[] = [true, false].map((isExclusive) =>
-  element("D:lockentry", [scopeOf(isExclusive), WRITE]),
+export const SUPPORTED_LOCKS: Markup = Markup.trusted(
+  textOf([true, false].map((isExclusive) => element("D:lockentry", [scopeOf(isExclusive), WRITE]))),
 );
 
 /** Content of `DAV:lockdiscovery`. Tokens are shown to those alone who took the locks. */

@@ -29,9 +29,9 @@ export function element(
   content: Content = "",
   attributes: Readonly<Record<string, string>> = {},
 ): Markup {
-  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeXml(value)}"`);
+  let start = name;
+  for (const key in attributes) start += ` ${key}="${escapeXml(attributes[key] ?? "")}"`;
   const inside = textOf(content);
-  const start = `${name}${given.join("")}`;
   return Markup.trusted(inside === "" ? `<${start}/>` : `<${start}>${inside}</${name}>`);
 }
 
@@ -52,6 +52,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** Text for an element or attribute. What XML 1.0 cannot hold becomes U+FFFD. */
 export function escapeXml(text: string): string {
+  // Most texts are plain.
+  if (/^[ !#-%'-;=?-~]*$/.test(text)) return text;
   return text
     .toWellFormed()
     .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd")
