@@ -23,6 +23,7 @@ import { history } from "./history.js";
 import { list } from "./list.js";
 import { mkdir } from "./mkdir.js";
 import { move } from "./move.js";
+import { patch } from "./patch.js";
 import { read } from "./read.js";
 import { readMany } from "./readMany.js";
 import { roots } from "./roots.js";
@@ -48,6 +49,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
     grep,
     write,
     edit,
+    patch,
     append,
     mkdir,
     move,

@@ -93,6 +93,92 @@ export interface HistoryOutput {
   nextCursor?: string;
 }
 
+export interface PatchInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Folder that the paths are in; default the root
+   */
+  path?: string;
+  /**
+   * *** Begin Patch … *** End Patch, with *** Add File: / Update File: / Delete File: PATH, *** Move to: PATH, @@ hunks
+   */
+  patch?: string;
+  /**
+   * Instead of patch
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  changes?: {
+    op: "write" | "edit" | "delete" | "move" | "mkdir";
+    /**
+     * In the root
+     */
+    path: string;
+    /**
+     * write: the whole text
+     */
+    content?: string;
+    /**
+     * edit: exact text to replace
+     *
+     * @minItems 1
+     * @maxItems 100
+     */
+    edits?: {
+      oldText: string;
+      newText: string;
+      /**
+       * Occurrences, default 1
+       */
+      expect?: number;
+    }[];
+    /**
+     * move: the new path
+     */
+    to?: string;
+  }[];
+  /**
+   * Path to the etag or hash it must have
+   */
+  ifMatch?: {
+    [k: string]: string;
+  };
+  /**
+   * Only the diff
+   */
+  dryRun?: boolean;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
+}
+
+export interface PatchOutput {
+  files: {
+    path: string;
+    from?: string;
+    action: "add" | "modify" | "delete" | "move";
+    etag?: string;
+    /**
+     * A hunk matched only when line ends, or white space at the end of lines, were not compared
+     */
+    tried?: "newlines" | "whitespace";
+  }[];
+  /**
+   * Hunks, edits and whole-file changes
+   */
+  applied: number;
+  diff?: string;
+  diffTruncated?: boolean;
+  dryRun?: true;
+  operationId?: string;
+  hint?: string;
+}
+
 export interface ReadManyInput {
   /**
    * Root name, from file_roots
@@ -1024,6 +1110,7 @@ export interface TransferOutput {
 export interface FileInputs {
   readonly "file:hash": HashInput;
   readonly "file:history": HistoryInput;
+  readonly "file:patch": PatchInput;
   readonly "file:readMany": ReadManyInput;
   readonly "file:roots": RootsInput;
   readonly "file:list": ListInput;
@@ -1048,6 +1135,7 @@ export interface FileInputs {
 export interface FileOutputs {
   readonly "file:hash": HashOutput;
   readonly "file:history": HistoryOutput;
+  readonly "file:patch": PatchOutput;
   readonly "file:readMany": ReadManyOutput;
   readonly "file:roots": RootsOutput;
   readonly "file:list": ListOutput;

@@ -61,6 +61,8 @@ const CALLS: readonly [string, object, object?][] = [
     { path: "dir/file.txt", oldText: "t", newText: "T", expect: 2 },
     { caps: [{ with: "file://r/", can: "crud/write" }] },
   ],
+  ["patch", { changes: [{ op: "edit", path: "dir/file.txt", edits: [{ oldText: "t", newText: "T", expect: 2 }] }] }],
+  ["patch", { changes: [{ op: "write", path: "dir/other", content: "x" }], dryRun: true }],
   ["mkdir", { path: "a/b", parents: true }],
   ["mkdir", { path: "" }],
   ["move", { path: "a.json", to: "b.json" }],

@@ -50,6 +50,23 @@ export async function edit(session: FileSession): Promise<number> {
   return 0;
 }
 
+/** `patch` */
+export async function patch(session: FileSession): Promise<number> {
+  const { command } = session;
+  const [file = ""] = wordsOf(command, "FILE");
+  const folder = command.values.get("in");
+  if (folder === undefined) throw new UsageError("'patch' needs --in ROOT:[PATH], the folder that its paths are in");
+  const output = await session.invoke("file:patch", {
+    ...placeOf(folder),
+    patch: await textOfFile(file, session.context),
+    ...(command.flags.has("dry-run") ? { dryRun: true } : {}),
+  });
+  if (command.json) await asJson(session, output);
+  else await session.out(diffLines(output.diff ?? "", session.paint));
+  if (output.diffTruncated === true) session.context.stderr.write("venue-files: the difference is longer\n");
+  return 0;
+}
+
 /** @throws UsageError, ConfigError */
 async function editsOf({ command, context }: FileSession): Promise<Pick<EditInput, "edits" | "oldText" | "newText">> {
   const file = command.values.get("edits");

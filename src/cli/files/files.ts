@@ -1,7 +1,7 @@
 import type { FileRun } from "../arguments/file-line.js";
 import type { FileCommandName } from "../arguments/file-options.js";
 import type { CommandContext } from "../context.js";
-import { edit, mkdir, rm } from "./change.js";
+import { edit, mkdir, patch, rm } from "./change.js";
 import { cat, head, tail } from "./content.js";
 import { grep } from "./grep.js";
 import { cp, mv } from "./move.js";
@@ -11,7 +11,7 @@ import { ls, stat, tree } from "./show.js";
 import { get, put } from "./transfer.js";
 
 const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<number>>> = {
-  ...{ ls, tree, stat, cat, head, tail, grep, find, du, edit, mkdir, rm, mv, cp, put, get },
+  ...{ ls, tree, stat, cat, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
 };
 
 /** `venue-files ls`, `cat` and the other file commands. @returns the exit status */

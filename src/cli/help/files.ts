@@ -94,6 +94,13 @@ and .ignore leave out.`,
   --if-match ETAG         only if the file is still that
   -n, --dry-run           only show the difference`,
   },
+  patch: {
+    usage: "patch FILE --in ROOT:[PATH] [-n]",
+    text: `Changes several files at once, all or none, by a patch in the apply_patch format (*** Begin Patch …), and shows the
+difference; - is standard input.`,
+    options: `  --in ROOT:[PATH]        the folder that the paths of the patch are in
+  -n, --dry-run           only show the difference`,
+  },
   put: {
     usage: "put [-r] [-n] [-p] FILE… ROOT:PATH",
     text: `Copies local files into a root, each at once; - is standard input. Into a directory, or with a slash at the end,

@@ -40,7 +40,7 @@ Files, on ROOT:PATH, with the flags of their namesakes
   ls tree stat du         what is there
   cat head tail           what is in it
   grep find               where something is
-  edit put get            change a file, copy it in or out
+  edit patch put get      change files, copy them in or out
   mkdir rm mv cp          the rest
   Example: venue-files ls -lh docs: --root docs=./docs
   All of them with their flags: venue-files help files

@@ -14,8 +14,12 @@ export function editsOf({ edits, oldText, newText, expect, encoding }: EditInput
   if (both !== undefined) {
     throw invalidInput(`Only one of 'edits' and '${both}' may be given`, `/${both}`, "edits, or oldText and newText");
   }
-  return edits.map((edit, index) => checked(edit, `/edits/${index}`));
+  return editsIn(edits, "/edits");
 }
+
+/** Edits given as a list. @param pointer to the list in the input @throws INVALID_INPUT */
+export const editsIn = (edits: NonNullable<EditInput["edits"]>, pointer: string): readonly Edit[] =>
+  edits.map((edit, index) => checked(edit, `${pointer}/${index}`));
 
 interface Shorthand {
   readonly oldText: string | undefined;

@@ -106,6 +106,7 @@ describe("each tool", () => {
     ["file_hash", true, false, true],
     ["file_write", false, true, true],
     ["file_edit", false, true, false],
+    ["file_patch", false, true, false],
     ["file_append", false, false, false],
     ["file_mkdir", false, false, true],
     ["file_move", false, true, false],

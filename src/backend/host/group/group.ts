@@ -145,6 +145,7 @@ class Group {
         yield* this.#makeBatch(intent, { jail, batch, guard });
       }
       yield* intent.settle();
+      this.#isSettled = true;
     } catch (error) {
       throw yield* this.#undo(intent, { jail, batch: current, error });
     }

@@ -1,0 +1,107 @@
+// Errors of patches, with texts for models: which section or hunk fails, and what to do next.
+
+import { adapterError, FileAdapterError } from "./errors.js";
+import { escapeText, type Place } from "./texts.js";
+
+const MOST_TOLD = 10;
+const MOST_LINES_TOLD = 5;
+
+const at = ({ root, path }: Place) => ({ root, path });
+const shown = ({ path }: Place): string => `"${escapeText(path)}"`;
+
+/** Position of a hunk among the hunks of one file, 0-based. */
+export interface HunkPlace {
+  readonly hunk: number;
+  readonly of: number;
+}
+
+interface Near {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly text: string;
+  readonly differs: string;
+}
+
+/** @param nearest similar lines, best first; absent for a caller without read access */
+export function hunkNotFound(
+  place: Place,
+  { hunk, of, tried, nearest }: HunkPlace & { tried: readonly string[]; nearest?: readonly Near[] },
+) {
+  const [best] = nearest ?? [];
+  const lines = best === undefined ? "" : `lines ${best.startLine}-${best.endLine} (differs in ${best.differs})`;
+  const found =
+    best === undefined ? "Nothing similar found: read it again" : `Nearest: ${lines}. Copy the text from there`;
+  return adapterError(
+    "NO_MATCH",
+    `Hunk ${hunk + 1} of ${of} does not match ${shown(place)}${nearest === undefined ? "" : `. ${found}`}`,
+    { ...at(place), hunk: hunk + 1, ...(nearest === undefined ? {} : { tried, nearest }) },
+  );
+}
+
+/** @param anchor the text behind `@@` */
+export const anchorNotFound = (place: Place, { hunk, of, anchor }: HunkPlace & { anchor: string }) =>
+  adapterError(
+    "NO_MATCH",
+    `Hunk ${hunk + 1} of ${of}: ${shown(place)} has no line "${escapeText(anchor)}" there. Copy a line of the file behind @@, or leave it out`,
+    { ...at(place), hunk: hunk + 1, anchor },
+  );
+
+/** @param lines 1-based; absent for a caller without read access */
+export function hunkAmbiguous(
+  place: Place,
+  { hunk, of, found, lines }: HunkPlace & { found: number; lines?: readonly number[] },
+) {
+  const told = lines?.slice(0, MOST_LINES_TOLD).join(", ");
+  const where = told === undefined ? "" : ` (lines ${told}${found > MOST_LINES_TOLD ? ", …" : ""})`;
+  return adapterError(
+    "AMBIGUOUS_MATCH",
+    `Hunk ${hunk + 1} of ${of} matches ${shown(place)} in ${found} places${where}. Add lines around it, or a line above it behind @@`,
+    { ...at(place), hunk: hunk + 1, found, ...(lines === undefined ? {} : { lines }) },
+  );
+}
+
+export const tooMuchToKeep = (place: Place, size: number, limit: number) =>
+  adapterError("TOO_LARGE", `The files that a patch changes may have ${limit} bytes together, not ${size}. Divide it`, {
+    ...at(place),
+    size,
+    limit,
+  });
+
+/** A section that fails. */
+export interface FailedSection {
+  /** 1-based. */
+  readonly section: number;
+  readonly error: FileAdapterError;
+}
+
+/** The error of a patch of which some sections fail; nothing has been changed. The code is that of the first. */
+export function patchFailed(failed: readonly FailedSection[], of: number): FileAdapterError {
+  const [first, ...others] = failed;
+  if (first === undefined) throw new TypeError("No section failed");
+  const { code, data, sentence } = first.error;
+  const where = of === 1 ? "" : `Section ${first.section} of ${of}: `;
+  const more = others.slice(0, MOST_TOLD - 1);
+  const hint = more.map(({ section, error }) => `Section ${section}: ${error.message} [${error.code}]`).join("\n");
+  const count =
+    others.length === 0 ? "" : `. ${others.length} more ${others.length === 1 ? "section fails" : "sections fail"}`;
+  return adapterError(
+    code,
+    [where, ...sentence, count].filter((part) => part !== ""),
+    {
+      ...data,
+      section: first.section,
+      failures: failed
+        .slice(0, MOST_TOLD)
+        .map(({ section, error }) => ({ section, ...error.data, code: error.code, message: error.message })),
+      ...(hint === "" ? {} : { hint }),
+    },
+  );
+}
+
+export const isOfOneSection = (error: unknown): error is FileAdapterError =>
+  error instanceof FileAdapterError && !OF_THE_CALL.has(error.code);
+
+/** Errors that fail the whole call, whatever its sections are. */
+const OF_THE_CALL: ReadonlySet<string> = new Set([
+  ...["UNKNOWN_ROOT", "READ_ONLY_ROOT", "DRIVE_REQUIRES_AUTH", "STORE_UNAVAILABLE", "ABORTED", "TIMEOUT"],
+]);

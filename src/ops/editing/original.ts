@@ -1,0 +1,93 @@
+// The text of a file that is edited, with what is needed to write it back in the same form.
+
+import { hash } from "node:crypto";
+import { notTextToEdit } from "../../core/errors/edit-texts.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { conflict, contentTooLarge, tooLargeToRead } from "../../core/errors/texts.js";
+import { etagOf, expectedOf, isExpected, type Sha256 } from "../../core/etag.js";
+import type { ReadRange } from "../../core/ports/backend.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import { decodeText, encodeText, type TextForm } from "../content/encoding.js";
+import { lengthAfter, replaced } from "./apply.js";
+import type { Replacement } from "./match.js";
+
+export const BOM = "\ufeff";
+/** Stands for the expected etag in errors, for callers that may not read. */
+export const WHAT_IT_FOUND = "unchanged";
+
+/** What is asked of a file before it is edited. */
+export interface OriginalRequest {
+  readonly ifMatch?: string;
+  readonly encoding?: string;
+}
+
+/** A file's text as the edits match it: with its byte order mark, so that a copy of the first line matches. */
+export interface Original {
+  readonly text: string;
+  readonly form: TextForm;
+  readonly sha256: Sha256;
+  readonly size: number;
+}
+
+/** @throws CONFLICT, NOT_FOUND, TOO_LARGE, NOT_TEXT */
+export async function readOriginal(input: OriginalRequest, call: PathCall): Promise<Original> {
+  const { access, root, path, limits } = call;
+  const limit = limits.maxReadBytes;
+  const tooLarge = (size: number) => tooLargeToRead(access.place, size, limit, "Replace it whole with file_write");
+  const plan = (size: number): ReadRange => {
+    if (size > limit) throw tooLarge(size);
+    return { offset: 0, length: limit + 1 };
+  };
+  const expected = expectedOf(input);
+  const found = await asConflictIfMissing(async () => root.backend.read(path, plan, access), input, call);
+  try {
+    const { bytes, stamp } = found;
+    if (bytes.length > limit) throw tooLarge(bytes.length);
+    const sha256 = hash("sha256", bytes);
+    call.versions.put(root.name, stamp, sha256);
+    if (expected !== undefined && !isExpected(expected, sha256)) throw stale(input, call, etagOf(sha256));
+    const decoded = decodeText(bytes, input.encoding ?? root.encoding);
+    if (decoded === undefined) throw notTextToEdit(access.place);
+    const { text, encoding, bom } = decoded;
+    return { text: bom ? BOM + text : text, form: { encoding, bom }, sha256, size: bytes.length };
+  } finally {
+    found.release?.();
+  }
+}
+
+async function asConflictIfMissing<T>(read: () => Promise<T>, input: OriginalRequest, call: PathCall): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const isMissing = error instanceof FileAdapterError && error.code === "NOT_FOUND";
+    throw isMissing && input.ifMatch !== undefined ? stale(input, call, null) : error;
+  }
+}
+
+/** CONFLICT: the content does not meet the precondition. @param current its etag; `null`: the file does not exist */
+const stale = ({ ifMatch = WHAT_IT_FOUND }: OriginalRequest, { access }: PathCall, current: string | null) =>
+  conflict(access.place, {
+    verb: access.verb,
+    expected: ifMatch,
+    ...(access.holds("crud/read") ? { current } : {}),
+  });
+
+/** @throws TOO_LARGE before a text of that size is built */
+export function textAfter({ text, size }: Original, plan: readonly Replacement[], call: PathCall): string {
+  const limit = Math.max(call.limits.maxWriteBytes, size);
+  const length = lengthAfter(text, plan);
+  // Every encoding takes at least one byte for each character.
+  if (length > limit) throw contentTooLarge(call.access.place, length, limit);
+  return replaced(text, plan);
+}
+
+/** @throws TOO_LARGE, NOT_TEXT */
+export function bytesOf(text: string, { form, size }: Original, call: PathCall): Buffer {
+  const { place } = call.access;
+  const bytes = encodeText(text.slice(form.bom ? BOM.length : 0), form);
+  if (bytes === undefined)
+    throw notTextToEdit(place, `Its encoding, ${form.encoding}, has no way to write the new text`);
+  const limit = Math.max(call.limits.maxWriteBytes, size);
+  if (bytes.length > limit) throw contentTooLarge(place, bytes.length, limit);
+  return bytes;
+}

@@ -1,0 +1,69 @@
+// Matches the edits of one file, and says what does not match.
+
+import type { CallScope } from "../../core/call/scope.js";
+import { ambiguousMatch, noMatch, overlappingEdits } from "../../core/errors/edit-texts.js";
+import { isPending, runIo } from "../../core/io.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import { lineAt } from "../content/terminators.js";
+import { inOrder, overlapIn, type Planned } from "./apply.js";
+import { type Edit, EditMatcher, type Match } from "./match.js";
+import { nearestLines } from "./nearest-lines.js";
+import { BOM, type Original } from "./original.js";
+
+/** Time limit for finding lines similar to an edit that does not match; a step under way may exceed it a little. */
+const NEAREST_MS = 30;
+const LINES_TOLD = 10;
+
+/** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS */
+export async function planOf(
+  edits: readonly Edit[],
+  { text, form }: Original,
+  { call, mayRead }: { call: PathCall; mayRead: boolean },
+): Promise<readonly Planned[]> {
+  const { place, scope } = call.access;
+  const matcher = new EditMatcher(text);
+  const planned: Planned[] = [];
+  for (const [index, one] of edits.entries()) {
+    const match = matcher.match(one);
+    if (match.found !== one.expect) {
+      throw mismatch(one, match, { call, text: mayRead ? text : undefined, edit: index, of: edits.length });
+    }
+    // The byte order mark stays, even if an edit's old text begins with it.
+    const kept = form.bom ? match.replacements.map(behindMark) : match.replacements;
+    for (const replacement of kept) planned.push({ ...replacement, edit: index });
+    await breath(scope);
+  }
+  const ordered = inOrder(planned);
+  const overlap = overlapIn(ordered);
+  if (overlap === undefined) return ordered;
+  const [first, second] = overlap.map((one) => one.edit).toSorted((left, right) => left - right);
+  throw overlappingEdits(place, [first ?? 0, second ?? 0]);
+}
+
+export const behindMark = <R extends { start: number; end: number; text: string }>(one: R): R =>
+  one.start > 0 ? one : { ...one, start: 1, text: one.text.startsWith(BOM) ? one.text.slice(1) : one.text };
+
+export async function breath(scope: CallScope): Promise<void> {
+  const pause = runIo(scope.breathe());
+  if (isPending(pause)) await pause;
+}
+
+interface Mismatch {
+  readonly call: PathCall;
+  /** `undefined`: the caller may not read the file. */
+  readonly text: string | undefined;
+  readonly edit: number;
+  readonly of: number;
+}
+
+function mismatch({ oldText, expect }: Edit, { found, starts }: Match, { call, text, edit: index, of }: Mismatch) {
+  const { place, scope } = call.access;
+  const which = { edit: index, of };
+  if (found > 0) {
+    const lines = text === undefined ? undefined : starts.slice(0, LINES_TOLD).map((start) => lineAt(start, text));
+    return ambiguousMatch(place, { ...which, found, expected: expect, ...(lines === undefined ? {} : { lines }) });
+  }
+  if (text === undefined) return noMatch(place, which);
+  const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
+  return noMatch(place, { ...which, nearest: nearestLines(oldText, text, () => scope.remainingMs() <= until) });
+}

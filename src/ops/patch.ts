@@ -1,0 +1,192 @@
+import type { Ability } from "../core/call/capability.js";
+import { type FailedSection, isOfOneSection, patchFailed, tooMuchToKeep } from "../core/errors/patch-texts.js";
+import { escapeText, invalidInput } from "../core/errors/texts.js";
+import { etagOf, expectedOf } from "../core/etag.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { GroupEffect } from "../core/ports/backend.js";
+import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
+import type { PatchInput, PatchOutput } from "../schema/types.js";
+import { versionOf } from "./content/file-etag.js";
+import { breath } from "./editing/plan.js";
+import { diffLines } from "./editing/unified-diff.js";
+import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
+import { type Section, sectionsOf } from "./patching/sections.js";
+
+/** Most bytes of all files that a patch changes or deletes. */
+const MOST_KEPT_BYTES = 67_108_864;
+/** Most characters of a diff, for models and for other callers. */
+const DIFF_CHARS_MODEL = 4_000;
+const DIFF_CHARS = 16_000;
+
+/** `patch`: changes several files of one root, all or none. */
+export const patch: Operation<PatchInput, PatchOutput> = {
+  name: "patch",
+  on: "places",
+  ability: "crud/write",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  hidden: ["patch", "changes"],
+  check(input) {
+    sectionsOf(input);
+    for (const ifMatch of Object.values(input.ifMatch ?? {})) expectedOf({ ifMatch });
+  },
+  async run(input, call) {
+    // Every place is authorised before the disk is touched.
+    const placed = await collect(sectionsOf(input), (section) => placeSection(section, input, call));
+    requireDistinct(placed);
+    requireKnown(input, placed);
+    const [first] = placed;
+    if (first === undefined) throw new TypeError("A patch has sections");
+    const planned = await collect(placed, async (one) => {
+      const plan = await planSection(one);
+      await breath(one.call.access.scope);
+      return plan;
+    });
+    const kept = planned.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
+    if (kept > MOST_KEPT_BYTES) throw tooMuchToKeep(first.call.access.place, kept, MOST_KEPT_BYTES);
+    const changes = planned.flatMap((one) => one.changes);
+    const effects = input.dryRun === true ? [] : await first.call.root.backend.changeAll(changes);
+    return answer(placed, planned, { effects, isDry: input.dryRun === true });
+  },
+  render,
+};
+
+/** Runs `work` for every section. @throws an error that lists all sections that fail */
+async function collect<T, R>(all: readonly T[], work: (one: T) => R | Promise<R>): Promise<R[]> {
+  const done: R[] = [];
+  const failed: FailedSection[] = [];
+  for (const [index, one] of all.entries()) {
+    try {
+      done.push(await work(one));
+    } catch (error) {
+      if (!isOfOneSection(error)) throw error;
+      failed.push({ section: index + 1, error });
+    }
+  }
+  if (failed.length > 0) throw patchFailed(failed, all.length);
+  return done;
+}
+
+function placeSection(
+  section: Section,
+  { root, path: base = "", dryRun, ifMatch }: PatchInput,
+  call: PlacesCall,
+): PlacedSection {
+  const read: readonly Ability[] = dryRun === true ? ["crud/read"] : [];
+  const at = (path: string, abilities: readonly Ability[]): PathCall =>
+    call.at({ root, path: below(base, path), abilities: [...new Set([...abilities, ...read])], changes: true });
+  const to = "to" in section ? section.to : undefined;
+  const needed: readonly Ability[] = to !== undefined ? ["crud/read", "crud/delete"] : [abilityFor(section)];
+  const placed = at(section.path, needed);
+  const etag = ifMatch && Object.entries(ifMatch).find(([path]) => plain(below(base, path)) === placed.path.text)?.[1];
+  return {
+    ...{ section, call: placed },
+    ...(to === undefined ? {} : { to: at(to, ["crud/write"]) }),
+    ...(etag === undefined ? {} : { ifMatch: etag }),
+  };
+}
+
+const abilityFor = ({ kind }: Section): Ability => (kind === "delete" ? "crud/delete" : "crud/write");
+
+const below = (base: string, path: string): string => (base === "" ? path : `${base}/${path}`);
+
+const plain = (path: string): string =>
+  path
+    .split("/")
+    .filter((name) => name !== "" && name !== ".")
+    .join("/");
+
+/** @throws INVALID_INPUT for a path in two sections */
+function requireDistinct(placed: readonly PlacedSection[]): void {
+  const seen = new Set<string>();
+  for (const { call, to } of placed) {
+    for (const { path } of to === undefined ? [call] : [call, to]) {
+      if (seen.has(path.text)) {
+        throw invalidInput(
+          `"${escapeText(path.text)}" occurs in two sections. Make one of them`,
+          "/patch",
+          "a path once",
+        );
+      }
+      seen.add(path.text);
+    }
+  }
+}
+
+/** @throws INVALID_INPUT for a precondition on a path that the patch does not change */
+function requireKnown({ ifMatch = {}, path: base = "" }: PatchInput, placed: readonly PlacedSection[]): void {
+  const known = new Set(placed.map(({ call }) => call.path.text));
+  for (const path of Object.keys(ifMatch)) {
+    if (known.has(plain(below(base, path)))) continue;
+    throw invalidInput(
+      `'ifMatch' names "${escapeText(path)}", which the patch does not change`,
+      "/ifMatch",
+      "paths of the patch",
+    );
+  }
+}
+
+function answer(
+  placed: readonly PlacedSection[],
+  planned: readonly PlannedSection[],
+  { effects, isDry }: { effects: readonly GroupEffect[]; isDry: boolean },
+): PatchOutput {
+  let next = 0;
+  const files = planned.map(({ file, changes, sha256 }, index) => {
+    const { call, to = call } = placed[index] as PlacedSection;
+    const done = effects.slice(next, next + changes.length);
+    next += changes.length;
+    const after = done.at(-1)?.sha256 ?? sha256;
+    return {
+      ...file,
+      ...(after === undefined || !to.access.holds("crud/read")
+        ? {}
+        : { etag: versionOf(after, to).etag ?? etagOf(after) }),
+    };
+  });
+  const applied = planned.reduce((sum, one) => sum + one.applied, 0);
+  const budget = placed[0]?.call.budget;
+  const diff = diffOf(planned, budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL);
+  return { files, applied, ...diff, ...(isDry ? { dryRun: true } : {}) };
+}
+
+/** The diffs of all files that the caller may read, cut after a whole line. */
+function diffOf(planned: readonly PlannedSection[], maxChars: number): { diff: string; diffTruncated: boolean } {
+  let diff = "";
+  for (const one of planned) {
+    for (const line of linesOf(one)) {
+      if (diff.length + line.length > maxChars) return { diff, diffTruncated: true };
+      diff += line;
+    }
+  }
+  return { diff, diffTruncated: false };
+}
+
+function* linesOf({ file: { path, from = path, action }, diff }: PlannedSection): Generator<string> {
+  const name = escapeText(path);
+  if (action === "move") yield `rename from ${escapeText(from)}\nrename to ${name}\n`;
+  if (action === "delete") yield `--- ${name}\n+++ /dev/null\n`;
+  if (diff === undefined) return;
+  let isFirst = true;
+  for (const line of diffLines(diff.text, diff.replacements)) {
+    if (isFirst) yield `--- ${action === "add" ? "/dev/null" : escapeText(from)}\n+++ ${name}\n`;
+    isFirst = false;
+    yield line;
+  }
+}
+
+const SIGNS = { add: "A", modify: "M", delete: "D", move: "R" } as const;
+
+function render(output: PatchOutput): Rendering {
+  const { diff = "", files, ...rest } = output;
+  const list = files.map(({ path, from, action, etag }) => {
+    const names = from === undefined ? escapeText(path) : `${escapeText(from)} → ${escapeText(path)}`;
+    return `${SIGNS[action]} ${names}${etag === undefined ? "" : ` ${etag}`}`;
+  });
+  const isDry = output.dryRun === true;
+  const cut = output.diffTruncated === true ? "Cut: the diff is longer. Read the files for the rest" : undefined;
+  const dry = isDry ? "dry run, nothing written" : undefined;
+  const note = [cut, dry].filter((part) => part !== undefined).join("; ");
+  const text = `${list.join("\n")}\n${diff === "" ? "" : `\n${diff}`}`;
+  return { kind: "text", text, rest: { files, ...rest }, ...(note === "" ? {} : { note }) };
+}

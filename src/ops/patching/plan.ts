@@ -1,0 +1,231 @@
+// Works out what one section of a patch changes: reads the file, matches, and builds the new content.
+
+import { notTextToEdit } from "../../core/errors/edit-texts.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { anchorNotFound, hunkAmbiguous, hunkNotFound } from "../../core/errors/patch-texts.js";
+import { alreadyExists, contentTooLarge, notFound } from "../../core/errors/texts.js";
+import { type Expected, expectedOf, hashText, type Sha256 } from "../../core/etag.js";
+import type { GroupChange } from "../../core/ports/backend.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import type { PatchOutput } from "../../schema/types.js";
+import { encodeText } from "../content/encoding.js";
+import type { Replacement } from "../editing/match.js";
+import { nearestLines } from "../editing/nearest-lines.js";
+import { bytesOf, type Original, readOriginal, textAfter } from "../editing/original.js";
+import { behindMark, planOf } from "../editing/plan.js";
+import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
+import type { Hunk, Section } from "./sections.js";
+
+/** Time limit for finding lines similar to a hunk that does not match. */
+const NEAREST_MS = 30;
+const LINES_TOLD = 10;
+
+/** A section whose places are authorised. */
+export interface PlacedSection {
+  readonly section: Section;
+  readonly call: PathCall;
+  /** Where the entry goes. */
+  readonly to?: PathCall;
+  readonly ifMatch?: string;
+}
+
+type File = PatchOutput["files"][number];
+
+/** What a section does. */
+export interface PlannedSection {
+  readonly changes: readonly GroupChange[];
+  readonly file: Omit<File, "etag">;
+  /** Of the content of the file afterwards, where it is known without the change. */
+  readonly sha256?: Sha256;
+  /** Hunks, edits and whole-file changes. */
+  readonly applied: number;
+  /** Bytes of content that must be kept until the patch is done. */
+  readonly keptBytes: number;
+  /** Absent: the caller may not read it, or it is no text. */
+  readonly diff?: { readonly text: string; readonly replacements: readonly Replacement[] };
+}
+
+const PARENTS = { parents: true } as const;
+
+/** @throws what makes the section fail */
+export async function planSection(placed: PlacedSection): Promise<PlannedSection> {
+  const { section, call } = placed;
+  switch (section.kind) {
+    case "add":
+      if ((await call.root.backend.stat(call.path, call.access)) !== undefined) {
+        throw alreadyExists(call.access.place, [". Use *** Update File:"]);
+      }
+      return planWhole(placed, section.content, "add");
+    case "write":
+      return planWhole(placed, section.content, await actionOn(call));
+    case "mkdir": {
+      const changes = [{ kind: "mkdir", at: call, options: { ...PARENTS } }] as const;
+      return { changes, file: { path: call.path.text, action: "add" }, applied: 1, keptBytes: 0 };
+    }
+    case "delete":
+      return planDelete(placed);
+    case "move":
+      return planMove(placed);
+    default:
+      return planText(placed, section);
+  }
+}
+
+const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined =>
+  ifMatch === undefined ? undefined : expectedOf({ ifMatch });
+
+const actionOn = async ({ root, path, access }: PathCall): Promise<"add" | "modify"> =>
+  (await root.backend.stat(path, access)) === undefined ? "add" : "modify";
+
+async function planWhole(placed: PlacedSection, content: string, action: "add" | "modify"): Promise<PlannedSection> {
+  const { call } = placed;
+  const { place } = call.access;
+  const before = action === "add" ? undefined : await textBefore(placed);
+  const bytes = encodeText(content, { encoding: call.root.encoding ?? "utf-8", bom: false });
+  if (bytes === undefined) throw notTextToEdit(place, "Its encoding has no way to write the new text");
+  if (bytes.length > call.limits.maxWriteBytes) throw contentTooLarge(place, bytes.length, call.limits.maxWriteBytes);
+  const expected = action === "add" ? ("nothing" as const) : expectedIn(placed);
+  const text = before?.text ?? "";
+  const isShown = call.access.holds("crud/read") && (action === "add" || before !== undefined);
+  return {
+    changes: [{ kind: "write", at: call, body: { load: () => bytes }, options: { ...PARENTS, expected } }],
+    file: { path: call.path.text, action },
+    applied: 1,
+    keptBytes: before?.size ?? 0,
+    ...(isShown ? { diff: { text, replacements: [{ start: 0, end: text.length, text: content }] } } : {}),
+  };
+}
+
+/** The old text of a file that is replaced, for the diff; `undefined`: it cannot be shown. */
+async function textBefore({ call }: PlacedSection): Promise<Original | undefined> {
+  if (!call.access.holds("crud/read")) return undefined;
+  try {
+    return await readOriginal({}, call);
+  } catch (error) {
+    if (error instanceof FileAdapterError && ["NOT_TEXT", "TOO_LARGE"].includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+async function planDelete(placed: PlacedSection): Promise<PlannedSection> {
+  const { call } = placed;
+  const size = await sizeOf(call);
+  const options = { recursive: false, expected: expectedIn(placed) };
+  const changes = [{ kind: "remove", at: call, options }] as const;
+  return { changes, file: { path: call.path.text, action: "delete" }, applied: 1, keptBytes: size };
+}
+
+/** Bytes of what is there; a link that leads nowhere has none. @throws NOT_FOUND */
+async function sizeOf({ root, path, access }: PathCall): Promise<number> {
+  try {
+    const stat = await root.backend.stat(path, access);
+    if (stat === undefined) throw notFound(access.place);
+    return stat.size;
+  } catch (error) {
+    if (error instanceof FileAdapterError && error.code === "DANGLING_SYMLINK") return 0;
+    throw error;
+  }
+}
+
+async function planMove(placed: PlacedSection): Promise<PlannedSection> {
+  const { call } = placed;
+  await sizeOf(call);
+  const to = await freeTarget(placed);
+  const changes = [moveTo(call, to, expectedIn(placed))];
+  return { changes, file: { path: to.path.text, from: call.path.text, action: "move" }, applied: 1, keptBytes: 0 };
+}
+
+/** @throws ALREADY_EXISTS */
+async function freeTarget({ to }: PlacedSection): Promise<PathCall> {
+  if (to === undefined) throw new TypeError("A move has a target");
+  if ((await to.root.backend.stat(to.path, to.access)) !== undefined) {
+    throw alreadyExists(to.access.place, [". Delete it first, or choose another name"]);
+  }
+  return to;
+}
+
+const moveTo = (from: PathCall, to: PathCall, expectedFrom: Expected | undefined): GroupChange => ({
+  ...{ kind: "move", from, to },
+  options: { ...PARENTS, overwrite: false, expectedFrom },
+});
+
+async function planText(
+  placed: PlacedSection,
+  section: Extract<Section, { kind: "edit" | "update" }>,
+): Promise<PlannedSection> {
+  const { call, ifMatch } = placed;
+  const original = await readOriginal(ifMatch === undefined ? {} : { ifMatch }, call);
+  const mayRead = call.access.holds("crud/read");
+  const { replacements, applied, way } =
+    section.kind === "edit"
+      ? await planEdits(section.edits, original, { call, mayRead })
+      : planHunks(section.hunks, original, { call, mayRead });
+  const text = textAfter(original, replacements, call);
+  const isSame = text === original.text;
+  const bytes = isSame ? undefined : bytesOf(text, original, call);
+  const expected = { content: hashText(original.sha256) };
+  const to = section.kind === "update" && section.to !== undefined ? await freeTarget(placed) : undefined;
+  const at = to ?? call;
+  const moved = to === undefined ? [] : [moveTo(call, to, expected)];
+  const written: readonly GroupChange[] =
+    bytes === undefined
+      ? []
+      : [{ kind: "write", at, body: { load: () => bytes }, options: { parents: false, expected } }];
+  const from = to === undefined ? {} : { from: call.path.text };
+  return {
+    changes: [...moved, ...written],
+    file: {
+      ...{ path: at.path.text, ...from, action: to === undefined ? "modify" : "move" },
+      ...(way === "exact" || !mayRead ? {} : { tried: way }),
+    },
+    ...(bytes === undefined ? { sha256: original.sha256 } : {}),
+    ...{ applied, keptBytes: original.size },
+    ...(mayRead ? { diff: { text: original.text, replacements } } : {}),
+  };
+}
+
+interface Matched {
+  readonly replacements: readonly Replacement[];
+  readonly applied: number;
+  readonly way: Way;
+}
+
+interface Reader {
+  readonly call: PathCall;
+  readonly mayRead: boolean;
+}
+
+async function planEdits(
+  edits: Extract<Section, { kind: "edit" }>["edits"],
+  original: Original,
+  reader: Reader,
+): Promise<Matched> {
+  const replacements = await planOf(edits, original, reader);
+  return { replacements, applied: replacements.length, way: "exact" };
+}
+
+function planHunks(hunks: readonly Hunk[], { text, form }: Original, reader: Reader): Matched {
+  // A byte order mark stays in front of the first line, which is matched without it.
+  const body = form.bom ? text.slice(1) : text;
+  const found = matchHunks(body, hunks);
+  if ("wanted" in found) throw hunkError(found, { ...reader, text: body, of: hunks.length });
+  const shift = (one: Replacement): Replacement => ({ ...one, start: one.start + 1, end: one.end + 1 });
+  const replacements = form.bom ? found.replacements.map(shift).map(behindMark) : found.replacements;
+  return { replacements, applied: hunks.length, way: found.way };
+}
+
+function hunkError(
+  fault: HunkFault,
+  { call, mayRead, text, of }: Reader & { text: string; of: number },
+): FileAdapterError {
+  const { place, scope } = call.access;
+  const { hunk, lines, wanted } = fault;
+  if (lines.length > 0) {
+    const told = mayRead ? { lines: lines.slice(0, LINES_TOLD) } : {};
+    return hunkAmbiguous(place, { hunk, of, found: lines.length, ...told });
+  }
+  if (fault.isAnchor) return anchorNotFound(place, { hunk, of, anchor: wanted });
+  const until = Math.max(0, scope.remainingMs() - NEAREST_MS);
+  const nearest = mayRead ? { nearest: nearestLines(wanted, text, () => scope.remainingMs() <= until) } : {};
+  return hunkNotFound(place, { hunk, of, tried: WAYS, ...nearest });
+}

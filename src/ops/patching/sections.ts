@@ -1,0 +1,89 @@
+// What a patch asks for, file by file, in either of its forms.
+
+import { invalidInput } from "../../core/errors/texts.js";
+import type { PatchInput } from "../../schema/types.js";
+import { editsIn } from "../editing/input.js";
+import type { Edit } from "../editing/match.js";
+import { parseEnvelope } from "./envelope.js";
+
+/** Changes of some lines that follow each other. */
+export interface Hunk {
+  /** Texts of lines above the change, in order: each is looked for behind the one before. */
+  readonly anchors: readonly string[];
+  /** Lines without terminators: as they are now, and as they will be. */
+  readonly before: readonly string[];
+  readonly after: readonly HunkLine[];
+  /** It lies at the end of the file. */
+  readonly atEnd: boolean;
+}
+
+/** A line of the new text: one of `before`, by its index, or a new one. */
+export type HunkLine = { readonly kept: number } | { readonly added: string };
+
+/** The change of one file. */
+export type Section = { readonly path: string } & (
+  | { readonly kind: "add"; readonly content: string }
+  | { readonly kind: "write"; readonly content: string }
+  | { readonly kind: "delete" }
+  | { readonly kind: "mkdir" }
+  | { readonly kind: "move"; readonly to: string }
+  | { readonly kind: "edit"; readonly edits: readonly Edit[] }
+  | { readonly kind: "update"; readonly hunks: readonly Hunk[]; readonly to?: string }
+);
+
+/** Bytes of all new and old text of a patch. */
+const MOST_BYTES = 1_048_576;
+const MOST_FILES = 100;
+
+type Change = NonNullable<PatchInput["changes"]>[number];
+
+/** @throws INVALID_INPUT with the line of the patch, or the change, that is at fault */
+export function sectionsOf({ patch, changes }: PatchInput): readonly Section[] {
+  if ((patch === undefined) === (changes === undefined)) {
+    const fault =
+      patch === undefined ? "'patch' or 'changes' is required" : "Only one of 'patch' and 'changes' may be given";
+    throw invalidInput(fault, "/patch", "one of patch, changes");
+  }
+  const bytes = patch === undefined ? Buffer.byteLength(JSON.stringify(changes)) : Buffer.byteLength(patch);
+  if (bytes > MOST_BYTES) {
+    const advice = "Divide it, or replace large files with file_write";
+    throw invalidInput(`A patch may have ${MOST_BYTES} bytes, not ${bytes}. ${advice}`, "/patch", "a smaller patch");
+  }
+  const sections = patch === undefined ? (changes ?? []).map(sectionOf) : parseEnvelope(patch);
+  if (sections.length > MOST_FILES) {
+    throw invalidInput(
+      `A patch may change ${MOST_FILES} files, not ${sections.length}. Divide it`,
+      "/patch",
+      "fewer files",
+    );
+  }
+  return sections;
+}
+
+const FIELDS = { write: "content", edit: "edits", move: "to", delete: undefined, mkdir: undefined } as const;
+
+function sectionOf({ op, path, ...fields }: Change, index: number): Section {
+  const pointer = `/changes/${index}`;
+  const needed = FIELDS[op];
+  for (const name of ["content", "edits", "to"] as const) {
+    if (name !== needed && fields[name] !== undefined) {
+      throw invalidInput(`'${name}' does not go with op "${op}"`, `${pointer}/${name}`, `no ${name}`);
+    }
+  }
+  if (needed !== undefined && fields[needed] === undefined) {
+    throw invalidInput(`'${needed}' is required with op "${op}"`, `${pointer}/${needed}`, "a value");
+  }
+  const { content = "", edits = [], to = "" } = fields;
+  switch (op) {
+    case "write":
+      return { kind: "write", path, content };
+    case "edit":
+      return { kind: "edit", path, edits: editsIn(edits, `${pointer}/edits`) };
+    case "move":
+      return { kind: "move", path, to };
+    case "delete":
+      return { kind: "delete", path };
+    case "mkdir":
+      return { kind: "mkdir", path };
+  }
+}
