@@ -87,7 +87,13 @@ export const CALLS: readonly ParityCall[] = [
   call("edit", w("data.json", { edits: [{ oldText: "{", newText: "{ " }], ifMatch: "aaaaaaaa" })),
   call("edit", w("new.txt", { oldText: "none of this", newText: "" })),
   call("edit", w("binary.dat", { oldText: "a", newText: "" })),
-  call("patch", { root: "work", changes: [{ op: "write", path: "p/a", content: "a" }, { op: "mkdir", path: "p/b" }] }),
+  call("patch", {
+    root: "work",
+    changes: [
+      { op: "write", path: "p/a", content: "a" },
+      { op: "mkdir", path: "p/b" },
+    ],
+  }),
   call("patch", { root: "work", patch: "*** Begin Patch\n*** Delete File: p/a\n*** Add File: p/c\n+c\n*** End Patch" }),
   call("patch", { root: "work", patch: "*** Begin Patch\n*** Update File: none\n-a\n*** End Patch" }),
   both("hash", w("text.txt")),

@@ -121,6 +121,8 @@ function outputOf(name: string, input: unknown, answer: NonNullable<RawAnswer["r
   const [block = {}] = answer.content;
   const rest = restOf(answer) as object | undefined;
   if (name === "file_list") return JSON.parse(textOf(answer));
+  // The files, an empty line, the diff.
+  if (name === "file_patch") return { diff: textOf(answer).split(/\n\n(.*)/s)[1] ?? "", ...rest };
   if (name === "file_tree") return { tree: textOf(answer), ...rest };
   if ((input as { mode?: string }).mode === "json") return { value: JSON.parse(textOf(answer)) as unknown, ...rest };
   const resource = block["resource"] as { blob: string } | undefined;
