@@ -1,0 +1,79 @@
+// Kills processes in the middle of patches, and looks at what the next one makes of it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { createFileAdapter } from "../../../../src/index.js";
+
+const FILES = 20;
+const LIBRARY = new URL("../../../../dist/index.js", import.meta.url).href;
+
+/** Patches all files again and again: first in place, then by moves, deletions and new files. */
+const CHILD = `
+  import { createFileAdapter } from ${JSON.stringify(LIBRARY)};
+  const [path, durability] = process.argv.slice(1);
+  const files = await createFileAdapter({ roots: { r: { path, durability } } });
+  process.stdout.write("ready");
+  for (let round = Number(process.argv[3]); ; round++) {
+    const changes = Array.from({ length: ${FILES} }, (_, index) => ({ op: "write", path: "f" + index, content: String(round) }));
+    changes.push({ op: "move", path: "at-" + (round - 1), to: "at-" + round }, { op: "write", path: "d" + round + "/new", content: String(round) });
+    changes.push({ op: "delete", path: "d" + (round - 1) + "/new" });
+    await files.invoke("file:patch", { root: "r", changes });
+  }
+`;
+
+/** @returns the number of rounds that were undone or whole, and what was seen of half ones */
+export async function killPatches(
+  kills: number,
+  durability: "none" | "flush",
+): Promise<{ halves: unknown[]; undone: number }> {
+  const path = mkdtempSync(join(tmpdir(), "venue-files-kill-"));
+  const halves: unknown[] = [];
+  let undone = 0;
+  try {
+    for (let index = 0; index < FILES; index++) writeFileSync(join(path, `f${index}`), "0");
+    writeFileSync(join(path, "at-0"), "");
+    const start = await createFileAdapter({ roots: { r: { path } } });
+    await start.invoke("file:write", { root: "r", path: "d0/new", content: "0", parents: true });
+    await start.close();
+    let round = 0;
+    for (let kill = 0; kill < kills; kill++) {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", CHILD, path, durability, String(round + 1)]);
+      await ready(child);
+      await pause(Math.random() * 25);
+      child.kill("SIGKILL");
+      await new Promise((resolve) => child.once("exit", resolve));
+      const wasHalf = readdirSync(join(path)).includes(".venue-files") && hasRecord(path);
+      const after = await createFileAdapter({ roots: { r: { path, durability } } });
+      // Any call waits until what was left half done is undone.
+      await after.invoke("file:list", { root: "r" });
+      const state = stateOf(path);
+      await after.close();
+      if (wasHalf) undone++;
+      if (new Set(state).size !== 1) halves.push({ kill, state });
+      round = Number(state[0]);
+    }
+    return { halves, undone };
+  } finally {
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+const ready = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.stdout?.once("data", resolve));
+
+function hasRecord(path: string): boolean {
+  const stage = join(path, ".venue-files");
+  const intents = readdirSync(stage).filter((name) => name.startsWith("patch-"));
+  return intents.some((name) => readdirSync(join(stage, name)).includes("record-0"));
+}
+
+/** The round that each part of the root is in. */
+function stateOf(path: string): string[] {
+  const names = readdirSync(path).filter((name) => name !== ".venue-files");
+  const contents = Array.from({ length: FILES }, (_, index) => readFileSync(join(path, `f${index}`), "utf8"));
+  const at = names.filter((name) => name.startsWith("at-")).map((name) => name.slice(3));
+  const made = names.filter((name) => name.startsWith("d")).filter((name) => readdirSync(join(path, name)).length > 0);
+  return [...contents, ...at, ...made.map((name) => name.slice(1))];
+}
