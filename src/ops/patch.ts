@@ -10,7 +10,8 @@ import { versionOf } from "./content/file-etag.js";
 import { breath } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
 import { type PlacedSection, type PlannedSection, planSection } from "./patching/plan.js";
-import { type Section, sectionsOf } from "./patching/sections.js";
+import type { Section } from "./patching/section.js";
+import { sectionsOf } from "./patching/sections.js";
 
 /** Most bytes of all files that a patch changes or deletes. */
 const MOST_KEPT_BYTES = 67_108_864;

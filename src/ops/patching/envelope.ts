@@ -1,7 +1,7 @@
 // Parses the apply_patch format, as models write it: with and without its optional parts.
 
 import { invalidInput } from "../../core/errors/texts.js";
-import type { Hunk, HunkLine, Section } from "./sections.js";
+import type { Hunk, HunkLine, Section } from "./section.js";
 
 const BEGIN = "*** Begin Patch";
 const END = "*** End Patch";

@@ -3,7 +3,7 @@
 import { terminatorsIn } from "../content/terminators.js";
 import { splitLines } from "../editing/line-changes.js";
 import type { Replacement } from "../editing/match.js";
-import type { Hunk } from "./sections.js";
+import type { Hunk } from "./section.js";
 
 /** How lines are compared, the strictest first. */
 export const WAYS = ["exact", "newlines", "whitespace"] as const;

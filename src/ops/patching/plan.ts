@@ -14,7 +14,7 @@ import { nearestLines } from "../editing/nearest-lines.js";
 import { bytesOf, type Original, readOriginal, textAfter } from "../editing/original.js";
 import { behindMark, planOf } from "../editing/plan.js";
 import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
-import type { Hunk, Section } from "./sections.js";
+import type { Hunk, Section } from "./section.js";
 
 /** Time limit for finding lines similar to a hunk that does not match. */
 const NEAREST_MS = 30;

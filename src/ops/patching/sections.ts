@@ -1,35 +1,10 @@
-// What a patch asks for, file by file, in either of its forms.
+// Reads the sections of a patch, in either of its forms.
 
 import { invalidInput } from "../../core/errors/texts.js";
 import type { PatchInput } from "../../schema/types.js";
 import { editsIn } from "../editing/input.js";
-import type { Edit } from "../editing/match.js";
 import { parseEnvelope } from "./envelope.js";
-
-/** Changes of some lines that follow each other. */
-export interface Hunk {
-  /** Texts of lines above the change, in order: each is looked for behind the one before. */
-  readonly anchors: readonly string[];
-  /** Lines without terminators: as they are now, and as they will be. */
-  readonly before: readonly string[];
-  readonly after: readonly HunkLine[];
-  /** It lies at the end of the file. */
-  readonly atEnd: boolean;
-}
-
-/** A line of the new text: one of `before`, by its index, or a new one. */
-export type HunkLine = { readonly kept: number } | { readonly added: string };
-
-/** The change of one file. */
-export type Section = { readonly path: string } & (
-  | { readonly kind: "add"; readonly content: string }
-  | { readonly kind: "write"; readonly content: string }
-  | { readonly kind: "delete" }
-  | { readonly kind: "mkdir" }
-  | { readonly kind: "move"; readonly to: string }
-  | { readonly kind: "edit"; readonly edits: readonly Edit[] }
-  | { readonly kind: "update"; readonly hunks: readonly Hunk[]; readonly to?: string }
-);
+import type { Section } from "./section.js";
 
 /** Bytes of all new and old text of a patch. */
 const MOST_BYTES = 1_048_576;

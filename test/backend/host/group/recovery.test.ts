@@ -1,0 +1,222 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { assembleAdapter } from "../../../../src/adapter/adapter.js";
+import type { RecoveryReport } from "../../../../src/backend/host/group/recovery.js";
+import { parseFileConfig } from "../../../../src/config/load.js";
+import { ownIdentity, printIdentity } from "../../../../src/jail/staging/process-identity.js";
+
+let home = "";
+let root = "";
+let reports: RecoveryReport[] = [];
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "venue-files-recovery-"));
+  root = join(home, "root");
+  mkdirSync(root);
+  reports = [];
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+interface OpenOptions {
+  readonly root?: object;
+  readonly withState?: boolean;
+}
+
+const open = (options: OpenOptions = {}) => {
+  const path = join(home, "state");
+  return assembleAdapter(parseFileConfig({ roots: { r: { path: root, ...options.root } } }, { baseDir: home }), {
+    discloseHostPaths: false,
+    ...(options.withState === true ? { stateDir: { path, prepare: () => mkdirSync(path, { recursive: true }) } } : {}),
+    onRecovery: (_, report) => reports.push(report),
+  });
+};
+
+/** Opens the root, waits until it is recovered, and closes it. */
+async function recover(options: OpenOptions = {}): Promise<void> {
+  const files = await open(options);
+  await files.invoke("file:list", { root: "r" });
+  await files.close();
+}
+
+/** Name of an intent of a process that is dead. */
+function deadName(change: object = {}): string {
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  return `patch-${printIdentity({ ...ownIdentity(), pid, start: 1, ...change }, "0123456789abcdef")}`;
+}
+
+/** Leaves `a` as half of a patch would: with new content, the old one kept in the intent. */
+function leaveHalf(name: string, path: readonly string[] = ["a"]): { sha256: string } {
+  const folder = join(root, ".venue-files", name);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(join(root, ".venue-files"), 0o700);
+  writeFileSync(join(folder, "before-0"), "old");
+  writeFileSync(join(root, ...path), "new");
+  const { ino, mtimeMs } = statSync(join(root, ...path));
+  const after = { type: "file", inode: String(ino), size: 3, modified: Math.floor(mtimeMs) };
+  const record = JSON.stringify({
+    format: 1,
+    steps: [{ put: { path, after, staged: "after-0", before: "before-0" } }],
+  });
+  writeFileSync(join(folder, "record-0"), record, { mode: 0o600 });
+  return { sha256: createHash("sha256").update(record).digest("hex") };
+}
+
+function register(name: string, sha256: string): void {
+  const folder = join(home, "state", "intents", createHash("sha256").update(root).digest("hex"));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), `${sha256}\n`);
+}
+
+const text = (path: string): string => readFileSync(join(root, path), "utf8");
+const staged = (): string[] => (existsSync(join(root, ".venue-files")) ? readdirSync(join(root, ".venue-files")) : []);
+
+describe("what a dead process left of a patch", () => {
+  test.each([
+    ["by its process, of this boot", false],
+    ["by the register of the venue", true],
+  ])("is undone when it is known: %s", async (_, withState) => {
+    const name = deadName();
+    const { sha256 } = leaveHalf(name);
+    if (withState) register(name, sha256);
+    await recover({ withState });
+    expect([text("a"), staged(), reports]).toEqual(["old", [], [{ outcome: "undone", paths: [["a"]] }]]);
+  });
+
+  test.each<[why: string, change: object, withState: boolean]>([
+    ["it names another boot, as one in a repository does", { boot: "deadbeef" }, false],
+    ["the register does not know it", {}, true],
+  ])("is never applied, but moved aside, when %s", async (_, change, withState) => {
+    const name = deadName(change);
+    leaveHalf(name);
+    await recover({ withState });
+    expect([text("a"), reports]).toEqual(["new", [{ outcome: "foreign", paths: [] }]]);
+    expect(staged()).toEqual([name.replace("patch-", "aside-")]);
+    reports = [];
+    await recover({ withState });
+    expect([text("a"), reports]).toEqual(["new", []]);
+  });
+
+  test("is undone by its venue after another one has moved it aside", async () => {
+    const name = deadName({ boot: "deadbeef" });
+    const { sha256 } = leaveHalf(name);
+    await recover();
+    register(name, sha256);
+    await recover({ withState: true });
+    expect([text("a"), staged()]).toEqual(["old", []]);
+  });
+
+  test("is not applied when its record was changed", async () => {
+    const name = deadName();
+    leaveHalf(name);
+    register(name, "0".repeat(64));
+    await recover({ withState: true });
+    expect(text("a")).toBe("new");
+  });
+
+  test.each([["deny"], ["protect"]])("is left where the operator has since set %s", async (option) => {
+    leaveHalf(deadName());
+    await recover({ root: { [option]: ["a"] } });
+    expect([text("a"), reports]).toEqual(["new", [{ outcome: "interrupted", paths: [["a"]] }]]);
+    // What was there is not thrown away.
+    expect(readFileSync(join(root, ".venue-files", staged()[0] ?? "", "before-0"), "utf8")).toBe("old");
+  });
+
+  test("is left where another has changed the file since", async () => {
+    leaveHalf(deadName());
+    writeFileSync(join(root, "a"), "by another");
+    await recover();
+    expect([text("a"), reports]).toEqual(["by another", [{ outcome: "interrupted", paths: [["a"]] }]]);
+  });
+
+  test("is put back through no link", async () => {
+    mkdirSync(join(root, "d"));
+    leaveHalf(deadName(), ["d", "a"]);
+    renameSync(join(root, "d"), join(home, "outside"));
+    symlinkSync(join(home, "outside"), join(root, "d"));
+    await recover();
+    expect(readFileSync(join(home, "outside", "a"), "utf8")).toBe("new");
+    expect(reports).toEqual([{ outcome: "interrupted", paths: [["d", "a"]] }]);
+  });
+
+  test("is undone before the next change of a process that was open all along", async () => {
+    writeFileSync(join(root, "b"), "b");
+    const files = await open();
+    await files.invoke("file:list", { root: "r" });
+    const name = deadName();
+    leaveHalf(name);
+    writeFileSync(join(root, ".venue-files", "lock"), name.slice("patch-".length));
+    await files.invoke("file:write", { root: "r", path: "b", content: "B" });
+    expect([text("a"), text("b"), reports]).toEqual(["old", "B", [{ outcome: "undone", paths: [["a"]] }]]);
+    await files.close();
+  });
+
+  test("of a running process is left alone", async () => {
+    const name = `patch-${printIdentity(ownIdentity(), "0123456789abcdef")}`;
+    leaveHalf(name);
+    await recover();
+    expect([text("a"), staged(), reports]).toEqual(["new", [name], []]);
+  });
+});
+
+describe("a patch", () => {
+  const changes = (...paths: readonly string[]) => paths.map((path) => ({ op: "write" as const, path, content: "x" }));
+
+  test("is not supported by a root that cannot have a staging directory", async () => {
+    writeFileSync(join(root, ".venue-files"), "in the way");
+    const files = await open();
+    await expect(files.invoke("file:patch", { root: "r", changes: changes("a", "b") })).rejects.toMatchObject({
+      code: "NOT_SUPPORTED",
+    });
+    expect(readdirSync(root)).toEqual([".venue-files"]);
+    await files.close();
+  });
+
+  test("never writes outside while a folder is swapped for a link all the time", async () => {
+    const outside = join(home, "outside");
+    mkdirSync(outside);
+    mkdirSync(join(root, "d"));
+    symlinkSync(outside, join(home, "link"));
+    const files = await open();
+    let isOver = false;
+    const swapping = (async () => {
+      for (let _turn = 0; !isOver; _turn++) {
+        renameSync(join(root, "d"), join(home, "parked"));
+        symlinkSync(outside, join(root, "d"));
+        await new Promise((resolve) => setImmediate(resolve));
+        unlinkSync(join(root, "d"));
+        renameSync(join(home, "parked"), join(root, "d"));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    const codes = new Set<string>();
+    for (let round = 0; round < 150; round++) {
+      const paths = ["a", "d/x", "b", `d/${round}/y`];
+      await files.invoke("file:patch", { root: "r", changes: changes(...paths) }).then(
+        () => codes.add("OK"),
+        (error: { code: string }) => codes.add(error.code),
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    isOver = true;
+    await swapping;
+    expect(readdirSync(outside)).toEqual([]);
+    expect(codes.size).toBeGreaterThan(0);
+    await files.close();
+  });
+});
