@@ -1,7 +1,7 @@
 // A venue: hosts operations under one identity, runs them as jobs, and serves them over HTTP.
 
 import { randomUUID } from "node:crypto";
-import type { Authenticate, NameCaller } from "../core/call/caller.js";
+import type { Authenticate, Caller, NameCaller } from "../core/call/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { unknownOperation } from "../core/errors/texts.js";
 import type { Adapter, JsonObject } from "../core/ports/adapter.js";
@@ -60,6 +60,8 @@ export interface VenueHostOptions {
   /** Not owned. Operations are registered as assets too. */
   readonly assets: VenueAssets;
   readonly authenticate: Authenticate;
+  /** Absent: credentials last as long as the process. */
+  readonly stillHolds?: (caller: Caller) => boolean;
   /** Absent: UCANs sent with a call do not name its caller. */
   readonly nameCaller?: NameCaller;
   /** @param baseUrl URL at which the venue can be reached */
@@ -210,6 +212,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     publicAccess: http.publicAccess,
     publicCaller: { did: publicDid(did), authentication: "public", isOperator: false },
     authenticate: options.authenticate,
+    stillHolds: options.stillHolds ?? (() => true),
     nameCaller: options.nameCaller ?? ((caller) => caller),
     allowedHosts: http.baseUrl === undefined ? [] : [new URL(http.baseUrl).hostname.replace(/^\[|\]$/g, "")],
     corsOrigins: http.corsOrigins ?? [],

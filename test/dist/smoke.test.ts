@@ -95,6 +95,10 @@ describe("the library, built, under plain Node", () => {
     ["compare-and-set", /^20 increments, \d+ conflicts, count 20\n$/],
     ["pages", /^4 pages, 8893 characters\n25 entries, /],
     ["transfer", /^206 bytes 1048576-2097151\/2097152\nreplaced: 204, again with the old etag: 412\n$/],
+    [
+      "access-token",
+      /APPROVAL_REQUIRED\n[\s\S]*once\n[\s\S]*modified inbox\/note\.txt\n[\s\S]*401 Invalid or expired token\n$/,
+    ],
     ["audit", / file:write file:\/\/tmp\/in\/a\.txt OK\n.* file:read file:\/\/tmp\/secret\.txt CAPABILITY_DENIED\n$/],
   ])("runs the example %s, which checks itself", async (name, expected) => {
     const ended = await startNode([join(PACKAGE, `examples/${name}.mjs`)]).ended;

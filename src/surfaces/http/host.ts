@@ -170,6 +170,8 @@ export interface HttpHost {
   /** The caller that stands for all callers without credentials. */
   readonly publicCaller: Caller;
   readonly authenticate: Authenticate;
+  /** Whether a caller would still be let in as it was: streams end when its credential does. */
+  stillHolds(caller: Caller): boolean;
   /** Names the caller of a call without credentials by the UCANs in it. */
   readonly nameCaller: NameCaller;
   /** Host names accepted on a loopback listener besides the loopback ones, in lower case. */

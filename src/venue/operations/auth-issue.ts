@@ -5,6 +5,7 @@ import type { Capability } from "../../core/call/capability.js";
 import { invalidInput, notSupportedHere } from "../../core/errors/texts.js";
 import { SESSION_MS } from "../identity/access-tokens.js";
 import { accessDid } from "../identity/authenticate.js";
+import { publishToken } from "./auth-list.js";
 import type { VenueOperation } from "./operation.js";
 import { refused } from "./refusal.js";
 import { didOfMaker, makingBy } from "./token-maker.js";
@@ -42,6 +43,7 @@ export const authIssue: VenueOperation<IssueInput> = {
     if (made === undefined) throw tooMany();
     const { entry, secret } = made;
     trail.resource = `access:${entry.id}`;
+    publishToken("issued", { entry, isLink: input.link === true, state: "live" }, venue);
     const did = caps === undefined ? didOfMaker(making.maker, venue) : accessDid(venue.access, entry.id);
     return {
       ...{ id: entry.id, did, expires: entry.expires },

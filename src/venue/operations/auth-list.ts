@@ -113,6 +113,13 @@ function issued(venue: OperationParts): Placed[] {
   return (accessTokens?.list() ?? []).filter(({ state }) => state !== "ended").map((one) => placedToken(one, venue));
 }
 
+/** Tells those who may see a token that it was made or revoked. */
+export function publishToken(change: "issued" | "revoked", listed: ListedAccess, venue: OperationParts): void {
+  if (venue.events?.wants("auth") !== true) return;
+  const { entry, seenBy } = placedToken(listed, venue);
+  venue.events.publish("auth", { data: { ...entry, change }, audience: seenBy });
+}
+
 function placedToken({ entry, isLink, lastUsed, revoked }: ListedAccess, venue: OperationParts): Placed {
   const { id, label, caps, created, expires } = entry;
   const by = didOfMaker(entry.maker, venue);

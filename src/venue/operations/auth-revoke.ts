@@ -3,6 +3,7 @@
 import { accessIdOf } from "../../core/call/caller.js";
 import { invalidInput, notSupportedHere } from "../../core/errors/texts.js";
 import { accessDid } from "../identity/authenticate.js";
+import { publishToken } from "./auth-list.js";
 import type { OperationCall, VenueOperation } from "./operation.js";
 import { refused } from "./refusal.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "./standing.js";
@@ -44,6 +45,7 @@ export const authRevoke: VenueOperation<RevokeInput> = {
     }
     if (found === undefined) throw notYours();
     accessTokens.revoke(id, keep);
+    publishToken("revoked", { ...found, state: "revoked", revoked: venue.clock.nowMs() }, venue);
     // UCANs that the venue signed for a session name it, so they end with it.
     const signs = found.entry.caps === undefined && !found.isLink;
     if (signs && !keep) await revocations.add([accessDid(venue.access, id)]);

@@ -7,6 +7,7 @@ import type { Capability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
+import type { EventSink } from "../../core/ports/events.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
@@ -19,6 +20,8 @@ export interface OperationParts {
     Access,
     "did" | "operator" | "canonicalDid" | "verifier" | "revocations" | "key" | "accessTokens" | "staticTokens"
   >;
+  /** Takes events of tokens. Absent: nobody follows. */
+  readonly events?: EventSink;
   /** Absent where nobody can be asked: the venue does not listen. */
   readonly approvals?: Approvals | undefined;
   /** Base URL of the venue; `undefined` if it does not listen. */

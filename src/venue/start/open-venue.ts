@@ -5,6 +5,7 @@ import type { AuditFile } from "../../audit/audit-file.js";
 import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
+import { contextOf } from "../../core/call/attribute.js";
 import { systemClock } from "../../core/clock.js";
 import { EventLog } from "../../feed/event-log.js";
 import { type Approvals, openApprovals } from "../approvals/approvals.js";
@@ -161,6 +162,7 @@ class VenueOpener {
       login: loginOf(access),
       overview: () => overviewOf(adapter, access),
       authenticate: access.authenticate,
+      stillHolds: (caller) => access.rejudge(contextOf(caller)) !== undefined,
       nameCaller: access.nameCaller,
       didDocument: access.didDocument,
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
@@ -197,7 +199,7 @@ class VenueOpener {
     const clock = systemClock;
     const url = () => (venue.host.listens ? venue.host.url : undefined);
     const audit = await openAuditLog(file);
-    const parts = { access, files, audit, approvals, clock, url, ...rulesOf(() => venue.config) };
+    const parts = { access, files, events: this.#events, audit, approvals, clock, url, ...rulesOf(() => venue.config) };
     const adapters = createVenueAdapters(parts, { clock, audit: sink, logInternal: this.#logInternal });
     for (const adapter of adapters) venue.host.catalogue.add(adapter);
   }

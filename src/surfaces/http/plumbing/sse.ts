@@ -11,6 +11,9 @@ import type { Exchange } from "./exchange.js";
 /** Interval of comment lines; a second below the longest silence allowed, since timers may be late. */
 const HEARTBEAT_MS = 14_000;
 
+/** A stream ends within this time after its credential was revoked. */
+const CREDENTIAL_MS = 800;
+
 /** `x-accel-buffering`: a buffering proxy would hold events back. */
 const HEADERS = { ...COMMON_HEADERS, "content-type": "text/event-stream", "x-accel-buffering": "no" } as const;
 
@@ -48,6 +51,7 @@ export function streamJob(
     return reply.hijack();
   }
   raw.once("close", stop);
+  endWithCredential(raw, () => host.stillHolds(caller));
   reply.hijack();
   // Not kept alive: a reusable connection would delay the closing of the venue.
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, connection: "close" })) {
@@ -59,6 +63,14 @@ export function streamJob(
   const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);
   stream.update(found);
   return reply;
+}
+
+/** Ends a stream when the credential that opened it has ended. */
+export function endWithCredential(raw: ServerResponse, holds: () => boolean): void {
+  const look = setInterval(() => {
+    if (!holds()) raw.destroy();
+  }, CREDENTIAL_MS);
+  raw.once("close", () => clearInterval(look));
 }
 
 function event(host: HttpHost, record: JobRecord): string {
