@@ -36,7 +36,13 @@ export async function getVenueEvents(host: HttpHost, events: VenueEvents, exchan
   if (reader === undefined) throw tooManyRequests(RETRY_MS);
   const { raw } = reply;
   if (raw.destroyed) reader.close();
-  else raw.once("close", () => reader.close());
+  else {
+    host.streams.open++;
+    raw.once("close", () => {
+      host.streams.open--;
+      reader.close();
+    });
+  }
   reply.hijack();
   // Not kept alive: a reusable connection would delay the closing of the venue.
   for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...HEADERS, connection: "close" })) {
