@@ -195,7 +195,8 @@ class Group {
       },
       this.#recorded,
     );
-    yield* intent.settle();
+    // What others changed meanwhile is not put back; what was there before stays in the intent for the operator.
+    if (left.length === 0) yield* intent.settle();
     this.#isSettled = left.length === 0;
     return left.length === 0 ? error : notPutBack(error, left);
   }
