@@ -15,6 +15,7 @@ import { canonicalDid, type Identity, openIdentity } from "../venue/identity/ide
 import { publicCapsOf, servesPublic } from "../venue/identity/public-caps.js";
 import { openRevocations, type RevocationPlace, revocationPlace } from "../venue/identity/revocations.js";
 import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../venue/identity/static-tokens.js";
+import { NOT_OPENED } from "../venue/start/roots-state.js";
 import { s3Access } from "../venue/start/s3-access.js";
 import { checkSecretsOutside, knownStateDir } from "../venue/start/secrets.js";
 import { NoStateDir } from "../venue/start/state-dir.js";
@@ -71,7 +72,9 @@ async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<Ve
   const tokens = attempt(() => tokensOf(config, namesOf(config, identity), env));
   const revocations = attempt(() => revocationsOf(config, { names: namesOf(config, identity), env, log }));
   const localTokenIn = attempt(() => localTokenDirectory(config, env));
-  const opened = attempt(() => openRoots(config.file));
+  const opened = attempt(() =>
+    openRoots(config.file, undefined, config.stateDir === false ? {} : { journals: NOT_OPENED }),
+  );
   try {
     if (tokens === undefined || revocations === undefined || opened === undefined) return undefined;
     const canonical = (did: string) => (identity === undefined ? did : canonicalDid(identity, did));
@@ -184,19 +187,32 @@ function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | un
 /** Owner of a drive, as displayed. */
 const EACH_CALLER = "each caller";
 
-function rootsOf({ file }: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {
+function rootsOf(config: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {
   return opened.roots.map(({ name, kind, readOnly, engine, description, drive }: RootFacts) => {
-    const owner = file.roots[name]?.owner;
+    const owner = config.file.roots[name]?.owner;
     return {
       name,
       kind,
       readOnly,
       engine: engine ?? "",
+      ...journalPart(config, name),
       ...(description === undefined ? {} : { description }),
       ...(owner === undefined ? {} : { owner: canonical(owner) }),
       ...(drive === undefined ? {} : { owner: EACH_CALLER }),
     };
   });
+}
+
+/** What is kept of changes in a root, for writable directories. */
+function journalPart({ file, stateDir }: VenueConfig, name: string): { journal?: string } {
+  const root = file.roots[name];
+  if (root === undefined || root.kind === "dlfs" || root.readOnly) return {};
+  const isUsual = root.kind === "host" && stateDir !== false;
+  const { journal = isUsual ? "on" : "off", trash, journalQuota } = root;
+  if (journal === "off") return {};
+  const { bytes, days } = journalQuota;
+  const kept = journal === "on" ? `, ${Math.round(bytes / 2 ** 20)} MiB, trash ${trash}` : " (metadata)";
+  return { journal: `journal${kept}, ${days} days` };
 }
 
 function tokensOf(

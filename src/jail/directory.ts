@@ -35,7 +35,7 @@ const LARGE_BYTES = 16_384;
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
   const take = (name: Name): void => {
-    if (!isReservedName(name.name, rules.top, rules.foldsCase)) names.push(name);
+    if (!isReservedName(name.name, rules.foldsCase)) names.push(name);
   };
   const found = yield* namesByThread(sys, directory);
   if (found !== undefined) {

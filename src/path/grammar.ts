@@ -7,7 +7,7 @@ export const MAX_PATH_BYTES = 4096;
 export const MAX_SEGMENT_BYTES = 255;
 export const MAX_SEGMENTS = 512;
 
-/** The staging directory at the top of a root; `.venue-files-…` is used where it is not possible. */
+/** The staging directory at the top of a root, a reserved name in every directory; `.venue-files-…` is used where it is not possible. */
 export const RESERVED_NAME = ".venue-files";
 export const RESERVED_PREFIX = ".venue-files-";
 
@@ -63,10 +63,10 @@ export function isReachableName(name: string, top: boolean, windows = false): bo
   );
 }
 
-/** Whether a name is reserved for staging. @param top directly in the root @param fold the file system folds case */
-export function isReservedName(name: string, top: boolean, fold = false): boolean {
+/** Whether a name is reserved for staging, at any level: a folder below may be a root too. @param fold case is folded */
+export function isReservedName(name: string, fold = false): boolean {
   const compared = fold ? name.toLowerCase() : name;
-  return (top && compared === RESERVED_NAME) || compared.startsWith(RESERVED_PREFIX);
+  return compared === RESERVED_NAME || compared.startsWith(RESERVED_PREFIX);
 }
 
 function characterFault(text: string): PathFault | undefined {
@@ -88,7 +88,7 @@ function lengthFault(text: string, segments: readonly string[]): PathFault | und
 function reservedFault(segments: readonly string[], windows: boolean): PathFault | undefined {
   for (let index = 0; index < segments.length; index++) {
     const segment = segments[index] as string;
-    if (isReservedName(segment, index === 0) || (windows && isWindowsSpecial(segment))) return "reserved name";
+    if (isReservedName(segment) || (windows && isWindowsSpecial(segment))) return "reserved name";
   }
   return undefined;
 }

@@ -77,7 +77,7 @@ describe("a call that fails prints nothing, and one line of JSON on standard err
       {
         error: "Unknown field 'recusive' - did you mean 'recursive'?",
         errorCode: "INVALID_INPUT",
-        errorData: { pointer: "/recusive", expected: "root, path, recursive, ifMatch, operationId" },
+        errorData: { pointer: "/recusive", expected: "root, path, recursive, permanent, ifMatch, operationId" },
       },
     ],
     [

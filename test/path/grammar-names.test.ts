@@ -55,19 +55,17 @@ describe("parsePath: on Windows hosts", () => {
 
 describe("isReservedName", () => {
   test.each([
-    { name: ".venue-files", top: true, fold: false, expected: true },
-    { name: ".venue-files", top: false, fold: false, expected: false },
-    { name: ".venue-files-", top: false, fold: false, expected: true },
-    { name: ".venue-files-x", top: true, fold: false, expected: true },
-    { name: ".venue-filesx", top: true, fold: false, expected: false },
-    { name: ".Venue-Files", top: true, fold: false, expected: false },
-    { name: ".Venue-Files", top: true, fold: true, expected: true },
-    { name: ".Venue-Files", top: false, fold: true, expected: false },
-    { name: ".VENUE-FILES-X", top: false, fold: true, expected: true },
-    { name: ".VENUE-FILES-X", top: false, fold: false, expected: false },
-    { name: "a.venue-files-x", top: true, fold: true, expected: false },
-  ])("$name (top: $top, fold: $fold): $expected", ({ name, top, fold, expected }) => {
-    expect(isReservedName(name, top, fold)).toBe(expected);
+    { name: ".venue-files", fold: false, expected: true },
+    { name: ".venue-files-", fold: false, expected: true },
+    { name: ".venue-files-x", fold: false, expected: true },
+    { name: ".venue-filesx", fold: false, expected: false },
+    { name: ".Venue-Files", fold: false, expected: false },
+    { name: ".Venue-Files", fold: true, expected: true },
+    { name: ".VENUE-FILES-X", fold: true, expected: true },
+    { name: ".VENUE-FILES-X", fold: false, expected: false },
+    { name: "a.venue-files-x", fold: true, expected: false },
+  ])("$name (fold: $fold): $expected", ({ name, fold, expected }) => {
+    expect(isReservedName(name, fold)).toBe(expected);
   });
 });
 

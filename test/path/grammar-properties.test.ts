@@ -111,7 +111,7 @@ describe("isReachableName: for any name", () => {
         fc.boolean(),
         fc.boolean(),
         (name, top, windows) => {
-          fc.pre(!isReservedName(name, top) && Buffer.byteLength(name) <= MAX_SEGMENT_BYTES);
+          fc.pre(!isReservedName(name) && Buffer.byteLength(name) <= MAX_SEGMENT_BYTES);
           const text = top ? name : `a/${name}`;
           expect(isReachableName(name, top, windows)).toBe(answer(text, windows) === `ok ${text}`);
         },

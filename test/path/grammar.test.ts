@@ -114,7 +114,6 @@ describe("parsePath: what is refused", () => {
   });
 
   test.each([
-    [".venue-files below the top", "a/.venue-files"],
     ["a longer name", ".venue-filesystem"],
     ["another extension", ".venue-files.bak"],
     ["another case", ".Venue-Files/.VENUE-FILES-x"],

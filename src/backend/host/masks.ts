@@ -9,7 +9,7 @@ import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { errnoOf } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
-import { isReservedName } from "../../path/grammar.js";
+import { isReservedName, RESERVED_NAME } from "../../path/grammar.js";
 import { isEntryDenied, lookAtSpelling } from "./denied.js";
 
 /** Maximum denied entries to hide from commands, and maximum protected ones to mount read-only. */
@@ -188,8 +188,8 @@ class MaskSearch {
   /** Commands can create any number of such names; they contain nothing of this process. */
   #isReserved(name: string, isTop: boolean): boolean {
     const { foldsCase } = this.#jail;
-    if (!isReservedName(name, isTop, foldsCase)) return false;
-    return !isReservedName(name, false, foldsCase) || ++this.#reserved <= MOST_RESERVED;
+    if (!isReservedName(name, foldsCase)) return false;
+    return (isTop && name.toLowerCase() === RESERVED_NAME) || ++this.#reserved <= MOST_RESERVED;
   }
 
   /** Commands do not enter what no file operation enters. */

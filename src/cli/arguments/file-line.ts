@@ -4,7 +4,12 @@ import type { OwnCalls } from "./remote.js";
 import { reachOf } from "./remote.js";
 
 /** A file command with its configuration and caller. */
-export type FileRun = { readonly name: "file"; readonly command: FileCommand } & OwnCalls;
+export type FileRun = {
+  readonly name: "file";
+  readonly command: FileCommand;
+  /** Changes are not recorded. */
+  readonly journals?: false;
+} & OwnCalls;
 
 export type FileLine = FileRun | { readonly name: "file help"; readonly topic: FileCommandName };
 

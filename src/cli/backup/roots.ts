@@ -30,6 +30,8 @@ export function withRoots(
     capsFile: undefined,
     caller: undefined,
     remote: undefined,
+    // The state directory may be about to be put in place as well.
+    journals: false,
   } as const;
   return inFileSession(run, context, work);
 }

@@ -89,10 +89,14 @@ interface OpenCalls {
   readonly maxReadBytes: number;
 }
 
-async function openCalls({ source, capsFile, caller, remote }: FileRun, context: CommandContext, signal: AbortSignal) {
+async function openCalls(
+  { source, capsFile, caller, remote, journals }: FileRun,
+  context: CommandContext,
+  signal: AbortSignal,
+) {
   const caps = loadCaps(capsFile);
   return remote === undefined
-    ? openLocal({ source, caller }, context, { caps, signal })
+    ? openLocal({ source, caller, ...(journals === undefined ? {} : { journals }) }, context, { caps, signal })
     : openRemote(remote, context, { caps, signal });
 }
 
@@ -102,7 +106,7 @@ interface Narrowing {
 }
 
 async function openLocal(
-  { source, caller }: Pick<FileRun, "source" | "caller">,
+  { source, caller, journals }: Pick<FileRun, "source" | "caller" | "journals">,
   context: CommandContext,
   narrowing: Narrowing,
 ): Promise<OpenCalls> {
@@ -112,7 +116,10 @@ async function openLocal(
   const log = openConfiguredLog(config, context.stderr);
   const limits = { ...config.file.limits, timeoutMs: NO_DEADLINE_MS };
   const unbounded = { ...config, maxContentSize: Number.MAX_SAFE_INTEGER, file: { ...config.file, limits } };
-  const calls = await openLocalCalls(unbounded, { env: context.env, log, filesOnly: true, ...who, ...narrowing });
+  const calls = await openLocalCalls(unbounded, {
+    ...{ env: context.env, log, filesOnly: true, ...who, ...narrowing },
+    ...(journals === undefined ? {} : { journals }),
+  });
   return { calls, maxReadBytes: limits.maxReadBytes };
 }
 

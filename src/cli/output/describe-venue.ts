@@ -56,6 +56,8 @@ export interface RootFacts {
   readonly readOnly: boolean;
   /** Mechanism that confines paths to the root. */
   readonly engine: string;
+  /** What is kept of changes; absent: nothing. */
+  readonly journal?: string;
   readonly description?: string;
   /** Canonical DID. */
   readonly owner?: string;
@@ -77,11 +79,12 @@ export function describeVenue(facts: VenueFacts): string {
     ["log", `${config.log.level}, to ${config.log.file ?? "standard error"}`],
     ["health and metrics", config.metrics === false ? "off" : `for ${readers(config.metrics)}`],
   ];
-  const rows = roots.map(({ name, kind, readOnly, engine, description, owner }) => [
+  const rows = roots.map(({ name, kind, readOnly, engine, description, owner, journal }) => [
     name,
     kind,
     readOnly ? "read-only" : "read-write",
     engine,
+    ...(roots.some((root) => root.journal !== undefined) ? [journal ?? ""] : []),
     ...(roots.some(isOwned) ? [owner === undefined ? "" : `owner ${owner}`] : []),
     escapeText(description ?? ""),
   ]);

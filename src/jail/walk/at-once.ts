@@ -11,7 +11,7 @@ import type { WalkRoot } from "./walk-options.js";
 export function findDirectly(root: WalkRoot, names: readonly string[], takesLink: boolean): Pinned | undefined {
   const { handles, top, crossDevice, foldsCase } = root;
   if (handles.reach === undefined || foldsCase || names.length === 0) return undefined;
-  if (names.some((name, index) => isReservedName(name, index === 0, index > 0))) return undefined;
+  if (names.some((name, index) => isReservedName(name, index > 0))) return undefined;
   const object = handles.reach(top, names);
   if (object === undefined) return undefined;
   let isFound = false;

@@ -206,8 +206,7 @@ export class Walk {
 
   /** Below the top always as a directory would judge that folds of itself: nobody else needs such names. */
   #refuseReserved(name: string, top: boolean): void {
-    if (isReservedName(name, top, this.#root.foldsCase || !top))
-      throw invalidPath(this.#options.place, "reserved name");
+    if (isReservedName(name, this.#root.foldsCase || !top)) throw invalidPath(this.#options.place, "reserved name");
   }
 
   /** `undefined` if the name is not, or no longer, a link. */

@@ -2,7 +2,8 @@
 
 import type { VenueConfig } from "../../config/types.js";
 import { notSupportedHere } from "../../core/errors/texts.js";
-import type { Log } from "../../core/ports/log.js";
+import { type Log, silentLog } from "../../core/ports/log.js";
+import type { JournalPlace } from "../../journal/open-journal.js";
 import type { RootsState } from "../../roots/groups.js";
 import { journalState, openState, stateDirOf } from "./state-place.js";
 
@@ -10,8 +11,24 @@ const MOST_LOGGED = 10;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+interface RootsStateOptions {
+  readonly env: Environment;
+  readonly log: Log;
+  /** Changes are not recorded. */
+  readonly journals?: false;
+}
+
+/** For whoever opens roots and records nothing: no journal is opened, even where one is configured. */
+export const NOT_OPENED: JournalPlace = {
+  openState() {
+    throw new Error("Nothing is recorded here");
+  },
+  byDefault: false,
+  log: silentLog,
+};
+
 /** Without a state directory groups of changes are undone after a crash all the same, until the next boot. */
-export function rootsStateOf(config: VenueConfig, { env, log }: { env: Environment; log: Log }): RootsState {
+export function rootsStateOf(config: VenueConfig, { env, log, journals }: RootsStateOptions): RootsState {
   const path = knownStateDir(config, env);
   const prepare = (): void => {
     try {
@@ -26,7 +43,8 @@ export function rootsStateOf(config: VenueConfig, { env, log }: { env: Environme
       ? {}
       : {
           stateDir: { path, prepare },
-          journals: { openState: () => journalState(config, env), byDefault: true, log },
+          journals:
+            journals === false ? NOT_OPENED : { openState: () => journalState(config, env), byDefault: true, log },
         }),
     onRecovery(root, { outcome, paths }) {
       const told = paths.slice(0, MOST_LOGGED).map((one) => one.join("/"));

@@ -177,7 +177,7 @@ class Copying {
     if (refusal !== undefined) throw refusal;
     // Names from other stores may contain anything.
     const isUnsafe = entry.raw === undefined && /^\.{0,2}$|\/|\0/.test(name);
-    if (isUnsafe || isReservedName(name, false, jail.foldsCase)) throw invalidPath(access.place, "reserved name");
+    if (isUnsafe || isReservedName(name, jail.foldsCase)) throw invalidPath(access.place, "reserved name");
     const path = entryPath(parent, entry.raw ?? name);
     if (entry.type === "file") {
       yield* this.#copyFile(entry, { fd: yield* jail.sys.open(path, CREATE, modeOfNew(entry)), path });

@@ -4,10 +4,10 @@ import { type Io, isPending } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/change.js";
 import type { NotUndoable } from "../../../core/ports/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/journal-writer.js";
-import { below, type Pinned, release } from "../../../jail/handles.js";
+import { below, release } from "../../../jail/handles.js";
 import { quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, report } from "../changes/report.js";
-import { contentOf, keptInTrash, settled, VALUE_BYTES } from "../history/keep.js";
+import { contentOf, keptIn, settled, VALUE_BYTES } from "../history/keep.js";
 import { openTrash } from "../history/trash.js";
 import type { Change, WriteRules } from "../target.js";
 import type { Intent } from "./intent.js";
@@ -46,7 +46,7 @@ function* keepingOf(
       return settled(id, bytes === undefined ? nothing("not_kept") : { in: "value", bytes });
     }
     if (isDeleted && journal.trashMode === "off") return settled(id, nothing("off"));
-    return settled(id, yield* moveToTrash(intent, { kept, object, name: journal.trashName(id) }));
+    return settled(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id) }));
   } finally {
     release(object);
   }
@@ -54,16 +54,13 @@ function* keepingOf(
 
 const nothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
-function* moveToTrash(
-  intent: Intent,
-  { kept, object, name }: { readonly kept: string; readonly object: Pinned; readonly name: string },
-): Io<Kept> {
+function* moveToTrash(intent: Intent, { kept, name }: { readonly kept: string; readonly name: string }): Io<Kept> {
   const { jail } = intent;
   const trash = yield* quietly(openTrash(jail, true));
   if (trash === undefined) return nothing("not_kept");
   try {
     if (!(yield* succeeds(jail.sys.rename(intent.pathOf(kept), below(trash, name))))) return nothing("not_kept");
-    return yield* keptInTrash(jail, name, object.stat.isFile() ? object.stat.size : 0);
+    return yield* keptIn(trash, intent, name);
   } finally {
     release(trash);
   }

@@ -40,14 +40,18 @@ export function* keepReplaced(
   if (journal.room(old.stat.size) === "no") return settled(id, nothing("quota"));
   const trash = yield* quietly(openTrash(change.jail, true));
   if (trash === undefined) return settled(id, nothing("not_kept"));
+  let isKept = false;
   try {
     if (!journal.begin({ ...recordOf(change, plan()), id })) return settled(id, nothing("not_kept"));
     const reason = yield* keepInTrash(change, { old, name, trash, target: journal.trashName(id) });
-    if (reason === undefined) return inTrash(change, journal, { id, size: old.stat.size });
+    if (reason === undefined) {
+      isKept = true;
+      return inTrash(change, journal, { id, trash });
+    }
     journal.cancel(id);
     return settled(id, nothing(reason));
   } finally {
-    release(trash);
+    if (!isKept) release(trash);
   }
 }
 
@@ -65,38 +69,34 @@ export const settled = (id: string, kept: Kept | undefined): Keeping => ({
   *undo() {},
 });
 
+/** Releases the trash at its end. */
 function inTrash(
-  { jail }: Change,
+  change: Change,
   journal: JournalWriter,
-  { id, size }: { readonly id: string; readonly size: number },
+  { id, trash }: { readonly id: string; readonly trash: Pinned },
 ): Keeping {
   const name = journal.trashName(id);
   return {
     id,
     *done() {
-      return yield* keptInTrash(jail, name, size);
-    },
-    *undo() {
-      const trash = yield* quietly(openTrash(jail, false));
-      if (trash !== undefined) {
-        yield* quietly(jail.sys.unlink(below(trash, name)));
+      try {
+        return yield* keptIn(trash, change, name);
+      } finally {
         release(trash);
       }
+    },
+    *undo() {
+      yield* quietly(change.jail.sys.unlink(below(trash, name)));
+      release(trash);
       journal.cancel(id);
     },
   };
 }
 
 /** What lies in the trash now, with its version: every change of it is noticed from here on. */
-export function* keptInTrash(jail: Change["jail"], name: string, size: number): Io<Kept> {
-  const trash = yield* quietly(openTrash(jail, false));
-  if (trash === undefined) return { in: "trash", size };
-  try {
-    const stat = yield* quietly(jail.sys.lstat(below(trash, name)));
-    return { in: "trash", size, ...(stat?.isFile() === true ? { version: stat.version } : {}) };
-  } finally {
-    release(trash);
-  }
+export function* keptIn(trash: Pinned, { jail }: Pick<Change, "jail">, name: string): Io<Kept> {
+  const stat = yield* quietly(jail.sys.lstat(below(trash, name)));
+  return stat?.isFile() === true ? { in: "trash", size: stat.size, version: stat.version } : { in: "trash", size: 0 };
 }
 
 /** @returns why it could not be kept */

@@ -11,7 +11,7 @@ import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
-import { keepNothing, keptInTrash } from "./keep.js";
+import { keepNothing, keptIn, settled } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
 import { openTrash } from "./trash.js";
 
@@ -76,8 +76,7 @@ function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doo
     yield* jail.sys.rename(below(walk.directory, name), below(trash, target));
     isMoved = true;
     const stage: Stage = { directory: trash, prefix: "", release: () => release(trash) };
-    const size = stat.isFile() ? stat.size : 0;
-    const done = () => keptInTrash(jail, target, size);
+    const done = () => keptIn(trash, change, target);
     return { stage, name: target, keeping: { id, done, undo: () => forget(journal, id) } };
   } catch (error) {
     const code = errnoOf(error);
@@ -130,8 +129,8 @@ export function* binDisplaced(
   const isBinned =
     trash !== undefined &&
     (yield* succeeds(jail.sys.rename(below(displaced.stage.directory, displaced.name), below(trash, target))));
+  const kept = isBinned ? yield* keptIn(trash, change, target) : undefined;
   if (trash !== undefined) release(trash);
   if (!isBinned) return { keeping: keepNothing(change, "not_kept"), isBinned };
-  const done = () => keptInTrash(jail, target, 0);
-  return { keeping: { id, done, undo: () => forget(journal, id) }, isBinned };
+  return { keeping: settled(id, kept), isBinned };
 }

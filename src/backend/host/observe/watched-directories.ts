@@ -105,9 +105,7 @@ export class WatchedDirectories {
     if (only !== undefined && name !== only) return false;
     const top = path.length === 0;
     const { jail, observer } = this.#parts;
-    return (
-      isReachableName(name, top) && !isReservedName(name, top, jail().foldsCase) && !observer.ignores([...path, name])
-    );
+    return isReachableName(name, top) && !isReservedName(name, jail().foldsCase) && !observer.ignores([...path, name]);
   }
 
   #watch(covered: WatchedDirectory, directory: Pinned): void {

@@ -97,6 +97,7 @@ describe("invoke hands the adapter", () => {
     expect(lastCall()?.context).toEqual({
       callerDID: ANYONE,
       authentication: "public",
+      surface: "http",
       resolveAsset: expect.any(Function),
       memory: expect.any(MemoryLease),
       cancellation: expect.anything(),
