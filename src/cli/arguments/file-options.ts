@@ -29,6 +29,7 @@ export const FILE_COMMANDS = {
   head: { lines: { ...VALUE, short: "n" } },
   tail: { lines: { ...VALUE, short: "n" }, follow: { ...FLAG, short: "f" } },
   stat: {},
+  watch: {},
   grep: {
     ...{ "ignore-case": { ...FLAG, short: "i" }, "fixed-strings": { ...FLAG, short: "F" } },
     ...{ "line-number": { ...FLAG, short: "n" }, "files-with-matches": { ...FLAG, short: "l" } },

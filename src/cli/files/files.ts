@@ -9,9 +9,10 @@ import { du, find } from "./search.js";
 import { type FileSession, inFileSession } from "./session.js";
 import { ls, stat, tree } from "./show.js";
 import { get, put } from "./transfer.js";
+import { watch } from "./watch.js";
 
 const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<number>>> = {
-  ...{ ls, tree, stat, cat, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
+  ...{ ls, tree, stat, watch, cat, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
 };
 
 /** `venue-files ls`, `cat` and the other file commands. @returns the exit status */

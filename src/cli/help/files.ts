@@ -50,6 +50,11 @@ const TOPICS: Readonly<Record<FileCommandName, Topic>> = {
     options: `  -n, --lines LINES       how many; default 10
   -f, --follow            then goes on with what is appended, until it is stopped`,
   },
+  watch: {
+    usage: "watch ROOT:PATH",
+    text: `Follows what changes at a path and below, a line each, until it is stopped: + created, ~ modified, - deleted, > moved.
+Changes by other programs are marked.`,
+  },
   stat: { usage: "stat ROOT:PATH…", text: "Says what is there: type, size in bytes, time of the last change." },
   grep: {
     usage: "grep [-F] [-i] [-n] [-l | -c] [-A N] [-B N] [-C N] PATTERN ROOT:PATH…",
