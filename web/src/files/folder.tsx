@@ -14,6 +14,7 @@ import { followFolder } from "./follow.js";
 import { arrange, type Listing, list, listing, type Sorting } from "./listing.js";
 import { mayChange } from "./roots.js";
 import { clearSelection } from "./selection.js";
+import { learnFolders } from "./tree.js";
 
 interface Place {
   readonly root: string;
@@ -34,6 +35,11 @@ export function FolderView({ root, path }: Place): JSX.Element {
     () => (isThis ? arrange(shown.entries, sorting, filter) : []),
     [shown, isThis, sorting, filter],
   );
+  useEffect(() => {
+    if (!isThis || !shown.isWhole) return;
+    const folders = shown.entries.filter(({ type }) => type === "directory").map(({ name }) => name);
+    learnFolders(root, path, folders);
+  }, [shown, isThis]);
   const mayWrite = mayChange(root, path, "crud/write");
   return (
     <DropArea root={root} path={path} isOn={mayWrite}>

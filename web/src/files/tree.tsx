@@ -37,17 +37,23 @@ async function load(root: string, path: string): Promise<void> {
   children.value = new Map(children.value).set(keyOf(root, path), folders);
 }
 
+/** Takes the subfolders of a folder that is listed anyway, so that it is not asked for twice. */
+export function learnFolders(root: string, path: string, names: readonly string[]): void {
+  const folders = names.map((name) => joinPath(path, name));
+  children.value = new Map(children.value).set(keyOf(root, path), folders);
+}
+
 /** Asks again for a folder that has changed. */
 export function refreshTree(root: string, path: string): void {
   if (children.value.has(keyOf(root, path))) void load(root, path);
 }
 
-function toggle(root: string, path: string, isOpen: boolean): void {
+function toggle(root: string, path: string, isOpen: boolean, mayLoad = true): void {
   const next = new Set(opened.value);
   if (isOpen) next.add(keyOf(root, path));
   else next.delete(keyOf(root, path));
   opened.value = next;
-  if (isOpen && !children.value.has(keyOf(root, path))) void load(root, path);
+  if (isOpen && mayLoad && !children.value.has(keyOf(root, path))) void load(root, path);
 }
 
 function nodesOf(root: string): Node[] {
@@ -68,8 +74,10 @@ export function FolderTree(): JSX.Element {
   const nodes = useMemo(() => nodesOf(root), [root, children.value, opened.value]);
   const [focused, setFocused] = useState<string | undefined>(undefined);
   useEffect(() => {
-    if (!children.value.has(keyOf(root, ""))) void load(root, "");
-    for (let at = here; at !== ""; at = parentOf(at)) toggle(root, at, true);
+    // The list of the folder on screen tells its subfolders.
+    const isListed = (at: string) => isDirectory && at === here;
+    if (!isListed("") && !children.value.has(keyOf(root, ""))) void load(root, "");
+    for (let at = here; at !== ""; at = parentOf(at)) toggle(root, at, true, !isListed(at));
     setFocused(undefined);
   }, [root, here]);
   const active = Math.max(

@@ -1,0 +1,266 @@
+// The bars of the workspace page, in Chromium: first paint, large folders, scrolling, large texts, uploads, heap.
+// Usage: npm run bench:web [-- --quick] [paint folders scroll text upload heap]. Medians of 5, or of 1 with --quick.
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { chromium } from "playwright-core";
+import { createVenue } from "../dist/index.js";
+
+const run = promisify(execFile);
+const quick = process.argv.includes("--quick");
+const ROUNDS = quick ? 1 : 5;
+const UPLOAD_MB = quick ? 128 : 1024;
+const SCROLL_MS = 5000;
+const TOKEN = "token-of-the-benchmark-0123456789";
+
+const folder = mkdtempSync(join(tmpdir(), "venue-files-bench-web-"));
+const at = (path) => join(folder, "files", path);
+const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
+const p95 = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.95)];
+const rows = [];
+const report = (what, measured, bar, unit = "ms") => {
+  const isMet = measured <= bar;
+  rows.push({
+    what,
+    measured: `${Math.round(measured * 10) / 10} ${unit}`,
+    bar: `≤ ${Math.round(bar * 10) / 10} ${unit}`,
+    met: isMet ? "yes" : "NO",
+  });
+  console.log(`${isMet ? " ok " : "OVER"} ${what}: ${rows.at(-1).measured} (${rows.at(-1).bar})`);
+};
+
+function makeFiles() {
+  for (const [name, many] of [
+    ["ten", 10_000],
+    ["hundred", 100_000],
+    ["few", 50],
+  ]) {
+    mkdirSync(at(name), { recursive: true });
+    for (let index = 0; index < many; index += 1)
+      writeFileSync(
+        at(`${name}/file-${String(index).padStart(6, "0")}.txt`),
+        name === "few" ? `${index}\n`.repeat(2000) : "",
+      );
+  }
+  writeFileSync(
+    at("large.txt"),
+    Array.from({ length: 5_000_000 / 50 }, (_, index) => `${String(index).padStart(8, "0")} ${"x".repeat(40)}\n`).join(
+      "",
+    ),
+  );
+  writeFileSync(join(folder, "upload.bin"), Buffer.alloc(UPLOAD_MB * 1024 * 1024, 7));
+}
+
+makeFiles();
+const venue = await createVenue(
+  {
+    ...{ hostname: "127.0.0.1", port: 0, stateDir: "state", seed: "44".repeat(32) },
+    auth: {
+      public: { caps: [] },
+      tokens: [{ name: "bench", token: { env: "TOKEN" }, caps: [{ with: "file://", can: "crud" }] }],
+    },
+    file: {
+      limits: { maxUploadBytes: 4_294_967_296 },
+      roots: { files: { path: "./files", journal: "off", durability: "none" } },
+    },
+  },
+  { baseDir: folder, env: { TOKEN } },
+);
+await venue.listen();
+const headers = { "content-type": "application/json", authorization: `Bearer ${TOKEN}` };
+
+/** @returns milliseconds */
+async function timeCall(operation, input) {
+  const began = performance.now();
+  const response = await fetch(`${venue.url}/api/v1/run`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ operation, input }),
+  });
+  await response.text();
+  return performance.now() - began;
+}
+
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--no-sandbox", "--enable-precise-memory-info", "--js-flags=--expose-gc"],
+});
+
+/** A page of a fresh profile: nothing is cached. */
+async function open() {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const isPage = "location.pathname.startsWith('/workspace/') && self.origin !== 'null'";
+  await context.addInitScript({
+    content: `if (${isPage}) sessionStorage.setItem("venue-files:/workspace/", "${TOKEN}")`,
+  });
+  return context.newPage();
+}
+const visit = (page, path) => page.goto(`${venue.url}/workspace/${path}`, { waitUntil: "commit" });
+/** Milliseconds since the navigation began at which a selector is there, as the page sees it. */
+const whenShown = (page, condition) =>
+  page.evaluate(
+    `new Promise((resolve) => { const look = () => (${condition}) ? resolve(performance.now()) : requestAnimationFrame(look); look(); })`,
+  );
+const repeat = async (measure) => {
+  const values = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const page = await open();
+    values.push(await measure(page));
+    await page.context().close();
+  }
+  return median(values);
+};
+const heapMb = async (page) => {
+  await page.evaluate("gc()");
+  return (await page.evaluate("performance.memory.usedJSHeapSize")) / 1e6;
+};
+
+async function paint() {
+  const shown = await repeat(async (page) => {
+    await visit(page, "files");
+    return whenShown(page, "document.querySelector('.card')");
+  });
+  const first = await repeat(async (page) => {
+    await visit(page, "files");
+    await whenShown(page, "performance.getEntriesByName('first-contentful-paint').length > 0");
+    return page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime");
+  });
+  report("first contentful paint, cold cache", first, 300);
+  report("signed in, roots shown", shown, 600);
+}
+
+async function folders() {
+  const all = (name, text) =>
+    repeat(async (page) => {
+      await visit(page, "files");
+      await whenShown(page, "document.querySelector('.card')");
+      const began = await page.evaluate("performance.now()");
+      await page.evaluate(
+        `history.pushState(null, "", "/workspace/files/files/${name}/"); dispatchEvent(new PopStateEvent("popstate"))`,
+      );
+      return (await whenShown(page, text)) - began;
+    });
+  const calls = (inputs) =>
+    repeat(async () => {
+      let sum = 0;
+      for (const input of inputs) sum += await timeCall("file:list", { root: "files", ...input });
+      return sum;
+    });
+  const whole = await all("ten", "document.querySelector('.list-footer')?.textContent === '10,000 entries'");
+  report(
+    "folder of 10,000: rows, beyond the time of the calls",
+    whole -
+      (await calls([
+        { path: "ten", limit: 1000 },
+        { path: "ten", offset: 1000, limit: 10_000 },
+      ])),
+    150,
+  );
+  const first = await all("hundred", "document.querySelector('.entry:not(.header)')");
+  report("folder of 100,000: first rows", first, 1.2 * (await calls([{ path: "hundred", limit: 1000 }])));
+}
+
+async function scroll() {
+  const page = await open();
+  await visit(page, "files/files/hundred/");
+  await whenShown(page, "document.querySelector('.list-footer')?.textContent === '100,000 entries'");
+  const { frames, blank, most } = await page.evaluate(`new Promise((resolve) => {
+    const list = document.querySelector(".entries");
+    const frames = []; let blank = 0, most = 0, last = performance.now(); const end = last + ${SCROLL_MS};
+    const step = (now) => {
+      frames.push(now - last); last = now;
+      list.scrollTop += 700;
+      const rows = list.querySelectorAll(".entry:not(.header)");
+      most = Math.max(most, rows.length);
+      const box = list.getBoundingClientRect();
+      if (document.elementFromPoint(box.left + 60, box.top + box.height / 2)?.closest(".entry") === null) blank += 1;
+      if (now < end) requestAnimationFrame(step); else resolve({ frames: frames.slice(1), blank, most });
+    };
+    requestAnimationFrame(step);
+  })`);
+  report("100,000 rows, 5 s of scrolling: p95 frame", p95(frames), 20);
+  report("the same: frames with a blank row", blank, 0, "frames");
+  report("the same: row nodes", most, 100, "nodes");
+  report("heap with 100,000 rows", await heapMb(page), 40, "MB");
+  await page.context().close();
+}
+
+async function text() {
+  const first = await repeat(async (page) => {
+    await visit(page, "files/files/large.txt");
+    return whenShown(page, "document.querySelector('.cm-line')");
+  });
+  report("text of 5 MB: first line", first, 1000);
+  const page = await open();
+  await visit(page, "files/files/large.txt?line=50000");
+  await whenShown(page, "document.querySelector('.cm-activeLine')?.textContent.startsWith('00049999')");
+  await page.locator(".cm-content").focus();
+  const keys = [];
+  for (let index = 0; index < 40; index += 1) {
+    await page.evaluate(
+      `(() => { self.done = new Promise((resolve) => addEventListener("keydown", () => { const began = performance.now(); requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began))); }, { once: true, capture: true })); })()`,
+    );
+    await page.keyboard.press("k");
+    keys.push(await page.evaluate("self.done"));
+  }
+  report("the same: a key in its middle, p95", p95(keys), 50);
+  await page.context().close();
+}
+
+async function upload() {
+  const file = join(folder, "upload.bin");
+  const timed = (act) => {
+    const began = performance.now();
+    return Promise.resolve(act()).then(() => performance.now() - began);
+  };
+  const curl = await timed(() =>
+    run("curl", [
+      "-sS",
+      "-T",
+      file,
+      "-H",
+      `Authorization: Bearer ${TOKEN}`,
+      `${venue.url}/api/v1/files/files/curl.bin`,
+    ]),
+  );
+  const page = await open();
+  await visit(page, "files/files/few/");
+  await whenShown(page, "document.querySelector('input[type=file]')");
+  const before = await heapMb(page);
+  const took = await timed(async () => {
+    await page.locator("input[type=file]").first().setInputFiles(file);
+    await whenShown(page, "document.querySelector('.upload-tray')?.textContent.includes('1 of 1 uploaded')");
+  });
+  report(`upload of ${UPLOAD_MB} MB, beside curl -T`, took / curl, 1.3, "x");
+  report("the same: heap beyond", (await heapMb(page)) - before, 20, "MB");
+  await page.context().close();
+}
+
+async function heap() {
+  const page = await open();
+  await visit(page, "files");
+  await whenShown(page, "document.querySelector('.card')");
+  report("heap: roots", await heapMb(page), 15, "MB");
+  for (let index = 0; index < 50; index += 1) {
+    await page.evaluate(
+      `history.pushState(null, "", "/workspace/files/files/few/file-${String(index).padStart(6, "0")}.txt"); dispatchEvent(new PopStateEvent("popstate"))`,
+    );
+    await whenShown(page, `document.querySelector('.cm-line')?.textContent === '${index}'`);
+  }
+  report("heap: after 50 files", await heapMb(page), 30, "MB");
+  await page.context().close();
+}
+
+try {
+  const parts = { paint, folders, scroll, text, upload, heap };
+  const asked = Object.keys(parts).filter((name) => process.argv.includes(name));
+  for (const name of asked.length === 0 ? Object.keys(parts) : asked) await parts[name]();
+  console.table(rows);
+} finally {
+  await browser.close();
+  await venue.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exitCode = rows.every(({ met }) => met === "yes") ? 0 : 1;
