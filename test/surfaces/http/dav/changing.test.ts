@@ -240,6 +240,22 @@ test("links stay what they are: a tree with one that leads out is moved, and nev
   expect(existsSync("/etc/passwd")).toBe(true);
 });
 
+test("a link that leads out, or nowhere, is moved and removed by its name", async () => {
+  for (const [name, leads] of [
+    ["out-link", "/etc/passwd"],
+    ["dead-link", "nowhere"],
+  ] as const) {
+    symlinkSync(leads, join(venue.docs, name));
+    const headers = { destination: `/dav/docs/${name}-2` };
+    expect(await venue.status("MOVE", `/dav/docs/${name}`, { headers })).toBe(201);
+    expect(
+      await venue.status("COPY", `/dav/docs/${name}-2`, { headers: { destination: "/dav/docs/new" } }),
+    ).toBeGreaterThan(400);
+    expect(await venue.status("DELETE", `/dav/docs/${name}-2`)).toBe(204);
+  }
+  expect(existsSync("/etc/passwd")).toBe(true);
+});
+
 test("a broken upload leaves nothing", async () => {
   const { hostname, port } = new URL(venue.url);
   const credentials = Buffer.from(`x:${venue.password("operator")}`).toString("base64");

@@ -125,6 +125,29 @@ describe("GET", () => {
   });
 });
 
+test("callers without credentials are served where that is wished, and else asked for some", async () => {
+  const open = await serveDav({ webdav: { anonymous: true } });
+  try {
+    const ask = (method: string, path: string) => open.status(method, path, { as: "nobody", headers: { depth: "1" } });
+    expect(await ask("GET", "/dav/ro/r.txt")).toBe(200);
+    expect(await ask("PROPFIND", "/dav/")).toBe(207);
+    for (const path of ["/dav/docs/", "/dav/none/", "/dav/home/", "/dlfs/"])
+      expect(await ask("PROPFIND", path)).toBe(401);
+    expect(await open.status("PUT", "/dav/ro/x", { as: "nobody", body: "x" })).toBe(401);
+  } finally {
+    await open.close();
+  }
+});
+
+test("without webdav there is nothing", async () => {
+  const closed = await serveDav({ webdav: false });
+  try {
+    for (const path of ["/dav/", "/dlfs/"]) expect(await closed.status("PROPFIND", path, { as: "nobody" })).toBe(404);
+  } finally {
+    await closed.close();
+  }
+});
+
 describe("a caller", () => {
   test("without credentials is asked for some, whether or not the target exists", async () => {
     const answers = await Promise.all(

@@ -43,7 +43,7 @@ async function refuse(call: DavCall, place: Place, { href }: Lock): Promise<neve
   // Who may not change it does not learn of the lock.
   await unless(["NOT_FOUND", "NOT_A_DIRECTORY", "PARENT_MISSING", "NOT_A_FILE"], call.run("touch", place));
   const condition = element("D:lock-token-submitted", element("D:href", href));
-  throw new DavError(423, "Locked. Unlock it, or send the token of the lock in If", { condition, code: "LOCKED" });
+  throw new DavError(423, "Locked. Unlock it, or send the token of the lock in If", { condition });
 }
 
 function bySpot(locks: readonly Lock[]): Lock[][] {

@@ -7,7 +7,7 @@ import type { DavCall } from "../call.js";
 import { DavError, sendEmpty } from "../errors.js";
 import { evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
-import { foundAt } from "./propfind.js";
+import { typeAt } from "./propfind.js";
 
 export async function mkcol(call: DavCall): Promise<FastifyReply> {
   const { target, exchange } = call;
@@ -33,10 +33,10 @@ export async function remove(call: DavCall): Promise<FastifyReply> {
   if (root === undefined || (space === "dav" && segments.length === 0)) {
     throw new HttpError(403, "A root cannot be deleted");
   }
-  const found = await foundAt(call, target);
-  if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  const type = await typeAt(call, target);
+  if (type === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
   const depth = call.header("depth")?.trim().toLowerCase() ?? "infinity";
-  if (found.type === "directory" && depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
+  if (type === "directory" && depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [{ place: target, isTree: true, isMember: true }]);
   const hash = conditions.hashOf(target);

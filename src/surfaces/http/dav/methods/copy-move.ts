@@ -7,7 +7,7 @@ import { DavError, sendEmpty } from "../errors.js";
 import { type Conditions, evaluateConditions } from "../locks/conditions.js";
 import { requireUnlocked } from "../locks/guard.js";
 import { destinationOf, pathText, type Target } from "../target.js";
-import { foundAt } from "./propfind.js";
+import { foundAt, typeAt } from "./propfind.js";
 
 interface Relocation {
   readonly to: Target;
@@ -38,7 +38,7 @@ export async function move(call: DavCall): Promise<FastifyReply> {
   const { target, properties, locks } = call;
   if (!isDeepOf(call)) throw badRequest("Depth of MOVE must be infinity");
   const relocation = await prepare(call, { isMove: true });
-  if ((await foundAt(call, target)) === undefined) throw missing();
+  if ((await typeAt(call, target)) === undefined) throw missing();
   const { overwritten } = await relocate(call, "move", { relocation, more: {}, terms: {} });
   const [from, goal] = [call.spotOf(target), call.spotOf(relocation.to)];
   for (const lock of [...locks.on(from), ...locks.below(from)]) locks.remove(lock);

@@ -98,7 +98,6 @@ function answer(call: DavCall, taken: Lock, status: number): FastifyReply {
 const conflicting = ({ href }: Lock): DavError =>
   new DavError(423, "There is a lock already", {
     condition: element("D:no-conflicting-lock", element("D:href", href)),
-    code: "LOCKED",
   });
 
 function lockInfo(body: XmlElement): { readonly isExclusive: boolean; readonly owner: Markup } {

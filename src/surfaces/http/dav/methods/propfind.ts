@@ -5,7 +5,7 @@ import { announcesBody } from "../../admission/linger.js";
 import { readBody } from "../../admission/read-body.js";
 import { sendChunks } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
-import { badRequest } from "../../plumbing/http-error.js";
+import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import { type DavCall, type Found, unless } from "../call.js";
 import { DavError } from "../errors.js";
 import { LIVE_NAMES, liveProperty, QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
@@ -109,6 +109,17 @@ export async function foundAt(call: DavCall, target: Target): Promise<Found | un
   const found = await call.stat(target);
   if (found === undefined || (found.type !== "file" && found.type !== "directory")) return undefined;
   return isSlashed && found.type === "file" ? undefined : found;
+}
+
+/** The type of what is at a place, where the entry itself is meant: a link may lead anywhere. */
+export async function typeAt(call: DavCall, target: Target): Promise<string | undefined> {
+  try {
+    return (await foundAt(call, target))?.type;
+  } catch (error) {
+    const code = error instanceof HttpError ? error.more["errorCode"] : undefined;
+    if ((code === "SYMLINK_ESCAPE" || code === "DANGLING_SYMLINK") && !target.isSlashed) return "symlink";
+    throw error;
+  }
 }
 
 const asksForEtag = (asked: PropertyRequest): boolean =>
