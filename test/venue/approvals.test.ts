@@ -109,6 +109,12 @@ describe("a change that a person has to allow", () => {
     ["delete", "file:delete", { root: "docs", path: "sub/a.txt" }, { action: "delete" }],
     ["delete of a tree", "file:delete", { root: "docs", path: "sub", recursive: true }, { before: { entries: 1 } }],
     ["edit", "file:edit", { root: "docs", path: "sub/a.txt", oldText: "one", newText: "1" }, { action: "edit" }],
+    [
+      "patch",
+      "file:patch",
+      { root: "docs", patch: "*** Begin Patch\n*** Update File: sub/a.txt\n@@\n-one\n+1\n two\n*** End Patch\n" },
+      { action: "overwrite" },
+    ],
     ["append", "file:append", { root: "docs", path: "sub/a.txt", content: "x" }, { action: "edit" }],
     ["move", "file:move", { root: "docs", path: "sub/a.txt", to: "b.txt" }, { action: "move", to: "b.txt" }],
     [
@@ -153,6 +159,21 @@ describe("a change that a person has to allow", () => {
     expect((await put("new\n", {}, "dav")).status).toBe(403);
     expect((await put("new\n", allowed)).status).toBe(204);
     expect(textOf("sub/a.txt")).toBe("new\n");
+  });
+
+  test("is asked of whoever asked for a ticket over MCP, though the operator's own", async () => {
+    const { mcp } = approvalsOf(ground);
+    await ground.venue.close();
+    const docs = { path: "docs", approve: { for: ["overwrite" as const] } };
+    await ground.open({ mcp: { tools: "full" }, file: { roots: { docs } } });
+    const href = /"href":"([^"]+)"/.exec(
+      (
+        await mcp(ground.venue.localToken, "file_transfer", { root: "docs", path: "sub/a.txt", direction: "upload" })
+      ).replaceAll("\\", ""),
+    )?.[1];
+    const response = await fetch(String(href), { method: "PUT", body: "evil" });
+    expect(response.status).toBe(403);
+    expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
   });
 
   test("has nothing to ask where nothing is there, and two that create one file ask for the second", async () => {

@@ -23,7 +23,7 @@ export function approvalRequired({ effects, asked, hint, diff }: AskedApproval):
   const next =
     asked === undefined
       ? ""
-      : `. When a person has allowed it, repeat the same call with approval: "${asked.id}" (approval:wait waits for that)`;
+      : `. Ask them to (venue-files approvals), then repeat the same call with approval: "${asked.id}"`;
   return adapterError("APPROVAL_REQUIRED", `A person has to allow this: ${what}${more}${next}`, {
     ...(first === undefined ? {} : { root: first.root }),
     ...(asked === undefined ? {} : { approvalId: asked.id, expires: asked.expires }),

@@ -1,8 +1,9 @@
 // auth:issue: makes an access token, a session, or a link to either.
 
 import { parseGrant } from "../../authz/grant.js";
-import type { Capability } from "../../core/call/capability.js";
+import { APPROVE, type Capability } from "../../core/call/capability.js";
 import { invalidInput, notSupportedHere } from "../../core/errors/texts.js";
+import { mayActAsApprover } from "../../dispatch/asking-root.js";
 import { SESSION_MS } from "../identity/access-tokens.js";
 import { accessDid } from "../identity/authenticate.js";
 import { publishToken } from "./auth-list.js";
@@ -32,6 +33,11 @@ export const authIssue: VenueOperation<IssueInput> = {
   run(input, { context, venue, trail }) {
     const making = makingBy(NAME, context, venue);
     const caps = input.caps === undefined ? undefined : parseCaps(input.caps);
+    if (!mayActAsApprover(context) && (caps === undefined || caps.some(({ can }) => can.startsWith(APPROVE)))) {
+      // Over another surface it would decide what a model is asked about.
+      const requires = "over MCP, ACP and profiles 'caps' that do not name 'approve'";
+      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+    }
     const { accessTokens } = venue.access;
     if (accessTokens === undefined) {
       throw notSupportedHere("access tokens, since there is no 'stateDir' or no key. Set 'stateDir' and 'seedFile'");

@@ -3,11 +3,12 @@
 import { type Grant, parseGrant, printResource } from "../../authz/grant.js";
 import type { CallerRights } from "../../authz/rights.js";
 import { accessIdOf } from "../../core/call/caller.js";
-import type { Capability } from "../../core/call/capability.js";
+import { APPROVE, type Capability } from "../../core/call/capability.js";
 import { parseUcans } from "../../core/call/ucans.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, notSupportedHere } from "../../core/errors/texts.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
+import { mayActAsApprover } from "../../dispatch/asking-root.js";
 import { MintError, type MintFault } from "../../ucan/mint/error.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import type { ChainLink } from "../../ucan/verify/proof.js";
@@ -45,6 +46,10 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     if (context.access !== undefined) {
       // It would outlive the token, and its revocation.
       throw refused({ operation: NAME, requires: "a caller other than an access token", reasons: ["not_covered"] });
+    }
+    if (!mayActAsApprover(context) && grants.some(({ words }) => words[0] === APPROVE)) {
+      const requires = "over MCP, ACP and profiles capabilities other than 'approve'";
+      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
     }
     const { key } = venue.access;
     if (key === undefined) throw notSupportedHere("signing, since it has no key. Set 'seedFile'");

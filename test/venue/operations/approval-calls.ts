@@ -38,6 +38,15 @@ export function approvalsOf(ground: Ground) {
       const response = await fetch(`${ground.venue.url}/api/v1/login`, { method: "POST", headers, body });
       return ((await response.json()) as { token: string }).token;
     },
+    /** Calls a tool over MCP. @returns the text of the answer */
+    mcp: async (bearer: string | undefined, name: string, args: object): Promise<string> => {
+      const headers = {
+        ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+        authorization: `Bearer ${bearer}`,
+      };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } });
+      return (await fetch(`${ground.venue.url}/mcp`, { method: "POST", headers, body })).text();
+    },
     decide: (id: string, by: CallOptions, decision = "once", more: object = {}) =>
       ground.call("approval:decide", { id, decision, ...more }, by),
     open: async (approve: ApproveRule = { for: ["delete", "overwrite", "edit", "move"] }) => {

@@ -3,7 +3,7 @@ import { ALL, type ApproveRule, approvalsOf, asked, WRITE } from "./approval-cal
 import { type CallOptions, useGround } from "./fixture.js";
 
 const ground = useGround();
-const { issue, textOf, logIn, decide, open } = approvalsOf(ground);
+const { issue, textOf, logIn, decide, open, mcp } = approvalsOf(ground);
 
 describe("who may decide", () => {
   const ask = async (by: CallOptions) => asked(await ground.call("file:write", WRITE, by)).approvalId;
@@ -28,15 +28,25 @@ describe("who may decide", () => {
 
   test("not the agent itself, though it holds the ability: over MCP it never does, over HTTP it is the same", async () => {
     const agent = { bearer: (await issue({ label: "agent", caps: [ALL, ...APPROVER] })).token };
-    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-    const rpc = { jsonrpc: "2.0", id: 1, method: "tools/call" };
-    const body = JSON.stringify({ ...rpc, params: { name: "file_write", arguments: WRITE } });
-    const mcp = { method: "POST", headers: { ...headers, authorization: `Bearer ${agent.bearer}` }, body };
-    const text = await (await fetch(`${ground.venue.url}/mcp`, mcp)).text();
+    const text = await mcp(agent.bearer, "file_write", WRITE);
     const id = /approval: \\"([0-9a-f]{32})/.exec(text)?.[1] ?? "";
     expect(textOf("sub/a.txt")).toBe("one\ntwo\n");
     expect(await decide(id, agent)).toMatchObject(refusal("the credential that made the call"));
     expect(await decide(id, { bearer: await logIn() })).toMatchObject({ output: { state: "once" } });
+    await mcp(agent.bearer, "file_write", { ...WRITE, approval: id });
+    expect(textOf("sub/a.txt")).toBe("new\n");
+  });
+
+  test("not what a model had issued for itself", async () => {
+    await ground.venue.close();
+    await ground.open({ mcp: { includeAdapters: ["file", "auth", "ucan"] } });
+    const own = ground.venue.localToken;
+    for (const caps of [undefined, APPROVER]) {
+      expect(await mcp(own, "auth_issue", { label: "x", caps })).toContain("CAPABILITY_DENIED");
+    }
+    const issued = await mcp(own, "ucan_issue", { aud: ground.bob.did, att: APPROVER });
+    expect(issued).toContain("CAPABILITY_DENIED");
+    expect(await mcp(own, "auth_issue", { label: "x", caps: [ALL] })).toContain("vft_");
   });
 
   test("not a token or session that was made by the one that asked, nor by who made it", async () => {

@@ -35,7 +35,8 @@ export function fileRequest(
   const context = redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
   if (context === "taken back") throw ticketTakenBack();
-  return { place, context: { ...context, surface } };
+  // Whoever asked for the ticket over MCP is still a model.
+  return { place, context: { surface, ...context } };
 }
 
 function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {
