@@ -77,7 +77,14 @@ export function callOf(
 /** A call at a place. */
 export function placedCall(
   call: Call,
-  { root, path, access, limits, pollChanges }: Pick<PathCall, "root" | "path" | "access" | "limits" | "pollChanges">,
+  {
+    root,
+    path,
+    access,
+    limits,
+    at,
+    pollChanges,
+  }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
 ): PathCall {
   const { budget, memory, resolveAsset, cancellation, versions, caller } = call;
   const { scanners, pdf, terms, transfer, issueTicket } = call;
@@ -99,6 +106,7 @@ export function placedCall(
     root,
     path,
     access,
+    at,
   };
 }
 

@@ -270,7 +270,8 @@ export class Dispatcher {
       ? askingRoot(root, { resource, authoriser, context: state.context, gate: state.gate })
       : root;
     const pollChanges = operation.watches && this.#watches?.pollsAt({ root, path, access }, state.context);
-    return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits), pollChanges });
+    const at = (other: PlaceRequest) => this.#place(operation, { request: other, state, call });
+    return placedCall(call, { root: placed, path, access, limits: limitsOf(root, limits), at, pollChanges });
   }
 
   #views(state: Preparing): readonly RootView[] {

@@ -9,6 +9,7 @@ import type {
   JournalPage,
   JournalQuery,
   NotUndoable,
+  Purge,
   Purged,
   Side,
   TrashEntry,
@@ -72,6 +73,10 @@ export class RootJournal implements Journal, JournalWriter {
 
   get #prefix(): string {
     return `${this.#store.trashKey}-`;
+  }
+
+  get keepsDeleted(): boolean {
+    return this.trashMode === "required";
   }
 
   newId(): string {
@@ -165,13 +170,18 @@ export class RootJournal implements Journal, JournalWriter {
     return found.sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
-  async purge(ids: readonly string[] | "all"): Promise<Purged> {
+  async purge(ids: readonly string[] | "all", by: Purge): Promise<Purged> {
     this.#store.flush();
-    const purged = ids === "all" ? await this.#everyId() : ids;
+    const every = new Set(await this.#everyId());
+    const purged = ids === "all" ? [...every] : ids.filter((id) => every.has(id));
+    if (purged.length === 0) return { purged };
     await this.#options.bin.remove(purged.map((id) => this.trashName(id)));
     const rows = purged.map((id) => this.#store.entry(id)).filter((row) => row?.isKept === true);
     this.#store.update(rows.flatMap((row) => (row === undefined ? [] : [{ ...row, reason: "purged" as const }])));
     this.#store.remove(purged);
+    const what = { action: "deleted", kind: "other", before: null, after: null, files: purged.length } as const;
+    const record = { ...by, ...what, op: "purge", id: this.newId(), time: this.#options.nowMs() };
+    this.add(record, { in: "nothing", reason: "purged" });
     return { purged };
   }
 

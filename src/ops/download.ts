@@ -3,11 +3,12 @@ import { ioError } from "../core/errors/texts.js";
 import type { Sha256 } from "../core/etag.js";
 import { runIo } from "../core/io.js";
 import type { OpenFile } from "../core/ports/open-file.js";
-import type { Operation, PathCall } from "../core/ports/operation.js";
+import type { FileCall, Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ByteSpan, TakeDownload } from "../core/ports/streams.js";
 import type { DownloadInput } from "../core/ports/transfer.js";
 import { mimeByName } from "./content/mime.js";
+import { atVersion } from "./history/version.js";
 
 const CHUNK_BYTES = 262_144;
 /** Up to this size a file is hashed in an extra pass before the first byte is sent. */
@@ -21,7 +22,8 @@ export const download: Operation<DownloadInput, { sent: number }> = {
   changes: false,
   streams: true,
   annotations: LOOKS,
-  async run(_input, call) {
+  async run({ version }, given) {
+    const call = version === undefined ? given : await atVersion(given, version);
     const { root, path, access } = call;
     const file = await root.backend.open(path, access);
     try {
@@ -41,13 +43,13 @@ export const download: Operation<DownloadInput, { sent: number }> = {
   bytes: ({ sent }) => sent,
 };
 
-function takeOf({ transfer }: PathCall): TakeDownload {
+function takeOf({ transfer }: FileCall): TakeDownload {
   if (transfer === undefined || !("take" in transfer)) throw new Error("A download needs somebody who takes it");
   return transfer.take;
 }
 
 /** @returns `undefined`: not cached, and the file is too large to be hashed first */
-async function hashOf(file: OpenFile, call: PathCall): Promise<Sha256 | undefined> {
+async function hashOf(file: OpenFile, call: FileCall): Promise<Sha256 | undefined> {
   const { root, versions } = call;
   const known = versions.get(root.name, file.stamp);
   if (known !== undefined || file.size > MOST_HASHED_BYTES) return known;
@@ -58,7 +60,7 @@ async function hashOf(file: OpenFile, call: PathCall): Promise<Sha256 | undefine
   return sha256;
 }
 
-async function* chunksOf(file: OpenFile, { start, end }: ByteSpan, call: PathCall): AsyncGenerator<Buffer> {
+async function* chunksOf(file: OpenFile, { start, end }: ByteSpan, call: FileCall): AsyncGenerator<Buffer> {
   const { place, scope } = call.access;
   for (let at = start; at < end; ) {
     // The time that the reader took for the last chunk does not count against the deadline.

@@ -1,12 +1,19 @@
 import { invalidInput } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/journal.js";
-import type { Operation, PlacesCall, RootView } from "../core/ports/operation.js";
+import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
-import { parsePath } from "../path/grammar.js";
 import type { HistoryInput, HistoryOutput } from "../schema/types.js";
 import { readIdCursor, writeIdCursor } from "./history/cursor.js";
-import { answerOf, type EntryAnswer, type JournalView, journalsOf, seesAll } from "./history/visible-entries.js";
+import {
+  answerOf,
+  type EntryAnswer,
+  type JournalView,
+  journalsOf,
+  seesAll,
+  segmentsOf,
+  visibleRoot,
+} from "./history/visible-entries.js";
 
 const USUAL_LIMIT = 50;
 
@@ -21,10 +28,11 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     if (path !== undefined && root === undefined) throw invalidInput("'path' needs 'root'", "/path", "root beside it");
   },
   async run(input, call) {
-    const all = call.roots();
-    const journals = await journalsOf(viewsOf(input, call), all);
     const { cursor, limit = USUAL_LIMIT, root, path, ...filters } = input;
-    const place = path === undefined || root === undefined ? [] : pathIn(root, path);
+    const all = call.roots();
+    const wanted = root === undefined ? all.filter(({ isVisible }) => isVisible) : [visibleRoot(call, root, path)];
+    const journals = await journalsOf(wanted, all);
+    const place = path === undefined || root === undefined ? [] : segmentsOf(root, path);
     const binding = ["history", call.caller, root, place, Object.entries(filters).sort()];
     const before = readIdCursor(binding, cursor);
     const query = { ...filters, path: place, limit: limit + 1, ...(before === undefined ? {} : { before }) };
@@ -42,21 +50,6 @@ export const history: Operation<HistoryInput, HistoryOutput> = {
     return { kind: "json", value: entries, rest, ...(note === undefined ? {} : { note }) };
   },
 };
-
-/** The roots that a call is about. @throws CAPABILITY_DENIED, UNKNOWN_ROOT */
-function viewsOf({ root, path }: HistoryInput, call: PlacesCall): readonly RootView[] {
-  const visible = call.roots().filter(({ isVisible }) => isVisible);
-  if (root === undefined) return visible;
-  const found = visible.filter((one) => one.root.name === root);
-  // A grant on any part of the root is enough to ask for what it covers.
-  if (found.length === 0 || path !== undefined) {
-    call.at({ root, path: path ?? "", abilities: ["crud/read"], changes: false });
-  }
-  return found;
-}
-
-const pathIn = (root: string, path: string): readonly string[] =>
-  parsePath(root, path, process.platform === "win32").segments;
 
 interface Found {
   readonly entry: JournalEntry;

@@ -5,6 +5,7 @@ import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
 import { readFile } from "./content/read-file.js";
 import { checkRequest } from "./content/reading.js";
+import { atVersion } from "./history/version.js";
 import { IMAGES, imageType } from "./rendering/describe-file.js";
 
 /** `read`: the content of a file, or a range of it. */
@@ -15,7 +16,10 @@ export const read: Operation<ReadInput, ReadOutput> = {
   changes: false,
   annotations: LOOKS,
   check: checkRequest,
-  run: readFile,
+  run: (input, call) =>
+    input.version === undefined
+      ? readFile(input, call)
+      : atVersion(call, input.version).then((past) => readFile(input, past)),
   bytes: (output) =>
     output.description !== undefined
       ? 0

@@ -24,13 +24,17 @@ import { list } from "./list.js";
 import { mkdir } from "./mkdir.js";
 import { move } from "./move.js";
 import { patch } from "./patch.js";
+import { purge } from "./purge.js";
 import { read } from "./read.js";
 import { readMany } from "./readMany.js";
+import { restore } from "./restore.js";
 import { roots } from "./roots.js";
 import { stat } from "./stat.js";
 import { touch } from "./touch.js";
 import { transfer } from "./transfer.js";
+import { trash } from "./trash.js";
 import { tree } from "./tree.js";
+import { undo } from "./undo.js";
 import { upload } from "./upload.js";
 import { watch } from "./watch.js";
 import { write } from "./write.js";
@@ -57,6 +61,10 @@ export const OPERATIONS: readonly AnyOperation[] = [
     deleteEntry,
     du,
     history,
+    undo,
+    restore,
+    trash,
+    purge,
     watch,
     transfer,
   ],

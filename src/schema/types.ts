@@ -179,6 +179,32 @@ export interface PatchOutput {
   hint?: string;
 }
 
+export interface PurgeInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Entries, 1-500
+   *
+   * @minItems 1
+   * @maxItems 500
+   */
+  ids?: string[];
+  /**
+   * Everything kept of this path and below
+   */
+  path?: string;
+  /**
+   * Everything kept in the root
+   */
+  all?: true;
+}
+
+export interface PurgeOutput {
+  purged: number;
+}
+
 export interface ReadManyInput {
   /**
    * Root name, from file_roots
@@ -251,6 +277,127 @@ export interface ReadManyOutput {
   reason?: "bytes" | "error";
   notRead?: string[];
   hint?: string;
+}
+
+export interface RestoreInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File
+   */
+  path: string;
+  /**
+   * Entry id (content after it), "<id>:before", "<id>:after" or "sha256:…"
+   */
+  to: string;
+  /**
+   * Only if the file still has this etag or hash
+   */
+  ifMatch?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
+}
+
+export interface RestoreOutput {
+  path: string;
+  restored: boolean;
+  created: boolean;
+  size: number;
+  etag?: string;
+  operationId?: string;
+}
+
+export interface TrashInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * Only what was deleted below it
+   */
+  path?: string;
+  /**
+   * nextCursor of the page before
+   */
+  cursor?: string;
+}
+
+export interface TrashOutput {
+  entries: {
+    id: string;
+    path: string;
+    kind: "file" | "directory" | "link" | "other";
+    size?: number;
+    deleted: number;
+    by: string;
+  }[];
+  complete: boolean;
+  nextCursor?: string;
+}
+
+export interface UndoInput {
+  /**
+   * Default the root of the changes
+   */
+  root?: string;
+  /**
+   * Entry or group, from file_history
+   */
+  id?: string;
+  /**
+   * Entries of one root, 1-500
+   *
+   * @minItems 1
+   * @maxItems 500
+   */
+  ids?: string[];
+  /**
+   * Your newest changes in this session, 1-50; a group is one
+   */
+  last?: number;
+  /**
+   * Group, from file_history
+   */
+  group?: string;
+  /**
+   * With last: another session, or "*"; operator only
+   */
+  via?: string;
+  /**
+   * Only say what would happen
+   */
+  dryRun?: boolean;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
+}
+
+export interface UndoOutput {
+  undone: string[];
+  id?: string;
+  group?: string;
+  files: {
+    root?: string;
+    path: string;
+    etag?: string | null;
+  }[];
+  filesTruncated?: true;
+  atomic?: false;
+  diff: string;
+  diffTruncated: boolean;
+  dryRun?: true;
+  blocked?: {
+    id: string;
+    path: string;
+    by: string;
+    laterId?: string;
+  }[];
+  operationId?: string;
 }
 
 export interface RootsInput {}
@@ -404,6 +551,10 @@ export interface ReadInput {
    * If not UTF-8: latin1, …
    */
   encoding?: string;
+  /**
+   * As it was: "<id>:before" or ":after" a change
+   */
+  version?: string;
 }
 
 export interface ReadOutput {
@@ -449,6 +600,10 @@ export interface StatInput {
    * Hash the content too
    */
   hash?: boolean;
+  /**
+   * As it was: "<id>:before" or ":after" a change
+   */
+  version?: string;
 }
 
 export interface StatOutput {
@@ -1111,7 +1266,11 @@ export interface FileInputs {
   readonly "file:hash": HashInput;
   readonly "file:history": HistoryInput;
   readonly "file:patch": PatchInput;
+  readonly "file:purge": PurgeInput;
   readonly "file:readMany": ReadManyInput;
+  readonly "file:restore": RestoreInput;
+  readonly "file:trash": TrashInput;
+  readonly "file:undo": UndoInput;
   readonly "file:roots": RootsInput;
   readonly "file:list": ListInput;
   readonly "file:tree": TreeInput;
@@ -1136,7 +1295,11 @@ export interface FileOutputs {
   readonly "file:hash": HashOutput;
   readonly "file:history": HistoryOutput;
   readonly "file:patch": PatchOutput;
+  readonly "file:purge": PurgeOutput;
   readonly "file:readMany": ReadManyOutput;
+  readonly "file:restore": RestoreOutput;
+  readonly "file:trash": TrashOutput;
+  readonly "file:undo": UndoOutput;
   readonly "file:roots": RootsOutput;
   readonly "file:list": ListOutput;
   readonly "file:tree": TreeOutput;

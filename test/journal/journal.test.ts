@@ -78,6 +78,15 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
+const PURGE = {
+  root: "r",
+  scheme: "file",
+  op: "purge",
+  actor: "operator",
+  via: "t",
+  surface: "library",
+  path: [],
+} as const;
 const BIG = "x".repeat(100_000);
 
 describe("the journal of a host root", () => {
@@ -158,10 +167,10 @@ describe("the journal of a host root", () => {
     expect(readFileSync(at("r", ".venue-files", ".gitignore"), "utf8")).toBe("*\n");
     const final = await run(adapter, "delete", { root: "r", path: "big", permanent: true });
     expect(final).toEqual({ deleted: true, existed: true, trashed: false, reason: "permanent" });
-    await journal.purge([String(file["id"])]);
+    await journal.purge([String(file["id"])], PURGE);
     expect((await journal.trash()).map(({ path }) => path)).toEqual([["tree"]]);
     expect(await journal.entry(String(file["id"]))).toMatchObject({ undoable: false, reason: "purged" });
-    await journal.purge("all");
+    await journal.purge("all", PURGE);
     expect(existsSync(folder)).toBe(false);
     expect((await entriesOf(journal)).filter(({ before, undoable }) => before !== null && undoable)).toMatchObject([
       { op: "append" },
@@ -246,7 +255,7 @@ describe("the trash", () => {
     await run(adapter, "delete", { root: "r", path: "f" });
     expect(lstatSync(join(stage, "trash")).mode & 0o777).toBe(0o700);
     expect(await journal.trash()).toHaveLength(1);
-    await journal.purge("all");
+    await journal.purge("all", PURGE);
     expect(readdirSync(join(stage, "trash"))).toHaveLength(1);
   });
 
@@ -256,7 +265,7 @@ describe("the trash", () => {
     await run(adapter, "delete", { root: "inner", path: "f" });
     const remove = () => run(adapter, "delete", { root: "outer", path: "a", recursive: true });
     await expect(remove()).rejects.toMatchObject({ code: "DENIED_BY_POLICY", data: { inside: "inner" } });
-    await (await journalOf(adapter, "inner")).purge("all");
+    await (await journalOf(adapter, "inner")).purge("all", PURGE);
     expect(await remove()).toMatchObject({ trashed: true });
   });
 

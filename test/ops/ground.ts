@@ -20,6 +20,7 @@ import { DEFAULT_LIMITS } from "../../src/core/call/limits.js";
 import type { Clock } from "../../src/core/clock.js";
 import { type ErrorCode, FileAdapterError } from "../../src/core/errors/errors.js";
 import type { Rendering, SurfaceContext } from "../../src/core/ports/adapter.js";
+import { silentLog } from "../../src/core/ports/log.js";
 import type { FileInputs, FileOutputs } from "../../src/schema/types.js";
 
 export interface Failure {
@@ -40,6 +41,8 @@ export interface GroundOptions {
   readonly publicCaps?: readonly Capability[];
   readonly operator?: string;
   readonly clock?: Clock;
+  /** Changes are recorded, in a state directory of its own. */
+  readonly journal?: boolean;
 }
 
 type Name = Exclude<FileOperationName, "file:roots"> extends `file:${infer N}` ? N : never;
@@ -92,7 +95,7 @@ export function useGround(options: GroundOptions = {}): Ground {
   };
   beforeAll(async () => {
     home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-ground-")));
-    for (const name of ["root", "outside"]) mkdirSync(join(home, name));
+    for (const name of ["root", "outside", "state"]) mkdirSync(join(home, name));
     adapter = await assemble(join(home, "root"), options, { audit, internal });
   });
   afterEach(() => {
@@ -147,7 +150,7 @@ function assemble(
   options: GroundOptions,
   told: Pick<Ground, "audit" | "internal">,
 ): Promise<FileAdapter> {
-  const { root, roots, limits, publicCaps, operator, clock } = options;
+  const { root, roots, limits, publicCaps, operator, clock, journal = false } = options;
   const config = parseFileConfig(
     { roots: { r: { path, durability: "none", ...root }, ...roots }, limits: limits ?? {} },
     { baseDir: path },
@@ -158,6 +161,9 @@ function assemble(
     { ...config, limits: limited },
     {
       discloseHostPaths: true,
+      ...(journal
+        ? { journals: { openState: () => join(dirname(path), "state"), byDefault: true, log: silentLog } }
+        : {}),
       audit: { write: (record) => void told.audit.push(record), close: async () => {} },
       onInternalError: (error, requestId) => void told.internal.push({ error, requestId }),
       capabilities: {

@@ -46,6 +46,7 @@ function journalOf(entries: readonly JournalEntry[], most = Number.POSITIVE_INFI
     group: (id) => entries.filter(({ group }) => group === id),
     image: none,
     keptAt: () => undefined,
+    keepsDeleted: false,
     note: none,
     trash: none,
     purge: none,

@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import { OPERATIONS } from "../../src/ops/registry.js";
 import { useGround } from "../ops/ground.js";
 
-const ground = useGround({ roots: { tmp: { temp: true, description: "scratch" } } });
+const ground = useGround({ journal: true, roots: { tmp: { temp: true, description: "scratch" } } });
 const BUDGET = { budget: { defaultBytes: 3, defaultLines: 1, maxBytes: 100 } };
 
 beforeEach(() => {
@@ -70,6 +70,8 @@ const CALLS: readonly [string, object, object?][] = [
   ["delete", { path: "dir", recursive: true }],
   ["delete", { path: "none" }],
   ["history", {}],
+  ["trash", {}],
+  ["purge", { all: true }],
   ["watch", {}],
   ["watch", { cursor: "A".repeat(22) }],
 ];
@@ -89,8 +91,8 @@ describe("an answer", () => {
     expect(JSON.parse(JSON.stringify(output))).toEqual(output);
   });
 
-  test("is checked above for every operation that needs no venue", () => {
-    const names = OPERATIONS.map(({ name }) => name).filter((name) => name !== "transfer");
+  test("is checked above for every operation that needs no venue, and no history of its own", () => {
+    const names = OPERATIONS.map(({ name }) => name).filter((name) => !["transfer", "undo", "restore"].includes(name));
     expect(new Set(CALLS.map(([name]) => name))).toEqual(new Set(names));
   });
 

@@ -42,10 +42,11 @@ describe("the schemas of the operations", () => {
 
   each("ask for a root, and for a path unless the root is meant: %s", (name) => {
     const expected: Readonly<Record<string, string[]>> = {
-      ...{ roots: [], history: [], list: ["root"], tree: ["root"] },
+      ...{ roots: [], history: [], undo: [], list: ["root"], tree: ["root"] },
       ...{ readMany: ["root", "files"], patch: ["root"] },
       ...{ move: ["root", "path", "to"], copy: ["root", "path", "to"] },
       ...{ glob: ["root", "pattern"], grep: ["root", "pattern"], du: ["root"], watch: ["root"] },
+      ...{ restore: ["root", "path", "to"], trash: ["root"], purge: ["root"] },
       transfer: ["root", "path", "direction"],
     };
     expect(loadOperationSchema(name).input["required"]).toEqual(expected[name] ?? ["root", "path"]);

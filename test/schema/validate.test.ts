@@ -42,7 +42,8 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   integer: ["1", 1.5, true, null, {}, [], Number.NaN, Number.POSITIVE_INFINITY, 1n],
 };
 
-const READ_FIELDS = "root, path, mode, line, limit, head, tail, offset, length, maxBytes, lineNumbers, encoding";
+const READ_FIELDS =
+  "root, path, mode, line, limit, head, tail, offset, length, maxBytes, lineNumbers, encoding, version";
 
 describe("an input", () => {
   test.each(OPERATIONS.map(({ name }) => [name]))("of the least that is asked for is taken: %s", async (name) => {
@@ -82,8 +83,8 @@ describe("an input", () => {
   });
 
   const unknown: readonly [string, string, string, string][] = [
-    ["delete", "recusive", " - did you mean 'recursive'?", "root, path, recursive, ifMatch, operationId"],
-    ["delete", "Recursive", " - did you mean 'recursive'?", "root, path, recursive, ifMatch, operationId"],
+    ["delete", "recusive", " - did you mean 'recursive'?", "root, path, recursive, permanent, ifMatch, operationId"],
+    ["delete", "Recursive", " - did you mean 'recursive'?", "root, path, recursive, permanent, ifMatch, operationId"],
     [
       "write",
       "contents",
@@ -95,9 +96,9 @@ describe("an input", () => {
     ["read", "charset", `. Known fields: ${READ_FIELDS}`, READ_FIELDS],
     ["tree", "max_depth", " - did you mean 'maxDepth'?", "root, path, maxDepth, maxEntries, info, ignore, exclude"],
     ["roots", "root", ". Known fields: none", "no fields"],
-    ["stat", "__proto__", ". Known fields: root, path, hash", "root, path, hash"],
-    ["stat", "constructor", ". Known fields: root, path, hash", "root, path, hash"],
-    ["stat", "", ". Known fields: root, path, hash", "root, path, hash"],
+    ["stat", "__proto__", ". Known fields: root, path, hash, version", "root, path, hash, version"],
+    ["stat", "constructor", ". Known fields: root, path, hash, version", "root, path, hash, version"],
+    ["stat", "", ". Known fields: root, path, hash, version", "root, path, hash, version"],
   ];
   test.each(unknown)("of %s with the field %j is refused, with the nearest one", async (name, field, advice, known) => {
     const input = JSON.parse(JSON.stringify({ ...least(name), [`${field}?`]: 1 }).replace(`${field}?`, field));
@@ -106,10 +107,10 @@ describe("an input", () => {
 
   test("is refused in one short line, with a pointer that is one", async () => {
     const { message, data } = await fault("stat", { ...least("stat"), "a/b~c\nd": 1 });
-    expect(message).toBe("Unknown field 'a/b~c\\u{a}d'. Known fields: root, path, hash");
+    expect(message).toBe("Unknown field 'a/b~c\\u{a}d'. Known fields: root, path, hash, version");
     expect(data["pointer"]).toBe("/a~1b~0c\\u{a}d");
     const long = await fault("stat", { ...least("stat"), ["x".repeat(1_000_000)]: 1 });
-    expect(long.message).toBe(`Unknown field '${"x".repeat(100)}'. Known fields: root, path, hash`);
+    expect(long.message).toBe(`Unknown field '${"x".repeat(100)}'. Known fields: root, path, hash, version`);
   });
 
   test("has one of the modes", async () => {

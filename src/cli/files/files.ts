@@ -4,15 +4,18 @@ import type { CommandContext } from "../context.js";
 import { edit, mkdir, patch, rm } from "./change.js";
 import { cat, head, tail } from "./content.js";
 import { grep } from "./grep.js";
+import { diff, history, restore } from "./history.js";
 import { cp, mv } from "./move.js";
 import { du, find } from "./search.js";
 import { type FileSession, inFileSession } from "./session.js";
 import { ls, stat, tree } from "./show.js";
 import { get, put } from "./transfer.js";
+import { purge, trash, undo } from "./undo.js";
 import { watch } from "./watch.js";
 
 const RUNS: Readonly<Record<FileCommandName, (session: FileSession) => Promise<number>>> = {
   ...{ ls, tree, stat, watch, cat, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
+  ...{ history, diff, undo, restore, trash, purge },
 };
 
 /** `venue-files ls`, `cat` and the other file commands. @returns the exit status */

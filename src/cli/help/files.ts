@@ -120,6 +120,42 @@ they keep their names.`,
     options: `  -r, --recursive         directories with all that is in them, but links
   -f, --force             replace local files`,
   },
+  history: {
+    usage: "history [-n N] [--since TIME] [--actor WHO] [--via ID] [ROOT:PATH]",
+    text: "What was changed, newest first: time, id, who, what, where. Without a place in all roots.",
+    options: `  -n, --lines N           how many, at most 500; default 50
+  --since TIME            not older: 30m, 2h, 7d
+  --actor WHO, --via ID   only of this caller, or this credential or session`,
+  },
+  diff: {
+    usage: "diff ROOT:PATH [ID | ID..ID]",
+    text: `The difference that a change made to a file, by its id; that of all after one up to another; or that of the last
+one.`,
+  },
+  undo: {
+    usage: "undo [ID… | --last N | --session] [-n] [-y]",
+    text: `Takes changes back, all or none, unless something has changed since. An id is that of an entry or a group; without
+any it is the last change. What undoes an undo is a redo.`,
+    options: `  --last N                the newest changes, whoever made them; shown first, then asks
+  --session               all that one caller changed without a pause of 30 minutes; shown first, then asks
+  -n, --dry-run           only show what would happen
+  -y, --yes               do not ask`,
+  },
+  restore: {
+    usage: "restore ROOT:PATH ID",
+    text: "Writes a file as it was after a change, or before it (ID:before), as a new change.",
+    options: "  --if-match ETAG         only if the file is still that",
+  },
+  trash: {
+    usage: "trash ls|empty [-y] [ROOT:]",
+    text: "Lists what was deleted and can be brought back with undo ID, or removes it for good.",
+    options: "  -y, --yes               do not ask",
+  },
+  purge: {
+    usage: "purge [-y] ROOT:[PATH] [ID…]",
+    text: "Removes what was kept of changes for good: of a whole root, of a path, or of single changes.",
+    options: "  -y, --yes               do not ask",
+  },
   mkdir: {
     usage: "mkdir [-p] ROOT:PATH…",
     text: "Makes directories.",

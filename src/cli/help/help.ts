@@ -42,6 +42,8 @@ Files, on ROOT:PATH, with the flags of their namesakes
   grep find               where something is
   edit patch put get      change files, copy them in or out
   mkdir rm mv cp          the rest
+  history diff            what was changed, by whom, and how
+  undo restore            take it back; trash, purge: what was deleted, and removing it for good
   Example: venue-files ls -lh docs: --root docs=./docs
   All of them with their flags: venue-files help files
 

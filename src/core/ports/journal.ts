@@ -1,7 +1,7 @@
 // Port of the journal of one root: its entries, what was there before each change, and the trash.
 
 import type { Awaitable } from "../io.js";
-import type { ChangedKind, ChangeRecord } from "./change.js";
+import type { ChangedKind, ChangeOrigin, ChangeRecord } from "./change.js";
 import type { OpenFile } from "./open-file.js";
 
 /** Why an entry cannot be undone. `pending`: its change was not seen to end. */
@@ -84,6 +84,12 @@ export interface TrashEntry {
   readonly by: string;
 }
 
+/** Who purges, and what. */
+export interface Purge extends ChangeOrigin {
+  /** What the purge is about: a path and all below it. */
+  readonly path: readonly string[];
+}
+
 /** What {@link Journal.purge} did. */
 export interface Purged {
   /** Ids of entries whose content is gone. */
@@ -99,6 +105,8 @@ export interface EntryNote {
 export interface Journal {
   /** `metadata`: entries without content, none of which can be undone. */
   readonly mode: "metadata" | "on";
+  /** Whether everything deleted is kept until its time: `trash: "required"`. */
+  readonly keepsDeleted: boolean;
   /** Entries that match, newest first. Includes those that this process has not written yet. */
   query(query: JournalQuery): Awaitable<JournalPage>;
   entry(id: string): Awaitable<JournalEntry | undefined>;
@@ -115,6 +123,6 @@ export interface Journal {
   note(ids: readonly string[], note: EntryNote): Awaitable<void>;
   /** What is in the trash, newest first. */
   trash(): Awaitable<readonly TrashEntry[]>;
-  /** Removes images and trash of entries for good; the entries stay. */
-  purge(ids: readonly string[] | "all"): Awaitable<Purged>;
+  /** Removes images and trash of entries for good. The entries stay, and one more says who did it. */
+  purge(ids: readonly string[] | "all", by: Purge): Awaitable<Purged>;
 }

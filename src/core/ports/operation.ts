@@ -179,13 +179,12 @@ export interface PlaceRequest {
   readonly undoes?: readonly string[];
 }
 
-/** Call of an operation on several places. */
+/** Resolves and authorises one place without disk access. @throws what a call on that place alone would throw */
+export type Resolve = (request: PlaceRequest) => PathCall;
+
+/** Call of an operation on several places, all of which it resolves before it uses any. */
 export interface PlacesCall extends Call {
-  /**
-   * Resolves and authorises one place, as for a {@link PathCall}; no disk access. An operation resolves all its places
-   * before using any. @throws what a call on that place alone would throw
-   */
-  at(request: PlaceRequest): PathCall;
+  readonly at: Resolve;
   /** Every root, and what the caller may do in it. A root that it does not see must not show in an answer. */
   roots(): readonly RootView[];
   /** Whom records of changes name as their maker. */
@@ -201,13 +200,20 @@ export interface RootView {
   allows(segments: readonly string[], ability: Ability): boolean;
 }
 
+/** Call that reads one file, as it is or as it was. */
+export interface FileCall extends Call {
+  readonly root: RootFacts & { readonly backend: Pick<Backend, "stat" | "read" | "open"> };
+  readonly path: RelPath;
+  readonly access: Access;
+}
+
 /** Call of an operation on a path: resolved lexically, and authorised. */
-export interface PathCall extends Call {
+export interface PathCall extends FileCall {
   /** Present if the operation `watches`, where there is a feed of changes. */
   readonly pollChanges?: PollChanges | undefined;
   readonly root: Root;
-  readonly path: RelPath;
-  readonly access: Access;
+  /** Another place that the call turns out to need. */
+  readonly at: Resolve;
 }
 
 /** Call of an operation on the roots themselves. */

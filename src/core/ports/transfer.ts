@@ -8,9 +8,11 @@ import type { TakeDownload, UploadBody } from "./streams.js";
 export interface DownloadInput {
   readonly root: string;
   readonly path: string;
+  /** Content before or after a recorded change: `<entry id>:before`. Downloads only. */
+  readonly version?: string;
 }
 
-export interface UploadInput extends DownloadInput {
+export interface UploadInput extends Omit<DownloadInput, "version"> {
   readonly parents?: boolean;
   readonly ifMatch?: string;
   readonly ifNoneMatch?: string;

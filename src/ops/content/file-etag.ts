@@ -4,7 +4,7 @@ import { createHash, hash } from "node:crypto";
 import { etagOf, hashText, type Sha256 } from "../../core/etag.js";
 import { type Io, wait } from "../../core/io.js";
 import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
-import type { Call, PathCall } from "../../core/ports/operation.js";
+import type { Call, FileCall } from "../../core/ports/operation.js";
 
 /** `hash` is present only if the call's profile asks for details. */
 interface Version {
@@ -22,7 +22,7 @@ export const sha256Of = (whole: Buffer): Sha256 => hash("sha256", whole, "hex");
  * The etag of a file for an answer: from the cache, or computed if the whole content is given; else nothing.
  * @param whole the content, if all of it was read
  */
-export function etagFor(call: PathCall, stamp: Stamp | undefined, whole?: Buffer): Version {
+export function etagFor(call: FileCall, stamp: Stamp | undefined, whole?: Buffer): Version {
   const known = call.versions.get(call.root.name, stamp);
   if (known !== undefined) return versionOf(known, call);
   if (whole === undefined) return {};
@@ -36,7 +36,7 @@ export const versionOf = (sha256: Sha256, { terms }: Pick<Call, "terms">): Versi
   terms?.details === true ? { etag: etagOf(sha256), hash: hashText(sha256) } : { etag: etagOf(sha256) };
 
 /** The hash of an open file, from the cache or by reading all of it. */
-export function* hashOf(file: OpenFile, call: PathCall): Io<{ sha256: Sha256; size: number }> {
+export function* hashOf(file: OpenFile, call: FileCall): Io<{ sha256: Sha256; size: number }> {
   const known = call.versions.get(call.root.name, file.stamp);
   if (known !== undefined) return { sha256: known, size: file.size };
   const digest = createHash("sha256");

@@ -4,7 +4,7 @@ import type { FileAdapterError } from "../../core/errors/errors.js";
 import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
-import type { PathCall } from "../../core/ports/operation.js";
+import type { FileCall } from "../../core/ports/operation.js";
 import { MOST_EXACT_CHARS, parseExact, UnkeptNumber } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, isShownAsImage, mostBase64 } from "../rendering/describe-file.js";
@@ -31,7 +31,7 @@ const OF_TEXT = ["Use line/limit, tail, or file_grep", "Use line/limit or tail"]
 const OF_JSON = ["Use mode: text with line/limit, or file_grep", "Use mode: text with line/limit"] as const;
 
 /** Reads a file, or a range of it. @throws NOT_TEXT, NOT_JSON, TOO_LARGE, and as a backend does */
-export function readFile(request: ReadRequest, call: PathCall): Awaitable<ReadOutput> {
+export function readFile(request: ReadRequest, call: FileCall): Awaitable<ReadOutput> {
   const reading = readingOf(request, call);
   const { mode } = reading;
   if (mode === "json") return readJson(reading);

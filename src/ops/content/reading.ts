@@ -1,7 +1,7 @@
 // The request of a read: its mode, its range and its effective limits.
 
 import { invalidInput } from "../../core/errors/texts.js";
-import type { PathCall } from "../../core/ports/operation.js";
+import type { FileCall } from "../../core/ports/operation.js";
 import type { ReadInput } from "../../schema/types.js";
 import { isEncodingName } from "./encoding.js";
 
@@ -23,7 +23,7 @@ const KINDS = ["lines", "head", "tail", "bytes"] as const satisfies readonly Ran
 /** One read of one file, with its limits. Sizes are in bytes. */
 export interface Reading {
   readonly request: ReadRequest;
-  readonly call: PathCall;
+  readonly call: FileCall;
   readonly mode: Mode;
   /** The encoding of the file, if given by the call or the root. */
   readonly encoding: string | undefined;
@@ -35,7 +35,7 @@ export interface Reading {
   readonly mostLines: number;
 }
 
-export function readingOf(request: ReadRequest, call: PathCall): Reading {
+export function readingOf(request: ReadRequest, call: FileCall): Reading {
   const { budget, limits, root } = call;
   const ceiling = Math.min(budget?.maxBytes ?? limits.maxReadBytes, limits.maxReadBytes);
   const { maxBytes = ceiling, mode } = request;

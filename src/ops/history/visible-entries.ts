@@ -1,9 +1,11 @@
 // What of a journal one caller may know, and how an entry is answered.
 
+import { unknownRoot } from "../../core/errors/texts.js";
 import { etagOf } from "../../core/etag.js";
 import type { EntryState } from "../../core/ports/change.js";
 import type { Journal, JournalEntry } from "../../core/ports/journal.js";
-import type { RootView } from "../../core/ports/operation.js";
+import type { PlacesCall, RootView } from "../../core/ports/operation.js";
+import { parsePath } from "../../path/grammar.js";
 import type { HistoryOutput } from "../../schema/types.js";
 
 export type EntryAnswer = HistoryOutput["entries"][number];
@@ -15,6 +17,27 @@ export interface JournalView {
   /** Whether the caller may know of an entry: it may read every path that the entry names. */
   sees(entry: JournalEntry): boolean;
 }
+
+/**
+ * A root that the caller may ask about. A grant on any part of it is enough to ask for what it covers.
+ * @param path that it asks about @throws CAPABILITY_DENIED, UNKNOWN_ROOT
+ */
+export function visibleRoot({ roots, at }: PlacesCall, root: string, path?: string): RootView {
+  const found = roots().find((one) => one.isVisible && one.root.name === root);
+  if (found === undefined || path !== undefined) {
+    at({ root, path: path ?? "", abilities: ["crud/read"], changes: false });
+  }
+  if (found === undefined) throw unknownRoot(root, []);
+  return found;
+}
+
+/** The journal of one root; `undefined`: it has none. */
+export async function journalIn(view: RootView, call: PlacesCall): Promise<JournalView | undefined> {
+  return (await journalsOf([view], call.roots()))[0];
+}
+
+export const segmentsOf = (root: string, path: string): readonly string[] =>
+  parsePath(root, path, process.platform === "win32").segments;
 
 /** The journals of roots. Roots without one are left out. @param all roots that entries may name as their source */
 export async function journalsOf(some: readonly RootView[], all: readonly RootView[]): Promise<JournalView[]> {

@@ -31,6 +31,8 @@ export interface McpParts {
 }
 
 /** Adapters for people rather than models; offered only if the configuration names them. */
+/** File operations that no model is offered: what they remove is gone, and what they list people look after. */
+const FOR_PEOPLE: ReadonlySet<string> = new Set(["file:trash", "file:purge"]);
 const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "approval", "dlfs", "drive"]);
 
 /**
@@ -147,7 +149,8 @@ function offeredBy({ config, host, files }: McpParts): HostedOperation[] {
 }
 
 /** Whether a tool set includes a file operation. Each tool costs a model tokens before its first call. */
-const isInToolSet = (set: "default" | "full", name: string): boolean => set === "full" || EVERYDAY.includes(name);
+const isInToolSet = (set: "default" | "full", name: string): boolean =>
+  set === "full" ? !FOR_PEOPLE.has(name) : EVERYDAY.includes(name);
 /** Compares operations by the order they are offered in: everyday ones first, the others in their given order. */
 function inToolOrder(one: string, other: string): number {
   const [a, b] = [one, other].map((name) => EVERYDAY.indexOf(name));

@@ -8,7 +8,9 @@ import type { ListedTool } from "./sessions.js";
 
 afterAll(cleanUp);
 
-const CHANGING = OPERATIONS.filter(({ changes }) => changes).map(({ name }) => `file_${name}`);
+/** Emptying the trash is for people. */
+const OFFERED = OPERATIONS.filter(({ name }) => name !== "trash" && name !== "purge");
+const CHANGING = OFFERED.filter(({ changes }) => changes).map(({ name }) => `file_${name}`);
 
 async function toolsOf(args: readonly string[], cwd: string): Promise<readonly ListedTool[]> {
   const raw = await startRaw(args, { cwd });
@@ -68,7 +70,7 @@ describe("the list of tools", () => {
     const names = tools.map(({ name }) => name);
     expect(everyday.map(({ name }) => name)).toEqual(EVERYDAY);
     expect(names.slice(0, EVERYDAY.length)).toEqual(EVERYDAY);
-    expect([...names].sort()).toEqual(OPERATIONS.map(({ name }) => `file_${name}`).sort());
+    expect([...names].sort()).toEqual(OFFERED.map(({ name }) => `file_${name}`).sort());
     expect(await toolsOf(["--config", "full.json5"], folder)).toEqual(tools);
     expect(await toolsOf(["--config", "full.json5", "--tools", "default"], folder)).toEqual(everyday);
   });
@@ -136,7 +138,7 @@ describe("each tool", () => {
 
   test("has an output schema if its answers are small, and none if they are bodies", () => {
     const withSchema = tools.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name);
-    const rendered = ["file_edit", "file_patch"];
+    const rendered = ["file_edit", "file_patch", "file_undo"];
     const small = ["file_roots", "file_stat", ...CHANGING.filter((name) => !rendered.includes(name))];
     for (const { outputSchema } of tools) expect(outputSchema ?? { type: "object" }).toEqual({ type: "object" });
     expect([...withSchema].sort()).toEqual([...small, "file_hash", "file_transfer"].sort());

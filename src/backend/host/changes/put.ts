@@ -245,7 +245,7 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
           // The quota for the contents of a directory was reserved entry by entry; that of a tree is freed with it.
           const freed = swapped === undefined ? old : undefined;
           const whole = isFile ? withReservation(reserve(change, copied, freed), put()) : put();
-          yield* reportedCopy(change, whole, { target, ready, copied, options, old: freed });
+          yield* reportedCopy(change, whole, { target, ready, copied, options, finish, old: freed });
           change.rules.usage?.free(freedBy(swapped?.stat));
           return { overwritten: old !== undefined, hidden };
         } finally {
@@ -253,7 +253,6 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
         }
       }),
     );
-    yield* finish();
     yield* flushDirectory(change, change.walk.directory);
     return replaced;
   } finally {
@@ -265,9 +264,12 @@ export function* nameCopy(change: Change, { target, ready, copied, options, fini
 function* reportedCopy(
   change: Change,
   put: Io<void>,
-  { target, ready, copied, options, old }: Omit<ReadyCopy, "finish"> & { readonly old: Pinned | undefined },
+  { target, ready, copied, options, finish, old }: ReadyCopy & { readonly old: Pinned | undefined },
 ): Io<void> {
-  if (!isReported(change)) return yield* put;
+  if (!isReported(change)) {
+    yield* put;
+    return yield* finish();
+  }
   const { access, jail, walk } = change;
   const { from } = options;
   const made = (placed: Stat | undefined): EntryChange => ({
@@ -282,5 +284,7 @@ function* reportedCopy(
   });
   const keeping = yield* keepReplaced(change, { old, name: target.name }, () => made(undefined));
   yield* committed(put, keeping);
+  // It gets its permissions last: what is told of is how it stays.
+  yield* finish();
   yield* report(change, made(yield* quietly(jail.sys.lstat(below(walk.directory, target.name)))), keeping);
 }

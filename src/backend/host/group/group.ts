@@ -94,7 +94,7 @@ class Group {
         lock.release();
       }
       for (const held of this.#held) held.keep();
-      this.#access.beginGroup?.();
+      if (this.#members.length > 1) this.#access.beginGroup?.();
       for (const member of this.#members) yield* reportMember(this.#rules, intent, member);
       return this.#effects;
     } finally {

@@ -28,6 +28,9 @@ import {
   type Step,
 } from "./step.js";
 
+/** Seconds as a double are not exact: without it the time could be one millisecond less. */
+const ROUNDING_MS = 0.001;
+
 type Write = Extract<GroupChange, { kind: "write" }>;
 
 export class WriteStep implements Step {
@@ -117,7 +120,7 @@ export class WriteStep implements Step {
     try {
       yield* giveRights(change, fd, old);
       if (mode !== undefined) yield* sys.fchmod(fd, mode);
-      if (modified !== undefined) yield* sys.futimes(fd, modified / 1000);
+      if (modified !== undefined) yield* sys.futimes(fd, (modified + ROUNDING_MS) / 1000);
       this.#placed = yield* sys.fstat(fd);
       return imageOf(this.#placed, this.#content?.sha256);
     } finally {

@@ -33,7 +33,9 @@ export async function getFile(
   const signal = hangUpOf(exchange);
   await new Promise<void>((onBegin, reject) => {
     const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin });
-    files.download(place, take, { ...context, signal }).catch((error: unknown) => reject(fileError(error)));
+    files
+      .download({ ...place, ...versionOf(exchange) }, take, { ...context, signal })
+      .catch((error: unknown) => reject(fileError(error)));
   });
   return reply;
 }
@@ -55,6 +57,14 @@ export async function putFile(host: HttpHost, exchange: Exchange): Promise<Fasti
     if (!(await isRead(request.raw))) reply.header("connection", "close");
     throw known;
   }
+}
+
+/** @throws HttpError 400 with a ticket, which is for the file as it is */
+function versionOf({ request }: Exchange): { version?: string } {
+  const version = queryValue(request.query, "version");
+  if (version === undefined) return {};
+  if (ticketOf(request) !== undefined) throw badRequest("'version' cannot be used with a ticket");
+  return { version };
 }
 
 function filesOf({ files }: HttpHost): HttpFiles {

@@ -31,6 +31,9 @@ function read(operationId: string): JsonObject {
     operationId,
     summary: isHead ? "Size, type and version of a file" : "Read a file, or one range of it",
     parameters: [
+      queryParameter("version", "As it was: `<entry id>:before` or `:after` a change in its history", {
+        type: "string",
+      }),
       header("Range", "One range of bytes"),
       header("If-Range", "The ETag that the range is of"),
       header("If-None-Match", "The ETag one has"),

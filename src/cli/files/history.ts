@@ -1,0 +1,108 @@
+import { invalidInput } from "../../core/errors/texts.js";
+import { textDiff } from "../../ops/undoing/diff.js";
+import { parseDuration } from "../arguments/duration.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { UsageError } from "../arguments/options.js";
+import { diffLines } from "../output/file-lines.js";
+import { type Change, historyLines } from "../output/history-lines.js";
+import { asJson, type FileSession } from "./session.js";
+
+const DIFF_CHARS = 10_000_000;
+
+/** `history` */
+export async function history(session: FileSession): Promise<number> {
+  const { command, context, paint } = session;
+  const [place] = command.words.length === 0 ? [] : placesIn(session);
+  const since = sinceOf(command.values.get("since"));
+  const limit = numberOf(command, "lines");
+  const output = await session.invoke("file:history", {
+    ...(place === undefined ? {} : { root: place.root, ...(place.path === "" ? {} : { path: place.path }) }),
+    ...(since === undefined ? {} : { since }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(command.values.has("actor") ? { actor: command.values.get("actor") ?? "" } : {}),
+    ...(command.values.has("via") ? { via: command.values.get("via") ?? "" } : {}),
+  });
+  if (command.json) {
+    await asJson(session, output);
+    return 0;
+  }
+  await session.out(historyLines(output.entries, paint));
+  if (output.entries.length === 0) context.stderr.write("venue-files: nothing was recorded here\n");
+  if (output.reason === "damaged") context.stderr.write("venue-files: a part of the history cannot be read\n");
+  else if (!output.complete) context.stderr.write("venue-files: there are older changes: -n 500, or --since\n");
+  return 0;
+}
+
+function placesIn({ command }: FileSession): readonly FilePlace[] {
+  return wordsOf(command, "ROOT:PATH").map(placeOf);
+}
+
+/** @throws UsageError */
+function sinceOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = parseDuration(text);
+  if (seconds === undefined) throw new UsageError("--since takes a time before now: 30m, 2h, 7d");
+  return Date.now() - seconds * 1000;
+}
+
+/** `diff`: what a change made, what was changed between two, or what the last change made. */
+export async function diff(session: FileSession): Promise<number> {
+  const { command, paint } = session;
+  const [word, range = ""] = command.words.length === 2 ? command.words : wordsOf(command, "ROOT:PATH");
+  const place = placeOf(word ?? "");
+  const [from, to] = range === "" ? await newest(place, session) : sidesOf(range);
+  const [old, next] = [await textAt(place, from, session), await textAt(place, to, session)];
+  const text = textDiff(old, next, { path: place.path, maxChars: DIFF_CHARS }).diff;
+  if (command.json) await asJson(session, { path: place.path, from, to, diff: text });
+  else await session.out(diffLines(text, paint));
+  return 0;
+}
+
+function sidesOf(range: string): readonly [string, string] {
+  const [first = "", second] = range.split("..", 2);
+  return second === undefined ? [`${first}:before`, `${first}:after`] : [`${first}:after`, `${second}:after`];
+}
+
+/** Both sides of the last change of a file. */
+async function newest(place: FilePlace, session: FileSession): Promise<readonly [string, string]> {
+  const { entries } = await session.invoke("file:history", { root: place.root, path: place.path, limit: 1 });
+  const [entry] = entries;
+  if (entry === undefined) {
+    throw invalidInput(`No change of ${placeText(place)} was recorded`, "/path", "a file with a history");
+  }
+  return sidesOf(entry.id);
+}
+
+/** The content of a file at a version; empty where there was none. */
+async function textAt(place: FilePlace, version: string, session: FileSession): Promise<string> {
+  const [id = "", side] = version.split(":");
+  const entry = await entryOf(place, id, session);
+  const isThere = entry?.path === place.path;
+  if (entry !== undefined && isThere && (side === "before" ? entry.before : entry.after) === null) return "";
+  // It was moved away.
+  if (entry !== undefined && !isThere && side === "after" && entry.op === "move") return "";
+  const { content = "" } = await session.invoke("file:read", {
+    ...{ ...place, version, mode: "text" },
+    maxBytes: session.maxReadBytes,
+  });
+  return content;
+}
+
+async function entryOf({ root, path }: FilePlace, id: string, session: FileSession): Promise<Change | undefined> {
+  const { entries } = await session.invoke("file:history", { root, path, limit: 500 });
+  return entries.find((one) => one.id === id);
+}
+
+/** `restore` */
+export async function restore(session: FileSession): Promise<number> {
+  const { command } = session;
+  const [word = "", to = ""] = wordsOf(command, "ROOT:PATH", "ID");
+  const ifMatch = command.values.get("if-match");
+  const output = await session.invoke("file:restore", {
+    ...placeOf(word),
+    to,
+    ...(ifMatch === undefined ? {} : { ifMatch }),
+  });
+  if (command.json) await asJson(session, output);
+  return 0;
+}

@@ -1,0 +1,179 @@
+import type { FileInputs, FileOutputs } from "../../schema/types.js";
+import { createLineAsker } from "../acp/line-asker.js";
+import { numberOf, placeOf } from "../arguments/file-options.js";
+import { UsageError } from "../arguments/options.js";
+import { EXIT } from "../context.js";
+import { diffLines } from "../output/file-lines.js";
+import { actorText, type Change, changeText } from "../output/history-lines.js";
+import { asJson, type FileSession } from "./session.js";
+
+type UndoInput = FileInputs["file:undo"];
+type Undone = FileOutputs["file:undo"];
+
+/** Changes of one actor and session belong together without a pause longer than this. */
+const PAUSE_MS = 1_800_000;
+const PAGE = 500;
+const MOST_IDS = 500;
+
+/** `undo` */
+export async function undo(session: FileSession): Promise<number> {
+  const { command } = session;
+  const isDry = command.flags.has("dry-run");
+  const inputs = await inputsOf(session);
+  let status: number = EXIT.ok;
+  for (const input of inputs) {
+    const asks = !isDry && input.id === undefined && !command.flags.has("yes");
+    if (asks && !(await isConfirmed(input, session))) return EXIT.failed;
+    const undone = await session.invoke("file:undo", { ...input, ...(isDry ? { dryRun: true } : {}) });
+    if (command.json) await asJson(session, undone);
+    else await session.out(shown(undone, session));
+    if ((undone.blocked ?? []).length > 0) status = EXIT.failed;
+  }
+  return status;
+}
+
+/** @throws UsageError */
+async function inputsOf(session: FileSession): Promise<readonly UndoInput[]> {
+  const { command } = session;
+  const { words, flags, values } = command;
+  const forms = [words.length > 0, flags.has("session"), values.has("last")].filter(Boolean).length;
+  if (forms > 1) throw new UsageError("'undo' takes ids, --last or --session");
+  if (words.length === 1) return [{ id: words[0] ?? "" }];
+  if (words.length > 1) return [{ ids: [...words] }];
+  if (flags.has("session")) return sessionInputs(session);
+  return [{ last: numberOf(command, "last") ?? 1, via: "*" }];
+}
+
+/** The newest session: changes of one actor through one credential, without a long pause. */
+async function sessionInputs(session: FileSession): Promise<readonly UndoInput[]> {
+  const { entries: all } = await session.invoke("file:history", { limit: PAGE });
+  const standing = all.filter((one) => one.undoneBy === undefined && one.undoes === undefined && one.op !== "purge");
+  const [newest] = standing;
+  if (newest === undefined) return [{ last: 1, via: "*" }];
+  const own = standing.filter(({ actor, via }) => actor === newest.actor && via === newest.via);
+  const end = own.findIndex(({ time }, index) => index > 0 && (own[index - 1]?.time ?? 0) - time > PAUSE_MS);
+  const chosen = end < 0 ? own : own.slice(0, end);
+  const roots = [...new Set(chosen.map(({ root }) => root))];
+  return roots.map((root) => {
+    const ids = chosen.filter((one) => one.root === root).map(({ id }) => id);
+    return { root, ids: ids.slice(0, MOST_IDS) };
+  });
+}
+
+/** Shows what would be undone and by whom it was made, and asks. */
+async function isConfirmed(input: UndoInput, session: FileSession): Promise<boolean> {
+  const { context, isTerminal } = session;
+  const plan = await session.invoke("file:undo", { ...input, dryRun: true });
+  const { entries } = await session.invoke("file:history", { limit: PAGE });
+  const known = new Map(entries.map((entry) => [entry.id, entry]));
+  const lines = plan.undone.map((id) => `  ${lineOf(known.get(id), id)}\n`).join("");
+  context.stderr.write(`Would undo ${plural(plan.undone.length, "change")}:\n${lines}${blockedLines(plan)}`);
+  if ((plan.blocked ?? []).length > 0) return false;
+  if (context.stdin.isTTY !== true || !isTerminal) {
+    context.stderr.write("venue-files: pass -y to go on without being asked, or -n to look only\n");
+    return false;
+  }
+  return asked("Undo? [y/N] ", session);
+}
+
+const lineOf = (entry: Change | undefined, id: string): string => (entry === undefined ? id : changeText(entry));
+
+async function asked(question: string, { context }: FileSession): Promise<boolean> {
+  const asker = createLineAsker(context);
+  try {
+    return /^y(es)?$/i.test((await asker.ask(question))?.trim() ?? "");
+  } finally {
+    asker.close();
+  }
+}
+
+function shown(undone: Undone, { paint }: FileSession): string {
+  const { files, diff, diffTruncated, dryRun, group, id } = undone;
+  const lines = files.map(({ path, etag }) => `${etag === null ? "removed " : "restored"} ${path}\n`).join("");
+  const key = group ?? id;
+  const end = dryRun ? "Nothing was changed.\n" : key === undefined ? "" : `Redo: venue-files undo ${key}\n`;
+  const cut = diffTruncated ? "(the difference is longer)\n" : "";
+  return `${diffLines(diff, paint)}${cut}${lines}${blockedLines(undone)}${end}`;
+}
+
+const blockedLines = ({ blocked = [] }: Undone): string =>
+  blocked
+    .map(
+      ({ path, by, laterId }) =>
+        `blocked  ${path}: changed since by ${actorText(by)}${laterId ? ` (${laterId})` : ""}\n`,
+    )
+    .join("");
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** `trash ls` and `trash empty` */
+export async function trash(session: FileSession): Promise<number> {
+  const { command } = session;
+  const [what, word, ...more] = command.words;
+  if ((what !== "ls" && what !== "empty") || more.length > 0) {
+    throw new UsageError("'trash' takes ls or empty, and a root: venue-files trash ls [ROOT:]");
+  }
+  const roots = word === undefined ? (await session.invoke("file:roots", {})).roots.map(({ name }) => name) : undefined;
+  const places = roots?.map((root) => ({ root, path: "" })) ?? [placeOf(word ?? "")];
+  let status: number = EXIT.ok;
+  for (const { root, path } of places) {
+    const work = what === "ls" ? listTrash : emptyTrash;
+    status = Math.max(status, await work({ root, ...(path === "" ? {} : { path }) }, session));
+  }
+  return status;
+}
+
+async function* trashed(place: FileInputs["file:trash"], session: FileSession) {
+  let cursor: string | undefined;
+  do {
+    const page = await session.invoke("file:trash", { ...place, ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.entries;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+async function listTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
+  for await (const entry of trashed(place, session)) {
+    const { id, path, kind, deleted, by } = entry;
+    const time = new Date(deleted).toISOString().slice(0, 19).replace("T", " ");
+    const mark = kind === "directory" ? "/" : "";
+    if (session.command.json) await asJson(session, entry);
+    else await session.out(`${time}  ${session.paint(id, "place")}  ${actorText(by)}  ${place.root}:${path}${mark}\n`);
+  }
+  return EXIT.ok;
+}
+
+async function emptyTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
+  const ids: string[] = [];
+  for await (const { id } of trashed(place, session)) ids.push(id);
+  if (ids.length === 0) return EXIT.ok;
+  const question = `Remove ${plural(ids.length, "entry").replace(/ys$/, "ies")} of ${place.root} for good? [y/N] `;
+  if (!(await mayRemove(question, session))) return EXIT.failed;
+  for (let start = 0; start < ids.length; start += MOST_IDS) {
+    const output = await session.invoke("file:purge", { root: place.root, ids: ids.slice(start, start + MOST_IDS) });
+    if (session.command.json) await asJson(session, output);
+  }
+  return EXIT.ok;
+}
+
+async function mayRemove(question: string, session: FileSession): Promise<boolean> {
+  const { command, context, isTerminal } = session;
+  if (command.flags.has("yes")) return true;
+  if (context.stdin.isTTY === true && isTerminal) return asked(question, session);
+  context.stderr.write("venue-files: what is removed cannot be brought back: pass -y to go on\n");
+  return false;
+}
+
+/** `purge` */
+export async function purge(session: FileSession): Promise<number> {
+  const { command } = session;
+  const [word = "", ...ids] = command.words;
+  const { root, path } = placeOf(word);
+  const input = ids.length > 0 ? { root, ids } : path === "" ? { root, all: true as const } : { root, path };
+  const what = ids.length > 0 ? plural(ids.length, "change") : path === "" ? `all of ${root}` : `${root}:${path}`;
+  if (!(await mayRemove(`Remove what was kept of ${what} for good? [y/N] `, session))) return EXIT.failed;
+  const output = await session.invoke("file:purge", input);
+  if (command.json) await asJson(session, output);
+  else await session.out(`${plural(output.purged, "content")} removed\n`);
+  return EXIT.ok;
+}

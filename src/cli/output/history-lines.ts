@@ -1,0 +1,62 @@
+// Lines about recorded changes, for people.
+
+import { escapeText } from "../../core/errors/texts.js";
+import { humanSize } from "../../ops/content/human-size.js";
+import type { FileOutputs } from "../../schema/types.js";
+import { shortDid } from "./did.js";
+import type { Paint } from "./paint.js";
+import { table } from "./table.js";
+
+export type Change = FileOutputs["file:history"]["entries"][number];
+
+/** One line for each change: time, id, who, what, where, size before and after. */
+export function historyLines(entries: readonly Change[], paint: Paint): string {
+  if (entries.length === 0) return "";
+  const rows = entries.map((entry) => [
+    timeText(entry.time),
+    entry.id,
+    `${actorText(entry.actor)} ${entry.surface}`,
+    entry.undoes === undefined ? entry.op : "undo",
+    sizeText(entry),
+    pathText(entry) + remark(entry),
+  ]);
+  const lines = table(rows).split("\n");
+  return lines.map((line, index) => `${coloured(line.slice(2), entries[index], paint)}\n`).join("");
+}
+
+/** What an entry is about, on one line. */
+export const changeText = (entry: Change): string =>
+  `${timeText(entry.time)}  ${actorText(entry.actor)}  ${entry.op}  ${pathText(entry)}`;
+
+export const timeText = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+
+export const actorText = (actor: string): string => (actor.startsWith("did:") ? shortDid(actor) : escapeText(actor));
+
+const pathText = ({ root, path, from, fromRoot }: Change): string =>
+  from === undefined
+    ? escapeText(`${root}:${path}`)
+    : `${escapeText(`${fromRoot ?? root}:${from}`)} -> ${escapeText(`${root}:${path}`)}`;
+
+function sizeText({ kind, before, after, files, from }: Change): string {
+  if (kind !== "file") return files === undefined ? kind : `${files} files`;
+  if (from !== undefined && after !== null) return humanSize(after.size);
+  if (before === null) return after === null ? "" : `new ${humanSize(after.size)}`;
+  return after === null ? `was ${humanSize(before.size)}` : `${humanSize(before.size)} > ${humanSize(after.size)}`;
+}
+
+function remark({ undoneBy, undoable, reason, mayInclude }: Change): string {
+  if (undoneBy !== undefined) return "  (undone)";
+  const parts = [
+    ...(undoable ? [] : [`cannot be undone: ${reason ?? "not kept"}`]),
+    ...(mayInclude ? ["or others"] : []),
+  ];
+  return parts.length === 0 ? "" : `  (${parts.join("; ")})`;
+}
+
+function coloured(line: string, entry: Change | undefined, paint: Paint): string {
+  if (entry === undefined) return line;
+  const at = line.indexOf(entry.id);
+  const tail = line.slice(at + entry.id.length);
+  const what = entry.before === null ? "added" : entry.after === null ? "removed" : undefined;
+  return `${line.slice(0, at)}${paint(entry.id, "place")}${what === undefined ? tail : paint(tail, what)}`;
+}

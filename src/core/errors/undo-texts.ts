@@ -1,0 +1,60 @@
+// Errors of undo, restore and purge.
+
+import { adapterError, type FileAdapterError } from "./errors.js";
+import { escapeText } from "./texts.js";
+
+/** What stands in the way of an undo. */
+export interface Blocked {
+  /** Entry that cannot be undone. */
+  readonly id: string;
+  readonly path: string;
+  /** Who changed it since: an actor, or `external` for changes that no journal entry explains. */
+  readonly by: string;
+  /** The entry of that change. */
+  readonly laterId?: string;
+}
+
+export const undoBlocked = (root: string, blocked: readonly Blocked[], count: number): FileAdapterError => {
+  const [first] = blocked;
+  const path = escapeText(first?.path ?? "");
+  const more = count > 1 ? ` (and ${count - 1} more)` : "";
+  const what = first === undefined ? "" : ` "${path}"${more} changed since, by ${escapeText(first.by)}`;
+  const advice =
+    first?.laterId === undefined ? "Look at it, and change it by hand" : `Undo ${first.laterId} first, or both by ids`;
+  return adapterError("CONFLICT", `Cannot undo:${what}. Nothing was changed. ${advice}`, { root, blocked });
+};
+
+export const notUndoable = (id: string, reason: string): FileAdapterError =>
+  adapterError("NOT_SUPPORTED", `Cannot undo ${id}: ${REASONS[reason] ?? "what it replaced was not kept"}`, {
+    ...{ id, reason },
+  });
+
+const REASONS: Readonly<Record<string, string>> = {
+  too_large: "what it replaced was too large to keep",
+  permanent: "it was deleted for good",
+  off: "the journal of this root keeps no content",
+  altered: "what was kept has been altered since",
+  pruned: "what it replaced was kept until room was needed, and is gone",
+  purged: "what it replaced was removed for good",
+  partial: "you may not see every member of this group. Undo the ones you see by their ids",
+};
+
+/** The same whether there never was such an entry, or the caller may not know of it. */
+export const unknownEntry = (id: string): FileAdapterError =>
+  adapterError("NOT_FOUND", `No change ${escapeText(id)} in the history. Take an id from file:history`, { id });
+
+export const nothingToUndo = (): FileAdapterError =>
+  adapterError("NOT_FOUND", "Nothing to undo: no change by this caller and session stands. See file:history");
+
+export const viaDenied = (): FileAdapterError =>
+  adapterError(
+    "CAPABILITY_DENIED",
+    "Only the operator may undo changes made by other sessions with 'via'. Leave it out",
+  );
+
+export const purgeNeedsOperator = (root: string): FileAdapterError =>
+  adapterError(
+    "DENIED_BY_POLICY",
+    `Cannot purge root "${escapeText(root)}": it keeps everything deleted, so that only the operator may purge it`,
+    { root },
+  );

@@ -1,0 +1,144 @@
+// Content that files of one root had before and after recorded changes, as far as it was kept or is still there.
+
+import type { Sha256 } from "../../core/etag.js";
+import type { Awaitable } from "../../core/io.js";
+import type { EntryState } from "../../core/ports/change.js";
+import type { Journal, JournalEntry, NotUndoable, Side } from "../../core/ports/journal.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import { areSame, hashRange } from "./states.js";
+
+/** Content of a file as it was. */
+export interface PastContent {
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+  /** Permission bits. */
+  readonly mode?: number;
+  readonly sha256?: Sha256;
+  /** Whoever opens it closes it. */
+  open(): Awaitable<OpenFile>;
+}
+
+/** `nothing`: there was no file. */
+export type Past = PastContent | NotUndoable | "nothing";
+
+/** Most changes of one file that are followed to find a content. */
+const MOST_FOLLOWED = 64;
+const PAGE = 200;
+const MOST_PAGES = 20;
+
+/** Looks up past content. @param reads a call that may read a real path now; `undefined`: the caller may not */
+export class PastContents {
+  readonly #journal: Journal;
+  readonly #reads: (path: readonly string[]) => PathCall | undefined;
+
+  constructor(journal: Journal, reads: (path: readonly string[]) => PathCall | undefined) {
+    this.#journal = journal;
+    this.#reads = reads;
+  }
+
+  /** What an entry's `path`, or the `from` of a move or copy, held on one side of its change. */
+  at(entry: JournalEntry, side: Side, path: readonly string[]): Promise<Past> {
+    if (isSamePath(entry.path, path)) return side === "before" ? this.before(entry) : this.after(entry);
+    if (side === "after" && entry.action === "moved") return Promise.resolve("nothing");
+    return this.after(entry);
+  }
+
+  /** The beginning of a content, as a file that once was no longer. @param state its size and other facts */
+  static firstBytes(whole: PastContent, state: EntryState): PastContent {
+    const { size, ...facts } = factsOf(state);
+    const open = async (): Promise<OpenFile> => {
+      const file = await whole.open();
+      return {
+        ...{ size, modified: state.modified },
+        read: (offset, length) => file.read(offset, Math.max(0, Math.min(length, size - offset))),
+        close: () => file.close(),
+      };
+    };
+    return { ...facts, size, open };
+  }
+
+  before(entry: JournalEntry): Promise<Past> {
+    return this.#before(entry, MOST_FOLLOWED);
+  }
+
+  after(entry: JournalEntry): Promise<Past> {
+    return this.#after(entry, MOST_FOLLOWED);
+  }
+
+  async #before(entry: JournalEntry, left: number): Promise<Past> {
+    const { before, addition, kind } = entry;
+    if (before === null) return "nothing";
+    if (kind !== "file") return "not_kept";
+    if (addition !== undefined) {
+      const whole = await this.#after(entry, left - 1);
+      return typeof whole === "string" ? whole : PastContents.firstBytes(whole, { ...before, size: addition.offset });
+    }
+    const image = await this.#journal.image(entry, "before");
+    return typeof image === "string" ? image : { ...factsOf(before), size: image.size, open: () => image.open() };
+  }
+
+  /** It is there still, or was kept when the next change replaced it. */
+  async #after(entry: JournalEntry, left: number): Promise<Past> {
+    const { after, kind } = entry;
+    if (after === null) return "nothing";
+    if (kind !== "file" || left <= 0) return "not_kept";
+    const current = await this.#current(entry.path, after);
+    if (current !== undefined) return current;
+    const next = await this.#next(entry);
+    if (next === undefined) return "not_kept";
+    if (!isSamePath(next.path, entry.path)) return next.action === "moved" ? this.#after(next, left - 1) : "not_kept";
+    if (next.before === null || !mayBeSame(next.before, after)) return "not_kept";
+    const past = await this.#before(next, left - 1);
+    return typeof past === "string" ? past : { ...past, ...factsOf(after), size: past.size };
+  }
+
+  async #current(path: readonly string[], state: EntryState): Promise<PastContent | undefined> {
+    const call = this.#reads(path);
+    const now = await call?.root.backend.state?.(call.path, call.access);
+    if (call === undefined || now?.kind !== "file" || now.size !== state.size) return undefined;
+    const open = () => call.root.backend.open(call.path, call.access);
+    if (areSame(now, state)) return { ...factsOf(state), open };
+    if (state.sha256 === undefined) return undefined;
+    const file = await open();
+    try {
+      return (await hashRange(file, 0, file.size)) === state.sha256 ? { ...factsOf(state), open } : undefined;
+    } finally {
+      file.close();
+    }
+  }
+
+  /** The change of the same path that came next. */
+  async #next({ id, path, time }: JournalEntry): Promise<JournalEntry | undefined> {
+    let oldest: JournalEntry | undefined;
+    let before: string | undefined;
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const query = { path, since: time, limit: PAGE, sees: (one: JournalEntry) => one.id > id && changes(one, path) };
+      const found = await this.#journal.query({ ...query, ...(before === undefined ? {} : { before }) });
+      oldest = found.entries.at(-1) ?? oldest;
+      if (found.next === undefined || found.next <= id) return oldest;
+      before = found.next;
+    }
+    return undefined;
+  }
+}
+
+/** Whether an entry changed what a path itself held. */
+const changes = ({ path, from, action }: JournalEntry, at: readonly string[]): boolean =>
+  isSamePath(path, at) || (action === "moved" && from !== undefined && isSamePath(from, at));
+
+/** Whether nothing tells two states apart, which were reported by changes that followed each other. */
+function mayBeSame(one: EntryState, other: EntryState): boolean {
+  if (one.size !== other.size || one.modified !== other.modified) return areSame(one, other);
+  return one.sha256 === undefined || other.sha256 === undefined || one.sha256 === other.sha256;
+}
+
+const factsOf = ({ size, modified, mode, sha256 }: EntryState) => ({
+  ...{ size, modified },
+  ...(mode === undefined ? {} : { mode }),
+  ...(sha256 === undefined ? {} : { sha256 }),
+});
+
+export const isSamePath = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index]);

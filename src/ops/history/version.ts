@@ -1,0 +1,121 @@
+// Reads of a file as it was before or after a recorded change.
+
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput, notFound } from "../../core/errors/texts.js";
+import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
+import type { JournalEntry, NotUndoable, Side } from "../../core/ports/journal.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
+import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
+import { isSamePath, type PastContent, PastContents } from "./past.js";
+
+/** `<entry id>:before` or `<entry id>:after` */
+const VERSION = /^([0-9a-z]{1,64}):(before|after)$/;
+
+/** The call on the version it asks for; without one the call itself. @throws INVALID_INPUT, NOT_FOUND */
+export async function atVersion(call: PathCall, version: string): Promise<FileCall> {
+  const content = await contentAt(call, version);
+  const { sha256 } = content;
+  const stamp = `past:${version}`;
+  if (sha256 !== undefined) call.versions.put(call.root.name, stamp, sha256);
+  const backend = new PastFile(content, { call, stamp: sha256 === undefined ? undefined : stamp });
+  return { ...call, root: { ...call.root, backend } };
+}
+
+/** The content of the requested path on one side of an entry. @throws INVALID_INPUT, NOT_FOUND if it was not kept */
+export async function contentAt(call: PathCall, version: string): Promise<PastContent> {
+  const { id, side } = parseVersion(version);
+  const { segments } = call.path;
+  const journal = await call.root.journal?.open();
+  const entry = await journal?.entry(id);
+  // The same answer for a change of another path: it would tell that there was one.
+  if (journal === undefined || entry === undefined || !concerns(entry, call.root.name, segments)) {
+    throw invalidInput(
+      `'version' must name a change of this path. No entry ${id} of "${call.path.text}" is in the history`,
+      "/version",
+      "<entry id>:before or :after",
+    );
+  }
+  const past = await new PastContents(journal, readsIn(call.root.name, call.at)).at(entry, side, segments);
+  if (past === "nothing") throw notFound(call.access.place);
+  if (typeof past === "string") throw notKeptNow(call, past);
+  return past;
+}
+
+/** @throws INVALID_INPUT */
+export function parseVersion(text: string): { readonly id: string; readonly side: Side } {
+  const [, id, side] = VERSION.exec(text) ?? [];
+  if (id === undefined) {
+    throw invalidInput(
+      "'version' must be an entry id and :before or :after, from file:history",
+      "/version",
+      "<entry id>:before or :after",
+    );
+  }
+  return { id, side: side === "before" ? "before" : "after" };
+}
+
+const concerns = ({ path, from, fromRoot }: JournalEntry, root: string, segments: readonly string[]): boolean =>
+  isSamePath(path, segments) || (from !== undefined && (fromRoot ?? root) === root && isSamePath(from, segments));
+
+/** Calls that read other paths of a root, as far as the caller may. */
+export function readsIn(root: string, at: Resolve): (path: readonly string[]) => PathCall | undefined {
+  return (path) => {
+    try {
+      return at({ root, path: path.join("/"), abilities: ["crud/read"], changes: false, isReal: true });
+    } catch (error) {
+      if (error instanceof FileAdapterError) return undefined;
+      throw error;
+    }
+  };
+}
+
+function notKeptNow({ access }: PathCall, reason: NotUndoable): FileAdapterError {
+  const { message, data } = notFound(access.place);
+  return adapterError("NOT_FOUND", `${message}. This version was not kept (${reason})`, { ...data, reason });
+}
+
+/** The file of one call as it was. Its path is judged by the rights and deny patterns of now. */
+class PastFile {
+  readonly #content: PastContent;
+  readonly #call: PathCall;
+  readonly #stamp: string | undefined;
+
+  constructor(content: PastContent, { call, stamp }: { call: PathCall; stamp: string | undefined }) {
+    this.#content = content;
+    this.#call = call;
+    this.#stamp = stamp;
+  }
+
+  stat(): FileStat {
+    const { size, modified } = this.#content;
+    return { type: "file", size, modified, readOnly: true, symlink: false, ...this.#stampPart };
+  }
+
+  async open(): Promise<OpenFile> {
+    const { access, path } = this.#call;
+    access.real(path.segments);
+    const file = await this.#content.open();
+    const { size, descriptor } = file;
+    return {
+      ...{ size, modified: this.#content.modified, ...this.#stampPart },
+      ...(descriptor === undefined ? {} : { descriptor }),
+      read: (offset, length) => file.read(offset, length),
+      close: () => file.close(),
+    };
+  }
+
+  async read(_path: unknown, plan: (size: number) => ReadRange): Promise<ReadBytes> {
+    const file = await this.open();
+    try {
+      const { offset, length } = plan(file.size);
+      const bytes = await file.read(offset, Math.max(0, Math.min(length, file.size - offset)));
+      return { bytes, size: file.size, ...this.#stampPart };
+    } finally {
+      file.close();
+    }
+  }
+
+  get #stampPart(): { stamp?: string } {
+    return this.#stamp === undefined ? {} : { stamp: this.#stamp };
+  }
+}

@@ -1,0 +1,61 @@
+import { invalidInput } from "../core/errors/texts.js";
+import { purgeNeedsOperator, unknownEntry } from "../core/errors/undo-texts.js";
+import type { JournalEntry } from "../core/ports/journal.js";
+import type { Operation, PlacesCall } from "../core/ports/operation.js";
+import type { PurgeInput, PurgeOutput } from "../schema/types.js";
+import { type JournalView, journalIn, segmentsOf, visibleRoot } from "./history/visible-entries.js";
+
+const PAGE = 500;
+const OPERATOR = "operator";
+const FORMS = ["ids", "path", "all"] as const;
+
+/** `purge`: removes what was kept of changes and deletions, for good. */
+export const purge: Operation<PurgeInput, PurgeOutput> = {
+  name: "purge",
+  on: "places",
+  ability: "crud/delete",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  check(input) {
+    if (FORMS.filter((form) => input[form] !== undefined).length !== 1) {
+      throw invalidInput("Exactly one of 'ids', 'path' or 'all' is required", "/ids", "ids, path or all");
+    }
+  },
+  async run(input, call) {
+    const { root, path } = input;
+    const view = visibleRoot(call, root);
+    const of = await journalIn(view, call);
+    if (of === undefined) return { purged: 0 };
+    const { access } = call.at({ root, path: path ?? "", abilities: input.ids ? [] : ["crud/delete"], changes: true });
+    if (of.journal.keepsDeleted === true && call.origin.actor !== OPERATOR) throw purgeNeedsOperator(root);
+    const ids = input.all === true ? "all" : await idsOf(input, of, call);
+    const { origin } = access;
+    if (origin === undefined) throw new TypeError("A call on a root with a journal has an origin");
+    const { purged } = await of.journal.purge(ids, { ...origin, path: segmentsOf(root, path ?? "") });
+    return { purged: purged.length };
+  },
+};
+
+async function idsOf(input: PurgeInput, of: JournalView, call: PlacesCall): Promise<readonly string[]> {
+  const { root, ids, path = "" } = input;
+  if (ids === undefined) return idsBelow(of, segmentsOf(root, path));
+  for (const id of ids) {
+    const entry = await of.journal.entry(id);
+    if (entry === undefined || !of.sees(entry)) throw unknownEntry(id);
+    call.at({ root, path: entry.path.join("/"), abilities: ["crud/delete"], changes: true });
+  }
+  return ids;
+}
+
+async function idsBelow({ journal }: JournalView, path: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const isBelow = (entry: JournalEntry): boolean => path.every((name, index) => name === entry.path[index]);
+  let before: string | undefined;
+  do {
+    const query = { path, limit: PAGE, sees: isBelow, ...(before === undefined ? {} : { before }) };
+    const { entries, next } = await journal.query(query);
+    ids.push(...entries.map(({ id }) => id));
+    before = next;
+  } while (before !== undefined);
+  return ids;
+}

@@ -1,0 +1,63 @@
+import { invalidInput } from "../core/errors/texts.js";
+import { etagOf, expectedOf } from "../core/etag.js";
+import type { Journal } from "../core/ports/journal.js";
+import type { Operation, PathCall } from "../core/ports/operation.js";
+import type { RestoreInput, RestoreOutput } from "../schema/types.js";
+import { isSamePath } from "./history/past.js";
+import { contentAt } from "./history/version.js";
+import { streamOf } from "./undoing/body.js";
+
+const PAGE = 500;
+const MOST_PAGES = 20;
+const HASH = /^sha256:([0-9a-f]{64})$/;
+
+/** `restore`: writes a former version of a file back, as a new change. */
+export const restore: Operation<RestoreInput, RestoreOutput> = {
+  name: "restore",
+  on: "places",
+  ability: "crud/write",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  check(input) {
+    expectedOf(input);
+  },
+  async run(input, { at }) {
+    const call = at({ root: input.root, path: input.path, abilities: ["crud/read", "crud/write"], changes: true });
+    const { root, path, access } = call;
+    const past = await contentAt(call, await versionOf(input.to, call));
+    const expected = expectedOf(input);
+    const options = { parents: true, expected, mode: past.mode };
+    const body = { load: () => streamOf(past) };
+    const [effect] = await root.backend.changeAll([{ kind: "write", at: { path, access }, body, options }]);
+    const sha256 = effect?.sha256;
+    return {
+      ...{ path: path.text, restored: true, created: effect?.existed === false, size: past.size },
+      ...(sha256 === undefined ? {} : { etag: etagOf(sha256) }),
+    };
+  },
+};
+
+/** @throws INVALID_INPUT if no version of this path has the hash */
+async function versionOf(to: string, { root, path }: PathCall): Promise<string> {
+  const sha256 = HASH.exec(to)?.[1];
+  if (sha256 === undefined) return to.includes(":") ? to : `${to}:after`;
+  const journal = await root.journal?.open();
+  const found = journal === undefined ? undefined : await versionWith(journal, path.segments, sha256);
+  if (found !== undefined) return found;
+  throw invalidInput("'to' is the hash of no version of this path in the history", "/to", "an id from file:history");
+}
+
+async function versionWith(journal: Journal, path: readonly string[], sha256: string): Promise<string | undefined> {
+  let before: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const query = { path, limit: PAGE, ...(before === undefined ? {} : { before }) };
+    const { entries, next } = await journal.query({ ...query, sees: (entry) => isSamePath(entry.path, path) });
+    for (const { id, after, before: old } of entries) {
+      if (after?.sha256 === sha256) return `${id}:after`;
+      if (old?.sha256 === sha256) return `${id}:before`;
+    }
+    if (next === undefined) return undefined;
+    before = next;
+  }
+  return undefined;
+}

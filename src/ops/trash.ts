@@ -1,0 +1,34 @@
+import type { Operation } from "../core/ports/operation.js";
+import { LOOKS } from "../core/ports/operation.js";
+import type { TrashInput, TrashOutput } from "../schema/types.js";
+import { readIdCursor, writeIdCursor } from "./history/cursor.js";
+import { journalIn, segmentsOf, visibleRoot } from "./history/visible-entries.js";
+
+const PAGE = 200;
+
+/** `trash`: what was deleted and can be brought back, newest first. */
+export const trash: Operation<TrashInput, TrashOutput> = {
+  name: "trash",
+  on: "places",
+  ability: "crud/read",
+  changes: false,
+  annotations: LOOKS,
+  async run({ root, path, cursor }, call) {
+    const of = await journalIn(visibleRoot(call, root, path), call);
+    const segments = segmentsOf(root, path ?? "");
+    if (of === undefined) return { entries: [], complete: true };
+    const binding = ["trash", call.caller, root, segments];
+    const before = readIdCursor(binding, cursor);
+    const isBelow = (at: readonly string[]): boolean => segments.every((name, index) => name === at[index]);
+    const all = (await of.journal.trash()).filter(
+      (one) => isBelow(one.path) && of.view.allows(one.path, "crud/read") && (before === undefined || one.id < before),
+    );
+    const entries = all.slice(0, PAGE);
+    const last = all.length > PAGE ? entries.at(-1) : undefined;
+    return {
+      entries: entries.map(({ path: at, ...one }) => ({ ...one, path: at.join("/") })),
+      complete: last === undefined,
+      ...(last === undefined ? {} : { nextCursor: writeIdCursor(binding, last.id) }),
+    };
+  },
+};

@@ -1,0 +1,168 @@
+import { FileAdapterError } from "../core/errors/errors.js";
+import { invalidInput } from "../core/errors/texts.js";
+import { type Blocked, undoBlocked } from "../core/errors/undo-texts.js";
+import { etagOf, type Sha256 } from "../core/etag.js";
+import type { Rendering } from "../core/ports/adapter.js";
+import type { At, GroupChange } from "../core/ports/backend.js";
+import type { Operation } from "../core/ports/operation.js";
+import type { UndoInput, UndoOutput } from "../schema/types.js";
+import { chooseEntries } from "./undoing/choice.js";
+import { diffOfTurns } from "./undoing/diff.js";
+import { planUndo, type UndoPlan } from "./undoing/plan.js";
+
+/** Most characters of a diff, for models and for other callers. */
+const DIFF_CHARS_MODEL = 4000;
+const DIFF_CHARS = 16_000;
+const MOST_FILES = 1000;
+const MOST_BLOCKED = 100;
+/** Plans that are made anew when others change something between plan and commit. */
+const ATTEMPTS = 3;
+const PATIENCE_MS = 300_000;
+/** What a commit fails with if something changed after the plan. */
+const OVERTAKEN: ReadonlySet<string> = new Set([
+  "CONFLICT",
+  "NOT_FOUND",
+  "NOT_EMPTY",
+  "ALREADY_EXISTS",
+  "IS_A_DIRECTORY",
+]);
+
+const FORMS = ["id", "ids", "last", "group"] as const;
+
+/** `undo`: takes back recorded changes, as long as nothing has changed since what they left. */
+export const undo: Operation<UndoInput, UndoOutput> = {
+  name: "undo",
+  on: "places",
+  ability: "crud/write",
+  changes: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  patienceMs: () => PATIENCE_MS,
+  check(input) {
+    if (FORMS.filter((form) => input[form] !== undefined).length !== 1) {
+      throw invalidInput("Exactly one of 'id', 'ids', 'last' or 'group' is required", "/id", "id, ids, last or group");
+    }
+    if (input.via !== undefined && input.last === undefined) {
+      throw invalidInput("'via' goes with 'last'", "/via", "last beside it");
+    }
+  },
+  async run(input, call) {
+    const chosen = await chooseEntries(input, call);
+    for (let attempt = 1; ; attempt++) {
+      const plans: UndoPlan[] = [];
+      for (const { of, entries } of chosen) plans.push(await planUndo(of, entries, call.at));
+      const diff = await diffOfTurns(
+        plans.flatMap(({ turns }) => turns),
+        call.budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL,
+      );
+      if (input.dryRun === true) return { ...answerOf(plans), ...blockedPart(plans), ...diff, dryRun: true };
+      requireFree(plans);
+      try {
+        return { ...(await commit(plans)), ...diff };
+      } catch (error) {
+        const isOvertaken = error instanceof FileAdapterError && OVERTAKEN.has(error.code);
+        if (!isOvertaken || error instanceof HalfDone || attempt === ATTEMPTS) throw error;
+      }
+    }
+  },
+  render,
+};
+
+/** A later root failed, after an earlier one was changed. */
+class HalfDone extends FileAdapterError {}
+
+function requireFree(plans: readonly UndoPlan[]): void {
+  const { blocked } = blockedPart(plans);
+  if (blocked === undefined) return;
+  const [first] = plans.filter(({ blockedCount }) => blockedCount > 0);
+  const count = plans.reduce((sum, { blockedCount }) => sum + blockedCount, 0);
+  throw undoBlocked(first?.of.view.root.name ?? "", blocked, count);
+}
+
+function blockedPart(plans: readonly UndoPlan[]): { blocked?: Blocked[] } {
+  const blocked = plans.flatMap((plan) => [...plan.blocked]).slice(0, MOST_BLOCKED);
+  return blocked.length === 0 ? {} : { blocked };
+}
+
+/** One atomic group for each root. */
+async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "diff" | "diffTruncated">> {
+  const hashes = new Map<string, Sha256>();
+  const [first] = plans.flatMap(({ changes }) => changes.map(placeOf));
+  if (plans.length > 1) first?.access.beginGroup?.();
+  const done: UndoPlan[] = [];
+  for (const plan of plans) {
+    try {
+      const effects = await plan.backend.changeAll(plan.changes);
+      for (const [index, { sha256 }] of effects.entries()) {
+        const change = plan.changes[index];
+        if (change !== undefined && sha256 !== undefined) hashes.set(placeOf(change).path.text, sha256);
+      }
+    } catch (error) {
+      if (done.length === 0 || !(error instanceof FileAdapterError)) throw error;
+      const undone = done.flatMap(({ entries }) => entries.map(({ id }) => id));
+      const text = `${error.message}. ${undone.length} changes in other roots were undone before`;
+      throw new HalfDone(error.code, text, { ...error.data, undone });
+    }
+    done.push(plan);
+  }
+  const key = await ownEntry(plans, first);
+  for (const plan of plans) await noteUndone(plan, Object.values(key)[0]);
+  return { ...answerOf(plans, hashes), ...key };
+}
+
+const placeOf = (change: GroupChange): At => (change.kind === "move" ? change.from : change.at);
+
+/** The id by which the undo itself can be undone. */
+async function ownEntry(plans: readonly UndoPlan[], first: At | undefined): Promise<{ group?: string; id?: string }> {
+  const group = first?.access.origin?.group;
+  if (group !== undefined) return { group };
+  const [plan] = plans;
+  const [entry] = plan?.entries ?? [];
+  if (plan === undefined || entry === undefined) return {};
+  const sees = ({ undoes }: { undoes?: readonly string[] }): boolean => undoes?.includes(entry.id) === true;
+  const { entries } = await plan.of.journal.query({ since: entry.time, limit: 1, sees });
+  return entries[0] === undefined ? {} : { id: entries[0].id };
+}
+
+/** The entries are undone now. What undos among them had undone stands again. */
+async function noteUndone({ of, entries }: UndoPlan, by: string | undefined): Promise<void> {
+  if (by === undefined) return;
+  await of.journal.note(
+    entries.map(({ id }) => id),
+    { undoneBy: by },
+  );
+  const again = entries.flatMap(({ undoes = [] }) => undoes);
+  if (again.length > 0) await of.journal.note(again, {});
+}
+
+function answerOf(plans: readonly UndoPlan[], hashes: ReadonlyMap<string, Sha256> = new Map()) {
+  const isMany = plans.length > 1;
+  const files = plans.flatMap(({ of, turns }) =>
+    turns.map(({ path, next }) => {
+      const text = path.join("/");
+      const sha256 = hashes.get(text) ?? (typeof next === "object" ? next.sha256 : undefined);
+      return {
+        ...(isMany ? { root: of.view.root.name } : {}),
+        path: text,
+        ...(next === undefined ? { etag: null } : sha256 === undefined ? {} : { etag: etagOf(sha256) }),
+      };
+    }),
+  );
+  return {
+    undone: plans.flatMap(({ entries }) => entries.map(({ id }) => id)),
+    files: files.slice(0, MOST_FILES),
+    ...(files.length > MOST_FILES ? { filesTruncated: true as const } : {}),
+    ...(isMany ? { atomic: false as const } : {}),
+  };
+}
+
+function render(output: UndoOutput): Rendering {
+  const { diff, ...rest } = output;
+  const count = `${output.undone.length} ${output.undone.length === 1 ? "change" : "changes"}`;
+  const key = output.group ?? output.id;
+  const blocked = (output.blocked ?? []).map(({ path, by }) => `blocked: ${path} changed since, by ${by}\n`);
+  const files = output.files.map(({ path, etag }) => `${etag === null ? "gone" : (etag ?? "back")} ${path}\n`);
+  const note = output.dryRun
+    ? `Dry run: would undo ${count}${blocked.length > 0 ? `, but ${blocked.length} blocked` : ""}`
+    : `Undone: ${count}${key === undefined ? "" : `. To redo: id "${key}"`}`;
+  return { kind: "text", text: [...blocked, ...files, diff].join(""), rest, note };
+}

@@ -1,0 +1,127 @@
+// Which entries a call of `undo` means.
+
+import { nothingToUndo, notUndoable, unknownEntry, viaDenied } from "../../core/errors/undo-texts.js";
+import type { JournalEntry } from "../../core/ports/journal.js";
+import type { PlacesCall } from "../../core/ports/operation.js";
+import type { UndoInput } from "../../schema/types.js";
+import { type JournalView, journalsOf, visibleRoot } from "../history/visible-entries.js";
+
+const PAGE = 100;
+/** Most pages that are looked at for the newest changes of a caller. */
+const MOST_PAGES = 50;
+const OPERATOR = "operator";
+
+/** Entries of one root to undo, newest first. */
+export interface Chosen {
+  readonly of: JournalView;
+  readonly entries: readonly JournalEntry[];
+}
+
+/** @throws NOT_FOUND, NOT_SUPPORTED, CAPABILITY_DENIED; INVALID_INPUT, UNKNOWN_ROOT for the root */
+export async function chooseEntries(input: UndoInput, call: PlacesCall): Promise<readonly Chosen[]> {
+  const { root, id, ids, group, last } = input;
+  const all = call.roots();
+  if (root !== undefined) visibleRoot(call, root);
+  const journals = await journalsOf(all, all);
+  const wanted = journals.filter(({ view }) => view.isVisible && (root ?? view.root.name) === view.root.name);
+  if (last !== undefined) return newest(wanted, journals, { last, ...makerOf(input, call) });
+  if (ids !== undefined) return byIds(wanted, ids);
+  const one = group ?? id ?? "";
+  return one.startsWith("g") ? byGroup(journals, one, new Set(wanted)) : byIds(wanted, [one]);
+}
+
+/** Changes of the caller through the same session; of others for the operator. */
+function makerOf({ via }: UndoInput, { origin }: PlacesCall): { actor?: string; via?: string } {
+  if (via === undefined || via === origin.via) return origin;
+  if (origin.actor !== OPERATOR) throw viaDenied();
+  return via === "*" ? {} : { via };
+}
+
+async function byIds(journals: readonly JournalView[], ids: readonly string[]): Promise<readonly Chosen[]> {
+  for (const of of journals) {
+    const found: JournalEntry[] = [];
+    for (const id of new Set(ids)) {
+      const entry = await of.journal.entry(id);
+      if (entry !== undefined && of.sees(entry)) found.push(entry);
+    }
+    if (found.length === 0) continue;
+    const missing = ids.find((id) => !found.some((entry) => entry.id === id));
+    if (missing !== undefined) throw unknownEntry(missing);
+    return [{ of, entries: found.sort(newestFirst) }];
+  }
+  throw unknownEntry(ids[0] ?? "");
+}
+
+/** @param all of every root, since a member that the caller may not see keeps the others from being undone as a group */
+async function byGroup(
+  all: readonly JournalView[],
+  group: string,
+  wanted: ReadonlySet<JournalView>,
+): Promise<readonly Chosen[]> {
+  const chosen: Chosen[] = [];
+  let isPartial = false;
+  for (const of of all) {
+    const members = await of.journal.group(group);
+    const seen = members.filter(of.sees);
+    isPartial ||= seen.length < members.length;
+    if (seen.length > 0) chosen.push({ of, entries: [...seen].sort(newestFirst) });
+  }
+  if (!chosen.some(({ of }) => wanted.has(of))) throw unknownEntry(group);
+  if (isPartial) throw notUndoable(group, "partial");
+  // What was undone by itself is done.
+  const standing = chosen.map(({ of, entries }) => ({ of, entries: entries.filter(stands) }));
+  const left = standing.filter(({ entries }) => entries.length > 0);
+  return (left.length === 0 ? chosen : left).sort((a, b) => newestFirst(newestOf(a), newestOf(b)));
+}
+
+const newestOf = ({ entries: [first] }: Chosen): { readonly id: string } => first ?? { id: "" };
+
+const stands = ({ undoneBy }: JournalEntry): boolean => undoneBy === undefined;
+
+/** A group counts as one change. */
+async function newest(
+  journals: readonly JournalView[],
+  all: readonly JournalView[],
+  { last, ...maker }: { readonly last: number; readonly actor?: string; readonly via?: string },
+): Promise<readonly Chosen[]> {
+  const units = new Map<string, { readonly of: JournalView; readonly entry: JournalEntry }>();
+  for (const of of journals) {
+    for (const entry of await newestIn(of, last, maker)) units.set(entry.group ?? entry.id, { of, entry });
+  }
+  const picked = [...units].sort(([, a], [, b]) => newestFirst(a.entry, b.entry)).slice(0, last);
+  if (picked.length === 0) throw nothingToUndo();
+  const chosen = new Map<JournalView, JournalEntry[]>();
+  for (const [key, { of, entry }] of picked) {
+    const parts = entry.group === undefined ? [{ of, entries: [entry] }] : await byGroup(all, key, new Set(journals));
+    for (const part of parts) chosen.set(part.of, [...(chosen.get(part.of) ?? []), ...part.entries]);
+  }
+  return [...chosen].map(([of, entries]) => ({ of, entries: entries.sort(newestFirst) }));
+}
+
+/** The newest entries that stand and are no undos, of at most `most` units. */
+async function newestIn(
+  { journal, sees }: JournalView,
+  most: number,
+  maker: { readonly actor?: string; readonly via?: string },
+): Promise<readonly JournalEntry[]> {
+  const found: JournalEntry[] = [];
+  const units = new Set<string>();
+  const counts = (entry: JournalEntry): boolean =>
+    stands(entry) && entry.undoes === undefined && entry.op !== "purge" && sees(entry);
+  let before: string | undefined;
+  for (let page = 0; page < MOST_PAGES && units.size < most; page++) {
+    const query = { ...maker, limit: PAGE, sees: counts, ...(before === undefined ? {} : { before }) };
+    const { entries, next } = await journal.query(query);
+    for (const entry of entries) {
+      const unit = entry.group ?? entry.id;
+      if (units.size === most && !units.has(unit)) return found;
+      if (!units.has(unit)) found.push(entry);
+      units.add(unit);
+    }
+    if (next === undefined) break;
+    before = next;
+  }
+  return found;
+}
+
+const newestFirst = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? 1 : -1);

@@ -1,0 +1,257 @@
+// Plans the undo of entries of one root, newest first: the steps of one atomic group, or what stands in the way.
+
+import type { Ability } from "../../core/call/capability.js";
+import { type Blocked, notUndoable } from "../../core/errors/undo-texts.js";
+import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
+import type { JournalEntry } from "../../core/ports/journal.js";
+import type { PathCall, Resolve } from "../../core/ports/operation.js";
+import { type PastContent, PastContents } from "../history/past.js";
+import { readsIn } from "../history/version.js";
+import type { JournalView } from "../history/visible-entries.js";
+import { streamOf } from "./body.js";
+import { type Outlook, OutlookOfRoot } from "./outlook.js";
+import { isOfTree, standsAt } from "./standing.js";
+
+/** Entries that are named as blocked. */
+const MOST_BLOCKED = 100;
+const PAGE = 50;
+/** Entries that are planned before others get their turn. */
+const TURN = 100;
+
+/** A file before and after the undo. `undefined`: there is none; `kept`: it comes back as it was kept. */
+export interface FileTurn {
+  readonly path: readonly string[];
+  readonly now: PastContent | undefined;
+  readonly next: PastContent | "kept" | undefined;
+  /** The content gets another path, or is no file: there is no difference to show. */
+  readonly isPlain?: boolean;
+}
+
+/** What will be done in one root. */
+export interface UndoPlan {
+  readonly of: JournalView;
+  /** By which the changes are made; it may ask a person first. */
+  readonly backend: Backend;
+  readonly entries: readonly JournalEntry[];
+  readonly changes: readonly GroupChange[];
+  /** Paths that change, each once. */
+  readonly turns: readonly FileTurn[];
+  readonly blocked: readonly Blocked[];
+  readonly blockedCount: number;
+}
+
+/** @throws NOT_SUPPORTED for an entry that cannot be undone; CAPABILITY_DENIED, DENIED_BY_POLICY, READ_ONLY_ROOT */
+export async function planUndo(of: JournalView, entries: readonly JournalEntry[], at: Resolve): Promise<UndoPlan> {
+  const planner = new Planner(of, at);
+  for (const entry of entries) await planner.add(entry);
+  return { of, entries, ...planner.result() };
+}
+
+class Planner {
+  readonly #of: JournalView;
+  readonly #at: Resolve;
+  readonly #reads: (path: readonly string[]) => PathCall | undefined;
+  readonly #outlook: OutlookOfRoot;
+  readonly #pasts: PastContents;
+  readonly #changes: GroupChange[] = [];
+  readonly #turns = new Map<string, FileTurn>();
+  readonly #blocked: Blocked[] = [];
+  /** Ids of entries whose undo is planned. */
+  readonly #planned = new Set<string>();
+  #backend: Backend;
+  #blockedCount = 0;
+  #added = 0;
+
+  constructor(of: JournalView, at: Resolve) {
+    this.#of = of;
+    this.#backend = of.view.root.backend;
+    this.#at = at;
+    this.#reads = readsIn(of.view.root.name, at);
+    this.#outlook = new OutlookOfRoot(this.#reads);
+    this.#pasts = new PastContents(of.journal, this.#reads);
+  }
+
+  result(): Omit<UndoPlan, "of" | "entries"> {
+    const [changes, turns, blocked] = [this.#changes, [...this.#turns.values()], this.#blocked];
+    return { backend: this.#backend, changes, turns, blocked, blockedCount: this.#blockedCount };
+  }
+
+  async add(entry: JournalEntry): Promise<void> {
+    if (++this.#added % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (entry.op === "purge") throw notUndoable(entry.id, "purged");
+    if (entry.undoneBy !== undefined) return this.#block(entry, entry.path);
+    if (!entry.undoable) throw notUndoable(entry.id, entry.reason ?? "not_kept");
+    if (entry.action === "deleted") await this.#bringBack(entry);
+    else if (entry.action === "moved") await this.#moveBack(entry);
+    else if (entry.before === null) await this.#takeAway(entry);
+    else await this.#putContent(entry, await this.#standing(entry));
+    for (const path of [...(entry.made ?? [])].reverse()) await this.#removeIfEmpty(entry, path);
+    this.#planned.add(entry.id);
+  }
+
+  /** @returns what is there, if it is what the entry has left; otherwise the entry is blocked */
+  async #standing(entry: JournalEntry): Promise<(Outlook & { readonly isTail: boolean }) | undefined> {
+    const found = await this.#outlook.at(entry.path);
+    if (found === "unseen") {
+      const { after, kind } = entry;
+      // It comes back in its folder: the commit checks its version.
+      if (after?.version !== undefined) return { state: after, kind, isUnseen: true, isTail: false };
+      await this.#block(entry, entry.path);
+      return undefined;
+    }
+    const parts = { journal: this.#of.journal, reads: this.#reads, planned: this.#planned };
+    const stands = await standsAt(parts, entry, found);
+    if (found !== undefined && stands !== false) return { ...found, isTail: stands === "tail" };
+    await this.#block(entry, entry.path);
+    return undefined;
+  }
+
+  /** Undoes what has made an entry: it is deleted. */
+  async #takeAway(entry: JournalEntry): Promise<void> {
+    const { path, kind } = entry;
+    const now = await this.#standing(entry);
+    if (now === undefined) return;
+    const isTree = kind === "directory" && isOfTree(entry);
+    if (kind === "directory" && !isTree && !(await this.#outlook.isEmpty(path))) return this.#block(entry, path);
+    const at = this.#placeOf(path, ["crud/delete"], entry);
+    this.#push({ kind: "remove", at, options: { recursive: isTree, ...versionOf(now) } });
+    this.#turn(path, { now: this.#contentOf(now), next: undefined, isPlain: kind !== "file" });
+    this.#outlook.remove(path);
+  }
+
+  /** Undoes what has replaced a content. */
+  async #putContent(entry: JournalEntry, now: (Outlook & { readonly isTail: boolean }) | undefined): Promise<void> {
+    if (now === undefined) return;
+    const { path } = entry;
+    const past = await this.#before(entry, now);
+    const at = this.#placeOf(path, ["crud/write"], entry);
+    const { mode, modified } = past;
+    const body = { load: () => streamOf(past) };
+    this.#push({ kind: "write", at, body, options: { parents: false, mode, modified, ...versionOf(now) } });
+    this.#turn(path, { now: this.#contentOf(now), next: past });
+    this.#outlook.put(path, { state: entry.before ?? past, kind: "file", content: past });
+  }
+
+  /** Undoes a deletion. */
+  async #bringBack(entry: JournalEntry): Promise<void> {
+    const { path, kind, before } = entry;
+    const there = await this.#outlook.at(path);
+    // In a folder that comes back, the commit finds out.
+    if (there !== undefined && there !== "unseen") return this.#block(entry, path);
+    const kept = await this.#of.journal.keptAt(entry);
+    const at = this.#placeOf(path, ["crud/write"], entry);
+    if (kept !== undefined) {
+      this.#push({ kind: "restore", kept, at, options: { parents: true } });
+      const past = kind === "file" ? await this.#pasts.before(entry) : "not_kept";
+      const isPlain = kind !== "file";
+      this.#turn(path, { now: undefined, next: typeof past === "string" ? "kept" : past, isPlain });
+      if (before !== null) this.#outlook.put(path, { state: before, kind, isUnseen: true });
+      return;
+    }
+    const past = await this.#pasts.before(entry);
+    if (typeof past === "string") throw notUndoable(entry.id, past);
+    const { mode, modified } = past;
+    const body = { load: () => streamOf(past) };
+    this.#push({ kind: "write", at, body, options: { parents: true, mode, modified, expected: "nothing" } });
+    this.#turn(path, { now: undefined, next: past });
+    this.#outlook.put(path, { state: before ?? past, kind: "file", content: past });
+  }
+
+  /** Undoes a move, and brings back what it has replaced. */
+  async #moveBack(entry: JournalEntry): Promise<void> {
+    const { path, from } = entry;
+    if (from === undefined) throw notUndoable(entry.id, "not_kept");
+    const now = await this.#standing(entry);
+    if (now === undefined) return;
+    const there = await this.#outlook.at(from);
+    if (there !== undefined && there !== "unseen" && !isSameEntry(there, now)) return this.#block(entry, from);
+    const replaced = entry.before === null ? undefined : await this.#pasts.before(entry);
+    if (typeof replaced === "string") throw notUndoable(entry.id, replaced);
+    const source = this.#placeOf(path, ["crud/read", "crud/delete"], entry);
+    const target = this.#placeOf(from, ["crud/write"], entry);
+    const options = { parents: true, overwrite: false, ...versionOf(now) };
+    this.#push({ kind: "move", from: source, to: target, options });
+    const content = this.#contentOf(now);
+    this.#turn(path, { now: content, next: undefined, isPlain: true });
+    this.#turn(from, { now: undefined, next: content ?? "kept", isPlain: true });
+    const { isTail: _, ...entryNow } = now;
+    this.#outlook.move(path, from, entryNow);
+    if (replaced === undefined) return;
+    const { mode, modified } = replaced;
+    const at = this.#placeOf(path, ["crud/write"], entry);
+    const body = { load: () => streamOf(replaced) };
+    this.#push({ kind: "write", at, body, options: { parents: false, mode, modified, expected: "nothing" } });
+    this.#turn(path, { now: undefined, next: replaced });
+    this.#outlook.put(path, { state: entry.before ?? replaced, kind: "file", content: replaced });
+  }
+
+  /** Folders that were made for a change go with it, unless something else is in them. */
+  async #removeIfEmpty(entry: JournalEntry, path: readonly string[]): Promise<void> {
+    const found = await this.#outlook.at(path);
+    if (found === undefined || found === "unseen" || found.kind !== "directory") return;
+    if (!(await this.#outlook.isEmpty(path))) return;
+    this.#push({ kind: "remove", at: this.#placeOf(path, ["crud/delete"], entry), options: { recursive: false } });
+    this.#outlook.remove(path);
+  }
+
+  /** The content that an entry has replaced. What was appended is cut off what is there now. */
+  async #before(entry: JournalEntry, now: Outlook & { readonly isTail: boolean }): Promise<PastContent> {
+    const { addition, before } = entry;
+    const whole = addition === undefined || before === null ? undefined : this.#contentOf(now);
+    const past =
+      whole === undefined || addition === undefined || before === null
+        ? await this.#pasts.before(entry)
+        : PastContents.firstBytes(whole, { ...before, size: addition.offset });
+    if (typeof past === "string") throw notUndoable(entry.id, past);
+    return past;
+  }
+
+  #contentOf(now: Outlook): PastContent | undefined {
+    if (now.content !== undefined) return now.content;
+    const call = now.kind === "file" && now.disk !== undefined ? this.#reads(now.disk) : undefined;
+    if (call === undefined) return undefined;
+    return { ...now.state, open: () => call.root.backend.open(call.path, call.access) };
+  }
+
+  #placeOf(path: readonly string[], abilities: readonly Ability[], { id }: JournalEntry): At {
+    const root = this.#of.view.root.name;
+    const place = this.#at({ root, path: path.join("/"), abilities, changes: true, isReal: true, undoes: [id] });
+    if (place.root.backend !== this.#of.view.root.backend) this.#backend = place.root.backend;
+    return place;
+  }
+
+  #push(change: GroupChange): void {
+    this.#changes.push(change);
+  }
+
+  /** What a path held first and holds last. */
+  #turn(path: readonly string[], { now, next, isPlain = false }: Omit<FileTurn, "path">): void {
+    const key = path.join("/");
+    const known = this.#turns.get(key);
+    const first = known === undefined ? now : known.now;
+    this.#turns.set(key, { path, now: first, next, isPlain: isPlain && (known?.isPlain ?? true) });
+  }
+
+  /** Names who has changed it since, as far as the caller may know. */
+  async #block(entry: JournalEntry, path: readonly string[]): Promise<void> {
+    this.#blockedCount += 1;
+    if (this.#blocked.length === MOST_BLOCKED) return;
+    const sees = (one: JournalEntry): boolean => one.id > entry.id && this.#of.sees(one);
+    const { entries } = await this.#of.journal.query({ path, since: entry.time, limit: PAGE, sees });
+    const later = entries.find((one) => one.undoneBy === undefined) ?? entries[0];
+    this.#blocked.push({
+      ...{ id: entry.id, path: path.join("/"), by: later?.actor ?? "external" },
+      ...(later === undefined ? {} : { laterId: later.id }),
+    });
+  }
+}
+
+/** After a change of case alone both names are of one entry, where names fold. */
+const isSameEntry = (one: Outlook, other: Outlook): boolean =>
+  one.state.version !== undefined && one.state.version === other.state.version;
+
+/** The version that an entry must still have, where no earlier step gives it another. */
+const versionOf = (now: Outlook): { version?: string } =>
+  now.isPlanned === true || now.kind === "directory" || now.state.version === undefined
+    ? {}
+    : { version: now.state.version };

@@ -1,0 +1,180 @@
+// Decides whether what a change has left behind still stands, so that undoing it destroys nothing of others.
+
+import type { EntryState } from "../../core/ports/change.js";
+import type { Journal, JournalEntry } from "../../core/ports/journal.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import { isSamePath } from "../history/past.js";
+import { areSame, hashRange } from "../history/states.js";
+import type { Outlook } from "./outlook.js";
+
+/** Undos that are followed back to find that a state is an older one again. */
+const MOST_FOLLOWED = 50;
+const PAGE = 500;
+/** Entries of a tree that were changed after it was made and are looked up one by one. */
+const MOST_LATER = 1000;
+/** Change times of directories may be this much later than the time of the entry that explains them. */
+const SLACK_MS = 20;
+
+export interface StandingParts {
+  readonly journal: Journal;
+  /** Ids of newer entries that are undone first. */
+  readonly planned: ReadonlySet<string>;
+  /** A call that may read a real path. */
+  readonly reads: (path: readonly string[]) => PathCall | undefined;
+}
+
+/** `tail`: only what an append has added still stands. */
+export async function standsAt(
+  parts: StandingParts,
+  entry: JournalEntry,
+  now: Outlook | undefined,
+): Promise<boolean | "tail"> {
+  const { after, kind } = entry;
+  if (after === null || now === undefined) return after === null && now === undefined;
+  if (now.kind !== kind || isOtherMode(after, now.state)) return false;
+  if (kind === "directory") return standsAsDirectory(parts, entry, now);
+  if (areSame(after, now.state)) return true;
+  // A rename in the plan changes nothing but the change time.
+  if ((kind === "link" || now.isPlanned === true) && isUnmoved(after, now.state)) return true;
+  if (kind === "link") return false;
+  if (await hasContent(parts, after, now)) return true;
+  if (await hasTail(parts, entry, now)) return "tail";
+  return isAgain(parts, entry, now.state);
+}
+
+const isOtherMode = (one: EntryState, other: EntryState): boolean =>
+  one.mode !== undefined && other.mode !== undefined && one.mode !== other.mode;
+
+/** A directory by itself, or a tree in which nothing has changed since. */
+async function standsAsDirectory(parts: StandingParts, entry: JournalEntry, now: Outlook): Promise<boolean> {
+  const [one, other] = [entry.after?.version, now.state.version];
+  if (one !== undefined && other !== undefined && identityIn(one) !== identityIn(other)) return false;
+  return !isOfTree(entry) || now.disk === undefined || (await isTreeUnchanged(parts, entry, now.disk));
+}
+
+/** Whether what a change has put there is a whole tree: a copy, something moved, or brought back from the trash. */
+export const isOfTree = ({ files, action, undoes }: JournalEntry): boolean =>
+  files !== undefined || action === "moved" || undoes !== undefined;
+
+/** Device and inode number at the beginning of a version. */
+const identityIn = (version: string): string => version.split(":", 2).join(":");
+
+/** Everything of a version but the change time, which a rename changes. */
+const isUnmoved = (one: EntryState, other: EntryState): boolean =>
+  one.version !== undefined && withoutChange(one.version) === withoutChange(other.version ?? "");
+
+const withoutChange = (version: string): string => version.slice(0, version.lastIndexOf(":"));
+
+async function hasContent(parts: StandingParts, after: EntryState, now: Outlook): Promise<boolean> {
+  if (after.sha256 === undefined || after.size !== now.state.size) return false;
+  if (now.content?.sha256 !== undefined) return now.content.sha256 === after.sha256;
+  return (await hashOf(parts, now, 0, after.size)) === after.sha256;
+}
+
+async function hasTail(parts: StandingParts, { addition, after }: JournalEntry, now: Outlook): Promise<boolean> {
+  if (addition === undefined || after === null || after.size !== now.state.size) return false;
+  return (await hashOf(parts, now, addition.offset, after.size)) === addition.sha256;
+}
+
+async function hashOf({ reads }: StandingParts, now: Outlook, from: number, to: number): Promise<string | undefined> {
+  const call = now.disk === undefined ? undefined : reads(now.disk);
+  const file = (await now.content?.open()) ?? (await call?.root.backend.open(call.path, call.access));
+  if (file === undefined) return undefined;
+  try {
+    return file.size === to ? await hashRange(file, from, to) : undefined;
+  } finally {
+    file.close();
+  }
+}
+
+/** Whether the state is what undos have put back: that of this entry, perhaps with another inode and other times. */
+async function isAgain({ journal }: StandingParts, entry: JournalEntry, now: EntryState): Promise<boolean> {
+  const { path, id, time, after } = entry;
+  const sees = (one: JournalEntry): boolean => one.id > id && one.undoes !== undefined;
+  const { entries: undos } = await journal.query({ path, since: time, limit: PAGE, sees });
+  let state: EntryState | null = now;
+  for (let left = MOST_FOLLOWED; left > 0 && state !== null; left--) {
+    const current: EntryState = state;
+    const undo = undos.find((one) => isSamePath(one.path, path) && one.after !== null && areSame(one.after, current));
+    const undone = undo?.undoes?.length ? await oldestAt(journal, undo.undoes, path) : undefined;
+    if (undone === undefined) return false;
+    if (!isSamePath(undone.path, path))
+      return after !== null && undone.after !== null && isUnmoved(after, undone.after);
+    if (after !== null && areSame(undone.before, after)) return true;
+    state = undone.before;
+  }
+  return false;
+}
+
+async function oldestAt(journal: Journal, ids: readonly string[], path: readonly string[]) {
+  const found = await Promise.all(ids.map((id) => journal.entry(id)));
+  const here = found.filter(
+    (one) =>
+      one !== undefined && (isSamePath(one.path, path) || (one.from !== undefined && isSamePath(one.from, path))),
+  );
+  return here.sort((a, b) => ((a?.id ?? "") < (b?.id ?? "") ? -1 : 1))[0];
+}
+
+interface Later {
+  readonly path: readonly string[];
+  readonly isDirectory: boolean;
+  readonly version: string;
+  readonly changed: number;
+}
+
+/** Whether nothing in a tree was changed since an entry, but what has been undone. */
+async function isTreeUnchanged(
+  { journal, reads, planned }: StandingParts,
+  entry: JournalEntry,
+  disk: readonly string[],
+): Promise<boolean> {
+  const call = reads(disk);
+  if (call === undefined) return false;
+  const later: Later[] = [];
+  const names: string[] = [];
+  await call.root.backend.walk(
+    call.path,
+    {
+      sizes: true,
+      versions: true,
+      visit({ name, depth, type, version = "", changed = 0 }) {
+        names.length = depth - 1;
+        names.push(name);
+        if (changed > entry.time) {
+          later.push({ path: [...disk, ...names], isDirectory: type === "directory", version, changed });
+        }
+        return later.length > MOST_LATER ? "stop" : "enter";
+      },
+    },
+    call.access,
+  );
+  if (later.length === 0) return true;
+  return later.length <= MOST_LATER && (await areExplained(journal, entry, { disk, later, planned }));
+}
+
+/** Each is what an undo has left there, and no change in the tree still stands. */
+async function areExplained(
+  journal: Journal,
+  { id, time }: JournalEntry,
+  {
+    disk,
+    later,
+    planned,
+  }: Pick<StandingParts, "planned"> & { readonly disk: readonly string[]; readonly later: readonly Later[] },
+): Promise<boolean> {
+  const page = await journal.query({ path: disk, since: time, limit: PAGE, sees: (one) => one.id > id });
+  const entries = page.entries;
+  const isDone = ({ id: one, undoneBy, undoes }: JournalEntry): boolean =>
+    undoneBy !== undefined || undoes !== undefined || planned.has(one);
+  if (page.next !== undefined || !entries.every(isDone)) return false;
+  return later.every(({ path, isDirectory, version, changed }) =>
+    entries.some((one) => {
+      if (!isDirectory) return isSamePath(one.path, path) && one.after?.version === version;
+      const at = [one.path, ...(one.from === undefined ? [] : [one.from]), ...(one.made ?? [])];
+      return (
+        one.time + SLACK_MS >= changed &&
+        at.some((place) => isSamePath(place.slice(0, -1), path) || isSamePath(place, path))
+      );
+    }),
+  );
+}
