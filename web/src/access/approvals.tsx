@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, read } from "../api/call.js";
 import { follow } from "../api/events.js";
+import { personOf } from "../api/labels.js";
 import type { Approval } from "../api/operations.js";
 import { texts } from "../texts.js";
-import { formatAgo, plain, shortDid } from "../ui/format.js";
+import { formatAgo, plain } from "../ui/format.js";
 import { Name } from "../ui/name.js";
 import { notify, notifyFailure } from "../ui/notices.js";
 
@@ -14,8 +15,7 @@ export function Approvals(): JSX.Element | null {
   const [approvals, setApprovals] = useState<readonly Approval[]>([]);
   const load = () =>
     void read("approval:list", {}).then(
-      (page) =>
-        setApprovals((page.approvals ?? page.entries ?? []).filter(({ state = "pending" }) => state === "pending")),
+      (page) => setApprovals(page.approvals.filter(({ state = "pending" }) => state === "pending")),
       () => setApprovals([]),
     );
   useEffect(() => {
@@ -34,7 +34,16 @@ export function Approvals(): JSX.Element | null {
 }
 
 function Waiting({ approval, reload }: { readonly approval: Approval; readonly reload: () => void }): JSX.Element {
-  const { id, operation, caller = "", by = caller, expires, effect, diff } = approval;
+  const { id, operation, caller = "", expires, effect } = approval;
+  const [diff, setDiff] = useState<string | undefined>(undefined);
+  useEffect(
+    () =>
+      void read("approval:get", { id }).then(
+        (found) => setDiff(found.diff),
+        () => {},
+      ),
+    [id],
+  );
   const decide = async (decision: "once" | "deny") => {
     try {
       await change("approval:decide", { id, decision });
@@ -47,13 +56,13 @@ function Waiting({ approval, reload }: { readonly approval: Approval; readonly r
   return (
     <article class="approval">
       <p>
-        <strong>{shortDid(by)}</strong> {texts.wants(plain(operation))}{" "}
+        <strong>{personOf(caller)}</strong> {texts.wants(plain(operation))}{" "}
         <small>{texts.waitsUntil(formatAgo(expires))}</small>
       </p>
       <ul class="names">
-        {effect.map(({ path, action }) => (
-          <li key={`${action} ${path}`}>
-            <span class="tag">{plain(action)}</span> <Name text={path} />
+        {effect.map(({ root = "", path, action }) => (
+          <li key={`${action} ${root} ${path}`}>
+            <span class="tag">{plain(action)}</span> <Name text={root === "" ? path : `${root}/${path}`} />
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { offersEvents } from "./features.js";
 import { delay, request } from "./http.js";
 
 export interface VenueEvent {
-  /** `files`, `audit`, `job`, `auth`, `approval`, `overflow`, `end`. */
+  /** The topic, such as `files:docs` or `audit`, or `overflow` or `end`, which are for all. */
   readonly name: string;
   readonly data: unknown;
 }
@@ -32,6 +32,8 @@ const followers = new Set<Follower>();
 export const isLive = signal(false);
 let running: AbortController | undefined;
 let lastId = "";
+/** The venue takes no more in one stream. */
+const MOST_TOPICS = 32;
 /** Topics change together when one moves from place to place. */
 const SETTLE_MS = 50;
 let settling: ReturnType<typeof setTimeout> | undefined;
@@ -57,7 +59,9 @@ function renew(): void {
 async function start(): Promise<void> {
   running?.abort();
   isLive.value = false;
-  const topics = [...new Set([...followers].flatMap((one) => one.topics))];
+  // Places ask for what is there when they open, so nothing is missed between two sets of topics.
+  lastId = "";
+  const topics = [...new Set([...followers].flatMap((one) => one.topics))].slice(0, MOST_TOPICS);
   if (topics.length === 0 || !offersEvents.value) return;
   const own = new AbortController();
   running = own;
@@ -92,9 +96,10 @@ function deliver(block: string): boolean {
   const fields = block.split("\n").map((line) => /^(\w+): ?(.*)$/.exec(line));
   const field = (name: string) => fields.filter((one) => one?.[1] === name).map((one) => one?.[2] ?? "");
   const [name] = field("event");
-  if (name === undefined) return true;
   lastId = field("id")[0] ?? lastId;
+  if (name === undefined) return true;
   const data: unknown = JSON.parse(field("data").join("\n") || "null");
-  for (const { listener } of [...followers]) listener({ name, data });
+  const isForAll = name === "overflow" || name === "end";
+  for (const { topics, listener } of [...followers]) if (isForAll || topics.includes(name)) listener({ name, data });
   return name !== "end";
 }

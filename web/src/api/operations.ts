@@ -66,7 +66,7 @@ export interface Approval {
   readonly root?: string;
   readonly created?: number;
   readonly expires: number;
-  readonly effect: readonly { readonly path: string; readonly action: string }[];
+  readonly effect: readonly { readonly root?: string; readonly path: string; readonly action: string }[];
   readonly diff?: string;
   readonly state?: string;
 }
@@ -179,7 +179,7 @@ interface OtherOutputs {
   readonly "auth:revoke": { readonly revoked: boolean; readonly id: string };
   readonly "ucan:issue": IssuedUcan;
   readonly "audit:query": Page & { readonly records: readonly AuditRecord[] };
-  readonly "approval:list": Page & { readonly approvals?: readonly Approval[]; readonly entries?: readonly Approval[] };
+  readonly "approval:list": Page & { readonly approvals: readonly Approval[] };
   readonly "approval:get": Approval;
   readonly "approval:decide": Json;
   readonly "file:history": Page & { readonly entries: readonly HistoryEntry[]; readonly reason?: string };
