@@ -22,7 +22,8 @@ export type ApprovalState = "pending" | "once" | "denied" | "expired" | "used";
 /** One request, and what became of it. Times are milliseconds since the epoch. */
 export interface Approval {
   readonly id: string;
-  readonly request: ApprovalRequest;
+  /** Without the context of the call, which holds its body. */
+  readonly request: Omit<ApprovalRequest, "context">;
   /** Canonical DID of who made the call. */
   readonly caller: string;
   readonly credentials: CredentialChain;
@@ -83,8 +84,9 @@ export class Approvals implements ApprovalDesk {
     if (pending.length >= MOST_PENDING || this.#all.size >= MOST_KEPT) return undefined;
     if (pending.filter((one) => one.caller === caller).length >= MOST_OF_CALLER) return undefined;
     const created = clock.nowMs();
+    const { context: _, ...kept } = request;
     const approval: Approval = {
-      ...{ id: randomBytes(16).toString("hex"), request, caller, created, state: "pending" },
+      ...{ id: randomBytes(16).toString("hex"), request: kept, caller, created, state: "pending" },
       credentials: credentialsOf(request.context),
       code: String(randomInt(10_000)).padStart(4, "0"),
       expires: created + request.minutes * MINUTE_MS,
@@ -180,5 +182,5 @@ export class Approvals implements ApprovalDesk {
   }
 }
 
-const isSame = (one: ApprovalRequest, other: ApprovalRequest): boolean =>
+const isSame = (one: Approval["request"], other: ApprovalRequest): boolean =>
   one.digest === other.digest && one.before === other.before && one.after === other.after;
