@@ -11,6 +11,8 @@ const RING_EVENTS = 10_000;
 const BLOCK_BYTES = 16;
 const START_BYTES = 4;
 const POSITION_BYTES = 6;
+/** Cursors that are kept. */
+const MOST_RECENT = 1000;
 const CURSOR = /^[A-Za-z0-9_-]{22}$/;
 
 /** Why a cursor leads nowhere. `start`: it is of another process, or of another start of this one. */
@@ -49,6 +51,8 @@ class CursorCipher {
   readonly #start = randomBytes(START_BYTES);
   readonly #seal;
   readonly #open;
+  /** Cursors made lately that are bound to nothing: many streams tell of the same events. */
+  readonly #recent = new Map<number, string>();
 
   constructor() {
     const key = randomBytes(BLOCK_BYTES);
@@ -58,6 +62,16 @@ class CursorCipher {
   }
 
   seal(position: number, binding: string): string {
+    if (binding !== "") return this.#sealed(position, binding);
+    const known = this.#recent.get(position);
+    if (known !== undefined) return known;
+    const made = this.#sealed(position, binding);
+    if (this.#recent.size >= MOST_RECENT) this.#recent.clear();
+    this.#recent.set(position, made);
+    return made;
+  }
+
+  #sealed(position: number, binding: string): string {
     const block = Buffer.alloc(BLOCK_BYTES);
     this.#start.copy(block);
     block.writeUIntBE(position, START_BYTES, POSITION_BYTES);

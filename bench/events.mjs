@@ -1,0 +1,84 @@
+// What followers cost: 200 writes a second over HTTP, alone and beside 64 streams of `/api/v1/events`; and whether a
+// follower that keeps up loses anything. `node bench/events.mjs` after a build.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const CALLS = 1000;
+const EVERY_MS = 5;
+const STREAMS = 64;
+
+const home = mkdtempSync(join(tmpdir(), "venue-files-bench-events-"));
+mkdirSync(join(home, "docs"));
+const caps = [{ with: "file://docs/", can: "crud" }];
+const config = {
+  port: 0,
+  stateDir: "state",
+  file: { roots: { docs: "docs" } },
+  auth: { public: { enabled: true, caps } },
+};
+writeFileSync(join(home, "venue.json5"), JSON.stringify(config));
+const cli = new URL("../dist/cli.js", import.meta.url).pathname;
+const serving = spawn(process.execPath, [cli, "serve", "--config", "venue.json5"], { cwd: home });
+const url = await new Promise((resolve) => {
+  let text = "";
+  serving.stdout.on("data", (chunk) => {
+    text += chunk;
+    const found = /listens on (\S+)/.exec(text);
+    if (found !== null) resolve(found[1]);
+  });
+});
+
+/** Milliseconds of processor time of the venue. */
+function busyMs() {
+  const fields = readFileSync(`/proc/${serving.pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function writes(name) {
+  const times = [];
+  const running = [];
+  const began = performance.now();
+  const busy = busyMs();
+  for (let index = 0; index < CALLS; index++) {
+    const wait = began + index * EVERY_MS - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    const at = performance.now();
+    running.push(
+      fetch(`${url}/api/v1/files/docs/${name}${index}`, { method: "PUT", body: "x" }).then(async (answer) => {
+        await answer.arrayBuffer();
+        if (!answer.ok) throw new Error(String(answer.status));
+        times.push(performance.now() - at);
+      }),
+    );
+  }
+  await Promise.all(running);
+  times.sort((one, other) => one - other);
+  return { p50: times[CALLS / 2], p95: times[Math.floor(CALLS * 0.95)], busyMs: busyMs() - busy };
+}
+
+const seen = [];
+const end = new AbortController();
+async function follow(index) {
+  const answer = await fetch(`${url}/api/v1/events?topic=files:docs`, { signal: end.signal });
+  seen[index] = 0;
+  (async () => {
+    for await (const chunk of answer.body) seen[index] += String(Buffer.from(chunk)).split("\ndata: ").length - 1;
+  })().catch(() => {});
+}
+
+await writes("warm");
+const alone = await writes("alone");
+await Promise.all(Array.from({ length: STREAMS }, (_, index) => follow(index)));
+await new Promise((resolve) => setTimeout(resolve, 500));
+const beside = await writes("beside");
+await new Promise((resolve) => setTimeout(resolve, 500));
+const shown = ({ p50, p95, busyMs: busy }) =>
+  `p50 ${p50.toFixed(2)} ms, p95 ${p95.toFixed(2)} ms, ${busy} ms of processor`;
+console.log(`${CALLS} writes, 200 a second, alone:   ${shown(alone)}`);
+console.log(`beside ${STREAMS} streams:                ${shown(beside)}`);
+console.log(`events seen by each stream: ${Math.min(...seen)} to ${Math.max(...seen)} of ${CALLS}`);
+end.abort();
+serving.kill();
+rmSync(home, { recursive: true, force: true });
