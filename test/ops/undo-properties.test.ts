@@ -141,7 +141,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
     });
     await fc.assert(runs, {
       endOnFailure: process.env["UNDO_RUNS"] !== undefined,
-      numRuns: Number(process.env["UNDO_RUNS"] ?? 12),
+      numRuns: Number(process.env["UNDO_RUNS"] ?? 6),
     });
   }, 120_000);
 });

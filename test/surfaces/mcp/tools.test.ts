@@ -95,7 +95,7 @@ test("a tool that is left out is unknown", async () => {
 });
 
 describe("each tool", () => {
-  const NAMES = OPERATIONS.map(({ name }) => `file_${name}`);
+  const NAMES = OFFERED.map(({ name }) => `file_${name}`);
   const tool = (name: string) => tools.find((one) => one.name === name);
 
   test.each<[string, boolean, boolean, boolean]>([
