@@ -55,3 +55,31 @@ describe(`a full disk${reason}`, () => {
     await expectOld();
   });
 });
+
+describe(`a full disk with something in the trash${reason}`, () => {
+  const state = mkdtempSync(join(tmpdir(), "venue-full-state-"));
+  const there = mkdtempSync(join(tmpdir(), "venue-full-trash-"));
+  afterAll(() => {
+    for (const path of [state, there]) rmSync(path, { recursive: true, force: true });
+  });
+
+  maybe("gives up the oldest of it before a write is refused", async () => {
+    const child = await startChild({
+      config: { stateDir: state, roots: { [ROOT]: { path: there, durability: "none" } } },
+      under: mounted(`mount -t tmpfs -o size=2m tmpfs ${there}`),
+    });
+    try {
+      const content = "x".repeat(Math.floor(0.4 * mebibyte));
+      for (const path of ["a", "b", "c", "d"]) {
+        expect(await child.invoke("write", { path, content })).toMatchObject({ code: "ok" });
+        expect(await child.invoke("delete", { path })).toMatchObject({ code: "ok" });
+      }
+      for (const path of ["e", "f", "g"])
+        expect(await child.invoke("write", { path, content })).toMatchObject({ code: "ok" });
+      const huge = "z".repeat(3 * mebibyte);
+      expect(await child.invoke("write", { path: "h", content: huge })).toMatchObject({ code: "NO_SPACE" });
+    } finally {
+      await child.close();
+    }
+  });
+});

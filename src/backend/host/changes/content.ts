@@ -3,31 +3,48 @@
 import { createHash } from "node:crypto";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
+import { errnoOf } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import type { Change } from "../target.js";
+
+const FULL = new Set(["ENOSPC", "EDQUOT"]);
+/** Items of the trash that one piece of content may push out. */
+const MOST_FREED = 64;
 
 export type Content = Buffer | AsyncIterable<Uint8Array>;
 
 /** Writes content to a new file as it arrives. */
 export function* fill(
-  change: Pick<Change, "jail" | "access">,
+  change: Pick<Change, "jail" | "access" | "journal">,
   fd: number,
   content: Content,
 ): Io<{ bytes: number; sha256: Sha256 }> {
-  const { sys } = change.jail;
   if (Buffer.isBuffer(content)) {
     const sha256 = sha256Of(content);
-    yield* sys.writeAll(fd, content);
+    yield* writeAll(change, fd, content);
     return { bytes: content.length, sha256: yield* wait(sha256) };
   }
   let bytes = 0;
   const hash = createHash("sha256");
   yield* eachChunk(change, content, function* (chunk) {
     hash.update(chunk);
-    yield* sys.writeAll(fd, chunk);
+    yield* writeAll(change, fd, chunk);
     bytes += chunk.length;
   });
   return { bytes, sha256: hash.digest("hex") };
+}
+
+/** Where the disk is full, the oldest content of the trash makes room. */
+function* writeAll({ jail, journal }: Pick<Change, "jail" | "journal">, fd: number, bytes: Uint8Array): Io<void> {
+  let freed = 0;
+  for (let done = 0; done < bytes.length; ) {
+    try {
+      done += yield* jail.sys.write(fd, bytes, done);
+    } catch (error) {
+      const isFull = FULL.has(errnoOf(error) ?? "") && journal !== undefined && freed++ < MOST_FREED;
+      if (!isFull || !(yield* wait(journal.freeSpace()))) throw error;
+    }
+  }
 }
 
 export function* collect(change: Change, content: Content): Io<Buffer> {

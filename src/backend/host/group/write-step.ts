@@ -16,6 +16,7 @@ import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js
 import { freedBy } from "../quota.js";
 import { type Change, checkFile, createParents, locate, type WriteRules } from "../target.js";
 import { type Image, type Intent, imageOf } from "./intent.js";
+import { journalNow } from "./member.js";
 import {
   type Committed,
   current,
@@ -39,6 +40,7 @@ export class WriteStep implements Step {
   readonly #end: End;
   readonly #write: Write;
   readonly #staged: string;
+  readonly #rules: WriteRules;
   readonly #before: string;
   #content: { readonly bytes: number; readonly sha256: Sha256 } | undefined;
   #old: EntryState | null = null;
@@ -46,6 +48,7 @@ export class WriteStep implements Step {
 
   constructor(write: Write, index: number, rules: WriteRules) {
     this.#write = write;
+    this.#rules = rules;
     this.#staged = `after-${index}`;
     this.#before = `before-${index}`;
     this.#end = new End(write.at, { followLast: true, onlyTarget: false }, rules);
@@ -67,7 +70,7 @@ export class WriteStep implements Step {
     const { jail } = intent;
     const fd = yield* jail.sys.open(intent.pathOf(this.#staged), CREATE, 0o666);
     try {
-      this.#content = yield* fill({ jail, access: this.#end.at.access }, fd, content);
+      this.#content = yield* fill({ jail, access: this.#end.at.access, journal: journalNow(this.#rules) }, fd, content);
     } catch (error) {
       closeNow(fd);
       throw error;
