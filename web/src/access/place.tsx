@@ -99,7 +99,7 @@ function Holders({ entries, reload }: HoldersProps): JSX.Element {
   const shown = [...entries].sort((one, other) => Number(isInForce(other)) - Number(isInForce(one)));
   if (shown.length === 0) return <Empty icon={KeyRound} title={texts.noAccess} />;
   return (
-    <div class="table-box">
+    <section class="table-box" tabIndex={0} aria-label={texts.byHolder}>
       <table>
         <thead>
           <tr>
@@ -119,7 +119,7 @@ function Holders({ entries, reload }: HoldersProps): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
