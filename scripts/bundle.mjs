@@ -29,6 +29,9 @@ await build({
   platform: "node",
   target: "node20.19",
   packages: "external",
+  // Names stay, and lines are short enough for stack traces to tell where.
+  minifyWhitespace: true,
+  lineLimit: 160,
   legalComments: "none",
   logLevel: "warning",
 });

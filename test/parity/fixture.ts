@@ -14,7 +14,8 @@ const CONFIG = {
   mcp: { defaultReadBytes: 200_000, maxReadBytes: 200_000, defaultReadLines: 1_000_000, tools: "full" as const },
   file: {
     roots: {
-      work: { path: "work", description: "Work", durability: "none" as const },
+      // Without a journal: entries have ids of their own on each surface.
+      work: { path: "work", description: "Work", durability: "none" as const, journal: "off" as const },
       kept: { path: "kept", readOnly: true },
     },
     limits: LIMITS,
