@@ -31,6 +31,7 @@ await build({
   packages: "external",
   // Names stay, and lines are short enough for stack traces to tell where.
   minifyWhitespace: true,
+  minifySyntax: true,
   lineLimit: 160,
   legalComments: "none",
   logLevel: "warning",

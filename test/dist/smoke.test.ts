@@ -242,7 +242,7 @@ describe("the package", () => {
   });
 
   test("holds neither tests nor sources nor benchmarks", () => {
-    const odd = files.filter((path) => !/^(?:dist|schemas|docs|examples)\//.test(path));
+    const odd = files.filter((path) => !/^(?:dist|deploy|schemas|docs|examples)\//.test(path));
     expect(odd.sort()).toEqual(
       [
         "ARCHITECTURE.md",
