@@ -29,9 +29,11 @@ await build({
   platform: "node",
   target: "node20.19",
   packages: "external",
-  // Names stay, and lines are short enough for stack traces to tell where.
+  // Names of functions and classes stay, and lines are short enough for stack traces to tell where.
   minifyWhitespace: true,
   minifySyntax: true,
+  minifyIdentifiers: true,
+  keepNames: true,
   lineLimit: 160,
   legalComments: "none",
   logLevel: "warning",

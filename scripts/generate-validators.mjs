@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
+import { transformSync } from "esbuild";
 import { schemaDigest } from "../dist/schema/generated.js";
 
 const SCHEMAS = fileURLToPath(new URL("../schemas/", import.meta.url));
@@ -19,10 +20,8 @@ for (const entry of readdirSync(SCHEMAS, { recursive: true, withFileTypes: true 
   const digest = schemaDigest(input);
   const target = join(TARGET, `${digest}.js`);
   mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(
-    target,
-    `// Generated from schemas/${path.slice(SCHEMAS.length)}.\n${moduleText(standalone.default(ajv, ajv.compile(input)))}\n`,
-  );
+  const { code } = transformSync(moduleText(standalone.default(ajv, ajv.compile(input))), { minify: true });
+  writeFileSync(target, `// Generated from schemas/${path.slice(SCHEMAS.length)}.\n${code}`);
 }
 
 /** Ajv requires its run-time helpers; a module imports them. */

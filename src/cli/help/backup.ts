@@ -1,9 +1,10 @@
 /** Help of backups. */
 export const BACKUP_TOPICS = {
-  "backup create": `venue-files backup create FILE --config FILE [--drives] [--roots NAME]… (--passphrase FILE | --plaintext)
+  "backup create": `venue-files backup create FILE --config FILE [--drives] [--roots NAME]…
+                          (--passphrase FILE | --plaintext)
 
-Writes keys, access tokens, revocations and journal of a venue into one new file, mode 0600, each as of one moment; the venue may be
-serving. Encrypted it can be read only with the passphrase; without, it is a tar archive.
+Writes keys, access tokens, revocations and journal of a venue into one new file, mode 0600, each as of one moment; the
+venue may be serving. Encrypted it can be read only with the passphrase; without, it is a tar archive.
 
   --config FILE           whose state it is
   --drives                drives on this machine too; those in a bucket have its versioning
@@ -13,13 +14,15 @@ serving. Encrypted it can be read only with the passphrase; without, it is a tar
 
 Example: venue-files backup create venue.backup --drives --passphrase env:PASSPHRASE --config venue.json5
 
-Exit status: 0 done, 64 usage, 66 a file that cannot be read or written, 78 FILE is there already, or there are no drives
+Exit status: 0 done, 64 usage, 66 a file that cannot be read or written, 78 FILE is there already, or there are no
+drives
 `,
-  "backup restore": `venue-files backup restore [FILE] --config FILE [--passphrase FILE] [--revocations FILE | --accept-old-tokens]
+  "backup restore": `venue-files backup restore [FILE] --config FILE [--passphrase FILE]
+                           [--revocations FILE | --accept-old-tokens]
 
-Puts a backup where the configuration says, which must be empty. All of it is verified first; then all of it is there, or
-nothing. Tokens that were issued up to the moment of the backup are refused, since some may have been revoked after it, until
-you decide, then or later without FILE:
+Puts a backup where the configuration says, which must be empty. All of it is verified first; then all of it is there,
+or nothing. Tokens that were issued up to the moment of the backup are refused, since some may have been revoked after
+it, until you decide, then or later without FILE:
 
   --config FILE           the venue; its stateDir, seedFile and so on are where it goes
   --passphrase FILE       that of the backup; env:NAME too

@@ -42,7 +42,7 @@ Files, on ROOT:PATH, with the flags of their namesakes
   grep find               where something is
   edit patch put get      change files, copy them in or out
   mkdir rm mv cp          the rest
-  history diff            what was changed, by whom, and how
+  history diff watch      what was changed, by whom, and how; what changes now
   undo restore            take it back; trash, purge: what was deleted, and removing it for good
   Example: venue-files ls -lh docs: --root docs=./docs
   All of them with their flags: venue-files help files
@@ -57,17 +57,17 @@ Tokens and keys
   audit verify FILE…      say whether the audit is as it was written
   Example: venue-files key new alice
 
-Backup
-  backup create FILE      keys, tokens, revocations, journal; --drives, --roots too; also while the venue serves
-  backup restore FILE     into an empty place
-  Example: venue-files backup create venue.backup --passphrase env:PASSPHRASE --config venue.json5
-
 Access to a venue that runs
   link                    a URL that signs somebody in, once
   token issue             make an access token
   token ls, token revoke ID   what was given, and taking it back
   approvals               what waits for a person, and decide it
   Example: venue-files token issue --with file://docs/ --can crud/read --for 1h
+
+Backup
+  backup create FILE      keys, tokens, revocations, journal; --drives, --roots too; also while the venue serves
+  backup restore FILE     into an empty place
+  Example: venue-files backup create venue.backup --passphrase env:PASSPHRASE --config venue.json5
 
 Drives of users
   drive ls                list users and their drives
