@@ -12,7 +12,15 @@ const LIBRARY = new URL("../../../../dist/index.js", import.meta.url).href;
 
 /** Patches all files again and again: first in place, then by moves, deletions and new files. */
 const CHILD = `
+  import fs from "node:fs";
   import { createFileAdapter } from ${JSON.stringify(LIBRARY)};
+  // Slow renames, so that most kills hit between the first and the last one of a patch.
+  const { renameSync } = fs;
+  const lock = new Int32Array(new SharedArrayBuffer(4));
+  fs.renameSync = (from, to) => {
+    Atomics.wait(lock, 0, 0, 1);
+    renameSync(from, to);
+  };
   const [path, durability] = process.argv.slice(1);
   const files = await createFileAdapter({ roots: { r: { path, durability } } });
   process.stdout.write("ready");
@@ -42,7 +50,7 @@ export async function killPatches(
     for (let kill = 0; kill < kills; kill++) {
       const child = spawn(process.execPath, ["--input-type=module", "-e", CHILD, path, durability, String(round + 1)]);
       await ready(child);
-      await pause(Math.random() * 25);
+      await pause(Math.random() * 60);
       child.kill("SIGKILL");
       await new Promise((resolve) => child.once("exit", resolve));
       const wasHalf = readdirSync(join(path)).includes(".venue-files") && hasRecord(path);

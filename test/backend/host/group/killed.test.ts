@@ -7,7 +7,10 @@ test.each([
 ] as const)(
   "a patch whose process is killed is never seen half done (durability %s)",
   async (durability, kills) => {
-    expect(await killPatches(kills, durability)).toMatchObject({ halves: [] });
+    const { halves, undone } = await killPatches(kills, durability);
+    expect(halves).toEqual([]);
+    // Else the kills came too early or too late to tell anything.
+    expect(undone).toBeGreaterThan(0);
   },
   60_000,
 );
