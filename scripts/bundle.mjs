@@ -1,8 +1,9 @@
 // Puts the program and the library into a few files that share their code, and lists what of dist/ the package holds: those files,
 // the validators, and the types that `exports` reaches. Part of `npm run build`.
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { minify } from "@swc/core";
 import { build } from "esbuild";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
@@ -29,15 +30,23 @@ await build({
   platform: "node",
   target: "node20.19",
   packages: "external",
-  // Names of functions and classes stay, and lines are short enough for stack traces to tell where.
   minifyWhitespace: true,
   minifySyntax: true,
-  minifyIdentifiers: true,
-  keepNames: true,
-  lineLimit: 160,
   legalComments: "none",
   logLevel: "warning",
 });
+
+const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
+// Variables get short names; functions and classes keep theirs, and lines are short, so that stack traces tell something.
+for (const file of [...code, ...readdirSync(`${DIST}bundle`).map((name) => `bundle/${name}`)]) {
+  const minified = await minify(readFileSync(DIST + file, "utf8"), {
+    module: true,
+    compress: false,
+    mangle: { topLevel: false, keep_fnames: true, keep_classnames: true },
+    format: { max_line_len: 160 },
+  });
+  writeFileSync(DIST + file, minified.code);
+}
 
 /** Declaration files that these reach by import, themselves included. */
 function reachable(files) {
@@ -55,7 +64,6 @@ function reachable(files) {
 }
 
 const types = [...reachable(LIBRARY.map((name) => `${DIST}${name}.d.ts`))].map((file) => relative(DIST, file));
-const code = ["cli", ...LIBRARY, ...STARTED].map((name) => `${name}.js`);
 const kept = [...code, ...types].map((file) => `!/${file}`).sort();
 writeFileSync(
   `${DIST}.npmignore`,

@@ -170,10 +170,10 @@ describe("the processes", () => {
 
   test("are not started again where the package is not installed", async () => {
     const alone = join(folder, "alone");
-    mkdirSync(join(alone, "dist", "core"), { recursive: true });
+    mkdirSync(alone);
     writeFileSync(join(alone, "package.json"), '{ "type": "module" }');
     cpSync(packageFile("dist/pdf"), join(alone, "dist", "pdf"), { recursive: true });
-    cpSync(compiledFile("core/package-files"), join(alone, "dist", "core", "package-files.js"));
+    cpSync(packageFile("dist/bundle"), join(alone, "dist", "bundle"), { recursive: true });
     const reader = readerOf(pathToFileURL(join(alone, "dist", "pdf", "pdf-process.js")));
     const [first, second] = [requestOf(pdfWith("x")), requestOf(pdfWith("x"))];
     expect(await reader.read(first)).toBeUndefined();
