@@ -36,7 +36,8 @@ describe("the state directory", () => {
     const served = await serve(["--config", "venue.json5"], { cwd: folder, env: { STATE_DIRECTORY, ...own } });
     await served.stop();
     expect(readdirSync(folder).sort()).toEqual([place, "venue.json5"].sort());
-    expect(readdirSync(join(folder, place)).sort()).toEqual(["format", "local-token"]);
+    // The folder of the venue says where it runs.
+    expect(readdirSync(join(folder, place)).sort()).toEqual(["format", "local-token", "venue-files"]);
   });
 
   test("can be false: no local token, and one word about the identity", async () => {

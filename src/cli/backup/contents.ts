@@ -15,7 +15,7 @@ import { EXIT } from "../context.js";
 import type { Source } from "./archive.js";
 
 /** Top names of the state that are not its own: drives come with `--drives`, caches and notes of a process not at all. */
-const NOT_STATE = new Set(["drives", "drive-cache", "running.json"]);
+const NOT_STATE = new Set(["drives", "drive-cache"]);
 /** File names of LMDB. */
 const DATA = "data.mdb";
 const LOCK = "lock.mdb";
@@ -67,7 +67,7 @@ async function* below(folder: string, prefix: string, { spool, skip }: Walk): As
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (skip?.has(name) === true || name === DATA || name === LOCK || /\.(?:new|tmp|sock)$/.test(name)) continue;
+    if (skip?.has(name) === true || name === DATA || name === LOCK || /^running\.json$|\.(?:new|tmp|sock)$/.test(name)) continue;
     if (entry.isDirectory()) yield* below(join(folder, name), `${prefix}/${name}`, { spool });
     else if (entry.isFile()) yield* fileAt(join(folder, name), `${prefix}/${name}`);
   }

@@ -250,7 +250,7 @@ describe("a failure has text, code and data, and no structured content:", () => 
       { root: "r", path: "dir", recusive: true },
       "Unknown field 'recusive' - did you mean 'recursive'? [INVALID_INPUT]",
       "INVALID_INPUT",
-      { pointer: "/recusive", expected: "root, path, recursive, ifMatch, operationId" },
+      { pointer: "/recusive", expected: "root, path, recursive, permanent, ifMatch, operationId" },
     ],
     [
       "of the path",
@@ -288,7 +288,7 @@ test("the only root may be left out, and is the one that is asked", async () => 
   expect(textOf(await call("file_list", { root: "", path: "dir" }))).not.toContain("sub/");
 });
 
-const UNKNOWN_UCAN = "Unknown field 'ucan'. Known fields: root, path, hash";
+const UNKNOWN_UCAN = "Unknown field 'ucan'. Known fields: root, path, hash, version";
 
 describe("arguments are taken as they are:", () => {
   test.each<[string, string, Record<string, unknown>, string]>([

@@ -174,7 +174,7 @@ describe("a stream", () => {
       update = listener;
       return { found: record("STARTED", 0), stop };
     };
-    const host = { jobs: { watch }, streams: { open: 0 } } as unknown as HttpHost;
+    const host = { jobs: { watch }, streams: { open: 0 }, stillHolds: () => true } as unknown as HttpHost;
     const reply = { raw, hijack: () => {}, getHeaders: () => ({}) } as unknown as FastifyReply;
     streamJob(host, { reply, caller: CALLER, target: "ab" } as Exchange, options);
     return { raw, stop, update: (next: JobRecord | undefined) => update(next) };
