@@ -282,7 +282,15 @@ describe("adapters are read as values", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ exists: true, count: 7, offset: 0 });
     expect(body).toMatchObject({
-      values: [{ key: "file", value: file }, { key: "dlfs" }, { key: "drive" }, { key: "ucan" }, { key: "auth" }, { key: "audit" }, { key: "approval" }],
+      values: [
+        { key: "file", value: file },
+        { key: "dlfs" },
+        { key: "drive" },
+        { key: "ucan" },
+        { key: "auth" },
+        { key: "audit" },
+        { key: "approval" },
+      ],
     });
   });
 

@@ -67,7 +67,8 @@ async function* below(folder: string, prefix: string, { spool, skip }: Walk): As
   }
   for (const entry of entries) {
     const { name } = entry;
-    if (skip?.has(name) === true || name === DATA || name === LOCK || /^running\.json$|\.(?:new|tmp|sock)$/.test(name)) continue;
+    if (skip?.has(name) === true || name === DATA || name === LOCK || /^running\.json$|\.(?:new|tmp|sock)$/.test(name))
+      continue;
     if (entry.isDirectory()) yield* below(join(folder, name), `${prefix}/${name}`, { spool });
     else if (entry.isFile()) yield* fileAt(join(folder, name), `${prefix}/${name}`);
   }
