@@ -25,6 +25,7 @@ import type { Command } from "./arguments/arguments.js";
 import { startProblems } from "./check-start.js";
 import { type CommandContext, EXIT } from "./context.js";
 import { loadConfigs } from "./load.js";
+import { isLoadable } from "./native.js";
 import { describeVenue, type RevocationFacts, type VenueFacts } from "./output/describe-venue.js";
 
 /** `venue-files check`: describes what `serve` would run with this configuration, or lists all its problems. */
@@ -210,6 +211,7 @@ function journalPart({ file, stateDir }: VenueConfig, name: string): { journal?:
   const isUsual = root.kind === "host" && stateDir !== false;
   const { journal = isUsual ? "on" : "off", trash, journalQuota } = root;
   if (journal === "off") return {};
+  if (!isLoadable("lmdb")) return { journal: "no journal: its library 'lmdb' cannot be loaded" };
   const { bytes, days } = journalQuota;
   const kept = journal === "on" ? `, ${Math.round(bytes / 2 ** 20)} MiB, trash ${trash}` : " (metadata)";
   return { journal: `journal${kept}, ${days} days` };

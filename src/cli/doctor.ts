@@ -1,7 +1,6 @@
 // `venue-files doctor`: what this machine offers, what is missing, and what that costs. Changes nothing.
 
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { ConfigError } from "../config/errors.js";
 import { parseConfig } from "../config/load.js";
 import { escapeText } from "../core/errors/texts.js";
@@ -10,6 +9,7 @@ import { NoStateDir } from "../venue/start/state-dir.js";
 import { checkState, stateDirOf } from "../venue/start/state-place.js";
 import { packageVersion } from "../version.js";
 import { type CommandContext, EXIT } from "./context.js";
+import { isLoadable } from "./native.js";
 import { table } from "./output/table.js";
 
 /** One line of the report. `note`: it works, with less. `fault`: something does not work. */
@@ -76,12 +76,8 @@ async function engine({ cwd }: CommandContext): Promise<Finding> {
 }
 
 function native(name: string, use: string, without: string): Finding {
-  try {
-    createRequire(import.meta.url)(name);
-    return { subject: name, state: "ok", text: use };
-  } catch {
-    return { subject: name, state: "note", text: `cannot be loaded: ${without}` };
-  }
+  if (isLoadable(name)) return { subject: name, state: "ok", text: use };
+  return { subject: name, state: "note", text: `cannot be loaded: ${without}` };
 }
 
 async function sandbox({ cwd }: CommandContext): Promise<Finding> {
