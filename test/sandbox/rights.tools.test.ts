@@ -64,7 +64,7 @@ describe("a command", () => {
     expect(ground.audit).toEqual([
       {
         ...{ time: expect.any(Number), caller: "did:example:operator", operation: "file:exec", resource: "file://r/" },
-        ...{ outcome: "OK", bytes: 601, ms: expect.any(Number), exitCode: 4 },
+        ...{ outcome: "OK", bytes: 601, ms: expect.any(Number), via: expect.any(String), exitCode: 4 },
         command: { sha256: createHash("sha256").update(command).digest("hex"), start: command.slice(0, 200) },
       },
     ]);
