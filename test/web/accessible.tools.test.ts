@@ -82,6 +82,7 @@ suite("accessibility", () => {
     await page.getByRole("dialog").waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menu").waitFor();

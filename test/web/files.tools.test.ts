@@ -113,9 +113,11 @@ suite(`files of the page${skipReason === undefined ? "" : ` (skipped: ${skipReas
 
   test("files and folders are made, renamed and deleted by keys alone", async () => {
     const page = await stage.visit("files/files/keys/");
+    await page.locator(".entry").nth(1).waitFor();
     await entries(page).focus();
     await page.keyboard.press("End");
     await page.keyboard.press("F2");
+    await page.locator("input:focus").waitFor();
     await page.keyboard.type("renamed");
     await page.keyboard.press("Enter");
     await entry(page, "renamed.txt").waitFor();

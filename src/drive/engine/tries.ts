@@ -8,7 +8,7 @@ const MAX_TRIES = 8;
  * Limits where venues share a root: the one closer to the storage can win many times in a row, so the other retries for
  * this long (ms), but at least 32 and at most 500 times.
  */
-const SHARED_TRIES = { ms: 15_000, least: 32, most: 500 };
+const SHARED_TRIES = { ms: 15_000, least: 32, most: 5_000 };
 
 /** Yields once per allowed try, the first included. */
 export function* triesAgainst({ store, clock }: { readonly store: CellStore; readonly clock: Clock }): Generator<void> {

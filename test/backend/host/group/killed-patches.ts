@@ -69,7 +69,11 @@ export async function killPatches(
   }
 }
 
-const ready = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.stdout?.once("data", resolve));
+const ready = (child: ChildProcess): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    child.stdout?.once("data", resolve);
+    child.once("exit", (code) => reject(new Error(`The process ended by itself, with ${code}`)));
+  });
 
 function hasRecord(path: string): boolean {
   const stage = join(path, ".venue-files");
