@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describeWhere, needs } from "../needs.js";
 import { CLI, cleanUp, makeFolder, run } from "./process.js";
 
 afterAll(cleanUp);
@@ -38,7 +39,7 @@ test.each(["sh", "powershell"])("there is none for %s, and it says which there a
   expect(done).toMatchObject({ status: 64, stderr: expect.stringContaining("bash, zsh, fish") });
 });
 
-(has("bash") ? describe : describe.skip)("in bash", () => {
+describeWhere(has("bash"), "there is no bash")("in bash", () => {
   /** What TAB offers behind a line; `venue-files` in it is the built program. */
   async function offered(line: string): Promise<readonly string[]> {
     const { stdout: script } = await run(["completion", "bash"]);
@@ -78,25 +79,28 @@ test.each(["sh", "powershell"])("there is none for %s, and it says which there a
   });
 });
 
-(has("bash") ? test : test.skip)("a name that is a command of the shell is offered quoted, and not run", async () => {
-  const hostile = makeFolder({ "$(touch ran)": "", "`touch ran`": "" });
-  const { stdout: script } = await run(["completion", "bash"]);
-  const text = `
+needs(has("bash"), "there is no bash")(
+  "a name that is a command of the shell is offered quoted, and not run",
+  async () => {
+    const hostile = makeFolder({ "$(touch ran)": "", "`touch ran`": "" });
+    const { stdout: script } = await run(["completion", "bash"]);
+    const text = `
     venue-files() { "${process.execPath}" "${CLI}" "$@"; }
     compopt() { :; }
     ${script}
     COMP_LINE="venue-files cat --root x=. x:"
     COMP_POINT=\${#COMP_LINE} _venue_files
     printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const output = execFileSync("bash", ["--norc", "-c", text], {
-    cwd: hostile,
-    env: BARE,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  expect(output).toContain("\\$\\(touch\\ ran\\)");
-  expect(existsSync(join(hostile, "ran"))).toBe(false);
-});
+    const output = execFileSync("bash", ["--norc", "-c", text], {
+      cwd: hostile,
+      env: BARE,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    expect(output).toContain("\\$\\(touch\\ ran\\)");
+    expect(existsSync(join(hostile, "ran"))).toBe(false);
+  },
+);
 
 test("__complete says nothing on any error, and leaves a name with a space whole", async () => {
   for (const words of [[], ["venue-files"], ["venue-files", "cat", "--nope", "a"], ["venue-files", "serve", "a"]]) {

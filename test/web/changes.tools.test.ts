@@ -1,12 +1,9 @@
 // Changes in a real browser: what an agent did, as a difference, and the way back from a part, a file, a session.
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { OPERATIONS } from "../../src/ops/registry.js";
 import { call, entries, entry, openStage, type Stage, skipReason } from "./browser.js";
 
-const names: readonly string[] = OPERATIONS.map(({ name }) => name);
-/** The place shows what the catalogue offers; without file:undo there is nothing to take back. */
-const suite = skipReason === undefined && names.includes("undo") ? describe : describe.skip;
+const suite = skipReason === undefined ? describe : describe.skip;
 const LINES = Array.from({ length: 40 }, (_, index) => `line ${index + 1}\n`).join("");
 let stage: Stage;
 
