@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { describeWhere, needs } from "../needs.js";
 import { CLI, cleanUp, makeFolder, run } from "./process.js";
 
