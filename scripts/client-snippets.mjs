@@ -41,7 +41,7 @@ const MARKERS = /(<!-- clients -->\n)[\s\S]*(<!-- \/clients -->)/;
 
 /** The README with the snippets in their place. */
 export function withSnippets(readme) {
-  const parts = SNIPPETS.map(([title, language, text]) => `${title}:\n\n\`\`\`${language}\n${text}\n\`\`\`\n`);
+  const parts = SNIPPETS.map(([title, language, text]) => `${title}:\n\`\`\`${language}\n${text}\n\`\`\`\n`);
   return readme.replace(MARKERS, (_, start, end) => `${start}\n${parts.join("\n")}\n${end}`);
 }
 
