@@ -33,20 +33,20 @@ async function run(command: Command, context: CommandContext): Promise<number> {
       context.stdout.write(`${packageVersion()}\n`);
       return EXIT.ok;
     case "serve":
-      return (await import("./cli/serve.js")).serve(command, context);
+      return (await import("./cli/serve/serve.js")).serve(command, context);
     case "check":
-      return (await import("./cli/check.js")).check(command, context);
+      return (await import("./cli/checks/check.js")).check(command, context);
     case "init":
       return (await import("./cli/init/init.js")).init(command, context);
     case "doctor":
-      return (await import("./cli/doctor.js")).doctor(context);
+      return (await import("./cli/checks/doctor.js")).doctor(context);
     case "health":
-      return (await import("./cli/health.js")).health(command, context);
+      return (await import("./cli/checks/health.js")).health(command, context);
     case "completion":
       context.stdout.write((await import("./cli/help/completion.js")).completionScript(command.shell));
       return EXIT.ok;
     case "mcp":
-      return (await import("./cli/mcp.js")).mcp(command, context);
+      return (await import("./cli/mcp/mcp.js")).mcp(command, context);
     case "call":
       return (await import("./cli/call.js")).call(command, context);
     case "acp":

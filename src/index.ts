@@ -153,7 +153,7 @@ function parseAuth({ did, operator, grants = [], publicCaps = [], ...rules }: Fi
 }
 
 async function openStateOf(stateDir: string): Promise<RootsState> {
-  const { libraryState } = await import("./venue/start/state-place.js");
+  const { libraryState } = await import("./venue/start/state/place.js");
   const path = libraryState(stateDir);
   return {
     stateDir: { path, prepare: () => void libraryState(stateDir) },

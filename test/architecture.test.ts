@@ -30,11 +30,11 @@ const MAY_USE_FILES = [
   /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
   /^audit\/(rotating-file|rotation|checkpoints|read-file|index-file)\.ts$/,
-  /^venue\/(assets\/files|start\/(dav|running|socket-file|state-dir|unfinished-restore|secrets|workspace)|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
+  /^venue\/(assets\/files|start\/(dav|socket-file|workspace|state\/(running|state-dir|unfinished-restore|secrets))|telemetry\/log|identity\/(revocations|access-store))\.ts$/,
   /^drive\/store\//,
   // They look what the system has, and open nothing of a root.
   /^sandbox\/bwrap\//,
-  /^cli\/(load|check|client-roots|doctor|init\/init|backup\/(contents|places|restore|roots|archive)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
+  /^cli\/(load|checks\/(check|doctor)|mcp\/client-roots|init\/init|backup\/(contents|places|restore|roots|archive)|tokens\/(key|token-files)|drives\/files|files\/local)\.ts$/,
   /^(version|cli)\.ts$/,
 ];
 
@@ -68,6 +68,11 @@ const MAY_CLOSE_CIRCLES: Readonly<Record<string, string>> = {
 const MAX_LINES = 300;
 /** As long as the operations make it. */
 const GENERATED = "schema/types.ts";
+
+/** A folder is read as a whole. */
+const MAX_FILES = 18;
+/** One file for each operation. */
+const OPERATIONS_ROOM = "ops";
 
 type Sources = ReadonlyMap<string, string>;
 
@@ -130,10 +135,21 @@ function circlesOf(sources: Sources): string[] {
   return circles;
 }
 
+function* crowdedRooms(sources: Sources): Generator<string> {
+  const counts = new Map<string, number>();
+  for (const file of sources.keys()) counts.set(posix.dirname(file), (counts.get(posix.dirname(file)) ?? 0) + 1);
+  for (const [room, count] of counts) {
+    if (count > MAX_FILES && room !== OPERATIONS_ROOM) {
+      yield `${room}/ has ${count} files: put those that are read together in a folder of their own`;
+    }
+  }
+}
+
 function violationsOf(sources: Sources): string[] {
   return [
     ...[...sources].flatMap(([file, source]) => [...importViolations(file, source), ...textViolations(file, source)]),
     ...circlesOf(sources),
+    ...crowdedRooms(sources),
   ];
 }
 
@@ -255,6 +271,16 @@ describe("the checker", () => {
     const imports = (...names: string[]): string => names.map((name) => `import "./${name}.js";`).join("\n");
     const files = { "core/a.ts": imports("b", "c"), "core/b.ts": imports("d"), "core/c.ts": imports("d", "b") };
     expect(violationsOf(new Map(Object.entries({ ...files, "core/d.ts": "" })))).toEqual([]);
+  });
+
+  test("finds a room with too many files", () => {
+    const room = (name: string, count: number): Sources =>
+      new Map(Array.from({ length: count }, (_, index) => [`${name}/x${index}.ts`, ""]));
+    expect(violationsOf(room("core/call", 19))).toEqual([
+      "core/call/ has 19 files: put those that are read together in a folder of their own",
+    ]);
+    expect(violationsOf(room("core/call", 18))).toEqual([]);
+    expect(violationsOf(room("ops", 40))).toEqual([]);
   });
 
   const right: readonly [string, string][] = [

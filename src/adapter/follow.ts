@@ -1,7 +1,7 @@
 // The changes of a place as an async iterable, for the library.
 
 import type { InvokeContext } from "../core/ports/adapter.js";
-import type { FileChange, PlaceWatch } from "../core/ports/watch.js";
+import type { FileChange, PlaceWatch } from "../core/ports/changes/watch.js";
 import type { Dispatcher } from "../dispatch/dispatch.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import type { EventLog } from "../feed/event-log.js";

@@ -1,23 +1,23 @@
 // Conformance suite for backends: the behaviour that every implementation of the Backend port must have.
 
 import type { Backend } from "../core/ports/backend.js";
-import { concurrencySuite } from "./concurrency-suite.js";
-import { conditionSuite } from "./condition-suite.js";
-import { contentSuite, parentsSuite } from "./content-suite.js";
-import { mkdirSuite, removeSuite } from "./entries-suite.js";
 import { filesOf } from "./files.js";
-import { groupSuite } from "./group-suite.js";
-import { guardsSuite } from "./guards-suite.js";
-import { lifeSuite } from "./life-suite.js";
-import { listSuite, walkSuite } from "./listing-suite.js";
-import { namesSuite } from "./names-suite.js";
-import { openSuite } from "./open-suite.js";
-import { readSuite, statSuite } from "./reading-suite.js";
-import { relocationSuite } from "./relocation-suite.js";
-import { replaceSuite } from "./replace-suite.js";
-import { reportSuite } from "./report-suite.js";
 import { describe, expect, test } from "./runner.js";
 import type { Scenario } from "./scenario.js";
+import { concurrencySuite } from "./suites/concurrency.js";
+import { conditionSuite } from "./suites/condition.js";
+import { contentSuite, parentsSuite } from "./suites/content.js";
+import { mkdirSuite, removeSuite } from "./suites/entries.js";
+import { groupSuite } from "./suites/group.js";
+import { guardsSuite } from "./suites/guards.js";
+import { lifeSuite } from "./suites/life.js";
+import { listSuite, walkSuite } from "./suites/listing.js";
+import { namesSuite } from "./suites/names.js";
+import { openSuite } from "./suites/open.js";
+import { readSuite, statSuite } from "./suites/reading.js";
+import { relocationSuite } from "./suites/relocation.js";
+import { replaceSuite } from "./suites/replace.js";
+import { reportSuite } from "./suites/report.js";
 
 export type { RelPath } from "../core/call/path.js";
 export {
@@ -49,7 +49,7 @@ export type {
   WriteOptions,
   Written,
 } from "../core/ports/backend.js";
-export type { EntryChange, EntryState } from "../core/ports/change.js";
+export type { EntryChange, EntryState } from "../core/ports/changes/change.js";
 export type { OpenFile, Stamp } from "../core/ports/open-file.js";
 export { sortByName } from "../path/order.js";
 export { type AccessOverrides, SUITE_ROOT, steppingClock, type TestAccess, testAccess } from "./access.js";

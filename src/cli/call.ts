@@ -13,7 +13,7 @@ import type { RemoteVenue } from "./arguments/remote.js";
 import type { VenueCalls } from "./calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "./context.js";
 import { loadCaps, loadOneConfig } from "./load.js";
-import { maxMessageBytes } from "./message-size.js";
+import { maxMessageBytes } from "./mcp/message-size.js";
 import { ownCaller } from "./own-caller.js";
 import { findProfile } from "./profile.js";
 

@@ -8,6 +8,7 @@ import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/error
 import { VersionCache } from "../core/etag-cache.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { PlaceWatch } from "../core/ports/changes/watch.js";
 import {
   type AnyOperation,
   type Call,
@@ -19,14 +20,13 @@ import {
   type Root,
   type RootView,
 } from "../core/ports/operation.js";
-import type { PlaceWatch } from "../core/ports/watch.js";
 import { parsePath } from "../path/grammar.js";
 import { withoutNulls } from "../schema/nulls.js";
-import { ApprovalGate, splitApproval } from "./approval-gate.js";
-import { askingRoot } from "./asking-root.js";
-import { CallAccess } from "./call-access.js";
-import { changesOf } from "./call-changes.js";
-import { ownerOf, prepareOnDrives } from "./call-on-drives.js";
+import { ApprovalGate, splitApproval } from "./approvals/approval-gate.js";
+import { askingRoot } from "./approvals/asking-root.js";
+import { CallAccess } from "./call/access.js";
+import { changesOf } from "./call/changes.js";
+import { ownerOf, prepareOnDrives } from "./call/drives.js";
 import {
   byName,
   callOf,
@@ -38,8 +38,8 @@ import {
   parseInput,
   placedCall,
   scopeOf,
-} from "./call-parts.js";
-import { type CallEnd, type Progress, recordOf } from "./call-record.js";
+} from "./call/parts.js";
+import { type CallEnd, type Progress, recordOf } from "./call/record.js";
 import { Gates } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import { hasNullPrecondition, NO_PRECONDITION, withRemark } from "./preconditions.js";

@@ -9,7 +9,7 @@ import type { Clock } from "../core/clock.js";
 import type { VersionCache } from "../core/etag-cache.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ApprovalDesk } from "../core/ports/approval.js";
-import type { ChangeSink } from "../core/ports/change.js";
+import type { ChangeSink } from "../core/ports/changes/change.js";
 import type { AnyOperation, DriveShelf, OpenRoot, PersonalRoot } from "../core/ports/operation.js";
 import type { TicketOffice } from "../core/ports/transfer.js";
 import type { ChangeFeed } from "../feed/change-feed.js";

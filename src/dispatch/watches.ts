@@ -2,12 +2,12 @@
 
 import type { Authoriser } from "../authz/authorise.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
+import type { PlaceWatch, PollChanges } from "../core/ports/changes/watch.js";
 import { type AnyOperation, isPersonal, type OpenRoot, type PathCall } from "../core/ports/operation.js";
-import type { PlaceWatch, PollChanges } from "../core/ports/watch.js";
 import type { ChangeFeed } from "../feed/change-feed.js";
 import { parsePath } from "../path/grammar.js";
-import type { CallAccess } from "./call-access.js";
-import { ownerOf } from "./call-on-drives.js";
+import type { CallAccess } from "./call/access.js";
+import { ownerOf } from "./call/drives.js";
 import type { DispatchOptions } from "./options.js";
 import { type Judge, openWatch, Polls } from "./watching.js";
 

@@ -1,7 +1,7 @@
 // The feed of changes in all roots of an adapter. It costs nothing until somebody first reads.
 
 import type { Clock } from "../core/clock.js";
-import type { ChangeRecord, ChangeSink } from "../core/ports/change.js";
+import type { ChangeRecord, ChangeSink } from "../core/ports/changes/change.js";
 import { EventLog } from "./event-log.js";
 import type { FileEvent } from "./file-event.js";
 import { RootFeed } from "./root-feed.js";

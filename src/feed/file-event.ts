@@ -1,7 +1,7 @@
 // Events of files: what readers of the feed are told of a change.
 
 import { etagOf } from "../core/etag.js";
-import type { ChangeRecord } from "../core/ports/change.js";
+import type { ChangeRecord } from "../core/ports/changes/change.js";
 
 /** One change in a root. Paths are real segments below the root. */
 export interface FileEvent {

@@ -1,7 +1,7 @@
 // What this venue has put where lately, so that an observer does not report it as somebody else's change.
 
 import type { Clock } from "../core/clock.js";
-import type { ChangeRecord } from "../core/ports/change.js";
+import type { ChangeRecord } from "../core/ports/changes/change.js";
 import { keyOf } from "./file-event.js";
 
 /** How long an observer may take to notice a change. */

@@ -13,7 +13,7 @@ import type {
   Purged,
   Side,
   TrashEntry,
-} from "../core/ports/journal.js";
+} from "../core/ports/changes/journal.js";
 import type {
   IdentifiedRecord,
   JournalWriter,
@@ -21,7 +21,7 @@ import type {
   TrashFolder,
   TrashItem,
   TrashMode,
-} from "../core/ports/journal-writer.js";
+} from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
 import { ownToken } from "../drive/store/embedded/process-token.js";
 import { newEntryId } from "./ids.js";

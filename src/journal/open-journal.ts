@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describeError } from "../core/errors/describe-error.js";
 import type { Awaitable } from "../core/io.js";
-import type { TrashFolder, TrashMode } from "../core/ports/journal-writer.js";
+import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-writer.js";
 import type { Log } from "../core/ports/log.js";
 import { makeFolder } from "../drive/store/embedded/make-folder.js";
 import { refuseNetwork } from "../drive/store/embedded/network-fs.js";

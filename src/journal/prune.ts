@@ -1,6 +1,6 @@
 // Keeps a journal within its quota: gives up the oldest content and entries, in turns, away from the calls.
 
-import type { TrashFolder } from "../core/ports/journal-writer.js";
+import type { TrashFolder } from "../core/ports/changes/journal-writer.js";
 import { timeOfId } from "./ids.js";
 import type { KeptRow } from "./rows.js";
 import type { JournalStore } from "./store.js";

@@ -1,6 +1,6 @@
 // Queries over the entries of a store, newest first, by the index that leads to the fewest.
 
-import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/journal.js";
+import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import { entryOf, pathText } from "./rows.js";
 import type { JournalStore } from "./store.js";
 

@@ -1,6 +1,6 @@
 // Ends pending entries of processes that died between what they noted and what they did.
 
-import type { TrashItem } from "../core/ports/journal-writer.js";
+import type { TrashItem } from "../core/ports/changes/journal-writer.js";
 import { mayRun } from "../drive/store/embedded/process-token.js";
 import { type PendingRow, rowOf } from "./rows.js";
 import type { JournalStore } from "./store.js";

@@ -1,8 +1,8 @@
 // Rows of the journal: how an entry is stored, and which indexes lead to it.
 
-import type { ChangeRecord } from "../core/ports/change.js";
-import type { JournalEntry, NotUndoable } from "../core/ports/journal.js";
-import type { IdentifiedRecord, Kept } from "../core/ports/journal-writer.js";
+import type { ChangeRecord } from "../core/ports/changes/change.js";
+import type { JournalEntry, NotUndoable } from "../core/ports/changes/journal.js";
+import type { IdentifiedRecord, Kept } from "../core/ports/changes/journal-writer.js";
 import type { Indexed } from "./tables.js";
 
 /** An entry as it is stored. */

@@ -1,6 +1,6 @@
 // The entries of one root in LMDB, shared by all processes with one state directory. Writes wait a moment for others.
 
-import type { Kept } from "../core/ports/journal-writer.js";
+import type { Kept } from "../core/ports/changes/journal-writer.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
 import {
   addTotals,

@@ -1,6 +1,6 @@
 // Writes rows of the journal, with the indexes and totals that belong to them. Only inside a transaction.
 
-import type { Kept } from "../core/ports/journal-writer.js";
+import type { Kept } from "../core/ports/changes/journal-writer.js";
 import { type EntryRow, indexesOf, type KeptRow } from "./rows.js";
 import { addTotals, decode, encode, indexKey, key, type Tables } from "./tables.js";
 

@@ -1,6 +1,6 @@
 import { invalidInput } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
-import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/journal.js";
+import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { HistoryInput, HistoryOutput } from "../schema/types.js";

@@ -1,6 +1,6 @@
 import { invalidInput } from "../core/errors/texts.js";
 import { purgeNeedsOperator, unknownEntry } from "../core/errors/undo-texts.js";
-import type { JournalEntry } from "../core/ports/journal.js";
+import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
 import { type JournalView, journalIn, segmentsOf, visibleRoot } from "./history/visible-entries.js";

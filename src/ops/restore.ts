@@ -1,6 +1,6 @@
 import { invalidInput } from "../core/errors/texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
-import type { Journal } from "../core/ports/journal.js";
+import type { Journal } from "../core/ports/changes/journal.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
 import { isSamePath } from "./history/past.js";

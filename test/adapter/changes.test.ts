@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
-import type { ChangeRecord } from "../../src/core/ports/change.js";
+import type { ChangeRecord } from "../../src/core/ports/changes/change.js";
 import { isGroupId } from "../../src/journal/ids.js";
 import { createMemoryDrives } from "../../src/venue/start/drives.js";
 

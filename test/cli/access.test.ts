@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { access } from "../../src/cli/access/access.js";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import { type CommandContext, Unavailable } from "../../src/cli/context.js";
-import { serve } from "../../src/cli/serve.js";
+import { serve } from "../../src/cli/serve/serve.js";
 import { cleanUp, makeFolder } from "./process.js";
 
 afterAll(cleanUp);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Command, parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import { parseDuration, printDuration, printTime } from "../../src/cli/arguments/duration.js";
-import { FILE_COMMANDS } from "../../src/cli/arguments/file-options.js";
+import { FILE_COMMANDS } from "../../src/cli/arguments/files/options.js";
 import { COMMANDS, type HelpTopic, UsageError } from "../../src/cli/arguments/options.js";
 import { helpText } from "../../src/cli/help/help.js";
 

@@ -5,9 +5,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import { UsageError } from "../../src/cli/arguments/options.js";
-import { checkOpened, foldersOfClient, realFolders, rootsForClient } from "../../src/cli/client-roots.js";
+import { checkOpened, foldersOfClient, realFolders, rootsForClient } from "../../src/cli/mcp/client-roots.js";
 import { parseConfig } from "../../src/config/load.js";
-import { touchesSecrets } from "../../src/venue/start/secrets.js";
+import { touchesSecrets } from "../../src/venue/start/state/secrets.js";
 import { startRaw } from "../surfaces/mcp/raw.js";
 import { cleanUp, makeFolder, type Running, start } from "./process.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
-import { FILE_COMMANDS, type FileCommandName, placeOf } from "../../src/cli/arguments/file-options.js";
+import { FILE_COMMANDS, type FileCommandName, placeOf } from "../../src/cli/arguments/files/options.js";
 import { fileHelp } from "../../src/cli/help/files.js";
 import { helpText } from "../../src/cli/help/help.js";
 

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { afterAll, expect, test } from "@jest/globals";
 import { parseCommandLine } from "../../src/cli/arguments/arguments.js";
 import type { CommandContext } from "../../src/cli/context.js";
-import { serve } from "../../src/cli/serve.js";
+import { serve } from "../../src/cli/serve/serve.js";
 import { cleanUp, makeFolder } from "./process.js";
 
 afterAll(cleanUp);

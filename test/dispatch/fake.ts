@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../src/core/call/limits.js";
 import { type Clock, systemClock } from "../../src/core/clock.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { Backend } from "../../src/core/ports/backend.js";
-import type { Journal } from "../../src/core/ports/journal.js";
+import type { Journal } from "../../src/core/ports/changes/journal.js";
 import type { Root } from "../../src/core/ports/operation.js";
 import { Dispatcher } from "../../src/dispatch/dispatch.js";
 import type { Repeats } from "../../src/dispatch/repeats.js";

@@ -20,7 +20,7 @@ import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapt
 import { parseFileConfig } from "../../src/config/load.js";
 import type { RootConfigInput } from "../../src/config/types.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
-import type { Journal, JournalEntry } from "../../src/core/ports/journal.js";
+import type { Journal, JournalEntry } from "../../src/core/ports/changes/journal.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import { isPersonal } from "../../src/core/ports/operation.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Capability } from "../../src/core/call/capability.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
-import type { Journal, JournalEntry, JournalQuery } from "../../src/core/ports/journal.js";
+import type { Journal, JournalEntry, JournalQuery } from "../../src/core/ports/changes/journal.js";
 import { newEntryId } from "../../src/journal/ids.js";
 import type { HistoryOutput } from "../../src/schema/types.js";
 import { type Dispatch, dispatchOn } from "../dispatch/fake.js";

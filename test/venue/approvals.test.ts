@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { ALL, type Asked, approvalsOf, asked, WRITE } from "./operations/approval-calls.js";
+import { ALL, type Asked, approvalsOf, asked, WRITE } from "./operations/approval/approval-calls.js";
 import { type CallOptions, useGround } from "./operations/fixture.js";
 
 const ground = useGround();

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 
 const { openIdentity } = await import(new URL("../../dist/venue/identity/identity.js", import.meta.url).href);
 const { openLocalToken, openStateDir } = await import(
-  new URL("../../dist/venue/start/state-dir.js", import.meta.url).href
+  new URL("../../dist/venue/start/state/state-dir.js", import.meta.url).href
 );
 
 createInterface({ input: process.stdin }).on("line", (folder) => {

@@ -5,7 +5,7 @@ import { ending } from "../../core/call/ending.js";
 import { notFound, notSupportedByRoot, rootDelete } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, At, GroupChange, GroupEffect } from "../../core/ports/backend.js";
-import type { EntryChange } from "../../core/ports/change.js";
+import type { EntryChange } from "../../core/ports/changes/change.js";
 import type { DriveChange, StagedContent } from "../../drive/engine/engine.js";
 import { sha256Of } from "../digest.js";
 import { authoriseParents } from "../parents.js";

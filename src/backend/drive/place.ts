@@ -13,7 +13,7 @@ import {
 } from "../../core/errors/texts.js";
 import type { Sha256 } from "../../core/etag.js";
 import type { Access, At, Copied, CopyOptions, Moved, MoveOptions, PlaceOptions } from "../../core/ports/backend.js";
-import type { EntryChange } from "../../core/ports/change.js";
+import type { EntryChange } from "../../core/ports/changes/change.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";

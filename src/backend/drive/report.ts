@@ -2,7 +2,7 @@
 
 import type { RelPath } from "../../core/call/path.js";
 import type { Access } from "../../core/ports/backend.js";
-import type { EntryChange, EntryState } from "../../core/ports/change.js";
+import type { EntryChange, EntryState } from "../../core/ports/changes/change.js";
 import type { DriveChange, DriveStat } from "../../drive/engine/engine.js";
 
 /** What {@link reported} changes: a drive, or a tree within a change of it, whose reports are kept until that is made. */

@@ -26,7 +26,7 @@ import type {
   WriteOptions,
   Written,
 } from "../../core/ports/backend.js";
-import type { JournalWriter } from "../../core/ports/journal-writer.js";
+import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
 import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import type { Observation, ObservedPlace, Observer } from "../../core/ports/observer.js";
 import type { OpenFile } from "../../core/ports/open-file.js";

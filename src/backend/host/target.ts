@@ -11,7 +11,7 @@ import {
 } from "../../core/errors/texts.js";
 import type { Awaitable, Io } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
-import type { JournalWriter } from "../../core/ports/journal-writer.js";
+import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
 import { below, identity, type Pinned, READ_DIRECTORY, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";

@@ -3,7 +3,7 @@
 import { userInfo } from "node:os";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { AccessCommand } from "../arguments/access.js";
+import type { AccessCommand } from "../arguments/commands/access.js";
 import { printDuration, printTime } from "../arguments/duration.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps } from "../load.js";

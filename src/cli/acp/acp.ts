@@ -10,7 +10,7 @@ import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import { type OpenVenue, openVenue } from "../../venue/start/open-venue.js";
-import type { AcpCommand } from "../arguments/acp.js";
+import type { AcpCommand } from "../arguments/commands/acp.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadCaps, loadOneConfig } from "../load.js";
 import { coloured, plain } from "../output/paint.js";

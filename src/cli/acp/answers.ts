@@ -1,7 +1,7 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/review/approval.js";
-import type { AcpCommand } from "../arguments/acp.js";
+import type { AcpCommand } from "../arguments/commands/acp.js";
 import type { CommandContext } from "../context.js";
 import { coloured, plain } from "../output/paint.js";
 import type { LineAsker } from "./line-asker.js";

@@ -1,15 +1,15 @@
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { type AccessCommand, parseAccess } from "./access.js";
-import { type AcpCommand, parseAcp } from "./acp.js";
-import { type AuditVerifyCommand, parseAuditVerify } from "./audit.js";
-import { type BackupCreate, type BackupRestore, parseBackupCreate, parseBackupRestore } from "./backup.js";
 import { type ClientRootsChoice, clientRootsChoice } from "./client-roots.js";
 import { commandOf, helpTopic } from "./command-name.js";
-import { type DriveCommand, parseDriveCommand } from "./drives.js";
-import { type FileLine, parseFileLine } from "./file-line.js";
-import { type GrantCommand, lifetime, parseGrant, wanted } from "./grant.js";
-import { type InitCommand, parseInit } from "./init.js";
+import { type AccessCommand, parseAccess } from "./commands/access.js";
+import { type AcpCommand, parseAcp } from "./commands/acp.js";
+import { type AuditVerifyCommand, parseAuditVerify } from "./commands/audit.js";
+import { type BackupCreate, type BackupRestore, parseBackupCreate, parseBackupRestore } from "./commands/backup.js";
+import { type DriveCommand, parseDriveCommand } from "./commands/drives.js";
+import { type GrantCommand, lifetime, parseGrant, wanted } from "./commands/grant.js";
+import { type InitCommand, parseInit } from "./commands/init.js";
+import { type FileLine, parseFileLine } from "./files/line.js";
 import { type Line, noArguments, oneArgument, surplus } from "./line.js";
 import { listener } from "./listener.js";
 import {

@@ -1,6 +1,6 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { nearestName } from "../../schema/nearest.js";
-import { FILE_COMMANDS } from "./file-options.js";
+import { FILE_COMMANDS } from "./files/options.js";
 import { COMMANDS, type CommandName, checkedArgument, type HelpTopic, UsageError } from "./options.js";
 
 /** Splits words into the command name (one or two words) and its arguments. @throws UsageError if unknown */

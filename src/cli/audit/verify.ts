@@ -8,8 +8,8 @@ import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
-import { stateDirOf } from "../../venue/start/state-place.js";
-import type { AuditVerifyCommand } from "../arguments/audit.js";
+import { stateDirOf } from "../../venue/start/state/place.js";
+import type { AuditVerifyCommand } from "../arguments/commands/audit.js";
 import { type CommandContext, codeOf, EXIT, print } from "../context.js";
 import { loadOptionalConfig } from "../load.js";
 

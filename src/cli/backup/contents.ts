@@ -9,8 +9,8 @@ import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { errnoOf } from "../../jail/sys.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
-import { knownStateDir } from "../../venue/start/secrets.js";
-import { stateDirOf } from "../../venue/start/state-place.js";
+import { stateDirOf } from "../../venue/start/state/place.js";
+import { knownStateDir } from "../../venue/start/state/secrets.js";
 import { EXIT } from "../context.js";
 import type { Source } from "./archive.js";
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
-import { readSecretFile } from "../../venue/start/state-dir.js";
+import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { valueOfVariable, variableIn } from "../variable.js";
 

@@ -7,8 +7,8 @@ import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
-import { stateDirOf } from "../../venue/start/state-place.js";
-import { restoreMarker } from "../../venue/start/unfinished-restore.js";
+import { stateDirOf } from "../../venue/start/state/place.js";
+import { restoreMarker } from "../../venue/start/state/unfinished-restore.js";
 import { EXIT } from "../context.js";
 import { drivesFolder } from "./contents.js";
 

@@ -8,7 +8,7 @@ import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { parseRevocations, revokeBefore } from "../../ucan/verify/revocation-list.js";
 import { revocationPlace } from "../../venue/identity/revocations.js";
-import type { BackupRestore } from "../arguments/backup.js";
+import type { BackupRestore } from "../arguments/commands/backup.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { loadOneConfig } from "../load.js";
 import { BackupFault, type Manifest, readBackup } from "./archive.js";

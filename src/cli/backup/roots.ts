@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ConfigError } from "../../config/errors.js";
-import type { FileCommand } from "../arguments/file-options.js";
+import type { FileCommand } from "../arguments/files/options.js";
 import type { ConfigSource } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { contentOf } from "../files/content.js";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { isOpenToOthers, readSecretFile } from "../../venue/start/state-dir.js";
+import { isOpenToOthers, readSecretFile } from "../../venue/start/state/state-dir.js";
 import type { RemoteVenue } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { readTokens } from "../tokens/token-files.js";

@@ -6,7 +6,7 @@ import type { Access } from "../../venue/identity/access.js";
 import { openOwnAccess } from "../../venue/identity/own-access.js";
 import { openDriveStore } from "../../venue/start/drives.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { DriveCommand, DriveUser } from "../arguments/drives.js";
+import type { DriveCommand, DriveUser } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { loadOneConfig } from "../load.js";

@@ -1,4 +1,4 @@
-import type { DriveCommand } from "../arguments/drives.js";
+import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
 import { shortDid } from "../output/did.js";
 import { keyPlace, readSeed } from "../tokens/signing-key.js";

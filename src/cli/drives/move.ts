@@ -1,6 +1,6 @@
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { DriveCommand } from "../arguments/drives.js";
+import type { DriveCommand } from "../arguments/commands/drives.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print, STREAM } from "../context.js";
 import { createProgress } from "../progress.js";

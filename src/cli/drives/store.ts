@@ -1,6 +1,6 @@
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { DriveCommand } from "../arguments/drives.js";
+import type { DriveCommand } from "../arguments/commands/drives.js";
 import { EXIT, print } from "../context.js";
 import { table } from "../output/table.js";
 import { createProgress } from "../progress.js";

@@ -3,7 +3,7 @@
 import type { VenueConfig } from "../../config/types.js";
 import type { OwnerDrives } from "../../drive/engine/owner-drives.js";
 import type { DriveStore } from "../../venue/start/drives.js";
-import type { DriveUser } from "../arguments/drives.js";
+import type { DriveUser } from "../arguments/commands/drives.js";
 import type { CommandContext } from "../context.js";
 
 /** Context of a drive command. */

@@ -1,7 +1,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { alreadyExists, notFound } from "../../core/errors/texts.js";
 import type { FileInputs } from "../../schema/types.js";
-import { type FilePlace, numberOf, placeOf, placesOf, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placeOf, placesOf, wordsOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { textOfFile } from "./local.js";

@@ -1,5 +1,5 @@
 import { conflict } from "../../core/errors/texts.js";
-import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 

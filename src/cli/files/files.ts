@@ -1,5 +1,5 @@
-import type { FileRun } from "../arguments/file-line.js";
-import type { FileCommandName } from "../arguments/file-options.js";
+import type { FileRun } from "../arguments/files/line.js";
+import type { FileCommandName } from "../arguments/files/options.js";
 import type { CommandContext } from "../context.js";
 import { edit, mkdir, patch, rm } from "./change.js";
 import { cat, head, tail } from "./content.js";

@@ -1,5 +1,5 @@
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
-import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { type GrepEnd, type GrepLook, grepLines, shown } from "../output/grep-lines.js";
 import { plain } from "../output/paint.js";

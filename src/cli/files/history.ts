@@ -1,7 +1,7 @@
 import { invalidInput } from "../../core/errors/texts.js";
 import { textDiff } from "../../ops/undoing/diff.js";
 import { parseDuration } from "../arguments/duration.js";
-import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { type Change, historyLines } from "../output/history-lines.js";

@@ -1,5 +1,5 @@
 import { basename } from "node:path/posix";
-import { type FilePlace, placeOf, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, placeOf, wordsOf } from "../arguments/files/options.js";
 import { isDirectory } from "./change.js";
 import { asJson, type FileSession } from "./session.js";
 

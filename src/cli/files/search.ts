@@ -1,7 +1,7 @@
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
-import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/file-options.js";
-import { anyCase, findGlobs } from "../arguments/find-globs.js";
+import { anyCase, findGlobs } from "../arguments/files/find-globs.js";
+import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { asJson, type FileSession, onEach } from "./session.js";
 

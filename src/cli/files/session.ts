@@ -3,8 +3,8 @@ import { PLAIN_WORDING, phrase, type Wording } from "../../core/errors/wording.j
 import { stringifyExact } from "../../schema/exact-json.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { FileRun } from "../arguments/file-line.js";
-import type { FileCommand } from "../arguments/file-options.js";
+import type { FileRun } from "../arguments/files/line.js";
+import type { FileCommand } from "../arguments/files/options.js";
 import type { RemoteVenue } from "../arguments/remote.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "../context.js";

@@ -1,6 +1,6 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { humanSize } from "../../ops/content/human-size.js";
-import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/file-options.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
 import { shown as escapeLine } from "../output/grep-lines.js";
 import { asJson, type FileSession, onEach } from "./session.js";

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { basename } from "node:path/posix";
-import { type FilePlace, placeOf, placeText } from "../arguments/file-options.js";
+import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT, STREAM } from "../context.js";
 import { isDirectory } from "./change.js";

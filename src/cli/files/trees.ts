@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { basename } from "node:path/posix";
 
 import { escapeText, invalidPath } from "../../core/errors/texts.js";
-import { type FilePlace, placeText } from "../arguments/file-options.js";
+import { type FilePlace, placeText } from "../arguments/files/options.js";
 import { EXIT } from "../context.js";
 import { contentOf } from "./content.js";
 import { contentOfFile, localEntries, makeLocalDirectory, saveFile } from "./local.js";

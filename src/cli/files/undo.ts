@@ -1,6 +1,6 @@
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
-import { numberOf, placeOf } from "../arguments/file-options.js";
+import { numberOf, placeOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
 import { EXIT } from "../context.js";
 import { diffLines } from "../output/file-lines.js";

@@ -1,4 +1,4 @@
-import type { FileCommandName } from "../arguments/file-options.js";
+import type { FileCommandName } from "../arguments/files/options.js";
 
 const COMMON = `  --config FILE           JSON5 configuration (see config.example.json5); none is searched for
   --root [NAME=]PATH[:ro] a root, without any file, named like its folder unless you say; may be repeated; ':ro' makes

@@ -19,7 +19,7 @@ import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { packageFile } from "../../core/package-files.js";
 import { createLineAsker, type LineAsker } from "../acp/line-asker.js";
-import type { InitCommand } from "../arguments/init.js";
+import type { InitCommand } from "../arguments/commands/init.js";
 import { parseRootArguments } from "../arguments/root.js";
 import { type CommandContext, codeOf, EXIT } from "../context.js";
 import { paintFor } from "../output/paint.js";

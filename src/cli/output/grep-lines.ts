@@ -1,6 +1,6 @@
 import { escapeText } from "../../core/errors/texts.js";
-import type { FilePlace } from "../arguments/file-options.js";
-import { placeText } from "../arguments/file-options.js";
+import type { FilePlace } from "../arguments/files/options.js";
+import { placeText } from "../arguments/files/options.js";
 import type { Paint } from "./paint.js";
 
 /** A match in the output of `file:grep`. */

@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { openSecretFile, readSecretFile } from "../../venue/start/state-dir.js";
+import { openSecretFile, readSecretFile } from "../../venue/start/state/state-dir.js";
 
 /**
  * Creates a file atomically, mode 0600, never replacing an existing one.

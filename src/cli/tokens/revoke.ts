@@ -5,7 +5,7 @@ import { decodeToken } from "../../ucan/token/decode.js";
 import { tokenId } from "../../ucan/token/id.js";
 import { isRevocable } from "../../ucan/verify/revocation-list.js";
 import { openRevocations, revocationPlace } from "../../venue/identity/revocations.js";
-import { openState } from "../../venue/start/state-place.js";
+import { openState } from "../../venue/start/state/place.js";
 import type { Command } from "../arguments/arguments.js";
 import { UsageError } from "../arguments/options.js";
 import { type CommandContext, EXIT, print } from "../context.js";

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { MAX_TOKEN_BYTES } from "../../ucan/token/decode.js";
-import { readSecretFile } from "../../venue/start/state-dir.js";
+import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { valueOfVariable, variableIn } from "../variable.js";
 

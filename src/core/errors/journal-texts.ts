@@ -1,6 +1,6 @@
 // Texts of errors about the journal and the trash.
 
-import type { NotUndoable } from "../ports/journal.js";
+import type { NotUndoable } from "../ports/changes/journal.js";
 import { adapterError, type FileAdapterError } from "./errors.js";
 import { escapeText, type Place, pathText } from "./texts.js";
 

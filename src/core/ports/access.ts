@@ -4,7 +4,7 @@ import type { Ability } from "../call/capability.js";
 import type { PathRules } from "../call/path-rules.js";
 import type { CallScope } from "../call/scope.js";
 import type { Place } from "../errors/texts.js";
-import type { ChangeOrigin, EntryChange } from "./change.js";
+import type { ChangeOrigin, EntryChange } from "./changes/change.js";
 
 /** Context of the call a backend serves, and the authorisation checks it must make before acting. */
 export interface Access {

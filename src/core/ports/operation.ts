@@ -14,13 +14,13 @@ import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
 import type { Access, Backend, RootKind } from "./backend.js";
-import type { ChangeOrigin } from "./change.js";
-import type { Journal } from "./journal.js";
+import type { ChangeOrigin } from "./changes/change.js";
+import type { Journal } from "./changes/journal.js";
+import type { PollChanges } from "./changes/watch.js";
 import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
 import type { Ticket, TicketRequest } from "./transfer.js";
-import type { PollChanges } from "./watch.js";
 
 /** Quota and usage; usage only once it has been counted. */
 export interface QuotaFacts extends Quota {

@@ -2,8 +2,8 @@
 
 import type { Sha256 } from "../../core/etag.js";
 import type { Awaitable } from "../../core/io.js";
-import type { EntryState } from "../../core/ports/change.js";
-import type { Journal, JournalEntry, NotUndoable, Side } from "../../core/ports/journal.js";
+import type { EntryState } from "../../core/ports/changes/change.js";
+import type { Journal, JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { areSame, hashRange } from "./states.js";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Sha256 } from "../../core/etag.js";
-import type { EntryState } from "../../core/ports/change.js";
+import type { EntryState } from "../../core/ports/changes/change.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 
 type State = EntryState | null | undefined;

@@ -3,7 +3,7 @@
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, notFound } from "../../core/errors/texts.js";
 import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
-import type { JournalEntry, NotUndoable, Side } from "../../core/ports/journal.js";
+import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
 import { isSamePath, type PastContent, PastContents } from "./past.js";

@@ -2,8 +2,8 @@
 
 import { unknownRoot } from "../../core/errors/texts.js";
 import { etagOf } from "../../core/etag.js";
-import type { EntryState } from "../../core/ports/change.js";
-import type { Journal, JournalEntry } from "../../core/ports/journal.js";
+import type { EntryState } from "../../core/ports/changes/change.js";
+import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PlacesCall, RootView } from "../../core/ports/operation.js";
 import { parsePath } from "../../path/grammar.js";
 import type { HistoryOutput } from "../../schema/types.js";

@@ -1,7 +1,7 @@
 // Which entries a call of `undo` means.
 
 import { nothingToUndo, notUndoable, unknownEntry, viaDenied } from "../../core/errors/undo-texts.js";
-import type { JournalEntry } from "../../core/ports/journal.js";
+import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PlacesCall } from "../../core/ports/operation.js";
 import type { UndoInput } from "../../schema/types.js";
 import { type JournalView, journalsOf, visibleRoot } from "../history/visible-entries.js";

@@ -1,7 +1,7 @@
 // What a root holds while the steps of an undo are planned: what is there now, with the planned steps done.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
-import type { ChangedKind, EntryState } from "../../core/ports/change.js";
+import type { ChangedKind, EntryState } from "../../core/ports/changes/change.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import type { PastContent } from "../history/past.js";
 

@@ -3,7 +3,7 @@
 import type { Ability } from "../../core/call/capability.js";
 import { type Blocked, notUndoable } from "../../core/errors/undo-texts.js";
 import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
-import type { JournalEntry } from "../../core/ports/journal.js";
+import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall, Resolve } from "../../core/ports/operation.js";
 import { type PastContent, PastContents } from "../history/past.js";
 import { readsIn } from "../history/version.js";

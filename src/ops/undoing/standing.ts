@@ -1,7 +1,7 @@
 // Decides whether what a change has left behind still stands, so that undoing it destroys nothing of others.
 
-import type { EntryState } from "../../core/ports/change.js";
-import type { Journal, JournalEntry } from "../../core/ports/journal.js";
+import type { EntryState } from "../../core/ports/changes/change.js";
+import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { isSamePath } from "../history/past.js";
 import { areSame, hashRange } from "../history/states.js";

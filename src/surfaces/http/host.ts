@@ -4,7 +4,7 @@ import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js
 import type { MemoryLease } from "../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
-import type { VenueEvents } from "../../core/ports/event-reader.js";
+import type { VenueEvents } from "../../core/ports/changes/event-reader.js";
 import type { CallerJobs, RecordedJob, Submission } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";

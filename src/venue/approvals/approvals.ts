@@ -5,7 +5,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { type Clock, systemClock } from "../../core/clock.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ApprovalDesk, ApprovalFault, ApprovalRequest } from "../../core/ports/approval.js";
-import type { EventSink } from "../../core/ports/events.js";
+import type { EventSink } from "../../core/ports/changes/events.js";
 import type { Access } from "../identity/access.js";
 import { type CredentialChain, chainOf } from "./credentials.js";
 

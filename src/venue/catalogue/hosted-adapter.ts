@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, OperationMetadata, SurfaceContext } from "../../core/ports/adapter.js";
-import { viaOf } from "../../dispatch/call-changes.js";
+import { viaOf } from "../../dispatch/call/changes.js";
 import { withoutNulls } from "../../schema/nulls.js";
 import { InputValidator } from "../../schema/validate.js";
 

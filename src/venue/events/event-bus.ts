@@ -1,6 +1,6 @@
 // The bus of a venue: keeps the latest events of each topic for the readers of `/api/v1/events`.
 
-import type { EventSink, VenueEvent, VenueTopic } from "../../core/ports/events.js";
+import type { EventSink, VenueEvent, VenueTopic } from "../../core/ports/changes/events.js";
 import type { EventLog, EventRing } from "../../feed/event-log.js";
 
 export interface EventBus extends EventSink {

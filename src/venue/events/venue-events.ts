@@ -2,9 +2,9 @@
 
 import type { Caller } from "../../core/call/caller.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
-import type { EventReader, EventTopic, TopicEvent, VenueEvents } from "../../core/ports/event-reader.js";
-import type { VenueEvent } from "../../core/ports/events.js";
-import type { EventSource, PlaceWatch } from "../../core/ports/watch.js";
+import type { EventReader, EventTopic, TopicEvent, VenueEvents } from "../../core/ports/changes/event-reader.js";
+import type { VenueEvent } from "../../core/ports/changes/events.js";
+import type { EventSource, PlaceWatch } from "../../core/ports/changes/watch.js";
 import type { EventLog, EventRing } from "../../feed/event-log.js";
 import type { EventBus } from "./event-bus.js";
 

@@ -4,8 +4,8 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { VenueConfig } from "../../config/types.js";
 import { type Clock, systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
-import { NoStateDir } from "../start/state-dir.js";
-import { openState, stateDirOf } from "../start/state-place.js";
+import { openState, stateDirOf } from "../start/state/place.js";
+import { NoStateDir } from "../start/state/state-dir.js";
 import type {
   AccessEntry,
   AccessRequest,

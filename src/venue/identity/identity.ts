@@ -5,7 +5,7 @@ import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
 import { newSeed, parseSeed, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
-import { isOpenToOthers, openSecretFile } from "../start/state-dir.js";
+import { isOpenToOthers, openSecretFile } from "../start/state/state-dir.js";
 
 /** 64 hex digits and a line ending. */
 const MAX_SEED_FILE_BYTES = 66;

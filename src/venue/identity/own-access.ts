@@ -2,7 +2,7 @@
 
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
-import { readSecretFile } from "../start/state-dir.js";
+import { readSecretFile } from "../start/state/state-dir.js";
 import { type Access, closedAccess, keyOf, OPERATOR } from "./access.js";
 import { openAccessTokens } from "./access-tokens.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";

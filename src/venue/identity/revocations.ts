@@ -10,6 +10,7 @@ import type { Log } from "../../core/ports/log.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { Revocations } from "../../ucan/verify/proof.js";
 import { isRevocable, notBeforeOf, parseRevocations } from "../../ucan/verify/revocation-list.js";
+import { checkFormat, stateDirOf } from "../start/state/place.js";
 import {
   type FileFault,
   isOpenToOthers,
@@ -17,8 +18,7 @@ import {
   openSecretFile,
   openStateDir,
   readSecretFile,
-} from "../start/state-dir.js";
-import { checkFormat, stateDirOf } from "../start/state-place.js";
+} from "../start/state/state-dir.js";
 
 const NAME = "revocations";
 /** Maximum file size in bytes; room for more than 90,000 token ids. */

@@ -5,7 +5,7 @@ import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import type { StaticTokenConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { readSecretFile } from "../start/state-dir.js";
+import { readSecretFile } from "../start/state/state-dir.js";
 import { canonicalDid, type Identity } from "./identity.js";
 
 const MIN_LENGTH = 32;

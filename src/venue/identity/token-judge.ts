@@ -8,8 +8,8 @@ import type { Log } from "../../core/ports/log.js";
 import type { UcanVerifier } from "../../ucan/verify/proof.js";
 import { createPublicKeys, type PublicKeys } from "../../ucan/verify/public-keys.js";
 import { createUcanVerifier } from "../../ucan/verify/verifier.js";
-import { NoStateDir } from "../start/state-dir.js";
-import { openState } from "../start/state-place.js";
+import { openState } from "../start/state/place.js";
+import { NoStateDir } from "../start/state/state-dir.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import { openRevocations, type RevocationList, type RevocationPlace, revocationPlace } from "./revocations.js";
 

@@ -7,12 +7,12 @@ import type { Capability } from "../../core/call/capability.js";
 import type { Clock } from "../../core/clock.js";
 import type { Awaitable } from "../../core/io.js";
 import type { Annotations } from "../../core/ports/adapter.js";
-import type { EventSink } from "../../core/ports/events.js";
+import type { EventSink } from "../../core/ports/changes/events.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
-import type { IssuedTokens } from "./issued-tokens.js";
+import type { IssuedTokens } from "./tokens/issued.js";
 
 /** What the venue's own operations depend on. */
 export interface OperationParts {

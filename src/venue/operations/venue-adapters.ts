@@ -4,20 +4,20 @@ import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
 import { publicCapsOf } from "../identity/public-caps.js";
-import { approvalDecide } from "./approval-decide.js";
-import { approvalGet } from "./approval-get.js";
-import { approvalList } from "./approval-list.js";
-import { approvalWait } from "./approval-wait.js";
-import { auditQuery } from "./audit-query.js";
-import { authIssue } from "./auth-issue.js";
-import { authList } from "./auth-list.js";
-import { authRevoke } from "./auth-revoke.js";
-import { authWhoami } from "./auth-whoami.js";
-import { createIssuedTokens } from "./issued-tokens.js";
+import { approvalDecide } from "./approval/decide.js";
+import { approvalGet } from "./approval/get.js";
+import { approvalList } from "./approval/list.js";
+import { approvalWait } from "./approval/wait.js";
+import { auditQuery } from "./audit/query.js";
+import { authIssue } from "./auth/issue.js";
+import { authList } from "./auth/list.js";
+import { authRevoke } from "./auth/revoke.js";
+import { authWhoami } from "./auth/whoami.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
-import { ucanIssue } from "./ucan-issue.js";
-import { ucanRevoke } from "./ucan-revoke.js";
-import { ucanVerify } from "./ucan-verify.js";
+import { createIssuedTokens } from "./tokens/issued.js";
+import { ucanIssue } from "./ucan/issue.js";
+import { ucanRevoke } from "./ucan/revoke.js";
+import { ucanVerify } from "./ucan/verify.js";
 
 /** All operations of the venue itself, in the order clients see them. */
 export const VENUE_OPERATIONS: readonly AnyVenueOperation[] = [

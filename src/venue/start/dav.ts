@@ -9,7 +9,7 @@ import type { RootFacts } from "../../core/ports/operation.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { DavFile } from "../../surfaces/http/host.js";
 import type { VenueHostOptions } from "../venue.js";
-import { openState, stateDirOf } from "./state-place.js";
+import { openState, stateDirOf } from "./state/place.js";
 
 const DEFAULTS = { anonymous: false, lockSeconds: 3600, maxLocks: 10_000 };
 /** File in the state directory. */

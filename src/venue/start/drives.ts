@@ -193,7 +193,7 @@ async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOp
   if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
   const [{ openEmbeddedStore }, { openState }] = await Promise.all([
     import("../../drive/store/embedded/embedded.js"),
-    import("./state-place.js"),
+    import("./state/place.js"),
   ]);
   const path = typeof store === "object" ? store.path : join(openState(config, env, "drives.store"), "drives");
   return openEmbeddedStore({ path, log });
@@ -206,7 +206,7 @@ async function openShared(
 ): Promise<CellStore> {
   const [{ openObjectStore }, { openState }] = await Promise.all([
     import("../../drive/store/s3/open-object-store.js"),
-    import("./state-place.js"),
+    import("./state/place.js"),
   ]);
   const { credentials, ...place } = s3Access(s3, env);
   if (credentials === undefined) throw new ConfigError([NO_CREDENTIALS], 78);

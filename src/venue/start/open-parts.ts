@@ -15,7 +15,7 @@ import { AssetStorageError, type AssetStore } from "../assets/store.js";
 import { type Access, keyOf } from "../identity/access.js";
 import type { VenueTickets } from "../identity/tickets.js";
 import { type LogStreams, type OpenLog, openLog } from "../telemetry/log.js";
-import { openState } from "./state-place.js";
+import { openState } from "./state/place.js";
 
 /** Reasons by errno, for files that cannot be opened. */
 export const OPEN_FAILURES: Readonly<Record<string, string>> = {

@@ -29,7 +29,7 @@ import { httpOptions } from "./http-options.js";
 import { openAssets, openAudit, openAuditLog, openTickets, overviewOf } from "./open-parts.js";
 import type { OpenVenue, OpenVenueOptions } from "./opened.js";
 import { applyReload, unappliedKeys } from "./reload.js";
-import { rootsStateOf } from "./roots-state.js";
+import { rootsStateOf } from "./state/roots.js";
 
 export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./opened.js";
 
@@ -62,7 +62,7 @@ class VenueOpener {
 
   async open(): Promise<OpenVenue> {
     const config = this.#config;
-    if (this.#options.listens) this.#keep((await import("./state-claim.js")).claimState(config, this.#options.env));
+    if (this.#options.listens) this.#keep((await import("./state/claim.js")).claimState(config, this.#options.env));
     const access = await this.#openAccess();
     const audit = await openAudit(config, { ...this.#options, key: access.key });
     if (audit !== undefined) this.#opened.push(audit);

@@ -25,7 +25,7 @@ import type {
   PlaceOptions,
   SourceOptions,
 } from "../../../src/core/ports/backend.js";
-import type { EntryState } from "../../../src/core/ports/change.js";
+import type { EntryState } from "../../../src/core/ports/changes/change.js";
 import type { SourceEntry, TreeSource } from "../../../src/core/ports/tree-source.js";
 import {
   childrenOf,

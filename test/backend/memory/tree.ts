@@ -4,7 +4,7 @@ import type { FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { Sha256 } from "../../../src/core/etag.js";
 import { type Io, wait } from "../../../src/core/io.js";
 import type { Access, Entry, WalkContent, WalkEntry, WalkOptions } from "../../../src/core/ports/backend.js";
-import type { EntryChange, EntryState } from "../../../src/core/ports/change.js";
+import type { EntryChange, EntryState } from "../../../src/core/ports/changes/change.js";
 import { sortByName } from "../../../src/path/order.js";
 
 export interface FileNode {

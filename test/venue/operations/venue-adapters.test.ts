@@ -28,14 +28,15 @@ describe("each operation of the venue", () => {
   each("has an adapter, a schema and a test: %s", (_name, adapter, operation) => {
     expect(Object.keys(VENUE_ADAPTERS)).toContain(adapter);
     expect(existsSync(new URL(`schemas/${adapter}/${operation}.json`, project))).toBe(true);
-    expect(existsSync(new URL(`test/venue/operations/${adapter}-${operation}.test.ts`, project))).toBe(true);
+    expect(existsSync(new URL(`test/venue/operations/${adapter}/${operation}.test.ts`, project))).toBe(true);
   });
 
   test("has a file, and each such file and each schema is registered", () => {
-    const files = readdirSync(new URL("src/venue/operations", project)).filter((file) =>
-      /: VenueOperation</.test(read(`src/venue/operations/${file}`)),
+    const room = new URL("src/venue/operations", project);
+    const files = readdirSync(room, { recursive: true, encoding: "utf8" }).filter(
+      (file) => file.endsWith(".ts") && /: VenueOperation</.test(read(`src/venue/operations/${file}`)),
     );
-    const expected = names.map((name) => `${name.replace(":", "-")}.ts`);
+    const expected = names.map((name) => `${name.replace(":", "/")}.ts`);
     expect(files.sort()).toEqual(expected.sort());
     const schemas = Object.keys(VENUE_ADAPTERS).flatMap((adapter) =>
       readdirSync(new URL(`schemas/${adapter}`, project)).map((file) => `${adapter}:${file.replace(".json", "")}`),

@@ -3,7 +3,7 @@
 import { hardLinked, ioError, noSpace } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
-import type { EntryChange } from "../../../core/ports/change.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { APPEND, below, CREATE_APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stat } from "../../../jail/stat.js";

@@ -3,7 +3,7 @@
 import { invalidInput, ioError, isADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Moved, MoveOptions } from "../../../core/ports/backend.js";
-import type { EntryChange, EntryState } from "../../../core/ports/change.js";
+import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { nameOf } from "../../../jail/directory.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { errnoOf } from "../../../jail/sys.js";

@@ -10,7 +10,7 @@ import {
 } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { Copied, CopyOptions, PlaceOptions } from "../../../core/ports/backend.js";
-import type { EntryChange } from "../../../core/ports/change.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { below, CREATE, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow, errnoOf, quietly, type Sys } from "../../../jail/sys.js";

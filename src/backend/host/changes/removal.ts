@@ -4,7 +4,7 @@ import { counted } from "../../../core/call/progress.js";
 import { ioError, isADirectory, notAFile, notEmpty, otherDevice, symlinkEscape } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { Removed, RemoveOptions } from "../../../core/ports/backend.js";
-import type { NotUndoable } from "../../../core/ports/journal.js";
+import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";

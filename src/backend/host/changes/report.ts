@@ -1,8 +1,8 @@
 // Reports the committed changes of a host root.
 
 import type { Io } from "../../../core/io.js";
-import type { ChangedKind, ChangeRecord, EntryChange, EntryState } from "../../../core/ports/change.js";
-import type { Kept } from "../../../core/ports/journal-writer.js";
+import type { ChangedKind, ChangeRecord, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
+import type { Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";

@@ -2,7 +2,7 @@
 
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, runIo } from "../../../core/io.js";
-import type { Addition, EntryChange, EntryState } from "../../../core/ports/change.js";
+import type { Addition, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import { below, type Pinned, READ_NEW, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";

@@ -1,9 +1,9 @@
 // Tells of the members of a group that was committed; what they replaced goes from the intent to the journal.
 
 import { type Io, isPending } from "../../../core/io.js";
-import type { EntryChange } from "../../../core/ports/change.js";
-import type { NotUndoable } from "../../../core/ports/journal.js";
-import type { JournalWriter, Kept } from "../../../core/ports/journal-writer.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
+import type { NotUndoable } from "../../../core/ports/changes/journal.js";
+import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, release } from "../../../jail/handles.js";
 import { quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, report } from "../changes/report.js";

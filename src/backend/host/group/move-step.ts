@@ -12,7 +12,7 @@ import {
 import type { Sha256 } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import type { GroupChange, PlaceOptions } from "../../../core/ports/backend.js";
-import type { EntryState } from "../../../core/ports/change.js";
+import type { EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned, release } from "../../../jail/handles.js";
 import { requireExpected } from "../../expected.js";
 import type { Amount } from "../../quota.js";

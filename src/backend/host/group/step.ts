@@ -3,7 +3,7 @@
 import { notSupportedByRoot } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { At, GroupEffect } from "../../../core/ports/backend.js";
-import type { EntryChange } from "../../../core/ports/change.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
 import { below, CREATE, identity, type Pinned, READ } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { LockRequest } from "../../../jail/staging/locks.js";

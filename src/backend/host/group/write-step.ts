@@ -4,7 +4,7 @@ import { conflict } from "../../../core/errors/texts.js";
 import type { Sha256 } from "../../../core/etag.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { GroupChange } from "../../../core/ports/backend.js";
-import type { EntryState } from "../../../core/ports/change.js";
+import type { EntryState } from "../../../core/ports/changes/change.js";
 import { CREATE, type Pinned, release, WRITE_NEW } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { closeNow } from "../../../jail/sys.js";

@@ -1,9 +1,9 @@
 // Keeps what a change is about to replace or delete, without copying more than a little.
 
 import type { Io } from "../../../core/io.js";
-import type { EntryChange } from "../../../core/ports/change.js";
-import type { NotUndoable } from "../../../core/ports/journal.js";
-import type { JournalWriter, Kept } from "../../../core/ports/journal-writer.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
+import type { NotUndoable } from "../../../core/ports/changes/journal.js";
+import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, CREATE, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, recordOf } from "../changes/report.js";

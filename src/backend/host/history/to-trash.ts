@@ -2,9 +2,9 @@
 
 import { cannotBeTrashed, deletionNotFinal } from "../../../core/errors/journal-texts.js";
 import type { Io } from "../../../core/io.js";
-import type { EntryChange } from "../../../core/ports/change.js";
-import type { NotUndoable } from "../../../core/ports/journal.js";
-import type { JournalWriter } from "../../../core/ports/journal-writer.js";
+import type { EntryChange } from "../../../core/ports/changes/change.js";
+import type { NotUndoable } from "../../../core/ports/changes/journal.js";
+import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import { below, type Pinned, release } from "../../../jail/handles.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";

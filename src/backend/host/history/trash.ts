@@ -1,7 +1,7 @@
 // The trash folder of a host root, by the handles of its jail.
 
 import { type Awaitable, type Io, runIo } from "../../../core/io.js";
-import type { TrashFolder, TrashItem } from "../../../core/ports/journal-writer.js";
+import type { TrashFolder, TrashItem } from "../../../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import { examine, nameOf } from "../../../jail/directory.js";
 import { below, type Pinned, READ, release } from "../../../jail/handles.js";

@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
-import type { EventReader, EventTopic, VenueEvents } from "../../../core/ports/event-reader.js";
+import type { EventReader, EventTopic, VenueEvents } from "../../../core/ports/changes/event-reader.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";

@@ -1,7 +1,7 @@
 // Endpoints for the value tree.
 
 import type { FastifyReply } from "fastify";
-import { countValue, listValue, readValue, sliceValue } from "../../../core/ports/value-tree.js";
+import { countValue, listValue, readValue, sliceValue } from "../../../core/value-tree.js";
 import type { HttpHost } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";

@@ -1,0 +1,62 @@
+import { type Line, noArguments, oneArgument } from "../line.js";
+import { needed, single, UsageError } from "../options.js";
+import type { ConfigSource } from "../remote.js";
+
+export interface BackupCreate {
+  readonly name: "backup create";
+  readonly file: string;
+  readonly source: ConfigSource;
+  readonly drives: boolean;
+  readonly roots: readonly string[];
+  /** A path or `env:NAME`. */
+  readonly passphrase: string | undefined;
+  readonly plaintext: boolean;
+}
+
+export interface BackupRestore {
+  readonly name: "backup restore";
+  /** `undefined`: only decides about old tokens. */
+  readonly file: string | undefined;
+  readonly source: ConfigSource;
+  readonly passphrase: string | undefined;
+  /** A revocation list that is newer than the backup. */
+  readonly revocations: string | undefined;
+  readonly acceptOldTokens: boolean;
+}
+
+/** @throws UsageError */
+export function parseBackupCreate(line: Line): BackupCreate {
+  const { values } = line;
+  const file = oneArgument(line, "backup create", "a new file, for example: venue-files backup create venue.backup");
+  const [passphrase, plaintext] = [single(values, "passphrase"), values.has("plaintext")];
+  if (passphrase !== undefined && plaintext) throw new UsageError("--passphrase and --plaintext exclude one another");
+  return {
+    ...{ name: "backup create", file, source: sourceOf(line, "backup create"), passphrase, plaintext },
+    ...{ drives: values.has("drives"), roots: values.get("roots") ?? [] },
+  };
+}
+
+/** @throws UsageError */
+export function parseBackupRestore(line: Line): BackupRestore {
+  const { values, rest } = line;
+  const [revocations, acceptOldTokens] = [single(values, "revocations"), values.has("accept-old-tokens")];
+  if (rest.length > 1) noArguments({ ...line, rest: rest.slice(1) }, "backup restore");
+  const [file] = rest;
+  if (file === undefined && revocations === undefined && !acceptOldTokens) {
+    throw new UsageError("'backup restore' needs the file of a backup, or --revocations or --accept-old-tokens");
+  }
+  const source = sourceOf(line, "backup restore");
+  return {
+    name: "backup restore",
+    file,
+    source,
+    passphrase: single(values, "passphrase"),
+    revocations,
+    acceptOldTokens,
+  };
+}
+
+const sourceOf = ({ values }: Line, command: "backup create" | "backup restore"): ConfigSource => ({
+  file: needed(values, command, "config"),
+  roots: [],
+});

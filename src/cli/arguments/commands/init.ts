@@ -1,0 +1,37 @@
+import { escapeText } from "../../../core/errors/texts.js";
+import { nearestName } from "../../../schema/nearest.js";
+import { CLIENTS } from "../../init/clients.js";
+import { listener } from "../listener.js";
+import { checkedArgument, UsageError, type Values } from "../options.js";
+
+/** Parsed `init` command. */
+export interface InitCommand {
+  readonly name: "init";
+  /** `undefined`: the current directory. */
+  readonly folder: string | undefined;
+  /** As given to `--root`. */
+  readonly roots: readonly string[];
+  /** Names of {@link CLIENTS}. */
+  readonly clients: readonly string[];
+  readonly port: number | undefined;
+  readonly yes: boolean;
+  readonly print: boolean;
+  readonly force: boolean;
+}
+
+/** @throws UsageError */
+export function parseInit(rest: readonly string[], values: Values): InitCommand {
+  const [folder, ...more] = rest.map(checkedArgument);
+  if (more[0] !== undefined) throw new UsageError(`'init' takes one folder, not also '${escapeText(more[0])}'`);
+  const clients = values.get("for") ?? [];
+  for (const name of clients) {
+    if (Object.hasOwn(CLIENTS, name)) continue;
+    const near = nearestName(name, Object.keys(CLIENTS));
+    const advice = near === undefined ? `Clients: ${Object.keys(CLIENTS).join(", ")}` : `Did you mean '${near}'?`;
+    throw new UsageError(`--for knows no client '${escapeText(name)}'. ${advice}`);
+  }
+  return {
+    ...{ name: "init", folder, clients, roots: values.get("root") ?? [], port: listener(values)?.port },
+    ...{ yes: values.has("yes"), print: values.has("print"), force: values.has("force") },
+  };
+}

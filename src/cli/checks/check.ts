@@ -1,0 +1,230 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { forgetsDrives } from "../../config/checks/drives.js";
+import { ConfigError } from "../../config/errors.js";
+import { locate, type Problem } from "../../config/lines.js";
+import { locateKeys } from "../../config/load.js";
+import { checkListener, isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { type Log, silentLog } from "../../core/ports/log.js";
+import type { RootFacts } from "../../core/ports/operation.js";
+import { type OpenRoots, openRoots, RootsError } from "../../roots/open.js";
+import { networkRefusal } from "../../sandbox/bwrap/user-network.js";
+import { canonicalDid, type Identity, openIdentity } from "../../venue/identity/identity.js";
+import { publicCapsOf, servesPublic } from "../../venue/identity/public-caps.js";
+import { openRevocations, type RevocationPlace, revocationPlace } from "../../venue/identity/revocations.js";
+import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../../venue/identity/static-tokens.js";
+import { s3Access } from "../../venue/start/s3-access.js";
+import { hasLocalToken, stateDirOf, withOwnStateDirs } from "../../venue/start/state/place.js";
+import { NOT_OPENED } from "../../venue/start/state/roots.js";
+import { checkSecretsOutside, knownStateDir } from "../../venue/start/state/secrets.js";
+import { NoStateDir } from "../../venue/start/state/state-dir.js";
+import { packageVersion } from "../../version.js";
+import type { Command } from "../arguments/arguments.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { loadConfigs } from "../load.js";
+import { describeVenue, type RevocationFacts, type VenueFacts } from "../output/describe-venue.js";
+import { startProblems } from "./check-start.js";
+import { isLoadable } from "./native.js";
+
+/** `venue-files check`: describes what `serve` would run with this configuration, or lists all its problems. */
+export async function check(command: Extract<Command, { name: "check" }>, context: CommandContext): Promise<number> {
+  const loaded = loadConfigs(command.source, context.cwd);
+  const { file } = command.source;
+  const keys = file === undefined ? { file: "", positions: new Map() } : locateKeys(file);
+  const shared: string[] = [];
+  const configs = attempting(() => withOwnStateDirs(loaded, context.env), shared) ?? loaded;
+  const problems: Problem[] = shared.map((text) => ({ text }));
+  const described: string[] = [];
+  for (const [index, config] of configs.entries()) {
+    const own: string[] = [];
+    const refusal = checkListener(config);
+    if (refusal !== undefined) own.push(refusal);
+    const found = await factsOf(config, { env: context.env, problems: own });
+    if (found !== undefined) described.push(describeVenue(found));
+    const above = keys.positions.has("venues") ? `venues[${index}].` : "";
+    problems.push(...own.map((text) => ({ text, above })));
+  }
+  if (problems.length > 0) throw new ConfigError(locate(problems, keys), EXIT.config);
+  context.stdout.write(`venue-files ${packageVersion()}: the configuration is valid\n\n${described.join("\n")}`);
+  return EXIT.ok;
+}
+
+/** Context of checking one venue. */
+interface Look {
+  readonly env: CommandContext["env"];
+  /** Collects problems, so that all are reported together. */
+  readonly problems: string[];
+}
+
+/** Opens roots and existing state, without creating anything that stays. `undefined` if something cannot be opened. */
+async function factsOf(config: VenueConfig, { env, problems }: Look): Promise<VenueFacts | undefined> {
+  const warnings: string[] = [...config.warnings];
+  const log: Log = { ...silentLog, warn: (_fields, text) => warnings.push(text) };
+  const attempt = <T>(step: () => T): T | undefined => attempting(step, problems);
+  attempt(() => checkSecretsOutside(config, env));
+  for (const [name, { shell }] of Object.entries(config.profiles)) {
+    const refusal = shell && networkRefusal(shell);
+    if (refusal !== undefined) problems.push(`profiles.${name}: ${refusal}`);
+  }
+  const identity = attempt(() => existingIdentity(config, log));
+  problems.push(...(await startProblems(config, { env, hasKey: identity !== undefined || !isKeyMade(config) })));
+  const tokens = attempt(() => tokensOf(config, namesOf(config, identity), env));
+  const revocations = attempt(() => revocationsOf(config, { names: namesOf(config, identity), env, log }));
+  const localTokenIn = attempt(() => localTokenDirectory(config, env));
+  const opened = attempt(() =>
+    openRoots(config.file, undefined, config.stateDir === false ? {} : { journals: NOT_OPENED }),
+  );
+  try {
+    if (tokens === undefined || revocations === undefined || opened === undefined) return undefined;
+    const canonical = (did: string) => (identity === undefined ? did : canonicalDid(identity, did));
+    const operator = config.operator ?? identity?.did ?? config.did;
+    return {
+      config,
+      loopback: isLoopbackListener(config),
+      did: identity?.did ?? config.did,
+      keyIsMade: config.seedFile !== undefined && identity === undefined,
+      publicAccess: servesPublic(config),
+      publicCaps: publicCapsOf(config),
+      localTokenIn,
+      tokens,
+      operatorDid: operator === undefined ? undefined : canonical(operator),
+      grants: config.auth.grants.map((grant) => ({ ...grant, did: canonical(grant.did) })),
+      revocations,
+      roots: rootsOf(config, opened, canonical),
+      commands: await commandsOf(config),
+      state: knownStateDir(config, env),
+      drives: drivesOf(config, env),
+      warnings: [...warnings, ...opened.warnings],
+    };
+  } finally {
+    await opened?.close();
+  }
+}
+
+async function commandsOf({ profiles }: VenueConfig): Promise<VenueFacts["commands"]> {
+  const rows: (readonly string[])[] = [];
+  for (const [name, { root, shell }] of Object.entries(profiles)) {
+    if (shell === undefined) continue;
+    const { reportSandbox } = await import("../../sandbox/report.js");
+    const { sandbox, network, processes, group } = await reportSandbox(shell);
+    const said = [sandbox, network, processes, group].filter((part) => part !== undefined);
+    rows.push([name, `on ${root}`, escapeText(said.join("; "))]);
+  }
+  return rows;
+}
+
+function drivesOf(config: VenueConfig, env: CommandContext["env"]): string {
+  const { store } = config.drives;
+  if (forgetsDrives(config)) return "in memory";
+  if (store === undefined || store === "memory") return `in ${join(stateDirOf(config, env), "drives")}`;
+  if ("path" in store) return `in ${store.path}`;
+  const { bucket, prefix, endpoint, region } = s3Access(store.s3, env);
+  const below = prefix === undefined ? "" : ` below ${prefix.replace(/\/$/, "")}/`;
+  return `in bucket ${bucket}${below} of ${endpoint ?? "AWS"}, region ${region}`;
+}
+
+function attempting<T>(step: () => T, problems: string[]): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof ConfigError) && !(error instanceof RootsError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+}
+
+/** Whether the first start will create a persistent key. */
+const isKeyMade = ({ seed, seedFile }: VenueConfig): boolean =>
+  seed === undefined && seedFile !== undefined && !existsSync(seedFile);
+
+function existingIdentity(config: VenueConfig, log: Log): Identity | undefined {
+  const { seed, seedFile, did } = config;
+  const exists = seed !== undefined || (seedFile !== undefined && !isKeyMade(config));
+  return exists ? openIdentity({ seed, seedFile, did, log }) : undefined;
+}
+
+interface RevocationSources {
+  readonly names: Pick<Identity, "did" | "keyDid">;
+  readonly env: Look["env"];
+  readonly log: Log;
+}
+
+function revocationsOf(config: VenueConfig, { names, env, log }: RevocationSources): RevocationFacts {
+  const place = placeOf(config, env);
+  if (place === undefined) return { has: () => false, hasToken: () => false };
+  const list = openRevocations(place, { log });
+  const entries = existsSync(place.path) ? { entries: list.size } : {};
+  const has = (did: string) => list.has(did);
+  return {
+    path: place.path,
+    ...entries,
+    has,
+    hasToken: (name, did) => [did, ...staticTokenDids(names, name)].some(has),
+  };
+}
+
+/** `undefined`: there is no list, because there is no state directory. */
+function placeOf(config: VenueConfig, env: Look["env"]): RevocationPlace | undefined {
+  try {
+    return revocationPlace(config, env);
+  } catch (error) {
+    if (error instanceof NoStateDir) return undefined;
+    throw error;
+  }
+}
+
+/** DIDs of the venue, as far as known before its key exists. */
+function namesOf(config: VenueConfig, identity: Identity | undefined): Pick<Identity, "did" | "keyDid"> {
+  const did = identity?.did ?? config.did ?? "<venueDID>";
+  return { did, keyDid: identity?.keyDid ?? did };
+}
+
+function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | undefined {
+  return hasLocalToken(config) ? stateDirOf(config, env) : undefined;
+}
+
+/** Owner of a drive, as displayed. */
+const EACH_CALLER = "each caller";
+
+function rootsOf(config: VenueConfig, opened: OpenRoots, canonical: (did: string) => string): VenueFacts["roots"] {
+  return opened.roots.map(({ name, kind, readOnly, engine, description, drive }: RootFacts) => {
+    const owner = config.file.roots[name]?.owner;
+    return {
+      name,
+      kind,
+      readOnly,
+      engine: engine ?? "",
+      ...journalPart(config, name),
+      ...(description === undefined ? {} : { description }),
+      ...(owner === undefined ? {} : { owner: canonical(owner) }),
+      ...(drive === undefined ? {} : { owner: EACH_CALLER }),
+    };
+  });
+}
+
+/** What is kept of changes in a root, for writable directories. */
+function journalPart({ file, stateDir }: VenueConfig, name: string): { journal?: string } {
+  const root = file.roots[name];
+  if (root === undefined || root.kind === "dlfs" || root.readOnly) return {};
+  const isUsual = root.kind === "host" && stateDir !== false;
+  const { journal = isUsual ? "on" : "off", trash, journalQuota } = root;
+  if (journal === "off") return {};
+  if (!isLoadable("lmdb")) return { journal: "no journal: its library 'lmdb' cannot be loaded" };
+  const { bytes, days } = journalQuota;
+  const kept = journal === "on" ? `, ${Math.round(bytes / 2 ** 20)} MiB, trash ${trash}` : " (metadata)";
+  return { journal: `journal${kept}, ${days} days` };
+}
+
+function tokensOf(
+  config: VenueConfig,
+  names: Pick<Identity, "did" | "keyDid">,
+  env: CommandContext["env"],
+): readonly StaticToken[] {
+  return resolveStaticTokens(config.auth.tokens, env, {
+    ...names,
+    operatorDid: config.operator ?? names.did,
+    roots: config.file.roots,
+  });
+}

@@ -1,0 +1,142 @@
+// `venue-files doctor`: what this machine offers, what is missing, and what that costs. Changes nothing.
+
+import { readFileSync } from "node:fs";
+import { ConfigError } from "../../config/errors.js";
+import { parseConfig } from "../../config/load.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { openRoots } from "../../roots/open.js";
+import { checkState, stateDirOf } from "../../venue/start/state/place.js";
+import { NoStateDir } from "../../venue/start/state/state-dir.js";
+import { packageVersion } from "../../version.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { table } from "../output/table.js";
+import { isLoadable } from "./native.js";
+
+/** One line of the report. `note`: it works, with less. `fault`: something does not work. */
+interface Finding {
+  readonly subject: string;
+  readonly state: "ok" | "note" | "fault";
+  readonly text: string;
+}
+
+const OLDEST_NODE = [20, 19] as const;
+/** Watches that `file:watch` may take in one process. */
+const WATCHES = 8192;
+/** A clock before this lies: no release of this program is older. */
+const RELEASED = Date.UTC(2026, 0, 1);
+/** Open files that a busy venue needs. */
+const OPEN_FILES = 4096;
+
+export async function doctor(context: CommandContext): Promise<number> {
+  const findings = [
+    nodeVersion(),
+    await engine(context),
+    native("koffi", "the fast walk of the jail", "openat2 is not used; walks take more system calls"),
+    native("lmdb", "drives on disk and the journal", "drives are in memory only, and there is no journal"),
+    await sandbox(context),
+    ...limits(),
+    stateDirectory(context),
+    clock(),
+  ];
+  const rows = findings.map(({ subject, state, text }) => [state === "ok" ? "ok" : state.toUpperCase(), subject, text]);
+  context.stdout.write(`venue-files ${packageVersion()} on this machine:\n\n${table(rows)}\n`);
+  const faults = findings.filter(({ state }) => state === "fault").length;
+  if (faults === 0) return EXIT.ok;
+  context.stderr.write(`\n${faults} of these must be mended\n`);
+  return EXIT.config;
+}
+
+function nodeVersion(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  const text = `${process.version} on ${process.platform} ${process.arch}`;
+  if (!isNew) return { subject: "Node", state: "fault", text: `${text}; needs ${OLDEST_NODE.join(".")} or newer` };
+  return { subject: "Node", state: "ok", text };
+}
+
+/** Opens the current directory as a root, which makes nothing in it. */
+async function engine({ cwd }: CommandContext): Promise<Finding> {
+  const subject = "Jail";
+  try {
+    const { file } = parseConfig({ file: { roots: { here: { path: cwd, readOnly: true } } } }, { baseDir: cwd });
+    const opened = openRoots(file);
+    const found = opened.roots[0]?.engine ?? "none";
+    await opened.close();
+    if (found === "real-path check") {
+      return { subject, state: "note", text: `${found}: races of other programs in a root are not held off here` };
+    }
+    return { subject, state: "ok", text: found };
+  } catch (error) {
+    return {
+      subject,
+      state: "fault",
+      text: error instanceof Error ? escapeText(error.message) : "it cannot be opened",
+    };
+  }
+}
+
+function native(name: string, use: string, without: string): Finding {
+  if (isLoadable(name)) return { subject: name, state: "ok", text: use };
+  return { subject: name, state: "note", text: `cannot be loaded: ${without}` };
+}
+
+async function sandbox({ cwd }: CommandContext): Promise<Finding> {
+  const subject = "Sandbox";
+  const profiles = { shell: { profile: "jettson", root: "tmp", shell: {} } };
+  const { shell } = parseConfig({ profiles }, { baseDir: cwd }).profiles["shell"] ?? {};
+  if (shell === undefined) return { subject, state: "fault", text: "its configuration has no shell" };
+  const { reportSandbox } = await import("../../sandbox/report.js");
+  const { sandbox: found, network } = await reportSandbox(shell);
+  const state = found.startsWith("none") ? "note" : "ok";
+  return { subject, state, text: state === "ok" ? `${found}; ${network}` : `${found}. Profiles have no shell` };
+}
+
+function limits(): readonly Finding[] {
+  const watches = numberIn("/proc/sys/fs/inotify/max_user_watches", /(\d+)/);
+  const files = numberIn("/proc/self/limits", /^Max open files\s+(\d+)/m);
+  return [
+    ...(watches === undefined
+      ? []
+      : [
+          limit(
+            "Watches",
+            watches,
+            WATCHES,
+            "beyond, file:watch looks every two seconds (fs.inotify.max_user_watches)",
+          ),
+        ]),
+    ...(files === undefined ? [] : [limit("Open files", files, OPEN_FILES, "a busy venue needs more (ulimit -n)")]),
+  ];
+}
+
+const limit = (subject: string, found: number, wanted: number, advice: string): Finding =>
+  found >= wanted
+    ? { subject, state: "ok", text: found.toLocaleString("en") }
+    : { subject, state: "note", text: `${found.toLocaleString("en")}; ${advice}` };
+
+function numberIn(file: string, pattern: RegExp): number | undefined {
+  try {
+    const [, digits] = pattern.exec(readFileSync(file, "utf8")) ?? [];
+    return digits === undefined ? undefined : Number(digits);
+  } catch {
+    return undefined;
+  }
+}
+
+function stateDirectory({ env, cwd }: CommandContext): Finding {
+  const subject = "State";
+  try {
+    const config = parseConfig({}, { baseDir: cwd });
+    checkState(config, env);
+    return { subject, state: "ok", text: escapeText(stateDirOf(config, env)) };
+  } catch (error) {
+    if (error instanceof NoStateDir) return { subject, state: "note", text: error.message };
+    if (!(error instanceof ConfigError)) throw error;
+    return { subject, state: "fault", text: error.problems.join("; ") };
+  }
+}
+
+const clock = (): Finding =>
+  Date.now() > RELEASED
+    ? { subject: "Clock", state: "ok", text: new Date().toISOString() }
+    : { subject: "Clock", state: "fault", text: `${new Date().toISOString()}: tokens and times would be wrong` };

@@ -1,0 +1,159 @@
+import { ConfigError } from "../../config/errors.js";
+import type { McpConfig, VenueConfig } from "../../config/types.js";
+import { escapeText } from "../../core/errors/texts.js";
+import type { ClientRoots } from "../../surfaces/mcp/client-roots.js";
+import type { McpHost } from "../../surfaces/mcp/host.js";
+import type { HostAfterRoots } from "../../surfaces/mcp/late-host.js";
+import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import type { OpenVenue } from "../../venue/start/open-venue.js";
+import type { Command } from "../arguments/arguments.js";
+import type { ConfigSource } from "../arguments/remote.js";
+import { type CommandContext, EXIT } from "../context.js";
+import { loadCaps, loadOneConfig } from "../load.js";
+import { ownCaller } from "../own-caller.js";
+import { withProfile } from "../profile.js";
+import { warn } from "../warn.js";
+import { maxHeldBytes, maxMessageBytes } from "./message-size.js";
+
+type McpCommand = Extract<Command, { name: "mcp" }>;
+
+/** Time a client gets to tell its roots: some ask their user first. */
+const ROOTS_ANSWER_MS = 20_000;
+
+/** `venue-files mcp`: serves MCP on standard input and output until the client disconnects. */
+export async function mcp(command: McpCommand, context: CommandContext): Promise<number> {
+  const { stdin, stdout, stderr } = context;
+  const config = configOf(command, command.source, context.cwd);
+  const run = new McpRun(command, context);
+  const stopped = context.untilStopped();
+  try {
+    const host = command.within === undefined ? run.open(config) : run.openLater(config, command.within);
+    const [given, { serveMcpStdio }] = await Promise.all([host, import("../../surfaces/mcp/stdio.js")]);
+    if (stdin.isTTY) stderr.write("Waiting for an MCP client on standard input. Stop with Ctrl-C.\n");
+    const onError = ({ message }: Error) => stderr.write(`MCP: ${reasonOf(message)}\n`);
+    const served = serveMcpStdio(given, {
+      ...{ input: stdin, output: stdout, onError },
+      maxMessageBytes: maxMessageBytes(config),
+      maxHeldBytes: maxHeldBytes(config),
+    });
+    await Promise.race([served, stopped]);
+    return EXIT.ok;
+  } finally {
+    await run.close();
+  }
+}
+
+type ServedConfig = VenueConfig & { readonly mcp: McpConfig };
+
+/** @throws ConfigError */
+function configOf({ tools, profile }: McpCommand, source: ConfigSource, cwd: string): ServedConfig {
+  const loaded = loadOneConfig(source, cwd);
+  if (loaded.mcp === false) throw new ConfigError(["MCP is switched off: 'mcp' is false"], EXIT.config);
+  const mcpConfig = tools === undefined ? loaded.mcp : { ...loaded.mcp, tools };
+  const own = { ...loaded, mcp: mcpConfig };
+  return profile === undefined ? own : { ...withProfile(own, profile), mcp: mcpConfig };
+}
+
+/** The venue of one `mcp` command, opened at once or when the client's roots are known. */
+class McpRun {
+  readonly #command: McpCommand;
+  readonly #context: CommandContext;
+  readonly #caps: readonly unknown[] | undefined;
+  #venue: Promise<OpenVenue> | undefined;
+
+  constructor(command: McpCommand, context: CommandContext) {
+    this.#command = command;
+    this.#context = context;
+    this.#caps = loadCaps(command.capsFile);
+    this.#sayProtected(command.source.folders ?? []);
+  }
+
+  async open(config: ServedConfig): Promise<McpHost> {
+    return (await this.#openVenue(config)).mcpHost(this.#caps, this.#command.profile);
+  }
+
+  /** @param before the configuration without roots of the client @param within values of `--within` */
+  async openLater(before: ServedConfig, within: readonly string[]): Promise<HostAfterRoots> {
+    const [{ realFolders }, { greeting }] = await Promise.all([
+      import("./client-roots.js"),
+      import("../../venue/catalogue/mcp-greeting.js"),
+    ]);
+    const dirs = await realFolders(within, this.#context.cwd);
+    return {
+      greeting: greeting(before),
+      answerMs: ROOTS_ANSWER_MS,
+      open: (roots) => this.#openWith(roots, before, dirs),
+    };
+  }
+
+  async close(): Promise<void> {
+    // Who opened it has the error.
+    const venue = await this.#venue?.catch(() => undefined);
+    await venue?.close();
+  }
+
+  async #openWith(roots: ClientRoots, before: ServedConfig, dirs: readonly string[]): Promise<McpHost> {
+    const { source } = this.#command;
+    const [{ checkOpened, foldersOfClient, rootsForClient }, { touchesSecrets }] = await Promise.all([
+      import("./client-roots.js"),
+      import("../../venue/start/state/secrets.js"),
+    ]);
+    const isOurs = (path: string) => touchesSecrets(path, before, this.#context.env);
+    const folders = await foldersOfClient(roots.uris, dirs, isOurs);
+    const clientRoots = rootsForClient(folders, {
+      isTaken: (name) => Object.hasOwn(before.file.roots, name),
+      protect: source.noProtect === true ? [] : ["@git"],
+    });
+    this.#sayServed(roots, Object.keys(clientRoots));
+    this.#sayProtected(source.folders === undefined ? folders : []);
+    const config = configOf(this.#command, { ...source, clientRoots }, this.#context.cwd);
+    const venue = await this.#openVenue(config);
+    checkOpened(clientRoots, venue.adapter.roots);
+    return venue.mcpHost(this.#caps);
+  }
+
+  async #openVenue(config: ServedConfig): Promise<OpenVenue> {
+    const { env, stderr } = this.#context;
+    const { profile } = this.#command;
+    const caller = await ownCaller(this.#command.caller, config, this.#context);
+    const log = openConfiguredLog(config, stderr);
+    const filesOnly = profile !== undefined || (config.mcp.includeAdapters?.every((name) => name === "file") ?? true);
+    this.#venue = import("../../venue/start/open-venue.js").then(({ openVenue }) =>
+      openVenue(config, { listens: false, env, log, filesOnly, profile, ...caller }),
+    );
+    const venue = await this.#venue;
+    warn(venue, this.#context);
+    const { rootsWithSecrets } = await import("../../venue/start/state/secrets.js");
+    for (const name of rootsWithSecrets(config, env)) stderr.write(`Warning: ${exposure(name)}\n`);
+    return venue;
+  }
+
+  #sayProtected(folders: readonly string[]): void {
+    if (folders.length === 0 || this.#command.source.noProtect === true) return;
+    this.#context.stderr.write("In the folders given, .git may be read, not changed. --no-protect lifts that.\n");
+  }
+
+  /** @throws ConfigError where nothing is left to serve */
+  #sayServed({ total, reason }: ClientRoots, names: readonly string[]): void {
+    const { file, roots, folders } = this.#command.source;
+    const leftOut = total - names.length;
+    const why =
+      reason ?? `${leftOut} of its ${total} are left out: none but folders in --within, each once, at most 32`;
+    const hasOwn = file !== undefined || roots.length > 0 || folders !== undefined;
+    if (names.length === 0) {
+      const text = `No roots of the client: ${why}.`;
+      if (!hasOwn) throw new ConfigError([`${text} Name one with --root`], EXIT.config);
+      this.#context.stderr.write(`${text} Only those of the command line are served.\n`);
+      return;
+    }
+    const rest = leftOut === 0 ? "" : `; ${why}`;
+    this.#context.stderr.write(`Roots of the client: ${names.join(", ")}${rest}.\n`);
+  }
+}
+
+const exposure = (root: string): string =>
+  `root '${root}' holds keys and tokens of venue-files, which the client can read: whoever has them can act as you. Serve another folder`;
+
+/** One line per connection error; for a message that is not JSON-RPC the SDK returns pages of validation errors. */
+const reasonOf = (message: string): string =>
+  message.startsWith("[") ? "a message was ignored, it is not JSON-RPC" : escapeText(message);

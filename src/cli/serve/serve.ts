@@ -1,0 +1,183 @@
+import { ConfigError } from "../../config/errors.js";
+import { checkListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import { escapeText } from "../../core/errors/texts.js";
+import { silentLog } from "../../core/ports/log.js";
+import { SESSION_MS } from "../../venue/identity/access-tokens.js";
+import { publicCapsOf, servesPublic } from "../../venue/identity/public-caps.js";
+import { servesDav } from "../../venue/start/dav.js";
+import { openConfiguredLog } from "../../venue/start/open-parts.js";
+import { type OpenVenue, openVenue, type PreparedReload } from "../../venue/start/open-venue.js";
+import { localTokenFile, stateDirOf, withOwnStateDirs } from "../../venue/start/state/place.js";
+import { announceRunning, runningFile } from "../../venue/start/state/running.js";
+import { servesWorkspace } from "../../venue/start/workspace.js";
+import type { OpenLog } from "../../venue/telemetry/log.js";
+import { packageVersion } from "../../version.js";
+import type { Command } from "../arguments/arguments.js";
+import { type CommandContext, codeOf, EXIT, print, Unavailable } from "../context.js";
+import { loadConfigs, located } from "../load.js";
+import { banner } from "../output/banner.js";
+import { warn } from "../warn.js";
+import { listenFailure } from "./listen-failure.js";
+import { createSupervisor } from "./supervisor.js";
+
+type Serve = Extract<Command, { name: "serve" }>;
+
+/** `venue-files serve`: serves every venue of the configuration until stopped. None starts unless all of them can. */
+export async function serve(command: Serve, context: CommandContext): Promise<number> {
+  const configs = configsOf(command, context);
+  const stopped = context.untilStopped();
+  const logs = configs.map((config) => openConfiguredLog(config, context.stderr));
+  const venues = await openAll(configs, logs, context);
+  const supervisor = createSupervisor(context);
+  const announced: (() => void)[] = [];
+  try {
+    let reloaded = Promise.resolve();
+    context.onReload(() => {
+      // Log rotation sends SIGHUP as well.
+      for (const log of logs) log.reopen();
+      reloaded = reloaded.then(async () => {
+        await supervisor.reloading();
+        await reload(venues, command, context);
+        await supervisor.ready(summaryOf(venues));
+      });
+    });
+    for (const venue of venues) warn(venue, context);
+    for (const venue of venues) await listen(venue);
+    for (const venue of venues) announced.push(announce(venue, context));
+    for (const venue of venues) context.stdout.write(`${linkOf(venue, context)}${bannerOf(venue, context)}\n`);
+    context.stdout.write("Stop with Ctrl-C.\n");
+    await supervisor.ready(summaryOf(venues));
+    await stopped;
+    await supervisor.stopping();
+  } finally {
+    for (const takeAway of announced) takeAway();
+    await Promise.all(venues.map((venue) => venue.close()));
+    for (const log of logs) log.close();
+  }
+  await print(context, "Stopped.\n");
+  return EXIT.ok;
+}
+
+const summaryOf = (venues: readonly OpenVenue[]): string => `Serving ${venues.map(({ host }) => host.url).join(", ")}`;
+
+function configsOf(command: Serve, { cwd, env }: CommandContext): readonly VenueConfig[] {
+  const configs = loadConfigs(command.source, cwd);
+  const refusals = configs.map(checkListener).filter((refusal) => refusal !== undefined);
+  if (refusals.length > 0) throw new ConfigError(refusals, EXIT.config);
+  return withOwnStateDirs(configs, env);
+}
+
+async function openAll(
+  configs: readonly VenueConfig[],
+  logs: readonly OpenLog[],
+  { env }: CommandContext,
+): Promise<OpenVenue[]> {
+  const venues: OpenVenue[] = [];
+  try {
+    for (const [index, config] of configs.entries()) {
+      venues.push(await openVenue(config, { listens: true, env, log: logs[index] ?? silentLog }));
+    }
+    return venues;
+  } catch (error) {
+    await Promise.all(venues.map((venue) => venue.close()));
+    throw error;
+  }
+}
+
+async function listen({ config, host }: OpenVenue): Promise<void> {
+  try {
+    await host.listen();
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new Unavailable(listenFailure(config, codeOf(error)));
+  }
+}
+
+/** Says where commands find the venue. Only where there is a state directory already: nothing is made for this alone. */
+function announce({ config, host, access }: OpenVenue, { env }: CommandContext): () => void {
+  if (access.localToken === undefined) return () => {};
+  const base = config.stateBase ?? stateDirOf(config, env);
+  const where = config.listen === undefined ? { url: host.url } : { socket: config.listen.socket };
+  return announceRunning(runningFile(base, config.name), { pid: process.pid, ...where, did: host.did });
+}
+
+/** A link that signs in whoever sits at the terminal; output that is kept must not hold one. */
+function linkOf({ config, access, host }: OpenVenue, { stdout }: CommandContext): string {
+  const isShown = stdout.isTTY === true && servesWorkspace(config) && access.localToken !== undefined;
+  const link = isShown
+    ? access.accessTokens?.link({ label: "terminal of serve", lifetimeMs: SESSION_MS, maker: { kind: "operator" } })
+    : undefined;
+  return link === undefined ? "" : `Open ${host.url}/workspace/#login=${link.secret} (once, within 15 minutes)\n\n`;
+}
+
+const CLIENT_CAPS = ["crud", "exec/run"].map((can) => ({ with: "file://", can }));
+const CLIENT_MS = 30 * 24 * 3_600_000;
+
+/**
+ * A token for the configuration of clients where a root asks a person: with the operator's own, a client could answer
+ * for itself.
+ */
+function clientTokenOf({ config, access }: OpenVenue, { stdout }: CommandContext): { readonly clientToken?: string } {
+  const asks = Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
+  if (!asks || stdout.isTTY !== true || config.mcp === false || access.localToken === undefined) return {};
+  const request = { label: "MCP configuration of serve", caps: CLIENT_CAPS, lifetimeMs: CLIENT_MS };
+  const made = access.accessTokens?.issue({ ...request, maker: { kind: "operator" } });
+  return made === undefined ? {} : { clientToken: made.secret };
+}
+
+function bannerOf(venue: OpenVenue, context: CommandContext): string {
+  const { config, host, access } = venue;
+  const { env, stdout } = context;
+  return banner({
+    ...clientTokenOf(venue, context),
+    name: config.name,
+    version: packageVersion(),
+    url: host.url,
+    did: host.did,
+    roots: Object.entries(config.file.roots).map(([name, root]) => ({
+      name,
+      ...root,
+      ...(root.kind === "dlfs" ? { owner: "each caller" } : {}),
+    })),
+    publicCaps: publicCapsOf(config),
+    publicAccess: servesPublic(config),
+    mcp: config.mcp !== false,
+    webdav: servesDav(config),
+    tokens: access.staticTokens.length,
+    ...(config.listen === undefined ? {} : { socket: config.listen.socket }),
+    ...(access.localToken === undefined
+      ? {}
+      : { localToken: { file: localTokenFile(config, env), ...(stdout.isTTY ? { text: access.localToken } : {}) } }),
+  });
+}
+
+/** Applies a changed configuration file to all venues, or to none if it has a problem. */
+async function reload(venues: readonly OpenVenue[], command: Serve, context: CommandContext): Promise<void> {
+  const prepared: PreparedReload[] = [];
+  try {
+    const configs = configsOf(command, context);
+    if (configs.length !== venues.length) throw new ConfigError(["venues cannot come or go without a new start"], 78);
+    for (const [index, config] of configs.entries()) {
+      const change = venues[index]?.prepareReload(config);
+      if (change !== undefined) prepared.push(change);
+    }
+  } catch (err) {
+    await Promise.all(prepared.map((change) => change.discard()));
+    venues[0]?.log.error({ err }, "configuration not reloaded: the old one stays in force");
+    sayOnTerminal(located(err, command.source.file), command, context);
+    return;
+  }
+  for (const [index, { log, adapter }] of venues.entries()) {
+    const keys = (await prepared[index]?.commit()) ?? [];
+    log.info({ roots: adapter.roots.map(({ name }) => name) }, "configuration reloaded");
+    if (keys.length > 0) log.warn({ keys }, "changed keys that need a new start");
+  }
+}
+
+/** Tells whoever sits at the terminal why a reload failed; the log may go elsewhere, and leaves out paths. */
+function sayOnTerminal(error: unknown, { source }: Serve, { stderr }: CommandContext): void {
+  if (stderr.isTTY !== true || !(error instanceof ConfigError)) return;
+  const file = source.file === undefined ? "" : ` of ${escapeText(source.file)}`;
+  stderr.write(`The configuration${file} was not reloaded, the old one stays in force:\n${error.message}\n`);
+}

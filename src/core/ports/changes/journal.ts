@@ -1,0 +1,128 @@
+// Port of the journal of one root: its entries, what was there before each change, and the trash.
+
+import type { Awaitable } from "../../io.js";
+import type { OpenFile } from "../open-file.js";
+import type { ChangedKind, ChangeOrigin, ChangeRecord } from "./change.js";
+
+/** Why an entry cannot be undone. `pending`: its change was not seen to end. */
+export type NotUndoable =
+  | "too_large"
+  | "denied"
+  | "altered"
+  | "permanent"
+  | "off"
+  | "other_device"
+  | "quota"
+  | "pruned"
+  | "purged"
+  | "pending"
+  | "interrupted"
+  | "concurrent"
+  | "not_kept";
+
+/** One entry. Paths and states are as in the record of the change; `before` and `after` are states of `path`. */
+export interface JournalEntry extends ChangeRecord {
+  /** Unique over all roots; sorts by time. */
+  readonly id: string;
+  /** Whether what is needed to undo it was kept. Whether its state still stands is for the undo to find out. */
+  readonly undoable: boolean;
+  readonly reason?: NotUndoable;
+  /** Id of the entry that has undone it. */
+  readonly undoneBy?: string;
+  /** Changes of others may be among it: the changes of a command. */
+  readonly mayInclude?: "external";
+}
+
+export type Side = "before" | "after";
+
+/**
+ * Content of a file as it was. Bytes that were altered since through another descriptor are not given: `altered`.
+ */
+export interface Image {
+  readonly size: number;
+  /** Whoever opens it closes it. @throws NOT_FOUND once it was pruned */
+  open(): Awaitable<OpenFile>;
+}
+
+export interface JournalQuery {
+  /** Entries of this path and of what lies below it, by `path` or `from`. Absent: all. */
+  readonly path?: readonly string[];
+  readonly actor?: string;
+  readonly via?: string;
+  readonly group?: string;
+  /** Entries of this time and later; milliseconds since the epoch. */
+  readonly since?: number;
+  /** Entries older than this id: the last one of the page before. */
+  readonly before?: string;
+  readonly limit: number;
+  /** Whether the caller may know of an entry. Others are left out and not counted. */
+  readonly sees: (entry: JournalEntry) => boolean;
+}
+
+export interface JournalPage {
+  /** Newest first. */
+  readonly entries: readonly JournalEntry[];
+  /** Id to go on before; absent: there are no more. */
+  readonly next?: string;
+  readonly complete: boolean;
+  /** `visited`: the search ended at its limit, go on from `next`; `damaged`: a part of the journal cannot be read. */
+  readonly reason?: "visited" | "damaged";
+}
+
+/** Something deleted that can be brought back. */
+export interface TrashEntry {
+  /** Id of the entry of its deletion; of one without an entry, its name in the trash. */
+  readonly id: string;
+  /** Empty if it is not known. */
+  readonly path: readonly string[];
+  readonly kind: ChangedKind;
+  /** Bytes of a file; absent for a tree. */
+  readonly size?: number;
+  /** Milliseconds since the epoch. */
+  readonly deleted: number;
+  /** Actor; `unknown` without an entry. */
+  readonly by: string;
+}
+
+/** Who purges, and what. */
+export interface Purge extends ChangeOrigin {
+  /** What the purge is about: a path and all below it. */
+  readonly path: readonly string[];
+}
+
+/** What {@link Journal.purge} did. */
+export interface Purged {
+  /** Ids of entries whose content is gone. */
+  readonly purged: readonly string[];
+}
+
+/** What an operation adds to an entry beside what its backend reported. */
+export interface EntryNote {
+  readonly undoneBy?: string;
+}
+
+/** The journal of one root. It shows everything: the operations on it judge what a caller may know. */
+export interface Journal {
+  /** `metadata`: entries without content, none of which can be undone. */
+  readonly mode: "metadata" | "on";
+  /** Whether everything deleted is kept until its time: `trash: "required"`. */
+  readonly keepsDeleted: boolean;
+  /** Entries that match, newest first. Includes those that this process has not written yet. */
+  query(query: JournalQuery): Awaitable<JournalPage>;
+  entry(id: string): Awaitable<JournalEntry | undefined>;
+  /** Members of a group in this root, oldest first. */
+  group(id: string): Awaitable<readonly JournalEntry[]>;
+  /** Content of a file before or after an entry; or why there is none. */
+  image(entry: JournalEntry, side: Side): Awaitable<Image | NotUndoable>;
+  /**
+   * Where the deleted entry or replaced file itself lies, for a {@link GroupChange} "restore": names below the staging
+   * directory of the root. `undefined`: it is kept in another way, see {@link image}, or not at all.
+   */
+  keptAt(entry: JournalEntry): Awaitable<readonly string[] | undefined>;
+  /** Marks entries as undone, or with `undefined` as standing again. */
+  note(ids: readonly string[], note: EntryNote): Awaitable<void>;
+  /** What is in the trash, newest first. */
+  trash(): Awaitable<readonly TrashEntry[]>;
+  /** Removes images and trash of entries for good. The entries stay, and one more says who did it. */
+  purge(ids: readonly string[] | "all", by: Purge): Awaitable<Purged>;
+}

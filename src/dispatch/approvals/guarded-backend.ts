@@ -1,0 +1,290 @@
+// The backend of a root that asks a person: every change of every operation and surface passes the gate of its call.
+
+import { createHash } from "node:crypto";
+import type { RelPath } from "../../core/call/path.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { type Expected, etagOf, hashText, type Sha256 } from "../../core/etag.js";
+import type { ApprovalRules, Effect, EffectState } from "../../core/ports/approval.js";
+import type {
+  AppendOptions,
+  At,
+  Backend,
+  Body,
+  Copied,
+  CopyOptions,
+  GroupChange,
+  GroupEffect,
+  Moved,
+  MoveOptions,
+  SourceOptions,
+  WriteOptions,
+  Written,
+} from "../../core/ports/backend.js";
+import type { MountOptions } from "../../core/ports/mount.js";
+import type { TreeSource } from "../../core/ports/tree-source.js";
+import type { ApprovalGate, Intent } from "./approval-gate.js";
+import { planGroup } from "./guarded-group.js";
+import { difference, type Looked, lookAt } from "./look.js";
+
+type Wrapped = Pick<
+  Backend,
+  "write" | "append" | "mkdir" | "remove" | "move" | "source" | "place" | "changeAll" | Extract<keyof Backend, "mount">
+>;
+
+/** What changes nothing goes through as it is. */
+type Untouched = Pick<Backend, "list" | "walk" | "stat" | "state" | "read" | "open" | "touch" | "observe" | "close">;
+
+/** A method that a backend gets later has to be put into one of the two. */
+type Missing = Exclude<keyof Backend, keyof Wrapped | keyof Untouched>;
+const NONE_MISSING: [Missing] extends [never] ? true : Missing = true;
+
+/** The backend of one call. @param root name of the root */
+export function guardedBackend(inner: Backend, options: GuardOptions): Backend {
+  void NONE_MISSING;
+  const guard = new Guard(inner, options);
+  const mount = inner.mount?.bind(inner);
+  const state = inner.state?.bind(inner);
+  const observe = inner.observe?.bind(inner);
+  return {
+    list: (...args) => inner.list(...args),
+    walk: (...args) => inner.walk(...args),
+    stat: (...args) => inner.stat(...args),
+    ...(state === undefined ? {} : { state }),
+    ...(observe === undefined ? {} : { observe }),
+    read: (...args) => inner.read(...args),
+    open: (...args) => inner.open(...args),
+    // A time is no content.
+    touch: (...args) => inner.touch(...args),
+    close: () => inner.close(),
+    write: (path, body, how, access) => guard.write({ path, access }, body, how),
+    append: (path, body, how, access) => guard.append({ path, access }, body, how),
+    mkdir: (path, how, access) => guard.mkdir({ path, access }, how),
+    remove: (path, how, access) => guard.remove({ path, access }, how),
+    move: (from, to, how) => guard.move(from, to, how),
+    source: (path, how, access) => guard.source({ path, access }, how),
+    place: (path, source, how, access) => guard.place({ path, access }, source, how),
+    changeAll: (changes) => guard.changeAll(changes),
+    ...(mount === undefined ? {} : { mount: (path, how, access) => guard.mount({ path, access }, how, mount) }),
+  };
+}
+
+export interface GuardOptions {
+  readonly root: string;
+  readonly rules: ApprovalRules;
+  readonly gate: ApprovalGate;
+}
+
+/** Times that a change is looked at again when something else changed the target meanwhile. */
+const MOST_LOOKS = 3;
+
+class Guard {
+  readonly #inner: Backend;
+  readonly #options: GuardOptions;
+
+  constructor(inner: Backend, options: GuardOptions) {
+    this.#inner = inner;
+    this.#options = options;
+  }
+
+  write(at: At, body: Body, options: WriteOptions): Promise<Written> {
+    const once = loadingOnce(body);
+    return this.#pinned(at, { given: options.expected, once }, async (found, expected) => {
+      const action = actionOf(at.access.verb, found);
+      const content = await this.#content(at, { body: once, found, action });
+      return this.#inner.write(at.path, content, { ...options, expected }, at.access);
+    });
+  }
+
+  append(at: At, body: Body, options: AppendOptions): Promise<Written> {
+    const once = loadingOnce(body);
+    return this.#pinned(at, { given: options.expected, once }, async (found, expected) => {
+      const action = found.state === undefined ? "create" : "edit";
+      const content = await this.#content(at, { body: once, found, action, adds: true });
+      return this.#inner.append(at.path, content, { ...options, expected }, at.access);
+    });
+  }
+
+  async mkdir(at: At, options: WriteOptions): Promise<{ created: boolean }> {
+    const found = await lookAt(this.#inner, at);
+    if (found.state === undefined) this.#pass({ effects: [this.#effect(at, { action: "create", after: DIRECTORY })] });
+    return this.#inner.mkdir(at.path, options, at.access);
+  }
+
+  remove(at: At, options: Parameters<Backend["remove"]>[1]): Promise<{ existed: boolean }> {
+    return this.#pinned(at, { given: options.expected, itself: true }, async (found, expected) => {
+      const action = at.access.verb === "move" ? "move" : "delete";
+      if (found.state !== undefined) {
+        this.#pass({
+          effects: [this.#effect(at, { action, before: found.state })],
+          ...(found.tree === undefined ? {} : { state: found.tree }),
+        });
+      }
+      // Only a file has content to expect.
+      const known = found.state?.type === "file" ? { expected } : { expected: options.expected };
+      return this.#inner.remove(at.path, { ...options, ...known }, at.access);
+    });
+  }
+
+  move(from: At, to: At, options: MoveOptions): Promise<Moved | undefined> {
+    return this.#pinned(to, { given: options.expected }, async (found, expected) => {
+      const source = await lookAt(this.#inner, from, true);
+      const moved = { action: "move", to: to.path.text, ...stateOf("before", source.state) } as const;
+      this.#pass({
+        effects: [this.#effect(from, moved), ...this.#replaced(to, found, source.state)],
+        ...(source.tree === undefined ? {} : { state: source.tree }),
+      });
+      const isFile = source.sha256 !== undefined;
+      const expectedFrom = options.expectedFrom ?? (isFile ? contentOf(source.sha256) : undefined);
+      return this.#inner.move(from, to, { ...options, expected, expectedFrom });
+    });
+  }
+
+  /** The source of a move to another tree is asked about before it is copied. */
+  async source(at: At, options: SourceOptions): Promise<TreeSource> {
+    if (at.access.verb === "move") {
+      const { state, tree } = await lookAt(this.#inner, at, true);
+      const effects = [this.#effect(at, { action: "move", ...stateOf("before", state) })];
+      this.#pass({ effects, ...(tree === undefined ? {} : { state: tree }) });
+    }
+    return this.#inner.source(at.path, options, at.access);
+  }
+
+  place(at: At, source: TreeSource, options: CopyOptions): Promise<Copied> {
+    return this.#pinned(at, { given: options.expected }, async (found, expected) => {
+      const after: EffectState = { type: source.top.type };
+      const target = found.state === undefined ? [this.#effect(at, { action: "create", after })] : [];
+      const effects = [...target, ...this.#replaced(at, found, after)];
+      const approve = (sha256: Sha256 | undefined): void => {
+        options.approve?.(sha256);
+        const known = sha256 === undefined ? {} : { etag: etagOf(sha256) };
+        this.#pass({
+          effects: effects.map((one) => ("after" in one ? { ...one, after: { ...after, ...known } } : one)),
+        });
+      };
+      // A tree has no hash that is known before it is placed.
+      if (source.top.type === "directory") this.#pass({ effects });
+      return this.#inner.place(at.path, source, { ...options, expected, approve, hash: true }, at.access);
+    });
+  }
+
+  async changeAll(given: readonly GroupChange[]): Promise<readonly GroupEffect[]> {
+    const { intent, changes } = await planGroup(this.#inner, this.#options.root, given);
+    this.#pass(intent);
+    try {
+      return await this.#inner.changeAll(changes);
+    } catch (error) {
+      throw this.#options.gate.explain(error);
+    }
+  }
+
+  async mount(at: At, options: MountOptions, mount: NonNullable<Backend["mount"]>) {
+    if (options.writable) this.#pass({ effects: [this.#effect(at, { action: "exec" })] });
+    return mount(at.path, options, at.access);
+  }
+
+  /** The effect on what a move or copy puts its source in the place of. */
+  #replaced(at: At, { state }: Looked, after: EffectState | undefined): Effect[] {
+    if (state === undefined) return [];
+    return [this.#effect(at, { action: "overwrite", before: state, ...stateOf("after", after) })];
+  }
+
+  #effect({ path }: { readonly path: RelPath }, effect: Omit<Effect, "root" | "path">): Effect {
+    return { root: this.#options.root, path: path.text, ...effect };
+  }
+
+  #pass(intent: Intent): void {
+    this.#options.gate.pass(this.#options.rules, intent);
+  }
+
+  /** Content that has passed the gate; a stream passes it at its end, before anything is put in place. */
+  async #content(
+    at: At,
+    { body, found, action, adds = false }: { body: Body; found: Looked; action: Effect["action"]; adds?: boolean },
+  ): Promise<Body> {
+    const mayRead = at.access.holds("crud/read");
+    const passWith = (sha256: Sha256, size: number, start: Buffer | undefined) => {
+      const after: EffectState = { type: "file", etag: etagOf(sha256), size };
+      const diff = () => (mayRead && start !== undefined ? difference(at.path.text, found, start, adds) : undefined);
+      this.#pass({ effects: [this.#effect(at, { action, ...stateOf("before", found.state), after })], diff });
+    };
+    const loaded = await body.load();
+    if (Buffer.isBuffer(loaded)) {
+      passWith(createHash("sha256").update(loaded).digest("hex"), loaded.length, loaded);
+      return { load: () => loaded };
+    }
+    return { load: () => passing(loaded, passWith) };
+  }
+
+  /**
+   * Acts on what was looked at, and on nothing else: a target that has changed meanwhile is looked at again, or where
+   * an approval was used, refused.
+   */
+  async #pinned<T>(
+    at: At,
+    { given, once, itself = false }: { given: Expected | undefined; once?: LoadedOnce; itself?: boolean },
+    act: (found: Looked, expected: Expected | undefined) => Promise<T> | T,
+  ): Promise<T> {
+    for (let looks = 1; ; looks += 1) {
+      const found = await lookAt(this.#inner, at, itself);
+      const pin: Expected | undefined = found.state === undefined ? "nothing" : contentOf(found.sha256);
+      try {
+        return await act(found, given ?? pin);
+      } catch (error) {
+        const isOurs = given === undefined && error instanceof FileAdapterError && error.code === "CONFLICT";
+        const again = isOurs && !this.#options.gate.isApproved && once?.isSpent !== true && looks < MOST_LOOKS;
+        if (!again) throw isOurs ? this.#options.gate.explain(error) : error;
+      }
+    }
+  }
+}
+
+/** A body that says whether it was a stream and has been read: it cannot be read again. */
+interface LoadedOnce extends Body {
+  readonly isSpent: boolean;
+}
+
+function loadingOnce(body: Body): LoadedOnce {
+  let isSpent = false;
+  return {
+    get isSpent() {
+      return isSpent;
+    },
+    async load() {
+      const loaded = await body.load();
+      isSpent = !Buffer.isBuffer(loaded);
+      return loaded;
+    },
+  };
+}
+
+const DIRECTORY: EffectState = { type: "directory" };
+
+const stateOf = <Key extends "before" | "after">(key: Key, state: EffectState | undefined) =>
+  (state === undefined ? {} : { [key]: state }) as { readonly [key in Key]?: EffectState };
+
+const contentOf = (sha256: Sha256 | undefined): Expected | undefined =>
+  sha256 === undefined ? undefined : { content: hashText(sha256) };
+
+function actionOf(verb: string, { state }: Looked): Effect["action"] {
+  if (state === undefined) return "create";
+  return verb === "edit" ? "edit" : "overwrite";
+}
+
+/** Most bytes of a stream that are kept for the difference. */
+const KEPT_BYTES = 1_048_576;
+
+async function* passing(
+  chunks: AsyncIterable<Uint8Array>,
+  pass: (sha256: Sha256, size: number, whole: Buffer | undefined) => void,
+): AsyncGenerator<Uint8Array> {
+  const sum = createHash("sha256");
+  const start: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    sum.update(chunk);
+    size += chunk.length;
+    if (size <= KEPT_BYTES) start.push(chunk);
+    yield chunk;
+  }
+  pass(sum.digest("hex"), size, size <= KEPT_BYTES ? Buffer.concat(start) : undefined);
+}

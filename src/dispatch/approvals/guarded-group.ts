@@ -1,0 +1,121 @@
+// A group of changes at the gate: looked at as a whole, before any of them is made.
+
+import { etagOf, hashText } from "../../core/etag.js";
+import type { ApprovedAction, Effect, EffectState } from "../../core/ports/approval.js";
+import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
+import { sha256Of } from "../../ops/content/file-etag.js";
+import type { Intent } from "./approval-gate.js";
+import { difference, type Looked, lookAt } from "./look.js";
+
+/** Most characters of all differences together. */
+const MOST_DIFF_CHARS = 64_000;
+
+interface Planned {
+  readonly change: GroupChange;
+  readonly effects: readonly Effect[];
+  readonly tree?: string;
+  readonly diff?: string | undefined;
+}
+
+/**
+ * Looks at every place that the group touches first.
+ *
+ * @returns what it is about to do, and the changes, which now hold only for what was looked at
+ */
+export async function planGroup(
+  inner: Backend,
+  root: string,
+  changes: readonly GroupChange[],
+): Promise<{ readonly intent: Intent; readonly changes: readonly GroupChange[] }> {
+  const touched = new Set<string>();
+  const planned: Planned[] = [];
+  const look = async (at: At, itself: boolean): Promise<Looked | undefined> => {
+    // What an earlier change of the group leaves there is no business of anybody else.
+    if (touched.has(at.path.text)) return undefined;
+    touched.add(at.path.text);
+    return lookAt(inner, at, itself);
+  };
+  for (const change of changes) planned.push(await planOne(root, change, look));
+  const diff = (): string | undefined => {
+    const text = planned.map((one) => one.diff ?? "").join("");
+    return text === "" ? undefined : text.slice(0, MOST_DIFF_CHARS);
+  };
+  const state = planned.map(({ tree = "" }) => tree).join(";");
+  return {
+    intent: { effects: planned.flatMap(({ effects }) => effects), state, diff },
+    changes: planned.map(({ change }) => change),
+  };
+}
+
+type Look = (at: At, itself: boolean) => Promise<Looked | undefined>;
+
+async function planOne(root: string, change: GroupChange, look: Look): Promise<Planned> {
+  if (change.kind === "move") return planMove(root, change, look);
+  const found = await look(change.at, change.kind === "remove");
+  const effect = (action: ApprovedAction, after?: EffectState): Effect => ({
+    ...{ root, path: change.at.path.text, action },
+    ...(found?.state === undefined ? {} : { before: found.state }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const tree = found?.tree === undefined ? {} : { tree: found.tree };
+  const expected = pinOf(found);
+  switch (change.kind) {
+    case "write": {
+      const { body, after, diff } = await contentOf(change, found);
+      const action = found?.state === undefined ? "create" : "overwrite";
+      const options = { ...change.options, expected: change.options.expected ?? expected };
+      return { change: { ...change, body, options }, effects: [effect(action, after)], diff, ...tree };
+    }
+    case "remove": {
+      const pin = found?.state?.type === "file" ? expected : undefined;
+      const options = { ...change.options, expected: change.options.expected ?? pin };
+      return { change: { ...change, options }, effects: [effect("delete")], ...tree };
+    }
+    case "mkdir":
+      return { change, effects: found?.state === undefined ? [effect("create", { type: "directory" })] : [] };
+    case "restore": {
+      const action = found?.state === undefined ? "create" : "overwrite";
+      const options = { ...change.options, expected: change.options.expected ?? expected };
+      return { change: { ...change, options }, effects: [effect(action)], ...tree };
+    }
+  }
+}
+
+async function planMove(root: string, change: Extract<GroupChange, { kind: "move" }>, look: Look): Promise<Planned> {
+  const { from, to, options } = change;
+  const source = await look(from, true);
+  const target = await look(to, false);
+  const before = source?.state === undefined ? {} : { before: source.state };
+  const effects: Effect[] = [{ root, path: from.path.text, action: "move", to: to.path.text, ...before }];
+  if (target?.state !== undefined) {
+    effects.push({ root, path: to.path.text, action: "overwrite", before: target.state });
+  }
+  const ofSource = source?.sha256 === undefined ? undefined : pinOf(source);
+  const pinned = {
+    ...options,
+    expected: options.expected ?? pinOf(target),
+    expectedFrom: options.expectedFrom ?? ofSource,
+  };
+  return {
+    change: { ...change, options: pinned },
+    effects,
+    ...(source?.tree === undefined ? {} : { tree: source.tree }),
+  };
+}
+
+/** Content in memory is part of what is approved; a stream follows from the input of the call. */
+async function contentOf({ at, body }: Extract<GroupChange, { kind: "write" }>, found: Looked | undefined) {
+  const content = await body.load();
+  const loaded = { load: () => content };
+  if (!Buffer.isBuffer(content)) return { body: loaded, after: { type: "file" } as const, diff: undefined };
+  const after: EffectState = { type: "file", etag: etagOf(sha256Of(content)), size: content.length };
+  const mayRead = at.access.holds("crud/read");
+  return { body: loaded, after, diff: mayRead ? difference(at.path.text, found ?? {}, content, false) : undefined };
+}
+
+/** `undefined`: nothing is expected, as an earlier change of the group decides. */
+function pinOf(found: Looked | undefined) {
+  if (found === undefined) return undefined;
+  if (found.state === undefined) return "nothing" as const;
+  return found.sha256 === undefined ? undefined : { content: hashText(found.sha256) };
+}

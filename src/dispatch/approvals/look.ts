@@ -1,0 +1,123 @@
+// Looks at what a change is about to touch, before anything is changed.
+
+import { createHash } from "node:crypto";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { etagOf, type Sha256 } from "../../core/etag.js";
+import type { EffectState } from "../../core/ports/approval.js";
+import type { At, Backend, FileStat } from "../../core/ports/backend.js";
+import { unifiedDiff } from "../../ops/editing/unified-diff.js";
+
+/** What is at a place. */
+export interface Looked {
+  /** Absent: nothing is there. */
+  readonly state?: EffectState;
+  /** Of a file. */
+  readonly sha256?: Sha256;
+  /** Content of a small file. */
+  readonly content?: Buffer;
+  /** What a directory holds, as one text. */
+  readonly tree?: string;
+}
+
+const CHUNK = 262_144;
+/** Most bytes of a file of which a difference is made. */
+const MOST_TEXT = 1_048_576;
+const MOST_DIFF_CHARS = 16_000;
+/** Entries of a tree that are counted; a larger one is told by this many. */
+const MOST_ENTRIES = 100_000;
+
+/**
+ * @param itself a link is looked at, not what it leads to: for what removes or moves an entry
+ * @throws what the operation itself would throw at this place
+ */
+export async function lookAt(backend: Backend, at: At, itself = false): Promise<Looked> {
+  const { path, access } = at;
+  let stat: FileStat | undefined;
+  try {
+    stat = await backend.stat(path, access);
+  } catch (error) {
+    // A link that leads nowhere can still be removed or moved.
+    if (itself && error instanceof FileAdapterError && isLinkFault(error.code)) return { state: { type: "link" } };
+    throw error;
+  }
+  if (stat === undefined) return {};
+  if (itself && stat.symlink) return { state: { type: "link" } };
+  if (stat.type === "directory") return lookAtTree(backend, at);
+  if (stat.type !== "file") return { state: { type: "link" } };
+  const file = await backend.open(path, access);
+  try {
+    const sum = createHash("sha256");
+    const kept: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const bytes = await file.read(size, CHUNK);
+      sum.update(bytes);
+      size += bytes.length;
+      if (size <= MOST_TEXT) kept.push(bytes);
+      if (bytes.length < CHUNK) break;
+    }
+    const sha256 = sum.digest("hex");
+    const state: EffectState = { type: "file", etag: etagOf(sha256), size };
+    return { state, sha256, ...(size <= MOST_TEXT ? { content: Buffer.concat(kept) } : {}) };
+  } finally {
+    file.close();
+  }
+}
+
+const isLinkFault = (code: string): boolean => code === "DANGLING_SYMLINK" || code === "SYMLINK_ESCAPE";
+
+async function lookAtTree(backend: Backend, { path, access }: At): Promise<Looked> {
+  let entries = 0;
+  let size = 0;
+  let latest = 0;
+  await backend.walk(
+    path,
+    {
+      sizes: true,
+      visit: (entry) => {
+        entries += 1;
+        size += entry.size ?? 0;
+        latest = Math.max(latest, entry.modified ?? 0);
+        return entries < MOST_ENTRIES ? "enter" : "stop";
+      },
+    },
+    access,
+  );
+  return { state: { type: "directory", entries, size }, tree: `${entries} ${size} ${latest}` };
+}
+
+/** A unified diff of a text file and what it becomes; `undefined` where one of them is no text. */
+export function difference(path: string, found: Looked, content: Buffer, adds: boolean): string | undefined {
+  if (found.state !== undefined && found.content === undefined) return undefined;
+  const before = textOf(found.content ?? Buffer.alloc(0));
+  const added = textOf(content);
+  if (before === undefined || added === undefined) return undefined;
+  const after = adds ? before + added : added;
+  const start = commonLines(before, after);
+  const end = commonEnd(before, after, start);
+  const replacements = [{ start, end: before.length - end, text: after.slice(start, after.length - end) }];
+  return unifiedDiff(before, { path, replacements, maxChars: MOST_DIFF_CHARS }).diff;
+}
+
+function textOf(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Characters that two texts have in common at their start, up to the end of a line. */
+function commonLines(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  let index = 0;
+  while (index < most && one[index] === other[index]) index += 1;
+  return one.lastIndexOf("\n", index - 1) + 1;
+}
+
+function commonEnd(one: string, other: string, start: number): number {
+  const most = Math.min(one.length, other.length) - start;
+  let length = 0;
+  while (length < most && one[one.length - 1 - length] === other[other.length - 1 - length]) length += 1;
+  return length;
+}

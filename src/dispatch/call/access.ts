@@ -1,0 +1,169 @@
+// The Access of one call: checks deny and protect patterns, grants and the paths a facade protects, for the requested path and the real one.
+
+import type { Authoriser } from "../../authz/authorise.js";
+import type { Ability } from "../../core/call/capability.js";
+import type { RelPath } from "../../core/call/path.js";
+import type { PathRules } from "../../core/call/path-rules.js";
+import type { CallScope } from "../../core/call/scope.js";
+import type { CallTerms } from "../../core/call/terms.js";
+import { conflict, deniedByPolicy, type Place, permissionDenied, protectedByPolicy } from "../../core/errors/texts.js";
+import type { Access, PlacePolicy, SpellingRules } from "../../core/ports/backend.js";
+import type { ChangeOrigin, EntryChange } from "../../core/ports/changes/change.js";
+import type { RootFacts } from "../../core/ports/operation.js";
+import type { PathPolicy } from "../../core/ports/path-policy.js";
+import type { CallChanges } from "./changes.js";
+
+export interface CallAccessOptions {
+  readonly verb: string;
+  readonly abilities: readonly Ability[];
+  readonly authoriser: Authoriser;
+  readonly scope: CallScope;
+  readonly caller: string;
+  /** Whether what the root protects is refused. */
+  readonly guarded: boolean;
+  readonly links?: "refuse" | undefined;
+  /** See {@link CallTerms}; absent for operations that change nothing. */
+  readonly isProtected?: CallTerms["isProtected"];
+  readonly rules: PathRules | undefined;
+  readonly leadsTo?: CallTerms["leadsTo"];
+  readonly changes: CallChanges;
+  readonly isReal?: boolean | undefined;
+  readonly undoes?: readonly string[] | undefined;
+}
+
+/** The checks that a backend makes while it serves one call. */
+export class CallAccess implements Access {
+  readonly place: Place;
+  readonly verb: string;
+  readonly scope: CallScope;
+  readonly caller: string;
+  readonly policy: PlacePolicy | undefined;
+  readonly protection: PlacePolicy | undefined;
+  readonly spellings: SpellingRules | undefined;
+  readonly links: "refuse" | undefined;
+  readonly rules: PathRules | undefined;
+  readonly changed: ((change: EntryChange) => void) | undefined;
+  readonly #path: RelPath;
+  readonly #authoriser: Authoriser;
+  readonly #abilities: readonly Ability[];
+  readonly #denials: PathPolicy | undefined;
+  readonly #protections: PathPolicy | undefined;
+  readonly #isProtected: CallTerms["isProtected"];
+  readonly #leadsTo: CallTerms["leadsTo"];
+  readonly #changes: CallChanges;
+  readonly #root: RootFacts;
+  readonly #isReal: boolean;
+  readonly #undoes: readonly string[] | undefined;
+  #real: readonly string[];
+
+  /** @throws DENIED_BY_POLICY, PERMISSION_DENIED for the requested path */
+  constructor(root: RootFacts, path: RelPath, options: CallAccessOptions) {
+    this.place = { root: root.name, path: path.text };
+    this.verb = options.verb;
+    this.scope = options.scope;
+    this.caller = options.caller;
+    this.links = options.links;
+    this.#path = path;
+    this.#authoriser = options.authoriser;
+    this.#abilities = options.abilities;
+    const { policy } = root;
+    const protection = options.guarded ? root.protection : undefined;
+    this.#denials = policy;
+    this.#protections = protection;
+    this.#isProtected = options.isProtected;
+    this.#leadsTo = options.leadsTo;
+    this.#changes = options.changes;
+    this.#root = root;
+    this.#isReal = options.isReal === true;
+    this.#undoes = options.undoes;
+    this.changed = options.changes.isUnheard ? undefined : (change) => options.changes.report(this.origin, change);
+    this.rules = options.rules;
+    this.#real = path.segments;
+    this.#requireAllowed(path.segments);
+    this.policy = policy && this.#policyBelow(policy);
+    this.protection = protection && this.#policyBelow(protection);
+    const policies = [policy, protection];
+    this.spellings = policies.some((one) => one !== undefined)
+      ? {
+          isDoubtful: (segments) => policies.some((one) => one?.isDoubtful?.(segments) === true),
+          require: (segments) => this.#requireAllowed(segments),
+        }
+      : undefined;
+  }
+
+  real(segments: readonly string[]): void {
+    const { segments: requested } = this.#path;
+    if (this.#isReal && !isSame(segments, requested)) {
+      throw conflict(this.place, { verb: this.verb, expected: "no link on the way" });
+    }
+    for (const ability of this.#abilities) {
+      this.#authoriser.requireReal(this.place.root, { requested, real: segments }, ability);
+    }
+    this.#leadsTo?.(segments);
+    if (isSame(segments, requested)) return;
+    this.#requireAllowed(segments);
+    // A walk may go on changing the array that it passed.
+    this.#real = [...segments];
+  }
+
+  /** The path that {@link real} was last asked for. */
+  get realPath(): readonly string[] {
+    return this.#real;
+  }
+
+  create(requested: readonly string[], real: readonly string[]): void {
+    this.#authoriser.require([this.place.root, ...requested], "crud/write");
+    this.#authoriser.requireReal(this.place.root, { requested, real }, "crud/write");
+    this.#requireAllowed(requested);
+    this.#requireAllowed(real);
+  }
+
+  get origin(): ChangeOrigin {
+    const origin = this.#changes.originIn(this.#root);
+    return this.#undoes === undefined ? origin : { ...origin, undoes: this.#undoes };
+  }
+
+  beginGroup(): void {
+    this.#changes.beginGroup();
+  }
+
+  require(ability: Ability): void {
+    const { root } = this.place;
+    const { segments: requested } = this.#path;
+    this.#authoriser.require([root, ...requested], ability);
+    this.#authoriser.requireReal(root, { requested, real: this.#real }, ability);
+  }
+
+  holds(ability: Ability): boolean {
+    const { root } = this.place;
+    return (
+      this.#authoriser.allows([root, ...this.#path.segments], ability) &&
+      this.#authoriser.allows([root, ...this.#real], ability)
+    );
+  }
+
+  #requireAllowed(segments: readonly string[]): void {
+    if (this.#denials?.denies(segments) === true) throw deniedByPolicy(this.place, this.verb);
+    if (this.#protections?.denies(segments) === true) throw protectedByPolicy(this.place, this.verb);
+    if (this.#isProtected?.(segments, this.verb) === true) throw permissionDenied(this.place);
+  }
+
+  #policyBelow(policy: PathPolicy): PlacePolicy {
+    const { segments } = this.#path;
+    const tops = () => (this.#real === segments ? [segments] : [segments, this.#real]);
+    return {
+      denies: (below, name) =>
+        policy.deniesEntry([...segments, ...below], name) ||
+        (this.#real !== segments && policy.deniesEntry([...this.#real, ...below], name)),
+      isDoubtful: (below, name) => tops().some((top) => policy.isDoubtfulEntry?.([...top, ...below], name) === true),
+      anchors: (below, name) =>
+        tops()
+          .filter((top) => policy.deniesEntry([...top, ...below], name))
+          .flatMap((top) => policy.anchors([...top, ...below], name).map((depth) => depth - top.length))
+          .filter((depth) => depth > 0),
+    };
+  }
+}
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index]);

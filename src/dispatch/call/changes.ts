@@ -1,0 +1,104 @@
+// Reports the changes of one call: adds who made them and by what, and passes them to the sinks.
+
+import { randomBytes } from "node:crypto";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { ChangeOrigin, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
+import type { RootFacts } from "../../core/ports/operation.js";
+import { newGroupId } from "../../journal/ids.js";
+import { tokenId } from "../../ucan/token/id.js";
+import type { DispatchOptions } from "../options.js";
+
+/** Names this process where neither a credential nor a session does. */
+const PROCESS_ID = `p${randomBytes(8).toString("hex")}`;
+/** Operations that callers know by another name. */
+const KNOWN_AS: Readonly<Record<string, string>> = { upload: "write" };
+
+export interface ReportParts {
+  readonly op: string;
+  readonly scheme: ChangeOrigin["scheme"];
+  readonly context: SurfaceContext;
+  readonly sinks: readonly ChangeSink[];
+  readonly actorOf: (context: SurfaceContext) => string;
+  readonly nowMs: () => number;
+  /** Told of a sink that throws against its contract: the change has been made, so the call goes on. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** The changes of one call, which may be in several roots. */
+export class CallChanges {
+  readonly #parts: ReportParts;
+  #group: string | undefined;
+  readonly #origins = new Map<string, ChangeOrigin>();
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  /** All later changes of the call are members of one group. */
+  beginGroup(): void {
+    if (this.#group !== undefined) return;
+    this.#group = newGroupId(this.#parts.nowMs());
+    this.#origins.clear();
+  }
+
+  /** Whom the records name as the maker of the changes. */
+  get maker(): Pick<ChangeOrigin, "actor" | "via"> {
+    const { context, actorOf } = this.#parts;
+    return { actor: actorOf(context), via: viaOf(context) };
+  }
+
+  originIn({ name: root, drive, owner }: Pick<RootFacts, "name" | "drive" | "owner">): ChangeOrigin {
+    let origin = this.#origins.get(root);
+    if (origin === undefined) {
+      const { op, scheme, context, actorOf } = this.#parts;
+      origin = {
+        ...{ root, scheme, op: KNOWN_AS[op] ?? op },
+        ...(drive === undefined || owner === undefined ? {} : { driveOwner: owner }),
+        ...{ actor: actorOf(context), via: viaOf(context), surface: surfaceOf(context) },
+        ...(this.#group === undefined ? {} : { group: this.#group }),
+      };
+      this.#origins.set(root, origin);
+    }
+    return origin;
+  }
+
+  /** Nobody need tell it of changes. */
+  get isUnheard(): boolean {
+    return this.#parts.sinks.length === 0;
+  }
+
+  report(origin: ChangeOrigin, change: EntryChange): void {
+    const record = { ...origin, time: this.#parts.nowMs(), ...change };
+    for (const sink of this.#parts.sinks) {
+      try {
+        sink(record);
+      } catch (error) {
+        this.#parts.onFault(error);
+      }
+    }
+  }
+}
+
+type ReportOptions = Pick<DispatchOptions, "actorOf" | "changeSinks" | "clock"> &
+  Pick<ReportParts, "scheme" | "onFault">;
+
+/** The changes of a call that begins. */
+export function changesOf(
+  { name: op }: { readonly name: string },
+  context: SurfaceContext,
+  { actorOf = operatorUnlessNamed, changeSinks: sinks = [], clock, scheme, onFault }: ReportOptions,
+): CallChanges {
+  return new CallChanges({ op, scheme, context, sinks, actorOf, nowMs: () => clock.nowMs(), onFault });
+}
+
+const operatorUnlessNamed = ({ callerDID }: SurfaceContext): string => callerDID ?? "operator";
+
+/** Tools of profiles are named `<profile>:<tool>`. */
+const surfaceOf = ({ tool, surface = "library" }: SurfaceContext): string => tool?.split(":", 1)[0] ?? surface;
+
+/** The id of the credential, else of the session, else of the process. Static tokens have no id that may be told. */
+export function viaOf({ credential, identityTokens: [top] = [], session }: SurfaceContext): string {
+  if (credential !== undefined && "id" in credential) return credential.id;
+  if (top !== undefined) return tokenId(top.slice(0, Math.max(0, top.lastIndexOf("."))));
+  return session ?? PROCESS_ID;
+}

@@ -1,0 +1,44 @@
+// Calls on whole drives, and whose drives a call is on.
+
+import { asCallerError } from "../../backend/drive/errors.js";
+import { driveRequiresAuth, unknownOperation } from "../../core/errors/texts.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { AnyOperation, Call } from "../../core/ports/operation.js";
+import type { DispatchOptions } from "../options.js";
+import type { Preparing } from "./parts.js";
+
+type DrivesOperation = Extract<AnyOperation, { on: "drives" }>;
+
+/** Authorises a call on whole drives. @returns runs it */
+export function prepareOnDrives(
+  operation: DrivesOperation,
+  { state, call, options }: { state: Preparing; call: Call; options: DispatchOptions },
+): () => Promise<unknown> {
+  const { given, context, authoriser, progress, scope } = state;
+  const { drives } = options;
+  if (drives === undefined) throw unknownOperation(operation.name);
+  const named = operation.driveOf?.(given) ?? given["drive"];
+  const drive = named === undefined ? undefined : String(named);
+  const isOnAll = operation.isOnAll?.(given) ?? false;
+  progress.resource = drive === undefined || isOnAll ? [] : [drive];
+  const name = drive === undefined ? "dlfs" : drives.root(drive).drive;
+  const owner = ownerOf(name, context, options);
+  if (drive === undefined && !isOnAll) authoriser.requireReadSomewhere();
+  else for (const can of [operation.ability, ...(operation.also ?? [])]) authoriser.require(progress.resource, can);
+  const sees = (one: string): boolean => authoriser.seesRoot(one);
+  return async () => {
+    try {
+      const shelf = await scope.race(drives.shelf(owner));
+      return await scope.race(operation.run(given, { ...call, shelf, sees, scope }));
+    } catch (error) {
+      throw asCallerError(error, { place: { root: name, path: "" }, drive: drive ?? "", verb: operation.name });
+    }
+  };
+}
+
+/** DID of the owner of the drives that a caller uses. @throws DRIVE_REQUIRES_AUTH */
+export function ownerOf(drive: string, context: SurfaceContext, { driveOwner }: DispatchOptions): string {
+  const owner = driveOwner?.(context);
+  if (owner === undefined) throw driveRequiresAuth(drive);
+  return owner;
+}

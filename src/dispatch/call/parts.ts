@@ -1,0 +1,149 @@
+// Parts of a dispatch that need no dispatcher: the operation, effective limits, the call's deadline, the shape of input.
+
+import type { Authoriser } from "../../authz/authorise.js";
+import type { Limits } from "../../core/call/limits.js";
+import { CallScope, type Cancellation } from "../../core/call/scope.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput, rootRequired, unknownOperation } from "../../core/errors/texts.js";
+import type { VersionCache } from "../../core/etag-cache.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { AnyOperation, Call, OpenRoot, PathCall, PlaceRequest, RootFacts } from "../../core/ports/operation.js";
+import type { TicketRequest } from "../../core/ports/transfer.js";
+import type { ApprovalGate } from "../approvals/approval-gate.js";
+import type { DispatchOptions, RegisteredOperation } from "../options.js";
+import type { CallAccess } from "./access.js";
+import type { CallChanges } from "./changes.js";
+import type { Progress } from "./record.js";
+
+/** A call whose operation has not started yet. */
+export interface Preparing {
+  /** Dispatch name. */
+  readonly name: string;
+  readonly given: Record<string, unknown>;
+  readonly context: SurfaceContext;
+  readonly cancellation: Cancellation | undefined;
+  readonly scope: CallScope;
+  readonly authoriser: Authoriser;
+  readonly progress: Progress;
+  readonly changes: CallChanges;
+  readonly gate: ApprovalGate;
+  /** Collects the places of a call that may be repeated. */
+  readonly places?: JudgedPlace[];
+}
+
+/** A place of a call, and the checks made there. */
+export interface JudgedPlace {
+  readonly request: PlaceRequest;
+  readonly access: CallAccess;
+}
+
+/** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
+export function findOperation(
+  operations: ReadonlyMap<string, RegisteredOperation>,
+  name: string,
+  { transfer, isInternal }: SurfaceContext,
+): RegisteredOperation {
+  const registered = operations.get(name);
+  const streams = registered?.operation.streams === true;
+  const isHidden = registered?.operation.internal === true && isInternal !== true;
+  if (registered === undefined || streams !== (transfer !== undefined) || isHidden) throw unknownOperation(name);
+  return registered;
+}
+
+/** What every operation learns of its call. */
+export function callOf(
+  { context, cancellation }: Pick<Preparing, "context" | "cancellation">,
+  { limits, tickets, scanners, pdf }: DispatchOptions,
+  versions: VersionCache,
+): Call {
+  const { budget, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
+  const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
+  return {
+    limits,
+    budget,
+    memory,
+    resolveAsset,
+    cancellation,
+    versions,
+    caller,
+    scanners,
+    pdf,
+    terms,
+    transfer,
+    issueTicket,
+  };
+}
+
+/** A call at a place. */
+export function placedCall(
+  call: Call,
+  {
+    root,
+    path,
+    access,
+    limits,
+    at,
+    pollChanges,
+  }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
+): PathCall {
+  const { budget, memory, resolveAsset, cancellation, versions, caller } = call;
+  const { scanners, pdf, terms, transfer, issueTicket } = call;
+  // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
+  return {
+    limits,
+    budget,
+    memory,
+    resolveAsset,
+    cancellation,
+    versions,
+    caller,
+    scanners,
+    pdf,
+    terms,
+    transfer,
+    issueTicket,
+    pollChanges,
+    root,
+    path,
+    access,
+    at,
+  };
+}
+
+/** The adapter's limits, with the root's own `maxReadBytes` where it has one. */
+export function limitsOf({ maxReadBytes }: RootFacts, limits: Limits): Limits {
+  return maxReadBytes === undefined ? limits : { ...limits, maxReadBytes };
+}
+
+/** Added to an operation's own time limit: time for its last slow step and for its answer. */
+const GRACE_MS = 5000;
+
+/** The scope of a call; it takes `timeoutMs`, or longer where the operation's own time limit requires it. */
+export function scopeOf(
+  operation: AnyOperation,
+  { given, context, cancellation }: Pick<Preparing, "given" | "context" | "cancellation">,
+  { clock, limits }: DispatchOptions,
+): CallScope {
+  const timeoutMs = Math.max(limits.timeoutMs, (operation.patienceMs?.(given, limits) ?? -GRACE_MS) + GRACE_MS);
+  const waitsMs = operation.waitsMs?.(given) ?? 0;
+  return new CallScope({ clock, timeoutMs: timeoutMs + waitsMs, cancellation, report: context.report });
+}
+
+export const byName = (roots: readonly OpenRoot[]): ReadonlyMap<string, OpenRoot> =>
+  new Map(roots.map((root) => [root.name, root]));
+
+/** The input as an object; an absent input is empty. @throws INVALID_INPUT */
+export function parseInput(input: unknown): Record<string, unknown> {
+  const given = input ?? {};
+  if (typeof given !== "object") throw invalidInput("'input' must be a JSON object", "", "object");
+  return given as Record<string, unknown>;
+}
+
+/** The refusal of a call without a root names those that the caller may use. @returns any other error as it is */
+export function namingRoots(error: unknown, visible: () => readonly string[]): unknown {
+  const isRootMissing =
+    error instanceof FileAdapterError &&
+    error.data["pointer"] === "/root" &&
+    error.message.startsWith("'root' is required");
+  return isRootMissing ? rootRequired(error, visible()) : error;
+}

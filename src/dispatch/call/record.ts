@@ -1,0 +1,65 @@
+// Builds the audit record of a call. Of a command it keeps a hash and the first 200 characters only.
+
+import { createHash } from "node:crypto";
+import type { AuditRecord } from "../../audit/record.js";
+import type { Authoriser } from "../../authz/authorise.js";
+import { printResource, type Scheme } from "../../authz/grant.js";
+import type { SurfaceContext } from "../../core/ports/adapter.js";
+import type { SandboxExit } from "../../core/ports/sandbox.js";
+import { viaOf } from "./changes.js";
+
+const COMMAND_CHARS = 200;
+
+/** What a call has collected so far for its audit record. */
+export interface Progress {
+  /** Root and path segments, as far as they could be parsed. */
+  resource: readonly string[] | undefined;
+  /** Resources of the other paths, where a call is on several. */
+  readonly others: (readonly string[])[];
+  bytes: number;
+  exit?: SandboxExit;
+  authoriser?: Authoriser;
+}
+
+export interface CallEnd {
+  readonly operation: string;
+  readonly context: SurfaceContext;
+  readonly progress: Progress;
+  /** `OK` or an error code. */
+  readonly outcome: string;
+  readonly ms: number;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** The audit record of a call that has ended. */
+export function recordOf({ operation, context, progress, outcome, ms, time }: CallEnd, scheme: Scheme): AuditRecord {
+  const { resource, others, bytes, exit, authoriser } = progress;
+  return {
+    time,
+    caller: context.callerDID === undefined ? "operator" : context.callerDID,
+    operation,
+    ...(context.tool === undefined ? {} : { tool: context.tool }),
+    resource: resource === undefined ? "" : printResource(resource, scheme),
+    ...(others.length === 0 ? {} : { others: others.map((other) => printResource(other, scheme)) }),
+    outcome,
+    bytes,
+    ms: Math.round(ms * 1000) / 1000,
+    ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    via: viaOf(context),
+    ...commandOf(context),
+    ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
+    ...(authoriser?.chain === undefined ? {} : { proofs: authoriser.chain }),
+  };
+}
+
+function commandOf({ transfer }: SurfaceContext): Pick<AuditRecord, "command"> {
+  if (transfer === undefined || !("command" in transfer)) return {};
+  const { argv, command = argv.join(" ") } = transfer.command.request;
+  const sha256 = createHash("sha256").update(command).digest("hex");
+  return { command: { sha256, start: firstCharacters(command) } };
+}
+
+/** Cuts at code points, so that no surrogate pair is split. */
+const firstCharacters = (text: string): string =>
+  [...text.slice(0, 2 * COMMAND_CHARS)].slice(0, COMMAND_CHARS).join("");

@@ -1,0 +1,48 @@
+// approval:decide: a person allows a call once, or denies it.
+
+import { approvalDecided } from "../../../core/errors/approval-texts.js";
+import type { VenueOperation } from "../operation.js";
+import { refused } from "../refusal.js";
+import { callerOf } from "../standing.js";
+import { holdsApproval, maySee, noApproval, shown, whyNotDecide } from "./view.js";
+
+interface DecideInput {
+  readonly id: string;
+  readonly decision: "once" | "deny";
+  readonly note?: string;
+  readonly code?: string;
+}
+
+const NAME = "approval:decide";
+
+/**
+ * Decides for one call. It runs nothing: the caller repeats the call. Whoever holds `approve` on all that the call
+ * touches may decide, but not with the credential that made the call, nor with one made by it or that made it.
+ */
+export const approvalDecide: VenueOperation<DecideInput> = {
+  name: NAME,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  hidden: ["code"],
+  run({ id, decision, note, code }, { context, venue, trail }) {
+    trail.resource = `approval:${id}`;
+    const asking = { context, venue };
+    const approval = venue.approvals?.find(id);
+    if (venue.approvals === undefined || approval === undefined || !maySee(approval, asking)) throw noApproval(NAME);
+    if (!holdsApproval(approval, asking)) {
+      const requires = "the ability 'approve' on all that the call touches, and no call by MCP, ACP or a profile";
+      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+    }
+    const fault = whyNotDecide(approval, asking, code);
+    if (fault !== undefined) {
+      throw refused({ operation: NAME, requires: `somebody else: this is ${fault}`, reasons: ["not_covered"] });
+    }
+    const by = callerOf(context, venue);
+    const isDone = venue.approvals.decide(id, {
+      allows: decision === "once",
+      by,
+      ...(note === undefined ? {} : { note }),
+    });
+    if (!isDone) throw approvalDecided(approval.state);
+    return shown(approval, asking, false);
+  },
+};

@@ -1,0 +1,80 @@
+// Who may see and decide an approval, and what they are shown.
+
+import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
+import type { Approval } from "../../approvals/approvals.js";
+import {
+  type CredentialChain,
+  chainOf,
+  isOperatorsLogin,
+  isTooClose,
+  OPERATORS_OWN,
+} from "../../approvals/credentials.js";
+import type { OperationCall } from "../operation.js";
+import { refused } from "../refusal.js";
+import { callerOf, isAnonymous, isOperator } from "../standing.js";
+
+type Asking = Pick<OperationCall, "context" | "venue">;
+
+/** Whether the caller holds the ability `approve` on every path of a request. */
+export function holdsApproval({ request }: Approval, { context, venue }: Asking): boolean {
+  if (isAnonymous(context) || !mayActAsApprover(context)) return false;
+  const rights = venue.files.rights("approval:decide", context);
+  const paths = request.effects.flatMap(({ root, path, to }) =>
+    [path, ...(to === undefined ? [] : [to])].map((one) => [root, one]),
+  );
+  return paths.every(([root = "", path = ""]) =>
+    rights.allows([root, ...path.split("/").filter((name) => name !== "")], "approve"),
+  );
+}
+
+const isOwn = (approval: Approval, { context, venue }: Asking): boolean =>
+  !isAnonymous(context) && approval.caller === callerOf(context, venue);
+
+export const maySee = (approval: Approval, asking: Asking): boolean =>
+  isOwn(approval, asking) || holdsApproval(approval, asking);
+
+/** Why a credential must not decide; `undefined`: it may. `code`: what a person typed at the operator's terminal. */
+export function whyNotDecide(
+  approval: Approval,
+  { context, venue }: Asking,
+  code: string | undefined,
+): string | undefined {
+  const by: CredentialChain = chainOf(context, venue.access);
+  const close = isTooClose(by, approval.credentials);
+  if (close === undefined) return undefined;
+  if (isOperator(context, venue)) {
+    if (by[0] === OPERATORS_OWN && code === approval.code) return undefined;
+    const isLogin = isOperatorsLogin(venue.access.accessTokens?.find(by[0])?.entry);
+    if (isLogin && (close === "made it" || approval.credentials[0] === OPERATORS_OWN)) return undefined;
+  }
+  return close === "same"
+    ? "the credential that made the call"
+    : `a credential that ${close === "made it" ? "made the one" : "was made by the one"} that made the call`;
+}
+
+/** @param whole with the difference, which needs the right to read */
+export function shown(approval: Approval, asking: Asking, whole: boolean): object {
+  const { id, state, request, caller, created, expires, by, note, code } = approval;
+  const { operation, effects, diff } = request;
+  const { context, venue } = asking;
+  const rights = venue.files.rights("approval:get", context);
+  const mayRead = effects.every(({ root, path }) =>
+    rights.allows([root, ...path.split("/").filter(Boolean)], "crud/read"),
+  );
+  const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
+  return {
+    ...{ id, state, operation, caller, created, expires, effect: effects },
+    ...(by === undefined ? {} : { by }),
+    ...(note === undefined ? {} : { note }),
+    ...(whole && diff !== undefined && mayRead ? { diff } : {}),
+    ...(isTerminal ? { code } : {}),
+  };
+}
+
+/** The same for one that is somebody else's and one that there is not. */
+export const noApproval = (operation: string) =>
+  refused({
+    operation,
+    requires: "the id of an approval that you asked for, or may decide",
+    reasons: ["not_covered"],
+  });

@@ -1,0 +1,26 @@
+// approval:wait: waits until somebody has decided.
+
+import { LOOKS } from "../../../core/ports/operation.js";
+import type { VenueOperation } from "../operation.js";
+import { maySee, noApproval, shown } from "./view.js";
+
+interface WaitInput {
+  readonly id: string;
+  readonly waitMs?: number;
+}
+
+const NAME = "approval:wait";
+const DEFAULT_MS = 30_000;
+
+/** Answers as soon as the approval is no longer pending, or when the time is over. */
+export const approvalWait: VenueOperation<WaitInput> = {
+  name: NAME,
+  annotations: LOOKS,
+  async run({ id, waitMs = DEFAULT_MS }, { context, signal, venue, trail }) {
+    trail.resource = `approval:${id}`;
+    const approval = venue.approvals?.find(id);
+    if (approval === undefined || !maySee(approval, { context, venue })) throw noApproval(NAME);
+    await venue.approvals?.wait(id, waitMs, signal);
+    return shown(venue.approvals?.find(id) ?? approval, { context, venue }, false);
+  },
+};

@@ -1,0 +1,92 @@
+// audit:query: what was done in this venue, newest first.
+
+import type { AuditCursor, FoundRecord } from "../../../audit/log.js";
+import { printResource } from "../../../authz/grant.js";
+import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import type { SurfaceContext } from "../../../core/ports/adapter.js";
+import { LOOKS } from "../../../core/ports/operation.js";
+import { parsePath } from "../../../path/grammar.js";
+import { accessDid } from "../../identity/authenticate.js";
+import type { OperationParts, VenueOperation } from "../operation.js";
+import { refused } from "../refusal.js";
+import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
+import { didOfMaker } from "../tokens/maker.js";
+
+interface QueryInput {
+  readonly actor?: string;
+  readonly operation?: string;
+  readonly root?: string;
+  readonly path?: string;
+  readonly outcome?: string;
+  /** Milliseconds since the epoch, inclusive. */
+  readonly since?: number;
+  readonly until?: number;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+interface QueryOutput {
+  readonly records: readonly FoundRecord[];
+  readonly complete: boolean;
+  readonly reason?: "limit" | "timeout";
+  readonly nextCursor?: string;
+}
+
+const NAME = "audit:query";
+const DEFAULT_LIMIT = 100;
+const CURSOR = /^([0-9a-f]{32}) (\d{1,15})$/;
+
+/** Lists records of calls. The operator sees all; others their own, and those of access tokens that they made. */
+export const auditQuery: VenueOperation<QueryInput> = {
+  name: NAME,
+  annotations: LOOKS,
+  async run(input, { context, venue, signal }): Promise<QueryOutput> {
+    const { actor, operation, outcome, since, until, cursor, limit = DEFAULT_LIMIT } = input;
+    if (venue.audit === undefined) throw notSupportedHere("reading the audit. Set 'audit.file' to a regular file");
+    const callers = callersSeenBy(context, venue);
+    const under = resourceOf(input);
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const query = { actor, operation, outcome, since, until, under, callers, limit, cursor: after };
+    const { records, next, reason, lapsed } = await venue.audit.query(query, signal);
+    if (lapsed === true)
+      throw invalidCursor("The records after 'cursor' are not kept any more. Begin again without it");
+    if (next === undefined) return { records, complete: true };
+    const nextCursor = Buffer.from(`${next.file} ${next.offset}`).toString("base64url");
+    return { records, complete: false, ...(reason === undefined ? {} : { reason }), nextCursor };
+  },
+};
+
+/** @returns `undefined`: all @throws CAPABILITY_DENIED */
+function callersSeenBy(context: SurfaceContext, venue: OperationParts): ReadonlySet<string> | undefined {
+  const refuse = (requires: string) => refused({ operation: NAME, requires, reasons: ["not_covered"] });
+  if (isAnonymous(context)) throw refuse("an authenticated caller");
+  const caller = callerOf(context, venue);
+  if (actsInFull(context, venue)) {
+    if (isOperator(context, venue)) return undefined;
+    const entries = venue.access.accessTokens?.list() ?? [];
+    const made = entries.filter(({ entry }) => entry.caps !== undefined && didOfMaker(entry.maker, venue) === caller);
+    return new Set([caller, ...made.map(({ entry }) => accessDid(venue.access, entry.id))]);
+  }
+  // An access token has a DID of its own. Others who are narrowed would see what their DID does elsewhere.
+  if (context.authentication === "access-token") return new Set([caller]);
+  throw refuse("a caller without narrower capabilities");
+}
+
+/** @throws INVALID_INPUT, INVALID_PATH, … */
+function resourceOf({ root, path }: QueryInput): string | undefined {
+  if (root === undefined) {
+    if (path !== undefined) throw invalidInput("'path' needs 'root', in which it lies", "/root", "name of a root");
+    return undefined;
+  }
+  const segments = path === undefined ? [] : parsePath(root, path).segments;
+  return printResource([root, ...segments]).replace(/\/$/, "");
+}
+
+/** @throws INVALID_INPUT */
+function parseCursor(text: string): AuditCursor {
+  const [, file, offset] = CURSOR.exec(Buffer.from(text, "base64url").toString()) ?? [];
+  if (file === undefined) throw invalidCursor("'cursor' must be the nextCursor of an earlier answer");
+  return { file, offset: Number(offset) };
+}
+
+const invalidCursor = (text: string) => invalidInput(text, "/cursor", "the nextCursor of an earlier answer");

@@ -1,0 +1,93 @@
+// auth:issue: makes an access token, a session, or a link to either.
+
+import { parseGrant } from "../../../authz/grant.js";
+import { APPROVE, type Capability } from "../../../core/call/capability.js";
+import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
+import { SESSION_MS } from "../../identity/access-tokens.js";
+import { accessDid } from "../../identity/authenticate.js";
+import type { VenueOperation } from "../operation.js";
+import { refused } from "../refusal.js";
+import { didOfMaker, makingBy } from "../tokens/maker.js";
+import { publishToken } from "./list.js";
+
+interface IssueInput {
+  readonly label: string;
+  readonly caps?: readonly unknown[];
+  readonly lifetimeSeconds?: number;
+  readonly link?: boolean;
+}
+
+const NAME = "auth:issue";
+const HOUR_SECONDS = 3600;
+const MOST_SECONDS = 366 * 24 * HOUR_SECONDS;
+
+/**
+ * Issues an access token with capabilities, or without them a session of the caller. What the token lets its bearer do
+ * is decided at each use, by what its maker holds then. The secret is in this answer and nowhere else.
+ */
+export const authIssue: VenueOperation<IssueInput> = {
+  name: NAME,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  hiddenOutput: ["token", "url"],
+  run(input, { context, venue, trail }) {
+    const making = makingBy(NAME, context, venue);
+    const caps = input.caps === undefined ? undefined : parseCaps(input.caps);
+    if (!mayActAsApprover(context) && (caps === undefined || caps.some(({ can }) => can.startsWith(APPROVE)))) {
+      // Over another surface it would decide what a model is asked about.
+      const requires = "over MCP, ACP and profiles 'caps' that do not name 'approve'";
+      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+    }
+    const { accessTokens } = venue.access;
+    if (accessTokens === undefined) {
+      throw notSupportedHere("access tokens, since there is no 'stateDir' or no key. Set 'stateDir' and 'seedFile'");
+    }
+    const base = venue.url();
+    if (input.link === true && base === undefined) throw notSupportedHere("links, since it does not serve HTTP");
+    const request = { label: input.label, caps, lifetimeMs: lifetimeMs(input), ...making };
+    const made = input.link === true ? accessTokens.link(request) : accessTokens.issue(request);
+    if (made === undefined) throw tooMany();
+    const { entry, secret } = made;
+    trail.resource = `access:${entry.id}`;
+    publishToken("issued", { entry, isLink: input.link === true, state: "live" }, venue);
+    const did = caps === undefined ? didOfMaker(making.maker, venue) : accessDid(venue.access, entry.id);
+    return {
+      ...{ id: entry.id, did, expires: entry.expires },
+      ...(input.link === true ? { url: `${base}/workspace/#login=${secret}` } : { token: secret }),
+      ...(venue.keyLasts ? {} : { note: KEY_ENDS }),
+    };
+  },
+};
+
+const KEY_ENDS =
+  "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
+
+/** @throws INVALID_INPUT naming the first entry that grants nothing */
+function parseCaps(caps: readonly unknown[]): readonly Capability[] {
+  return caps.map((entry, index) => {
+    const grant = parseGrant(entry);
+    if (grant !== undefined) return grant.written;
+    const expected = "{ with: 'file://<root>/<path>', can: 'crud/read' } and nothing else";
+    throw invalidInput(`'caps[${index}]' grants nothing here: expected ${expected}`, `/caps/${index}`, expected);
+  });
+}
+
+/** Without a wish, an hour for a token, and as long as sessions last for a session. */
+function lifetimeMs({ caps, lifetimeSeconds }: IssueInput): number {
+  const mostSeconds = caps === undefined ? SESSION_MS / 1000 : MOST_SECONDS;
+  const seconds = lifetimeSeconds ?? (caps === undefined ? mostSeconds : HOUR_SECONDS);
+  if (seconds <= mostSeconds) return seconds * 1000;
+  const expected = `1..${mostSeconds}`;
+  throw invalidInput(
+    `'lifetimeSeconds' must be between 1 and ${mostSeconds}${caps === undefined ? " without 'caps': that is a session" : ""}`,
+    "/lifetimeSeconds",
+    expected,
+  );
+}
+
+const tooMany = () =>
+  refused({
+    operation: NAME,
+    requires: "fewer tokens in force. Revoke some with auth:revoke",
+    reasons: ["too_large"],
+  });

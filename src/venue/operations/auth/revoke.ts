@@ -1,0 +1,67 @@
+// auth:revoke: ends an access token, a session, a link or a UCAN at once.
+
+import { accessIdOf } from "../../../core/call/caller.js";
+import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import { accessDid } from "../../identity/authenticate.js";
+import type { OperationCall, VenueOperation } from "../operation.js";
+import { refused } from "../refusal.js";
+import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
+import { didOfMaker } from "../tokens/maker.js";
+import { ucanRevoke } from "../ucan/revoke.js";
+import { publishToken } from "./list.js";
+
+interface RevokeInput {
+  readonly id: string;
+  readonly keep?: boolean;
+}
+
+const NAME = "auth:revoke";
+const ACCESS_ID = /^[0-9a-f]{32}$/;
+const CONFIG_ID = /^auth\.(?:grants\[\d+\]|tokens\[\d+\]|public)$/;
+
+/**
+ * Ends a token, and unless `keep` all that was made through it, over all steps. For the operator, for whoever made the
+ * token, and for the token itself. Unknown tokens and those of others give the same error.
+ */
+export const authRevoke: VenueOperation<RevokeInput> = {
+  name: NAME,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  async run(input, call) {
+    const { id, keep = false } = input;
+    const { context, venue, trail } = call;
+    trail.resource = `access:${id}`;
+    if (CONFIG_ID.test(id)) throw notSupportedHere(`revoking what the configuration gives. Change '${id}' there`);
+    if (!ACCESS_ID.test(id)) {
+      if (id.length === UCAN_ID_CHARS) return ucanRevoke.run({ id }, call);
+      throw invalidInput("'id' must be the id of a token, from auth:list", "/id", "an id of auth:list");
+    }
+    const { accessTokens, revocations } = venue.access;
+    const found = accessTokens?.find(id);
+    if (accessTokens === undefined || isAnonymous(context)) throw notYours();
+    if (!isOperator(context, venue) || !actsInFull(context, venue)) {
+      if (found === undefined || !mayRevoke(didOfMaker(found.entry.maker, venue), id, { context, venue })) {
+        throw notYours();
+      }
+    }
+    if (found === undefined) throw notYours();
+    accessTokens.revoke(id, keep);
+    publishToken("revoked", { ...found, state: "revoked", revoked: venue.clock.nowMs() }, venue);
+    // UCANs that the venue signed for a session name it, so they end with it.
+    const signs = found.entry.caps === undefined && !found.isLink;
+    if (signs && !keep) await revocations.add([accessDid(venue.access, id)]);
+    return { revoked: true, id };
+  },
+};
+
+const UCAN_ID_CHARS = 43;
+
+function mayRevoke(maker: string, id: string, { context, venue }: Pick<OperationCall, "context" | "venue">): boolean {
+  return accessIdOf(context) === id || (callerOf(context, venue) === maker && actsInFull(context, venue));
+}
+
+const notYours = () =>
+  refused({
+    operation: NAME,
+    requires: "the operator, or whoever made the token, without narrower capabilities; or the token itself",
+    reasons: ["not_covered"],
+  });

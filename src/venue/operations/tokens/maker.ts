@@ -1,0 +1,46 @@
+// Who may issue access tokens, and for whom these act.
+
+import type { FileAdapterError } from "../../../core/errors/errors.js";
+import type { SurfaceContext } from "../../../core/ports/adapter.js";
+import type { AccessEntry, TokenMaker } from "../../identity/access-entry.js";
+import type { OperationParts } from "../operation.js";
+import { refused } from "../refusal.js";
+import { actsInFull } from "../standing.js";
+
+/** The maker of a new token, and the session it is made through, if any. */
+export interface Making {
+  readonly maker: TokenMaker;
+  readonly through?: AccessEntry;
+}
+
+/**
+ * The maker that a caller is: the operator, an identity, a session or a static token, acting in full.
+ *
+ * @throws CAPABILITY_DENIED for anybody else
+ */
+export function makingBy(operation: string, context: SurfaceContext, venue: OperationParts): Making {
+  const refuse = (requires: string): FileAdapterError => refused({ operation, requires, reasons: ["not_covered"] });
+  const { authentication, callerDID, credential } = context;
+  if (authentication === "public" || context.ambiguousCaller === true) throw refuse("an authenticated caller");
+  if (authentication === "access-token") {
+    throw refuse("a caller other than an access token with capabilities: these issue nothing");
+  }
+  if (authentication === "ucan") {
+    throw refuse("a caller that authenticates otherwise than by UCANs. With these, call ucan:issue");
+  }
+  if (!actsInFull(context, venue)) throw refuse("a caller without narrower capabilities");
+  if (callerDID === undefined || authentication === "local-token") return { maker: { kind: "operator" } };
+  if (credential?.kind === "access-token") {
+    const through = venue.access.accessTokens?.inForce(credential.id);
+    if (through === undefined) throw refuse("a session in force");
+    return { maker: through.maker, through };
+  }
+  if (credential?.kind === "static-token") {
+    return { maker: { kind: "static-token", did: callerDID, sha256: credential.sha256 } };
+  }
+  return { maker: { kind: "identity", did: callerDID, ...(credential === undefined ? {} : { credential }) } };
+}
+
+/** DID of a maker. */
+export const didOfMaker = (maker: TokenMaker, { access }: Pick<OperationParts, "access">): string =>
+  maker.kind === "operator" ? access.operator : access.canonicalDid(maker.did);

@@ -1,0 +1,208 @@
+// ucan:issue: the venue signs a token that delegates grants of the caller.
+
+import { type Grant, parseGrant, printResource } from "../../../authz/grant.js";
+import type { CallerRights } from "../../../authz/rights.js";
+import { accessIdOf } from "../../../core/call/caller.js";
+import { APPROVE, type Capability } from "../../../core/call/capability.js";
+import { parseUcans } from "../../../core/call/ucans.js";
+import type { FileAdapterError } from "../../../core/errors/errors.js";
+import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
+import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
+import { MintError, type MintFault } from "../../../ucan/mint/error.js";
+import type { SigningKey } from "../../../ucan/mint/signing-key.js";
+import type { ChainLink } from "../../../ucan/verify/proof.js";
+import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
+import { refused } from "../refusal.js";
+import { callerOf, isAnonymous } from "../standing.js";
+import { basisOf } from "../tokens/basis.js";
+import { endOfToken, type WantedLifetime } from "../tokens/lifetime.js";
+
+interface IssueInput extends WantedLifetime {
+  readonly aud: string;
+  readonly att: readonly unknown[];
+  readonly prf?: readonly string[];
+  readonly profile?: "covia" | "ucan-0.8";
+}
+
+const NAME = "ucan:issue";
+const MOST_GRANTS = 32;
+
+/**
+ * Delegates grants that the caller holds in roots of the venue to another DID, signed with the venue's key. The token
+ * needs no proofs, since the owner signs it. It expires with the authority it rests on, and its facts name that
+ * authority, so that revoking the authority revokes the token.
+ */
+export const ucanIssue: VenueOperation<IssueInput> = {
+  name: NAME,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  hidden: ["prf"],
+  async run(input, { context, venue, trail }) {
+    const grants = parseGrants(input.att);
+    checkAudience(input.aud, venue);
+    if (isAnonymous(context)) {
+      throw refused({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
+    }
+    if (context.access !== undefined) {
+      // It would outlive the token, and its revocation.
+      throw refused({ operation: NAME, requires: "a caller other than an access token", reasons: ["not_covered"] });
+    }
+    if (!mayActAsApprover(context) && grants.some(({ words }) => words[0] === APPROVE)) {
+      const requires = "over MCP, ACP and profiles capabilities other than 'approve'";
+      throw refused({ operation: NAME, requires, reasons: ["not_covered"] });
+    }
+    const { key } = venue.access;
+    if (key === undefined) throw notSupportedHere("signing, since it has no key. Set 'seedFile'");
+    const proving = withProofs(context, input.prf);
+    const base = baseOf(grants, venue.files.rights(NAME, proving));
+    if (base.via.length > 0) trail.chain = base.via;
+    const now = Math.floor(venue.clock.nowMs() / 1000);
+    const { maxLifetime } = venue.auth().ucan;
+    const expiresAt = endOfToken(input, { now, maxLifetime, restsUntil: base.expiresAt });
+    if (expiresAt === undefined) throw outlives(base);
+    const names = basisOf(proving, base.via, venue);
+    const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
+    trail.resource = `ucan:${id}`;
+    venue.issued.remember(id, names);
+    note({ id, input, grants, expiresAt }, { context, venue });
+    return { token, id, expires: expiresAt, ...(venue.keyLasts ? {} : { note: KEY_ENDS }) };
+  },
+};
+
+interface Signed {
+  readonly id: string;
+  readonly input: IssueInput;
+  readonly grants: readonly Grant[];
+  /** Seconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Keeps for auth:list what was signed. The token stands without it, so a full disk is no failure. */
+function note({ id, input, grants, expiresAt }: Signed, { context, venue }: Pick<OperationCall, "context" | "venue">) {
+  const via = accessIdOf(context);
+  const through = via === undefined ? undefined : venue.access.accessTokens?.inForce(via);
+  venue.access.accessTokens?.noteUcan({
+    ...{ id, did: input.aud, grants: grants.map(({ written }) => written), by: callerOf(context, venue) },
+    via: through === undefined ? [] : [through.id, ...through.via],
+    created: venue.clock.nowMs(),
+    expires: expiresAt * 1000,
+  });
+}
+
+const KEY_ENDS =
+  "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
+
+/** @throws INVALID_INPUT naming the first invalid capability */
+function parseGrants(att: readonly unknown[]): readonly Grant[] {
+  if (att.length === 0 || att.length > MOST_GRANTS) {
+    const expected = `1 to ${MOST_GRANTS} capabilities`;
+    throw invalidInput(`'att' must hold ${expected}`, "/att", expected);
+  }
+  return att.map((entry, index) => {
+    const grant = parseGrant(entry);
+    if (grant !== undefined) return grant;
+    const expected = "{ with: 'file://<root>/<path>', can: 'crud/read' } and nothing else";
+    throw invalidInput(`'att[${index}]' grants nothing here: expected ${expected}`, `/att/${index}`, expected);
+  });
+}
+
+/** @throws INVALID_INPUT */
+function checkAudience(aud: string, { access }: OperationParts): void {
+  // A token from the venue to the venue would let its bearer act as the venue itself.
+  if (access.canonicalDid(aud) === access.did) {
+    throw invalidInput("'aud' must not be this venue. Name whoever is to use the token", "/aud", "another DID");
+  }
+  if (aud === `${access.did}:public`) {
+    throw invalidInput("'aud' must be somebody who can prove it: callers without credentials cannot", "/aud", "DID");
+  }
+}
+
+/** Adds the proofs to the tokens sent with the call. @throws INVALID_INPUT */
+function withProofs(context: SurfaceContext, prf: readonly string[] | undefined): SurfaceContext {
+  if (prf === undefined) return context;
+  const proofs = parseProofs(prf);
+  return { ...context, ucans: [...parseUcans(context.ucans ?? []), ...proofs] };
+}
+
+function parseProofs(prf: readonly string[]): readonly string[] {
+  try {
+    return parseUcans(prf);
+  } catch {
+    const expected = "at most 8 tokens, 8192 bytes each and 32768 together";
+    throw invalidInput(`'prf' is too_large: ${expected}`, "/prf", expected);
+  }
+}
+
+/** The authority that all grants of a token rest on together. */
+interface Base {
+  /** Earliest expiry in seconds since the epoch; `null` if none. */
+  readonly expiresAt: number | null;
+  readonly via: readonly ChainLink[];
+  /** The grant that expires first. */
+  readonly first: Grant | undefined;
+}
+
+/** @throws CAPABILITY_DENIED, UNKNOWN_ROOT */
+function baseOf(grants: readonly Grant[], rights: CallerRights): Base {
+  let expiresAt: number | null = null;
+  let first: Grant | undefined;
+  const via = new Map<string, ChainLink>();
+  for (const grant of grants) {
+    const rest = rights.delegable(grant);
+    for (const link of rest.via) via.set(link.id, link);
+    if (rest.expiresAt === null || (expiresAt !== null && expiresAt <= rest.expiresAt)) continue;
+    expiresAt = rest.expiresAt;
+    first = grant;
+  }
+  return { expiresAt, via: [...via.values()], first };
+}
+
+const outlives = ({ expiresAt, first }: Base): FileAdapterError =>
+  refused({
+    operation: NAME,
+    requires: `an end of at most ${expiresAt}, when what it rests on ends`,
+    reasons: ["outlives_proof"],
+    deniedBy: "proofs",
+    more: { ...(first === undefined ? {} : { required: shown(first) }), latest: expiresAt },
+  });
+
+const shown = ({ segments, written }: Grant): Capability => ({ with: printResource(segments), can: written.can });
+
+const factsOf = ([caller, ...via]: readonly string[]): readonly JsonObject[] =>
+  caller === undefined ? [] : [{ "venue-files": { for: caller, via } }];
+
+interface Signing {
+  readonly input: IssueInput;
+  readonly key: SigningKey;
+  readonly grants: readonly Grant[];
+  readonly expiresAt: number;
+  readonly names: readonly string[];
+}
+
+/** @throws INVALID_INPUT for input that the token format cannot represent */
+async function sign(signing: Signing, venue: OperationParts): Promise<{ readonly token: string; readonly id: string }> {
+  // Loaded lazily: most venues never sign tokens.
+  const { mintUcan } = await import("../../../authz/mint-ucan.js");
+  const { input, key, grants, expiresAt, names } = signing;
+  const { clockSkew, ucan } = venue.auth();
+  try {
+    return await mintUcan(
+      {
+        key,
+        audience: input.aud,
+        capabilities: grants.map(({ written }) => written),
+        expiresAt,
+        profile: input.profile ?? "covia",
+        facts: factsOf(names),
+      },
+      { clock: venue.clock, clockSkew, maxLifetime: ucan.maxLifetime },
+    );
+  } catch (error) {
+    throw error instanceof MintError ? unsayable(error) : error;
+  }
+}
+
+const FIELDS: Readonly<Partial<Record<MintFault, string>>> = { bad_did: "/aud", bad_exp: "/exp", too_large: "/att" };
+
+const unsayable = ({ code, message }: MintError): FileAdapterError =>
+  invalidInput(message, FIELDS[code] ?? "", `what a token can say (${code})`);

@@ -1,0 +1,94 @@
+// ucan:revoke: revokes a token at once.
+
+import type { FileAdapterError } from "../../../core/errors/errors.js";
+import { aborted, invalidInput } from "../../../core/errors/texts.js";
+import { isRevocable } from "../../../ucan/verify/revocation-list.js";
+import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
+import { refused } from "../refusal.js";
+import { actsInFull, callerOf, isAnonymous, isOperator } from "../standing.js";
+import { signersOf, type TokenSigners } from "../tokens/signers.js";
+
+interface RevokeInput {
+  readonly id?: string;
+  readonly token?: string;
+}
+
+const NAME = "ucan:revoke";
+const MOST_ID_CHARS = 512;
+/** Entries that callers other than the operator may fill; the rest of the list is reserved for the operator. */
+const MOST_ENTRIES_BY_OTHERS = 10_000;
+
+/**
+ * Revokes a token, effective at once. The operator may name any token, or a DID; other callers only a token whose chain
+ * they signed a part of, or that the venue signed on their authority. Unknown tokens and tokens of others give the same
+ * error.
+ */
+export const ucanRevoke: VenueOperation<RevokeInput> = {
+  name: NAME,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  hidden: ["token"],
+  async run(input, { context, signal, trail, venue }) {
+    const { id, signers } = targetOf(input, venue);
+    trail.resource = `ucan:${id}`;
+    const { revocations } = venue.access;
+    const caller = { context, venue };
+    if (isAnonymous(context) || !actsInFull(context, venue)) throw notYours();
+    if (!isOperator(context, venue)) {
+      if (!mayRevoke(signers ?? knownSigners(id, venue), caller)) throw notYours();
+      if (revocations.size >= MOST_ENTRIES_BY_OTHERS) throw listIsFull();
+    }
+    if (signal?.aborted === true) throw aborted();
+    await revocations.add([id]);
+    return { revoked: true, id };
+  },
+};
+
+/** @throws INVALID_INPUT */
+function targetOf(
+  { id, token }: RevokeInput,
+  venue: OperationParts,
+): { readonly id: string; readonly signers?: TokenSigners | undefined } {
+  if (id !== undefined && token !== undefined) {
+    throw invalidInput("Only one of 'id' and 'token' may be supplied", "/token", "nothing, beside 'id'");
+  }
+  if (id !== undefined) {
+    if (id.length <= MOST_ID_CHARS && isRevocable(id)) return { id };
+    throw invalidInput("'id' must be the id of a token, or a DID", "/id", "43 characters of base64url, or a DID");
+  }
+  if (token === undefined) throw invalidInput("Exactly one of 'id' and 'token' is required", "/id", "a value");
+  const [read] = venue.access.verifier.read([token]);
+  if (read?.id !== undefined) return { id: read.id, signers: signersOf(read, venue) };
+  throw invalidInput(`'token' cannot be read: ${read?.fault ?? "malformed"}`, "/token", "UCAN");
+}
+
+/** The parties to a token that is given only by id, as far as the venue knows them. */
+function knownSigners(id: string, { access, issued }: OperationParts): TokenSigners | undefined {
+  const names = issued.namesOf(id) ?? [];
+  const issuers = access.verifier.issuersOf(id) ?? (names.length > 0 ? [access.did] : []);
+  return { issuers: new Set(issuers), names: new Set(names) };
+}
+
+/** Tokens without issuers known here are useless here, so only the operator may add them to the list. */
+function mayRevoke(signers: TokenSigners | undefined, { context, venue }: Pick<OperationCall, "context" | "venue">) {
+  if (signers === undefined) return false;
+  const { did, operator, canonicalDid } = venue.access;
+  const owners = venue.files.roots.flatMap(({ owner }) => (owner === undefined ? [] : [owner]));
+  const issuers = new Set([...signers.issuers].map(canonicalDid));
+  if (![did, operator, ...owners].some((owner) => issuers.has(canonicalDid(owner)))) return false;
+  const caller = callerOf(context, venue);
+  return issuers.has(caller) || [...signers.names].some((name) => canonicalDid(name) === caller);
+}
+
+const notYours = (): FileAdapterError =>
+  refused({
+    operation: NAME,
+    requires: "an issuer in the token's chain, or the operator, without narrower capabilities",
+    reasons: ["not_covered"],
+  });
+
+const listIsFull = (): FileAdapterError =>
+  refused({
+    operation: NAME,
+    requires: "the operator, because the revocation list is long",
+    reasons: ["too_large"],
+  });

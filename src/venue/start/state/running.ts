@@ -1,0 +1,78 @@
+// The file by which commands find the venue that runs with a state directory.
+
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { errnoOf } from "../../../jail/sys.js";
+import { folderOf } from "./place.js";
+
+const NAME = "running.json";
+
+/** A running venue. */
+export interface RunningVenue {
+  readonly pid: number;
+  /** Absent on a socket. */
+  readonly url?: string;
+  readonly socket?: string;
+  readonly did: string;
+}
+
+/** Where a venue says that it runs. @param base the state directory that venues of one process share */
+export const runningFile = (base: string, venue: string): string => join(base, folderOf(venue), NAME);
+
+/** Says that a venue runs, mode 0600. @returns takes the file away, unless another venue has written it since */
+export function announceRunning(path: string, running: RunningVenue): () => void {
+  const text = `${JSON.stringify(running)}\n`;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${running.pid}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  renameSync(draft, path);
+  return () => {
+    if (read(path) === text) rmSync(path, { force: true });
+  };
+}
+
+/** The venues that run with a state directory, by name of their folders. */
+export function runningVenues(base: string): ReadonlyMap<string, RunningVenue> {
+  const found = new Map<string, RunningVenue>();
+  for (const folder of names(base)) {
+    const running = parse(read(join(base, folder, NAME)));
+    if (running !== undefined && isAlive(running.pid)) found.set(folder, running);
+  }
+  return found;
+}
+
+function names(base: string): string[] {
+  try {
+    return readdirSync(base);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return [];
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+function parse(text: string | undefined): RunningVenue | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value = JSON.parse(text) as RunningVenue;
+    return Number.isSafeInteger(value.pid) && typeof value.did === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errnoOf(error) === "EPERM";
+  }
+}

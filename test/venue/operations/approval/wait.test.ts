@@ -1,0 +1,38 @@
+import { expect, test } from "@jest/globals";
+import { useGround } from "../fixture.js";
+import { ALL, approvalsOf, asked, WRITE } from "./approval-calls.js";
+
+const ground = useGround();
+const { issue, decide, logIn, open } = approvalsOf(ground);
+
+test("answers as soon as somebody has decided, and when the time is over", async () => {
+  await open();
+  const agent = { bearer: (await issue({ caps: [ALL] })).token };
+  const { approvalId: id } = asked(await ground.call("file:write", WRITE, agent));
+  expect((await ground.call("approval:wait", { id, waitMs: 10 }, agent)).output).toMatchObject({ state: "pending" });
+  const waiting = ground.call("approval:wait", { id }, agent);
+  await decide(id, { bearer: await logIn() }, "deny");
+  expect((await waiting).output).toMatchObject({ state: "denied" });
+  expect((await ground.call("approval:wait", { id }, agent)).output).toMatchObject({ state: "denied" });
+});
+
+test("a stream of a job ends within a second of the revocation of the token that opened it", async () => {
+  await open();
+  const agent = await issue({ caps: [ALL] });
+  const headers = { authorization: `Bearer ${agent.token}`, "content-type": "application/json" };
+  const { approvalId: id } = asked(await ground.call("file:write", WRITE, { bearer: agent.token }));
+  const body = JSON.stringify({ operation: "approval:wait", input: { id } });
+  const started = await fetch(`${ground.venue.url}/api/v1/invoke`, { method: "POST", headers, body });
+  const job = (await started.json()) as { id: string; status: string };
+  expect(job.status).toBe("STARTED");
+  const stream = await fetch(`${ground.venue.url}/api/v1/jobs/${job.id.slice(2)}/sse`, { headers });
+  const reader = stream.body?.getReader();
+  const ended = (async () => {
+    while ((await reader?.read())?.done === false);
+  })().catch(() => {});
+  const revokedAt = Date.now();
+  await ground.byOperator("auth:revoke", { id: agent.id });
+  await ended;
+  expect(Date.now() - revokedAt).toBeLessThan(2000);
+  await decide(id, { bearer: await logIn() }, "deny");
+});

@@ -1,0 +1,321 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import * as ucans from "ucans";
+import type { Capability } from "../../../../src/core/call/capability.js";
+import { decodeToken } from "../../../../src/ucan/token/decode.js";
+import { type Answer, type CallOptions, now, type Person, READ_DOCS, useGround } from "../fixture.js";
+
+const ground = useGround();
+const IN_SUB: Capability = { with: "file://docs/sub/", can: "crud/read" };
+/** As a denial prints it. */
+const PRINTED: Capability = { with: "file://docs/sub", can: "crud/read" };
+const HERS: Capability = { with: "file://hers/sub/", can: "crud/read" };
+
+const issue = (att: readonly unknown[], more: object = {}, options: CallOptions = {}): Promise<Answer> =>
+  ground.call("ucan:issue", { aud: ground.carol.did, att, ...more }, options);
+const byOperator = (att: readonly unknown[], more: object = {}, options: CallOptions = {}): Promise<Answer> =>
+  issue(att, more, { ...options, bearer: ground.venue.localToken });
+
+const payloadOf = ({ output }: Answer) => {
+  const decoded = decodeToken(String(output["token"]));
+  if ("fault" in decoded) throw new Error(decoded.fault);
+  return decoded.payload;
+};
+const tokenOf = ({ output }: Answer): string => String(output["token"]);
+const reads = (answer: Answer, person: Person = ground.carol) => ground.reads(person, tokenOf(answer));
+
+describe("a token issued", () => {
+  test("to the operator works for its audience, and for nobody else", async () => {
+    await ground.open();
+    const answer = await byOperator([IN_SUB], { lifetimeSeconds: 60 });
+    expect(answer).toMatchObject({
+      status: "COMPLETE",
+      output: { id: expect.stringMatching(/^[\w-]{43}$/), expires: expect.any(Number) },
+    });
+    expect(answer.output).not.toHaveProperty("note");
+    const { iss, aud, att, prf, exp, fct } = payloadOf(answer);
+    expect({ iss, aud, att, prf, exp, fct }).toEqual({
+      ...{ iss: ground.venue.did, aud: ground.carol.did, att: [IN_SUB], prf: [] },
+      exp: answer.output["expires"],
+    });
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE", output: { content: "docs" } });
+    expect(await reads(answer, ground.bob)).toMatchObject({ errorData: { reasons: ["wrong_audience"] } });
+    const above = { root: "docs", path: "b" };
+    const other = await ground.call("file:stat", above, { as: ground.carol, ucans: [tokenOf(answer)] });
+    expect(other).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+  });
+
+  test("to whom the configuration gives it ends with its DID, and says so in its facts", async () => {
+    await ground.open({ auth: { grants: [{ did: ground.bob.did, ...READ_DOCS }] } });
+    const answer = await issue([IN_SUB], {}, { as: ground.bob });
+    expect(payloadOf(answer)["fct"]).toEqual([{ "venue-files": { for: ground.bob.did, via: [] } }]);
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE" });
+    await ground.byOperator("ucan:revoke", { id: ground.bob.did });
+    expect(await reads(answer)).toMatchObject({ errorData: { reasons: ["revoked"] } });
+  });
+
+  test("to the owner of a root that the venue owns too is no question: the owner is the venue's own DID", async () => {
+    const roots = { docs: { path: "docs", owner: ground.key.did } };
+    await ground.open({ operator: ground.alice.did, file: { roots } });
+    const answer = await issue([IN_SUB], {}, { as: ground.key });
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE" });
+    // The operator may do everything there, too, and has nothing that could be revoked.
+    const operators = await issue([IN_SUB], {}, { as: ground.alice });
+    expect(payloadOf(operators)).not.toHaveProperty("fct");
+    expect(await reads(operators)).toMatchObject({ status: "COMPLETE" });
+  });
+
+  test.each<[string, (token: string) => [object, CallOptions]]>([
+    ["sent with the call", (token) => [{}, { ucans: [token] }]],
+    ["given as prf", (token) => [{ prf: [token] }, {}]],
+    ["given twice", (token) => [{ prf: [token] }, { ucans: [token] }]],
+  ])("on the strength of proofs %s never outlives them, and ends when they are revoked", async (_how, sent) => {
+    await ground.open();
+    const lead = await ground.key.grant(ground.alice, [READ_DOCS], { lifetimeSeconds: 900 });
+    const given = await ground.alice.grant(ground.bob, [IN_SUB], { proofs: [lead.token], lifetimeSeconds: 600 });
+    const [input, options] = sent(given.token);
+    const answer = await issue([IN_SUB], input, { as: ground.bob, ...options });
+    expect(answer.output["expires"]).toBe(given.expiresAt);
+    expect(payloadOf(answer)["fct"]).toEqual([
+      { "venue-files": { for: ground.bob.did, via: [given.id, ground.alice.did, lead.id] } },
+    ]);
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE" });
+    await ground.byOperator("ucan:revoke", { id: lead.id });
+    expect(await reads(answer)).toMatchObject({ errorData: { reasons: ["revoked"] } });
+  });
+
+  test("on the strength of one that was issued ends with what that rests on", async () => {
+    await ground.open();
+    const lead = await ground.key.grant(ground.alice, [READ_DOCS]);
+    const first = await issue([READ_DOCS], { aud: ground.bob.did, prf: [lead.token] }, { as: ground.alice });
+    const passedOn = await ground.bob.grant(ground.alice, [IN_SUB], { proofs: [tokenOf(first)], lifetimeSeconds: 60 });
+    const second = await issue([IN_SUB], { prf: [passedOn.token] }, { as: ground.alice });
+    expect(await reads(second)).toMatchObject({ status: "COMPLETE" });
+    await ground.byOperator("ucan:revoke", { id: lead.id });
+    expect(await reads(second)).toMatchObject({ errorData: { reasons: ["revoked"] } });
+  });
+
+  test("on the strength of proofs ends when whoever passed them on is revoked", async () => {
+    await ground.open();
+    const lead = await ground.key.grant(ground.alice, [READ_DOCS], { lifetimeSeconds: 900 });
+    const given = await ground.alice.grant(ground.bob, [IN_SUB], { proofs: [lead.token], lifetimeSeconds: 600 });
+    const answer = await issue([IN_SUB], { prf: [given.token] }, { as: ground.bob });
+    await ground.byOperator("ucan:revoke", { id: ground.alice.did });
+    expect(await reads(answer)).toMatchObject({ errorData: { reasons: ["revoked"] } });
+  });
+
+  test("to somebody known by a UCAN gives no more than that one, and ends with it", async () => {
+    await ground.open();
+    const session = await ground.key.grant(ground.venue.did, [IN_SUB], { lifetimeSeconds: 120 });
+    expect(await issue([READ_DOCS], {}, { bearer: session.token })).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    const answer = await issue([IN_SUB], {}, { bearer: session.token });
+    expect(answer.output["expires"]).toBe(session.expiresAt);
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE" });
+    await ground.byOperator("ucan:revoke", { id: session.id });
+    expect(await reads(answer)).toMatchObject({ errorData: { reasons: ["revoked"] } });
+  });
+
+  test("rests on several proofs as long as the first of them", async () => {
+    await ground.open();
+    const short = await ground.key.grant(ground.bob, [IN_SUB], { lifetimeSeconds: 100 });
+    const long = await ground.key.grant(ground.bob, [{ with: "file://tmp/", can: "crud" }], { lifetimeSeconds: 200 });
+    const both = [{ with: "file://tmp/x", can: "crud/write" }, IN_SUB];
+    for (const att of [both, both.toReversed()]) {
+      const answer = await issue(att, { prf: [long.token, short.token] }, { as: ground.bob });
+      expect(answer.output["expires"]).toBe(short.expiresAt);
+      expect(payloadOf(answer)["fct"]).toEqual([{ "venue-files": { for: ground.bob.did, via: [long.id, short.id] } }]);
+    }
+  });
+
+  test("in the older form is one for the library of that", async () => {
+    await ground.open();
+    const answer = await byOperator([IN_SUB], { profile: "ucan-0.8" });
+    expect(ucans.parse(tokenOf(answer))).toMatchObject({ header: { ucv: { major: 0, minor: 8, patch: 1 } } });
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE" });
+  });
+
+  test("by a venue whose key ends with it says so", async () => {
+    await ground.open({}, { freshKey: true });
+    const answer = await byOperator([IN_SUB]);
+    expect(answer.output["note"]).toMatch(/^The venue makes a new key at each start/);
+    expect(await reads(answer)).toMatchObject({ status: "COMPLETE" });
+  });
+});
+
+describe("nothing is issued", () => {
+  const denied = { status: "FAILED", errorCode: "CAPABILITY_DENIED" };
+
+  test("to a caller without credentials, whatever it may do itself", async () => {
+    await ground.open();
+    const att = [{ with: "file://tmp/", can: "crud/read" }];
+    expect(await issue(att)).toMatchObject({
+      ...denied,
+      error:
+        "Capability denied: ucan:issue requires an authenticated caller. " +
+        "Retrying the same call will not succeed - the denial is structural.",
+      errorData: { structural: true, retryable: false, operation: "ucan:issue", denied_by: ["authority"] },
+    });
+    // What everybody may do is nobody's to pass on.
+    expect(await issue(att, {}, { as: ground.bob })).toMatchObject(denied);
+  });
+
+  test("of what a static token gives", async () => {
+    const bearer = "static-token-static-token-static-token";
+    const tokens = [{ name: "ci", token: { file: ground.secret("ci.token", bearer) }, caps: [READ_DOCS] }];
+    await ground.open({ auth: { tokens } });
+    expect(await issue([IN_SUB], {}, { bearer })).toMatchObject(denied);
+  });
+
+  test("that the caller's proofs do not cover, or that are for somebody else", async () => {
+    await ground.open();
+    const { token } = await ground.key.grant(ground.bob, [IN_SUB]);
+    const covered = await issue([IN_SUB, READ_DOCS], { prf: [token] }, { as: ground.bob });
+    expect(covered).toMatchObject({ ...denied, errorData: { required: READ_DOCS, reasons: ["not_covered"] } });
+    const stolen = await issue([IN_SUB], { prf: [token] }, { as: ground.alice });
+    expect(stolen).toMatchObject({ ...denied, errorData: { required: PRINTED, reasons: ["wrong_audience"] } });
+  });
+
+  test("beyond the caps of the call, by the operator neither", async () => {
+    await ground.open();
+    expect(await byOperator([READ_DOCS], {}, { caps: [IN_SUB] })).toMatchObject({
+      ...denied,
+      errorData: { denied_by: ["agent_caps"] },
+    });
+    expect(await byOperator([IN_SUB], {}, { caps: [IN_SUB] })).toMatchObject({ status: "COMPLETE" });
+    expect(await byOperator([IN_SUB], {}, { caps: [] })).toMatchObject(denied);
+  });
+
+  test.each<[string, (options: CallOptions) => CallOptions]>([
+    ["its owner", () => ({ as: ground.alice })],
+    ["the operator", (options) => options],
+  ])("for a root of somebody else: %s is told that the owner must sign", async (_who, by) => {
+    await ground.open();
+    const answer = await issue([HERS], {}, by({ bearer: ground.venue.localToken }));
+    expect(answer).toMatchObject({
+      ...denied,
+      errorData: { required: { ...HERS, with: "file://hers/sub" }, reasons: ["issuer_not_owner"] },
+    });
+    expect(answer.error).toMatch(/Only the owner of that root can sign for it, with 'venue-files grant'\.$/);
+  });
+
+  test("for a root in which the caller holds nothing, as for one that is not there", async () => {
+    await ground.open();
+    const { token } = await ground.key.grant(ground.bob, [{ with: "file://", can: "crud/read" }]);
+    const texts = await Promise.all(
+      ["hers", "none"].flatMap((root) => {
+        const att = [{ with: `file://${root}/x`, can: "crud/read" }];
+        return [ground.bob, ground.carol].map((as) => issue(att, { prf: [token] }, { as }));
+      }),
+    );
+    const shown = texts.map(({ error, errorCode, errorData }) =>
+      JSON.stringify({ error, errorCode, errorData }).replaceAll(/hers|none/g, "ROOT"),
+    );
+    expect(shown.slice(0, 2)).toEqual(shown.slice(2));
+    expect(texts.map(({ errorCode }) => errorCode)).toEqual([
+      ...["UNKNOWN_ROOT", "CAPABILITY_DENIED"],
+      ...["UNKNOWN_ROOT", "CAPABILITY_DENIED"],
+    ]);
+  });
+
+  test("that would outlive what it rests on, which is said", async () => {
+    await ground.open();
+    const { token, expiresAt } = await ground.key.grant(ground.bob, [READ_DOCS], { lifetimeSeconds: 120 });
+    for (const more of [{ exp: expiresAt + 1 }, { lifetimeSeconds: 130 }]) {
+      expect(await issue([IN_SUB], { prf: [token], ...more }, { as: ground.bob })).toMatchObject({
+        ...denied,
+        error:
+          `Capability denied: ucan:issue requires an end of at most ${expiresAt}, when what it rests on ends. ` +
+          "Retrying the same call will not succeed - the denial is structural.",
+        errorData: { reasons: ["outlives_proof"], required: PRINTED, latest: expiresAt },
+      });
+    }
+    const exact = await issue([IN_SUB], { prf: [token], exp: expiresAt }, { as: ground.bob });
+    expect(exact).toMatchObject({ status: "COMPLETE", output: { expires: expiresAt } });
+  });
+
+  test("for the venue itself: its bearer would be the venue", async () => {
+    await ground.open({ did: "did:web:example.com" });
+    for (const aud of ["did:web:example.com", ground.key.did]) {
+      expect(await byOperator([IN_SUB], { aud })).toMatchObject({
+        errorCode: "INVALID_INPUT",
+        error: "'aud' must not be this venue. Name whoever is to use the token",
+        errorData: { pointer: "/aud" },
+      });
+    }
+  });
+
+  test("for a name that is not a root's", async () => {
+    mkdirSync(join(ground.base, "more"));
+    await ground.open();
+    expect(await byOperator([{ with: "file://more/", can: "crud" }])).toMatchObject({ errorCode: "UNKNOWN_ROOT" });
+  });
+
+  const ATT = [READ_DOCS];
+  test.each<[string, object, string, string]>([
+    ["without an audience", { aud: undefined }, "'aud' is required", "/aud"],
+    ["for no DID", { aud: "carol" }, "The audience is not a DID", "/aud"],
+    ["for a key that proves nothing", { aud: "did:key:z6Mkcarol" }, "The audience is not a DID", "/aud"],
+    ["without capabilities", { att: [] }, "'att' must hold 1 to 32 capabilities", "/att"],
+    ["with too many", { att: Array(33).fill(READ_DOCS) }, "'att' must hold 1 to 32 capabilities", "/att"],
+    [
+      "with one that grants nothing",
+      { att: [...ATT, { with: "file:///etc", can: "*" }] },
+      "'att[1]' grants nothing here",
+      "/att/1",
+    ],
+    ["with caveats", { att: [{ ...READ_DOCS, nb: {} }] }, "'att[0]' grants nothing here", "/att/0"],
+    ["with one of another kind", { att: [{ with: "my:*", can: "*" }] }, "'att[0]' grants nothing here", "/att/0"],
+    ["with one that is no object", { att: ["crud"] }, "'att.0' must be a JSON object", "/att/0"],
+    ["with an end in milliseconds", { exp: Date.now() + 60_000 }, "'exp' must be between", "/exp"],
+    ["with an end in the past", { exp: 1 }, "'exp' must be between", "/exp"],
+    [
+      "for longer than any token may live",
+      { lifetimeSeconds: 1e9 },
+      "'lifetimeSeconds' must be between 1 and",
+      "/lifetimeSeconds",
+    ],
+    ["with two ends", { exp: now() + 60, lifetimeSeconds: 60 }, "Only one of 'exp' and 'lifetimeSeconds'", "/exp"],
+    [
+      "with a misspelt field",
+      { lifetime: 60 },
+      "Unknown field 'lifetime' - did you mean 'lifetimeSeconds'?",
+      "/lifetime",
+    ],
+    ["in a form nobody knows", { profile: "ucan-1.0" }, "'profile' must be one of: covia, ucan-0.8", "/profile"],
+    ["with proofs that are no texts", { prf: [1] }, "'prf.0' must be a string", "/prf/0"],
+    ["with too many proofs", { prf: Array(9).fill("x") }, "'prf' is too_large", "/prf"],
+  ])("%s", async (_what, more, text, pointer) => {
+    await ground.open();
+    const answer = await byOperator(ATT, more);
+    expect(answer).toMatchObject({ status: "FAILED", errorCode: "INVALID_INPUT", errorData: { pointer } });
+    expect(answer.error.slice(0, text.length)).toBe(text);
+  });
+});
+
+describe("what remains of an issue", () => {
+  test("is a record without its proofs, and one of the audit without any token", async () => {
+    await ground.open();
+    const given = await ground.key.grant(ground.bob, [READ_DOCS]);
+    const answer = await issue([IN_SUB], { prf: [given.token] }, { as: ground.bob });
+    expect(answer.input).toEqual({ aud: ground.carol.did, att: [IN_SUB], prf: "HIDDEN" });
+    const records = await ground.auditRecords();
+    expect(records.find(({ operation }) => operation === "ucan:issue")).toMatchObject({
+      caller: ground.bob.did,
+      resource: `ucan:${answer.output["id"]}`,
+      outcome: "OK",
+      proofs: [{ id: given.id, issuer: ground.venue.did }],
+    });
+    for (const token of [given.token, tokenOf(answer)]) {
+      expect(JSON.stringify(records)).not.toContain(token.split(".")[2]);
+    }
+  });
+
+  test("is shown to nobody but its caller and the operator", async () => {
+    await ground.open();
+    const { id } = await byOperator([IN_SUB]);
+    const job = await fetch(`${ground.venue.url}/api/v1/jobs/${id}`);
+    expect(job.status).toBe(403);
+    expect(await job.text()).not.toContain("eyJ");
+  });
+});
