@@ -117,7 +117,24 @@ const iconName = `icon-${createHash("sha256").update(icon).digest("hex").slice(0
 assets[iconName] = TYPES[".svg"];
 writeCompressed(join(OUT, "assets", iconName), icon);
 const named = (prefix, suffix) => Object.keys(assets).find((name) => name.startsWith(prefix) && name.endsWith(suffix));
+/** What the first script imports at once, so that the browser asks for all of it together. */
+function importedAtOnce({ outputs }, name) {
+  const found = new Set();
+  const visit = (path) => {
+    for (const { path: imported, kind } of outputs[path]?.imports ?? []) {
+      if (kind !== "import-statement" || found.has(imported)) continue;
+      found.add(imported);
+      visit(imported);
+    }
+  };
+  visit(Object.keys(outputs).find((path) => basename(path) === name));
+  return [...found].map((path) => basename(path));
+}
+const preloads = importedAtOnce(page.metafile, named("app-", ".js"))
+  .map((name) => `<link rel="modulepreload" nonce="%nonce%" href="%base%assets/${name}">\n`)
+  .join("");
 const html = readFileSync(join(WEB, "index.html"), "utf8")
+  .replaceAll("%preloads%", preloads)
   .replaceAll("%script%", named("app-", ".js"))
   .replaceAll("%icon%", iconName)
   .replaceAll("%style%", named("app-", ".css"));

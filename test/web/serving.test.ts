@@ -144,9 +144,21 @@ describe("the page", () => {
 
   test("names its assets below the path of baseUrl", async () => {
     const venue = await openBehindProxy({ baseUrl: "http://localhost/venue" });
-    const text = `${(await get(venue, "/workspace/")).body}`;
+    const answer = await get(venue, "/workspace/");
+    const text = `${answer.body}`;
     expect(text).toContain('data-base="/venue/workspace/"');
     expect(text).toContain(`src="/venue/workspace/assets/${script}"`);
+    // What the script imports is asked for beside it.
+    const imports = [
+      ...`${brotliDecompressSync(readFileSync(new URL(`../../dist/web/assets/${script}.br`, import.meta.url)))}`.matchAll(
+        /(?:from|import)"\.\/([^"]+)"/g,
+      ),
+    ].map(([, name]) => name);
+    expect(imports.length).toBeGreaterThan(0);
+    for (const name of imports)
+      expect(text).toContain(
+        `<link rel="modulepreload" nonce="${nonceOf(answer)}" href="/venue/workspace/assets/${name}">`,
+      );
   });
 });
 

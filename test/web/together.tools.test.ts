@@ -108,6 +108,15 @@ suite("several at once", () => {
     const page = await stage.visit("files/files/many/");
     await page.getByText("3,000 entries", { exact: true }).waitFor();
     expect(await page.locator(".entry").count()).toBeLessThanOrEqual(100);
+    // Scrolling makes no nodes: rows that leave the view are those that enter it.
+    await page.evaluate("document.querySelector('.entries').scrollTop = 10000");
+    await entry(page, "f300.txt").waitFor();
+    await page.evaluate("for (const slot of document.querySelectorAll('.entries .slot')) slot.wasThere = true");
+    await page.evaluate("document.querySelector('.entries').scrollTop = 20000");
+    await entry(page, "f600.txt").waitFor();
+    expect(await page.evaluate("[...document.querySelectorAll('.entries .slot')].every((slot) => slot.wasThere)")).toBe(
+      true,
+    );
     await page.getByRole("grid").focus();
     await page.keyboard.press("End");
     await entry(page, "f2999.txt").waitFor();

@@ -144,7 +144,7 @@ function Records({ records }: { readonly records: readonly AuditRecord[] }): JSX
   };
   const row = (index: number) => {
     const record = records[index];
-    return record === undefined ? null : <Row key={index} index={index} record={record} isActive={index === active} />;
+    return record === undefined ? null : <Row index={index} record={record} isActive={index === active} />;
   };
   return (
     <VirtualRows

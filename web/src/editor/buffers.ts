@@ -38,6 +38,7 @@ export class Buffer {
   /** The text as it is now. */
   text: () => string = () => this.base;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #ready: Promise<void> | undefined;
 
   constructor(did: string, root: string, path: string) {
     this.did = did;
@@ -45,10 +46,16 @@ export class Buffer {
     this.path = path;
   }
 
+  /** Reads the file once, however many wait for it. @throws as {@link load} */
+  ready(): Promise<void> {
+    this.#ready ??= this.load();
+    return this.#ready;
+  }
+
   /** Reads the file. What was typed stays, if anything was. @throws ApiError `NOT_TEXT`, `TOO_LARGE`, … */
   async load(): Promise<void> {
-    this.take(await readText(this));
-    const draft = await findDraft(this);
+    const [version, draft] = await Promise.all([readText(this), findDraft(this)]);
+    this.take(version);
     if (draft === undefined || draft.text === this.base) return;
     if (draft.etag !== this.etag) [this.base, this.etag] = [draft.base, draft.etag];
     this.notice.value = { kind: "restored", isOlder: draft.etag !== this.etag };
@@ -152,14 +159,14 @@ const buffers = new Map<string, Buffer>();
 const keyOf = (did: string, root: string, path: string): string => JSON.stringify([did, root, path]);
 
 /** The buffer of a file for whoever is signed in; another caller gets another one. */
-export function bufferOf(root: string, path: string): { readonly buffer: Buffer; readonly isNew: boolean } {
+export function bufferOf(root: string, path: string): Buffer {
   const did = who.value?.did ?? "";
   const key = keyOf(did, root, path);
   const known = buffers.get(key);
-  if (known !== undefined) return { buffer: known, isNew: false };
+  if (known !== undefined) return known;
   const buffer = new Buffer(did, root, path);
   buffers.set(key, buffer);
-  return { buffer, isNew: true };
+  return buffer;
 }
 
 /** Forgets a buffer that has nothing unsaved, so that the next view reads the file again. */

@@ -18,15 +18,27 @@ interface EditorProps {
 
 type Parts = typeof import("./codemirror.js");
 let parts: Parts | undefined;
+let loading: Promise<Parts> | undefined;
+
+/** Loads the editor beside the text that it will show. @returns the same promise until it fails */
+export function loadEditor(): Promise<Parts> {
+  loading ??= import("./codemirror.js").then(
+    (own) => {
+      parts = own;
+      return own;
+    },
+    (error: unknown) => {
+      loading = undefined;
+      throw error;
+    },
+  );
+  return loading;
+}
 
 export function TextEditor({ buffer, isReadOnly, line, onSave }: EditorProps): JSX.Element {
   const [isLoaded, setLoaded] = useState(parts !== undefined);
   useEffect(() => {
-    if (parts === undefined)
-      import("./codemirror.js").then((own) => {
-        parts = own;
-        setLoaded(true);
-      }, notifyFailure);
+    if (parts === undefined) loadEditor().then(() => setLoaded(true), notifyFailure);
   }, []);
   if (!isLoaded || parts === undefined) return <Skeleton rows={12} />;
   return <Mounted parts={parts} buffer={buffer} isReadOnly={isReadOnly} line={line} onSave={onSave} />;

@@ -28,12 +28,10 @@ interface ListProps {
 
 export function EntryList({ root, path, entries, sorting, onSort }: ListProps): JSX.Element {
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
-  const open = (entry: Entry) =>
-    navigate(addressOf("files", root, joinPath(path, entry.name), { directory: entry.type === "directory" }));
   const onKeyDown = (event: KeyboardEvent) => {
     const entry = entries[active.value];
     if (isSelectionKey(event, names)) return;
-    if (event.key === "Enter" && entry !== undefined) open(entry);
+    if (event.key === "Enter" && entry !== undefined) open(root, path, entry);
     else if (event.key === "Backspace" || (event.key === "ArrowUp" && event.altKey)) {
       if (path !== "") navigate(addressOf("files", root, parentOf(path), { directory: true }));
     } else if (!runDoing(event, doingsOf(root, path, chosen(names)))) return;
@@ -41,17 +39,7 @@ export function EntryList({ root, path, entries, sorting, onSort }: ListProps): 
   };
   const row = (index: number) => {
     const entry = entries[index];
-    return entry === undefined ? null : (
-      <EntryRow
-        key={entry.name}
-        index={index}
-        entry={entry}
-        names={names}
-        root={root}
-        path={path}
-        open={() => open(entry)}
-      />
-    );
+    return entry === undefined ? null : <EntryRow index={index} entry={entry} names={names} root={root} path={path} />;
   };
   return (
     <VirtualRows
@@ -74,6 +62,9 @@ export function EntryList({ root, path, entries, sorting, onSort }: ListProps): 
     />
   );
 }
+
+const open = (root: string, path: string, { name, type }: Entry): void =>
+  navigate(addressOf("files", root, joinPath(path, name), { directory: type === "directory" }));
 
 const PAGE = 20;
 
@@ -142,10 +133,10 @@ interface RowProps {
   readonly names: readonly string[];
   readonly root: string;
   readonly path: string;
-  readonly open: () => void;
 }
 
-function EntryRow({ index, entry, names, root, path, open }: RowProps): JSX.Element {
+/** A row is made anew only when one of its properties differs or the selection changes. */
+function EntryRow({ index, entry, names, root, path }: RowProps): JSX.Element {
   const { name, type, size, modified, unreachable } = entry;
   const isDirectory = type === "directory";
   const isChosen = selected.value.has(name);
@@ -155,7 +146,7 @@ function EntryRow({ index, entry, names, root, path, open }: RowProps): JSX.Elem
     choose(names, index, { range: event.shiftKey, toggle });
     if (!toggle && !event.shiftKey && event.target instanceof Element && event.target.closest("a") !== null) {
       event.preventDefault();
-      open();
+      open(root, path, entry);
     }
   };
   return (
@@ -168,7 +159,7 @@ function EntryRow({ index, entry, names, root, path, open }: RowProps): JSX.Elem
       draggable
       data-drop={isDirectory ? joinPath(path, name) : undefined}
       onClick={onClick}
-      onDblClick={open}
+      onDblClick={() => open(root, path, entry)}
       onDragStart={(event) => {
         if (!isChosen) choose(names, index);
         dragOut(

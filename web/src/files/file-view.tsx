@@ -2,11 +2,13 @@
 
 import { Download, GitCompareArrows } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { read } from "../api/call.js";
 import { offers, who } from "../api/catalogue.js";
 import { codeOf, isAborted } from "../api/errors.js";
 import type { Outputs } from "../api/operations.js";
+import { bufferOf, release } from "../editor/buffers.js";
+import { loadEditor } from "../editor/text-editor.js";
 import { texts } from "../texts.js";
 import { nameOf } from "../ui/format.js";
 import { Icon } from "../ui/icon.js";
@@ -14,7 +16,7 @@ import { addressOf, navigate } from "../ui/router.js";
 import { Failure, Skeleton } from "../ui/states.js";
 import { download } from "./download.js";
 import { ImageView } from "./image-view.js";
-import { shownAs } from "./kinds.js";
+import { isTextName, shownAs } from "./kinds.js";
 import { BytesView, MediaView, PagedView, PdfView } from "./other-views.js";
 import { TextView } from "./text-view.js";
 
@@ -40,10 +42,20 @@ export function FileView({ root, path }: Place): JSX.Element {
     });
     return () => own.abort();
   };
-  useEffect(load, [root, path, who.value?.did]);
+  useLayoutEffect(load, [root, path, who.value?.did]);
+  useLayoutEffect(() => (isTextName(nameOf(path)) ? readAhead(root, path) : undefined), [root, path, who.value?.did]);
   if (error !== undefined) return <Failure error={error} retry={load} />;
   if (probe === undefined) return <Skeleton rows={12} />;
   return <Shown root={root} path={path} probe={probe} />;
+}
+
+/** Reads what is text by its name beside the look at its first bytes, and the editor beside both. @returns what ends it */
+function readAhead(root: string, path: string): () => void {
+  const buffer = bufferOf(root, path);
+  void loadEditor().catch(() => {});
+  // Whoever shows the text is told of the failure.
+  void buffer.ready().catch(() => release(buffer));
+  return () => release(buffer);
 }
 
 /** The first bytes say whether it is text. */

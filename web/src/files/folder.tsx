@@ -2,7 +2,7 @@
 
 import { FolderOpen } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { venuePath } from "../api/base.js";
 import { texts } from "../texts.js";
 import { plain } from "../ui/format.js";
@@ -24,7 +24,8 @@ interface Place {
 export function FolderView({ root, path }: Place): JSX.Element {
   const [filter, setFilter] = useState("");
   const [sorting, setSorting] = useState<Sorting>({ by: "name", descending: false });
-  useEffect(() => {
+  // Before the paint: the answer is what one waits for.
+  useLayoutEffect(() => {
     clearSelection();
     void list(root, path);
     return followFolder(root, path, () => void list(root, path));

@@ -25,6 +25,8 @@ const CODE = new Set(
   ),
 );
 
+const TEXT = new Set(["txt", "md", "markdown", "log", "csv", "tsv"]);
+
 export const extensionOf = (name: string): string => (/\.([^./]+)$/.exec(name)?.[1] ?? "").toLowerCase();
 
 /** How a file is shown by its name; the content decides between text and bytes. */
@@ -35,6 +37,12 @@ export function shownAs(name: string): ShownAs {
   if (VIDEO.has(extension)) return "video";
   if (extension === "md" || extension === "markdown") return "markdown";
   return extension === "html" || extension === "htm" ? "html" : "text";
+}
+
+/** Whether a name says that the file is text, so that it is read as such at once. */
+export function isTextName(name: string): boolean {
+  const extension = extensionOf(name);
+  return CODE.has(extension) || TEXT.has(extension);
 }
 
 export function iconOf(type: string, name: string): unknown {

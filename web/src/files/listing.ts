@@ -29,6 +29,10 @@ const LATER_PAGE = 10_000;
 
 export const listing = signal<Listing | undefined>(undefined);
 let running: AbortController | undefined;
+let firstPage: Promise<unknown> = Promise.resolve();
+
+/** Resolves when the folder on screen has shown its first page, so that what matters less does not hold it up. */
+export const whenListed = (): Promise<unknown> => firstPage;
 
 /** Lists a directory. What was shown of the same one stays until the new first page is there. */
 export async function list(root: string, path: string): Promise<void> {
@@ -37,15 +41,25 @@ export async function list(root: string, path: string): Promise<void> {
   running = own;
   const shown = listing.value;
   if (shown?.root !== root || shown.path !== path || shown.error !== undefined) listing.value = undefined;
+  let isListed = (): void => {};
+  firstPage = new Promise<void>((resolve) => {
+    isListed = resolve;
+  });
   try {
-    await loadPages(root, path, own.signal);
+    await loadPages({ root, path }, own.signal, isListed);
   } catch (error) {
     if (isAborted(error) || own.signal.aborted) return;
     listing.value = { root, path, entries: [], total: 0, isWhole: true, hidden: undefined, error };
+  } finally {
+    isListed();
   }
 }
 
-async function loadPages(root: string, path: string, signal: AbortSignal): Promise<void> {
+async function loadPages(
+  { root, path }: Pick<Listing, "root" | "path">,
+  signal: AbortSignal,
+  onFirst: () => void,
+): Promise<void> {
   const entries: Entry[] = [];
   for (let offset = 0; ; offset = entries.length) {
     const limit = offset === 0 ? FIRST_PAGE : LATER_PAGE;
@@ -60,6 +74,7 @@ async function loadPages(root: string, path: string, signal: AbortSignal): Promi
       isWhole,
       hidden: page.hidden,
     };
+    onFirst();
     if (isWhole) return;
   }
 }

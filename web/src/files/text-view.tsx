@@ -32,10 +32,9 @@ export function TextView({ root, path, kind, onTooLarge }: TextProps): JSX.Eleme
   const [error, setError] = useState<unknown>(undefined);
   const did = who.value?.did;
   useEffect(() => {
-    const { buffer: own, isNew } = bufferOf(root, path);
+    const own = bufferOf(root, path);
     setError(undefined);
-    const ready = isNew ? own.load() : Promise.resolve();
-    ready.then(
+    own.ready().then(
       () => setBuffer(own),
       (failure: unknown) => {
         release(own);

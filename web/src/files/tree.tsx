@@ -11,6 +11,7 @@ import { Icon } from "../ui/icon.js";
 import { Name } from "../ui/name.js";
 import { addressOf, navigate, route } from "../ui/router.js";
 import { VirtualRows } from "../ui/virtual.js";
+import { whenListed } from "./listing.js";
 
 const ROW = 28;
 /** A folder with more entries than this shows the folders among the first. */
@@ -29,6 +30,7 @@ interface Node {
 }
 
 async function load(root: string, path: string): Promise<void> {
+  await whenListed();
   const page = await read("file:list", { root, ...(path === "" ? {} : { path }), limit: MOST_LISTED }).catch(
     () => undefined,
   );
@@ -98,7 +100,6 @@ export function FolderTree(): JSX.Element {
     const node = nodes[index];
     return node === undefined ? null : (
       <TreeRow
-        key={node.path}
         id={index}
         root={root}
         node={node}

@@ -57,9 +57,11 @@ const HIDDEN = new RegExp(
   "gu",
 );
 
+const VISIBLE = /^[ -~]*$/;
+
 /** A name, path, label or message in which nothing is hidden: `a\u{202e}b`. */
 export const plain = (text: string): string =>
-  text.replace(HIDDEN, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+  VISIBLE.test(text) ? text : text.replace(HIDDEN, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 
 /** `did:key:z6Mk…3fGh`. */
 export function shortDid(did: string): string {

@@ -13,6 +13,7 @@ interface VirtualProps {
   readonly rowHeight: number;
   /** The row that has the focus of the list; it is kept in view. */
   readonly active: number;
+  /** The row of an index, without a key. */
   readonly render: (index: number) => ComponentChildren;
   readonly attributes: HTMLAttributes<HTMLDivElement>;
   readonly elementRef?: Ref<HTMLDivElement>;
@@ -25,7 +26,10 @@ interface Span {
   readonly height: number;
 }
 
-/** Rows are placed by a transform of their group; the height of the whole stands in a spacer. */
+/**
+ * Each row lies at its own place in a spacer as high as all of them. A row that leaves the view at one end lends its nodes
+ * to the one that enters at the other: scrolling changes texts and makes no nodes.
+ */
 export function VirtualRows({
   count,
   rowHeight,
@@ -58,15 +62,26 @@ export function VirtualRows({
   }, [active, rowHeight]);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN);
   const seen = Math.ceil(view.height / rowHeight) + 2 * OVERSCAN + 4;
-  const last = Math.min(count, first + Math.min(seen, MOST_ROWS));
-  const rows = Array.from({ length: Math.max(0, last - first) }, (_, index) => render(first + index));
+  const last = Math.max(first, Math.min(count, first + Math.min(seen, MOST_ROWS)));
+  const slots = Math.max(1, last - first);
+  const rows = Array.from({ length: last - first }, (_, at) => {
+    const index = first + at;
+    return (
+      <div
+        key={index % slots}
+        role="presentation"
+        class="slot"
+        style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+      >
+        {render(index)}
+      </div>
+    );
+  });
   return (
     <div {...attributes} ref={box} onScroll={look}>
       {header?.content}
       <div role="presentation" class="spacer" style={{ height: `${count * rowHeight}px` }}>
-        <div role="presentation" style={{ transform: `translateY(${first * rowHeight}px)` }}>
-          {rows}
-        </div>
+        {rows}
       </div>
     </div>
   );
