@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// What the journal costs: changes of a host root with it beside the same without, in turns of one run; undo, patches, trees
+// and long histories. `npm run bench:history`; with `--check` it fails where a target is missed.
+import { rmSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { costRows } from "./history/costs.mjs";
+import { longRows } from "./history/long.mjs";
+import { openHome } from "./history/roots.mjs";
+import { togetherRows } from "./history/together.mjs";
+import { describeMachine } from "./machine.mjs";
+import { percentile } from "./measure.mjs";
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
+    only: { type: "string" },
+  },
+});
+
+const home = await openHome();
+try {
+  const { cpu, cores, kernel, node, fileSystem, load } = describeMachine(home.path);
+  console.log(`${cpu}, ${cores} cores, ${kernel}, Node ${node}, ${fileSystem}, load ${load.toFixed(1)}\n`);
+  const rows = [...costRows(home), ...togetherRows(home), ...longRows(home)].filter(
+    ({ title }) => values.only === undefined || title.includes(values.only),
+  );
+  for (const row of rows) show(row, await row.measure(values.quick));
+} finally {
+  await home.close();
+  rmSync(home.path, { recursive: true, force: true });
+}
+
+/** `value`: a ratio, or milliseconds; `ratios`: how it moved from round to round. */
+function show({ title, most, unit = "x" }, { value, ratios = [], note = "" }) {
+  const isReached = value <= most;
+  const spread = ratios.length < 4 ? "" : ` (${percentile(ratios, 25).toFixed(2)} to ${percentile(ratios, 75).toFixed(2)})`;
+  const verdict = `at most ${most}${unit}: ${isReached ? "reached" : "MISSED"}`;
+  console.log(`${title.padEnd(58)} ${value.toFixed(2).padStart(7)}${unit}${spread}  ${verdict}${note && `  ${note}`}`);
+  if (values.check && !isReached) process.exitCode = 1;
+}
+

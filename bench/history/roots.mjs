@@ -1,0 +1,27 @@
+// Roots with and without a journal, in one process.
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createFileAdapter } from "../../dist/index.js";
+
+export const DURABILITIES = ["none", "flush"];
+
+/** @returns `{ path, call(op, input), at(root, name), close() }`; roots `on-none`, `off-none`, `on-flush`, `off-flush` */
+export async function openHome() {
+  const path = mkdtempSync(join(tmpdir(), "venue-files-bench-history-"));
+  const roots = {};
+  for (const durability of DURABILITIES) {
+    for (const journal of ["on", "off"]) {
+      const name = `${journal}-${durability}`;
+      mkdirSync(join(path, name));
+      roots[name] = { path: join(path, name), journal, durability };
+    }
+  }
+  const adapter = await createFileAdapter({ roots, stateDir: join(path, "state") });
+  return {
+    path,
+    at: (root, name = "") => join(path, root, name),
+    call: (op, input) => adapter.invoke(`file:${op}`, input),
+    close: () => adapter.close(),
+  };
+}
