@@ -34,9 +34,9 @@ try {
 /** `value`: a ratio, or milliseconds; `ratios`: how it moved from round to round. */
 function show({ title, most, unit = "x" }, { value, ratios = [], note = "" }) {
   const isReached = value <= most;
-  const spread = ratios.length < 4 ? "" : ` (${percentile(ratios, 25).toFixed(2)} to ${percentile(ratios, 75).toFixed(2)})`;
+  const spread =
+    ratios.length < 4 ? "" : ` (${percentile(ratios, 25).toFixed(2)} to ${percentile(ratios, 75).toFixed(2)})`;
   const verdict = `at most ${most}${unit}: ${isReached ? "reached" : "MISSED"}`;
   console.log(`${title.padEnd(58)} ${value.toFixed(2).padStart(7)}${unit}${spread}  ${verdict}${note && `  ${note}`}`);
   if (values.check && !isReached) process.exitCode = 1;
 }
-

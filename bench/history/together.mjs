@@ -20,7 +20,8 @@ function rowsOf(home, durability) {
     {
       title: `undo of an edit / the edit, durability ${durability}`,
       most: 2,
-      measure: (isQuick) => inTurns([undo(home, root), edit(home, root)], { rounds: rounds(isQuick), calls: 16, warmup: 100 }),
+      measure: (isQuick) =>
+        inTurns([undo(home, root), edit(home, root)], { rounds: rounds(isQuick), calls: 16, warmup: 100 }),
     },
     ...["on", "off"].map((journal) => ({
       title: `patch of ${PATCHED} files / ${PATCHED} writes, journal ${journal}, ${durability}`,

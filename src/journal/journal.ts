@@ -23,7 +23,6 @@ import type {
   TrashMode,
 } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
-import { ownToken } from "../drive/store/embedded/process-token.js";
 import { newEntryId } from "./ids.js";
 import { type PruneRules, Pruner } from "./prune.js";
 import { queryStore } from "./query.js";
@@ -51,7 +50,6 @@ export class RootJournal implements Journal, JournalWriter {
   readonly #store: JournalStore;
   readonly #user: StoreUser;
   readonly #pruner: Pruner;
-  readonly #process = ownToken();
 
   /** @throws Error if the store cannot be opened */
   constructor(options: RootJournalOptions) {
@@ -92,7 +90,7 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   begin(planned: IdentifiedRecord): boolean {
-    return this.#store.begin(planned.id, { process: this.#process, planned });
+    return this.#store.begin(planned.id, planned);
   }
 
   cancel(id: string): void {

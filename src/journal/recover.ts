@@ -1,7 +1,6 @@
 // Ends pending entries of processes that died between what they noted and what they did.
 
 import type { TrashItem } from "../core/ports/changes/journal-writer.js";
-import { mayRun } from "../drive/store/embedded/process-token.js";
 import { type PendingRow, rowOf } from "./rows.js";
 import type { JournalStore } from "./store.js";
 
@@ -14,24 +13,24 @@ export function settlePending(
   store: JournalStore,
   { items, trashName }: { readonly items: readonly TrashItem[]; readonly trashName: (id: string) => string },
 ): string[] {
+  const notes = store.takePending();
   const found = new Map(items.map((item) => [item.name, item]));
   const lost: string[] = [];
-  for (const [id, pending] of store.pending()) {
-    if (mayRun(pending.process)) continue;
+  for (const [id, pending] of notes.rows) {
+    // Its process died after the entry was written.
+    if (store.entry(id) !== undefined) continue;
     const item = found.get(trashName(id));
-    if (item !== undefined && wasMade(pending, item)) {
+    if (item === undefined) continue;
+    if (wasMade(pending, item)) {
       // Its state afterwards was not seen, so that an undo compares the content.
-      store.add(
-        rowOf(pending.planned, "on", { in: "trash", size: item.size }),
-        { in: "trash", size: item.size },
-        false,
-      );
-      continue;
+      const kept = { in: "trash", size: item.size } as const;
+      store.add(rowOf(pending.planned, "on", kept), kept, false);
+    } else {
+      lost.push(item.name);
     }
-    if (item !== undefined) lost.push(item.name);
-    store.cancel(id);
   }
   store.flush();
+  notes.forget();
   return lost;
 }
 

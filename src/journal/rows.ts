@@ -26,21 +26,17 @@ export interface KeptRow {
   readonly purged?: true;
 }
 
-/** An entry that was written before its change. */
+/** An entry that was noted before its change. */
 export interface PendingRow {
-  /** Names the process; see `drive/store/embedded/process-token.ts`. */
-  readonly process: string;
   readonly planned: IdentifiedRecord;
 }
 
 /** The stored form of a change. */
 export function rowOf(record: IdentifiedRecord, mode: "metadata" | "on", kept: Kept | undefined): EntryRow {
   const reason = reasonOf(record, mode, kept);
-  return {
-    ...record,
-    ...(reason === undefined ? {} : { reason }),
-    ...(kept === undefined || kept.in === "nothing" || mode === "metadata" ? {} : { isKept: true }),
-  };
+  const isKept = kept !== undefined && kept.in !== "nothing" && mode !== "metadata";
+  if (reason === undefined && !isKept) return record;
+  return Object.assign({}, record, reason === undefined ? {} : { reason }, isKept ? { isKept } : {});
 }
 
 function reasonOf(

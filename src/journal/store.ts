@@ -1,6 +1,7 @@
 // The entries of one root in LMDB, shared by all processes with one state directory. Writes wait a moment for others.
 
 import type { Kept } from "../core/ports/changes/journal-writer.js";
+import { type LeftNotes, PendingLog } from "./pending-log.js";
 import type { EntryRow, KeptRow, PendingRow } from "./rows.js";
 import {
   addTotals,
@@ -55,6 +56,7 @@ export function openStore(folder: string, user: StoreUser): JournalStore {
 export class JournalStore {
   readonly #folder: string;
   readonly #tables: Tables;
+  readonly #pending: PendingLog;
   readonly #users = new Set<StoreUser>();
   /** Begins names in the trash. */
   readonly trashKey: string;
@@ -68,6 +70,7 @@ export class JournalStore {
   constructor(folder: string) {
     this.#folder = folder;
     this.#tables = openTables(folder);
+    this.#pending = new PendingLog(folder);
     this.trashKey = trashKeyOf(this.#tables);
   }
 
@@ -81,6 +84,7 @@ export class JournalStore {
     if (!this.#users.delete(user) || this.#users.size > 0) return;
     this.#isOpen = false;
     OPEN.delete(this.#folder);
+    this.#pending.close();
     await this.#tables.env.close();
   }
 
@@ -114,27 +118,36 @@ export class JournalStore {
       let bytes = 0;
       for (const { row, kept, image } of batch) {
         putEntry(tables, row);
-        tables.pending.removeSync(key(row.id));
         if (kept !== undefined) tables.kept.putSync(key(row.id), encode(kept));
         if (image !== undefined) tables.images.putSync(key(row.id), image);
         bytes += counted(kept);
       }
       addTotals(tables, { entries: batch.length, bytes });
     });
-    if (isDone) for (const user of this.#users) user.onWritten();
+    if (!isDone) return;
+    for (const { row } of batch) this.#pending.end(row.id);
+    for (const user of this.#users) user.onWritten();
   }
 
-  /** Writes a pending entry at once. @returns whether that worked */
-  begin(id: string, row: PendingRow): boolean {
-    return this.#write(({ pending }) => void pending.putSync(key(id), encode(row)));
+  /** Notes a pending entry at once. @returns whether that worked */
+  begin(id: string, planned: PendingRow["planned"]): boolean {
+    if (!this.#isOpen) return false;
+    try {
+      this.#pending.begin(id, { planned });
+      return true;
+    } catch (error) {
+      this.#tell(error);
+      return false;
+    }
   }
 
   cancel(id: string): void {
-    this.#write(({ pending }) => void pending.removeSync(key(id)));
+    this.#pending.end(id);
   }
 
-  pending(): [string, PendingRow][] {
-    return this.#rowsOf<PendingRow>(({ pending }) => pending);
+  /** What dead processes left pending. */
+  takePending(): LeftNotes {
+    return this.#pending.takeOver();
   }
 
   entry(id: string): EntryRow | undefined {

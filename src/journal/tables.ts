@@ -17,8 +17,6 @@ export interface Tables {
   readonly kept: Table;
   /** id → content before the change */
   readonly images: Table;
-  /** id → checksum ‖ process and entry as JSON */
-  readonly pending: Table;
   readonly meta: Table;
 }
 
@@ -58,7 +56,7 @@ export function openTables(folder: string): Tables {
     throw new Error(`The journal has format ${version}, newer than ${FORMAT_VERSION}`);
   }
   const [entries, index, kept] = [table("entries"), table("index"), table("kept")];
-  return { env, entries, index, kept, images: table("images"), pending: table("pending"), meta };
+  return { env, entries, index, kept, images: table("images"), meta };
 }
 
 /**

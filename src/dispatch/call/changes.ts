@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
-import type { ChangeOrigin, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
+import type { ChangeOrigin, ChangeRecord, ChangeSink, EntryChange } from "../../core/ports/changes/change.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import { newGroupId } from "../../journal/ids.js";
 import { tokenId } from "../../ucan/token/id.js";
@@ -68,7 +68,7 @@ export class CallChanges {
   }
 
   report(origin: ChangeOrigin, change: EntryChange): void {
-    const record = { ...origin, time: this.#parts.nowMs(), ...change };
+    const record: ChangeRecord = Object.assign({}, origin, change, { time: this.#parts.nowMs() });
     for (const sink of this.#parts.sinks) {
       try {
         sink(record);

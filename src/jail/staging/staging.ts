@@ -9,6 +9,7 @@ import { finishWithReserve } from "../reserve.js";
 import { errnoOf, quietly } from "../sys.js";
 import type { WalkRoot } from "../walk/walk-options.js";
 import { enterFolder, isOurs, removeEmptyFolder, TRASH } from "./folder.js";
+import { type FolderUse, HeldFolders } from "./held-folder.js";
 import { Leftovers } from "./leftovers.js";
 import { createLock, LOCK_NAME, type LockFile, type LockPlace, type Stage, takeStaleLock } from "./lock-file.js";
 import {
@@ -48,6 +49,7 @@ export class Staging {
   readonly #root: WalkRoot;
   readonly #identity: ProcessIdentity = ownIdentity();
   readonly #leftovers: Leftovers;
+  readonly #held = new HeldFolders();
 
   /** @param inBackground runs work that no call waits for */
   constructor(root: WalkRoot, inBackground: (work: Awaitable<unknown>) => void) {
@@ -201,10 +203,7 @@ export class Staging {
     return { stage: { directory, prefix: "", release: () => release(directory) }, left };
   }
 
-  /**
-   * A private directory inside the staging directory. `undefined`: there is none, or it is not genuine.
-   * @param create makes it if it is missing
-   */
+  /** A private directory inside the staging directory. `undefined`: there is none, or it is not genuine. */
   *folder(name: string, create: boolean): Io<Pinned | undefined> {
     const stage = yield* this.#enter(create);
     if (stage === undefined) return undefined;
@@ -219,8 +218,14 @@ export class Staging {
     }
   }
 
+  /** Like {@link folder} with `create`, but it stays open for a while. @param isAnew the open one seems to be gone */
+  heldFolder(name: string, isAnew = false): Io<FolderUse | undefined> {
+    return this.#held.use(name, () => this.folder(name, true), isAnew);
+  }
+
   /** Removes a folder made by {@link folder}, if it is empty. Never fails. */
   *removeFolder(name: string): Io<void> {
+    this.#held.retire(name);
     const stage = yield* quietly(this.#enter(false));
     if (stage === undefined) return;
     yield* removeEmptyFolder(this.#root, stage, name);

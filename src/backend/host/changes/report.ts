@@ -1,8 +1,8 @@
 // Reports the committed changes of a host root.
 
 import type { Io } from "../../../core/io.js";
-import type { ChangedKind, ChangeRecord, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
-import type { Kept } from "../../../core/ports/changes/journal-writer.js";
+import type { ChangedKind, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
+import type { IdentifiedRecord, Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
@@ -78,9 +78,11 @@ export const isReported = ({ access, journal }: Reporting): boolean =>
 const UNKNOWN_ORIGIN = { scheme: "file", actor: "operator", via: "", surface: "library" } as const;
 
 /** The record of a change as it is planned or made. */
-export function recordOf({ access }: Pick<Change, "access">, change: EntryChange): ChangeRecord {
+export function recordOf({ access }: Pick<Change, "access">, change: EntryChange, id: string): IdentifiedRecord {
   const { place, verb, origin } = access;
-  return { ...(origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb }), time: Date.now(), ...change };
+  const known = origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb };
+  // Two spread objects in one literal take ten times as long.
+  return Object.assign({}, known, change, { time: Date.now(), id });
 }
 
 /**
@@ -90,14 +92,14 @@ export function recordOf({ access }: Pick<Change, "access">, change: EntryChange
 export function* report(change: Reporting, made: EntryChange, keeping?: Keeping): Io<void> {
   const { access, journal } = change;
   const parents = change.made.splice(0);
-  const id = journal === undefined ? undefined : (keeping?.id ?? journal.newId());
-  const told = {
-    ...made,
-    ...(parents.length === 0 ? {} : { made: parents }),
-    ...(id === undefined ? {} : { id }),
-  };
-  if (id !== undefined) journal?.add({ ...recordOf(change, told), id }, keeping && (yield* keeping.done()));
-  access.changed?.(told);
+  const told = parents.length === 0 ? made : { ...made, made: parents };
+  if (journal === undefined) {
+    access.changed?.(told);
+    return;
+  }
+  const id = keeping?.id ?? journal.newId();
+  journal.add(recordOf(change, told, id), keeping && (yield* keeping.done()));
+  access.changed?.({ ...told, id });
 }
 
 /** Runs a change. Directories that were made for it stay when it fails, so they are told of by themselves. */

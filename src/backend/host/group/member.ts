@@ -4,11 +4,12 @@ import { type Io, isPending } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, release } from "../../../jail/handles.js";
-import { quietly, succeeds } from "../../../jail/sys.js";
+import { below, type Pinned, release } from "../../../jail/handles.js";
+import type { FolderUse } from "../../../jail/staging/held-folder.js";
+import { quietly } from "../../../jail/sys.js";
 import { type Keeping, report } from "../changes/report.js";
 import { contentOf, keptIn, settled, VALUE_BYTES } from "../history/keep.js";
-import { openTrash } from "../history/trash.js";
+import { inTrash } from "../history/trash.js";
 import type { Change, WriteRules } from "../target.js";
 import type { Intent } from "./intent.js";
 
@@ -46,7 +47,7 @@ function* keepingOf(
       return settled(id, bytes === undefined ? nothing("not_kept") : { in: "value", bytes });
     }
     if (isDeleted && journal.trashMode === "off") return settled(id, nothing("off"));
-    return settled(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id) }));
+    return settled(id, yield* moveToTrash(intent, { kept, name: journal.trashName(id), object }));
   } finally {
     release(object);
   }
@@ -54,14 +55,17 @@ function* keepingOf(
 
 const nothing = (reason: NotUndoable): Kept => ({ in: "nothing", reason });
 
-function* moveToTrash(intent: Intent, { kept, name }: { readonly kept: string; readonly name: string }): Io<Kept> {
+function* moveToTrash(
+  intent: Intent,
+  { kept, name, object }: { readonly kept: string; readonly name: string; readonly object: Pinned },
+): Io<Kept> {
   const { jail } = intent;
-  const trash = yield* quietly(openTrash(jail, true));
+  const put = ({ directory }: FolderUse): Io<void> => jail.sys.rename(intent.pathOf(kept), below(directory, name));
+  const trash = yield* quietly(inTrash(jail, put));
   if (trash === undefined) return nothing("not_kept");
   try {
-    if (!(yield* succeeds(jail.sys.rename(intent.pathOf(kept), below(trash, name))))) return nothing("not_kept");
-    return yield* keptIn(trash, intent, name);
+    return yield* keptIn(trash.directory, intent, { name, object });
   } finally {
-    release(trash);
+    trash.release();
   }
 }

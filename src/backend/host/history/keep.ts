@@ -4,11 +4,12 @@ import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, CREATE, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { below, CREATE, identity, type Pinned, READ } from "../../../jail/handles.js";
+import type { FolderUse } from "../../../jail/staging/held-folder.js";
 import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { type Keeping, recordOf } from "../changes/report.js";
 import type { Change } from "../target.js";
-import { openTrash } from "./trash.js";
+import { inTrash } from "./trash.js";
 
 /** Files up to this size (bytes) are kept as values in the journal. */
 export const VALUE_BYTES = 65_536;
@@ -38,20 +39,23 @@ export function* keepReplaced(
     return settled(id, bytes === undefined ? nothing("not_kept") : { in: "value", bytes });
   }
   if (journal.room(old.stat.size) === "no") return settled(id, nothing("quota"));
-  const trash = yield* quietly(openTrash(change.jail, true));
-  if (trash === undefined) return settled(id, nothing("not_kept"));
-  let isKept = false;
+  if (!journal.begin(recordOf(change, plan(), id))) return settled(id, nothing("not_kept"));
+  let kept: Keeping | undefined;
   try {
-    if (!journal.begin({ ...recordOf(change, plan()), id })) return settled(id, nothing("not_kept"));
-    const reason = yield* keepInTrash(change, { old, name, trash, target: journal.trashName(id) });
-    if (reason === undefined) {
-      isKept = true;
-      return inTrash(change, journal, { id, trash });
+    const file = { old, name, target: journal.trashName(id) };
+    const trash = yield* quietly(
+      inTrash(change.jail, ({ directory }) => keepInTrash(change, { ...file, trash: directory })),
+    );
+    if (trash === undefined) return settled(id, nothing("not_kept"));
+    const { result } = trash;
+    if (result !== "linked" && result !== "copied") {
+      trash.release();
+      return settled(id, nothing(result));
     }
-    journal.cancel(id);
-    return settled(id, nothing(reason));
+    kept = inTrashFor(change, journal, { id, trash, object: result === "linked" ? old : undefined });
+    return kept;
   } finally {
-    if (!isKept) release(trash);
+    if (kept === undefined) journal.cancel(id);
   }
 }
 
@@ -70,40 +74,48 @@ export const settled = (id: string, kept: Kept | undefined): Keeping => ({
 });
 
 /** Releases the trash at its end. */
-function inTrash(
+function inTrashFor(
   change: Change,
   journal: JournalWriter,
-  { id, trash }: { readonly id: string; readonly trash: Pinned },
+  { id, trash, object }: { readonly id: string; readonly trash: FolderUse; readonly object: Pinned | undefined },
 ): Keeping {
   const name = journal.trashName(id);
   return {
     id,
     *done() {
       try {
-        return yield* keptIn(trash, change, name);
+        return yield* keptIn(trash.directory, change, { name, object });
       } finally {
-        release(trash);
+        trash.release();
       }
     },
     *undo() {
-      yield* quietly(change.jail.sys.unlink(below(trash, name)));
-      release(trash);
+      yield* quietly(change.jail.sys.unlink(below(trash.directory, name)));
+      trash.release();
       journal.cancel(id);
     },
   };
 }
 
-/** What lies in the trash now, with its version: every change of it is noticed from here on. */
-export function* keptIn(trash: Pinned, { jail }: Pick<Change, "jail">, name: string): Io<Kept> {
-  const stat = yield* quietly(jail.sys.lstat(below(trash, name)));
+/**
+ * What lies in the trash now, with its version: every change of it is noticed from here on.
+ * @param object a handle to it, if there is one: that is quicker than its name
+ */
+export function* keptIn(
+  trash: Pinned,
+  { jail }: Pick<Change, "jail">,
+  { name, object }: { readonly name: string; readonly object?: Pinned | undefined },
+): Io<Kept> {
+  const isOpen = object !== undefined && object.fd >= 0;
+  const stat = yield* quietly(isOpen ? jail.sys.fstat(object.fd) : jail.sys.lstat(below(trash, name)));
   return stat?.isFile() === true ? { in: "trash", size: stat.size, version: stat.version } : { in: "trash", size: 0 };
 }
 
-/** @returns why it could not be kept */
+/** @returns how it was kept, or why it could not be */
 function* keepInTrash(
   change: Change,
   file: { readonly old: Pinned; readonly name: string; readonly trash: Pinned; readonly target: string },
-): Io<NotUndoable | undefined> {
+): Io<NotUndoable | "linked" | "copied"> {
   const { old, name, trash, target } = file;
   const { sys } = change.jail;
   const path = below(trash, target);
@@ -111,18 +123,19 @@ function* keepInTrash(
   if (isOwn) {
     try {
       yield* sys.link(below(change.walk.directory, name), path);
-      if ((yield* sys.lstat(path))?.identity === identity(old)) return undefined;
+      if ((yield* sys.lstat(path))?.identity === identity(old)) return "linked";
       // Another process has just replaced the file: this is not the one that was looked at.
       yield* sys.unlink(path);
       return "concurrent";
     } catch (error) {
       const code = errnoOf(error);
-      if (code === undefined || code === "EEXIST") throw error;
+      // Without the folder it is tried again in a new one.
+      if (code === undefined || code === "EEXIST" || code === "ENOENT") throw error;
       if (!NO_LINK.has(code)) return "not_kept";
     }
   }
   const isCopied = yield* succeeds(copyToTrash(change, old, path));
-  if (isCopied) return undefined;
+  if (isCopied) return "copied";
   yield* quietly(sys.unlink(path));
   return old.stat.size > COPY_BYTES ? "too_large" : "not_kept";
 }

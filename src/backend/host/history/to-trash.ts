@@ -5,15 +5,15 @@ import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
-import { below, type Pinned, release } from "../../../jail/handles.js";
+import { below, type Pinned } from "../../../jail/handles.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
-import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import { errnoOf, quietly } from "../../../jail/sys.js";
 import { type Keeping, kindOf, realPath, recordOf, stateOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 import type { Change } from "../target.js";
 import { keepNothing, keptIn, settled } from "./keep.js";
 import { requireNoOtherRoot } from "./nested.js";
-import { openTrash } from "./trash.js";
+import { inTrash } from "./trash.js";
 
 /** How a removal wants its content kept. */
 export interface TrashOptions {
@@ -60,10 +60,7 @@ function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doo
   const { stat } = object;
   if (stat.type === "other") return "not_kept";
   if (journal.room(yield* sizeOf(change, journal, object)) === "no") return "quota";
-  const trash = yield* quietly(openTrash(jail, true));
-  if (trash === undefined) return "not_kept";
   const id = journal.newId();
-  const target = journal.trashName(id);
   const planned: EntryChange = {
     ...{ action: "deleted", kind: kindOf(stat), path: realPath(change, name) },
     ...{ before: stateOf(stat), after: null },
@@ -71,22 +68,23 @@ function* tryTrash(change: Change, journal: JournalWriter, { object, name }: Doo
   let isMoved = false;
   try {
     // Where nothing is required, it is found in the trash without an entry.
-    const isNoted = journal.begin({ ...recordOf(change, planned), id });
+    const isNoted = journal.begin(recordOf(change, planned, id));
     if (!isNoted && change.rules.keepsDeleted === true) return "not_kept";
-    yield* jail.sys.rename(below(walk.directory, name), below(trash, target));
+    const target = journal.trashName(id);
+    const trash = yield* inTrash(jail, ({ directory }) =>
+      jail.sys.rename(below(walk.directory, name), below(directory, target)),
+    );
+    if (trash === undefined) return "not_kept";
     isMoved = true;
-    const stage: Stage = { directory: trash, prefix: "", release: () => release(trash) };
-    const done = () => keptIn(trash, change, target);
-    return { stage, name: target, keeping: { id, done, undo: () => forget(journal, id) } };
+    const kept = yield* keptIn(trash.directory, change, { name: target, object });
+    const stage: Stage = { ...trash, prefix: "" };
+    return { stage, name: target, keeping: { ...settled(id, kept), undo: () => forget(journal, id) } };
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined || code === "ENOENT") throw error;
     return code === "EXDEV" ? "other_device" : "not_kept";
   } finally {
-    if (!isMoved) {
-      journal.cancel(id);
-      release(trash);
-    }
+    if (!isMoved) journal.cancel(id);
   }
 }
 
@@ -123,14 +121,12 @@ export function* binDisplaced(
   if (journal.mode === "metadata" || journal.trashMode === "off") {
     return { keeping: keepNothing(change, "off"), isBinned: false };
   }
-  const trash = yield* quietly(openTrash(jail, true));
   const id = journal.newId();
-  const target = journal.trashName(id);
-  const isBinned =
-    trash !== undefined &&
-    (yield* succeeds(jail.sys.rename(below(displaced.stage.directory, displaced.name), below(trash, target))));
-  const kept = isBinned ? yield* keptIn(trash, change, target) : undefined;
-  if (trash !== undefined) release(trash);
-  if (!isBinned) return { keeping: keepNothing(change, "not_kept"), isBinned };
-  return { keeping: settled(id, kept), isBinned };
+  const name = journal.trashName(id);
+  const from = below(displaced.stage.directory, displaced.name);
+  const trash = yield* quietly(inTrash(jail, ({ directory }) => jail.sys.rename(from, below(directory, name))));
+  if (trash === undefined) return { keeping: keepNothing(change, "not_kept"), isBinned: false };
+  const kept = yield* keptIn(trash.directory, change, { name });
+  trash.release();
+  return { keeping: settled(id, kept), isBinned: true };
 }

@@ -8,12 +8,35 @@ import { below, type Pinned, READ, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import { TRASH } from "../../../jail/staging/folder.js";
-import { closeNow, quietly } from "../../../jail/sys.js";
+import type { FolderUse } from "../../../jail/staging/held-folder.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { kindOf } from "../changes/report.js";
 import { countTree } from "../quota.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
 export const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
+
+/**
+ * Puts something into the trash, in a folder that stays open for a while.
+ * @returns the folder, for the caller to release; `undefined`: this root can have none
+ * @throws the error of `put`
+ */
+export function* inTrash<T>(
+  jail: Jail,
+  put: (trash: FolderUse) => Io<T>,
+): Io<(FolderUse & { readonly result: T }) | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const trash = yield* quietly(jail.staging.heldFolder(TRASH, attempt > 1));
+    if (trash === undefined) return undefined;
+    try {
+      return { ...trash, result: yield* put(trash) };
+    } catch (error) {
+      trash.release();
+      // Another process removes the folder where it is empty.
+      if (errnoOf(error) !== "ENOENT" || attempt > 1) throw error;
+    }
+  }
+}
 
 /** The trash of a root over time. @param current the jail of the root now */
 export class HostTrash implements TrashFolder {
@@ -48,16 +71,16 @@ export class HostTrash implements TrashFolder {
       yield* work;
       yield* jail.staging.removeFolder(TRASH);
     };
-    return runIo(end(inTrash(jail, remove, undefined)));
+    return runIo(end(lookIn(jail, remove, undefined)));
   }
 
   #inTrash<T>(work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Awaitable<T> {
-    return runIo(inTrash(this.#current(), work, missing));
+    return runIo(lookIn(this.#current(), work, missing));
   }
 }
 
 /** Runs work in the trash; where there is none, or it cannot be reached, it counts as empty. */
-function* inTrash<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Io<T> {
+function* lookIn<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Io<T> {
   if (jail.isClosing) return missing;
   const folder = yield* quietly(openTrash(jail, false));
   if (folder === undefined) return missing;

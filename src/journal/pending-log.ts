@@ -1,0 +1,123 @@
+// What this process is about to put into the trash, in a file beside the tables: one short write for each, where a
+// transaction of its own would take longer than the whole change.
+
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { mayRun, ownToken } from "../drive/store/embedded/process-token.js";
+import type { PendingRow } from "./rows.js";
+
+const PREFIX = "pending-";
+const CHECK_CHARS = 8;
+/** Files with more than this (bytes) are cut as soon as nothing of them is under way. */
+const MOST_BYTES = 262_144;
+
+/** Notes of processes that died, and how to forget them. */
+export interface LeftNotes {
+  readonly rows: readonly [id: string, row: PendingRow][];
+  /** Called once what they tell is settled. */
+  forget(): void;
+}
+
+export class PendingLog {
+  readonly #folder: string;
+  readonly #open = new Set<string>();
+  #file: { readonly fd: number; readonly path: string; readonly headBytes: number } | undefined;
+  #bytes = 0;
+
+  /** @param folder of the journal */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** @throws system errors */
+  begin(id: string, row: PendingRow): void {
+    this.#file ??= this.#create();
+    this.#bytes += writeSync(this.#file.fd, lineOf({ id, row }));
+    this.#open.add(id);
+  }
+
+  /** It was not done, or its entry is written. Notes that stay do no harm: their entries are there. */
+  end(id: string): void {
+    if (this.#open.delete(id) && this.#open.size === 0 && this.#bytes > MOST_BYTES) this.#cut();
+  }
+
+  close(): void {
+    const file = this.#file;
+    if (file === undefined) return;
+    this.#file = undefined;
+    closeSync(file.fd);
+    // With notes that are still open it tells the next process what was under way.
+    if (this.#open.size === 0) quietly(() => unlinkSync(file.path));
+  }
+
+  /** Takes over the notes of dead processes, so that nobody else settles them too. */
+  takeOver(): LeftNotes {
+    const rows: [string, PendingRow][] = [];
+    const taken: string[] = [];
+    const names = quietly(() => readdirSync(this.#folder)) ?? [];
+    for (const name of names.filter((one) => one.startsWith(PREFIX))) {
+      const path = join(this.#folder, name);
+      if (path === this.#file?.path) continue;
+      const [head, ...notes] = quietly(() => readFileSync(path, "utf8").split("\n").slice(0, -1)) ?? [];
+      const { process } = decodeLine<{ process: string }>(head) ?? {};
+      if (process !== undefined && mayRun(process)) continue;
+      // A process that has just made its file has not yet written its name.
+      if (process === undefined && notes.length === 0) continue;
+      const mine = join(this.#folder, newName());
+      if (quietly(() => renameSync(path, mine) ?? true) === undefined) continue;
+      taken.push(mine);
+      for (const note of notes) {
+        const known = decodeLine<{ id: string; row: PendingRow }>(note);
+        if (known !== undefined) rows.push([known.id, known.row]);
+      }
+    }
+    return { rows, forget: () => taken.forEach((path) => void quietly(() => unlinkSync(path))) };
+  }
+
+  #create() {
+    const path = join(this.#folder, newName());
+    const fd = openSync(path, "ax", 0o600);
+    return { fd, path, headBytes: writeSync(fd, lineOf({ process: ownToken() })) };
+  }
+
+  #cut(): void {
+    if (this.#file === undefined) return;
+    ftruncateSync(this.#file.fd, this.#file.headBytes);
+    this.#bytes = 0;
+  }
+}
+
+const newName = (): string => `${PREFIX}${randomBytes(8).toString("hex")}`;
+
+/** A checksum before each line: the last one of a process that died may be cut short. JSON holds no line break. */
+function lineOf(value: unknown): string {
+  const json = JSON.stringify(value);
+  return `${checkOf(json)} ${json}\n`;
+}
+
+function decodeLine<T>(line: string | undefined): T | undefined {
+  if (line === undefined) return undefined;
+  const json = line.slice(CHECK_CHARS + 1);
+  return line.slice(0, CHECK_CHARS) === checkOf(json) ? (JSON.parse(json) as T) : undefined;
+}
+
+const checkOf = (text: string): string => crc32(text).toString(16).padStart(CHECK_CHARS, "0");
+
+function quietly<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}
