@@ -37,6 +37,7 @@ export function describe(adapter: string, { operation, schema }: RegisteredOpera
     output: schema.output,
     hidden: operation.hidden ?? [],
     ...(operation.hiddenOutput === undefined ? {} : { hiddenOutput: operation.hiddenOutput }),
+    ...(operation.givesBytes === undefined ? {} : { givesBytes: operation.givesBytes }),
     ...(operation.modelDefaults === undefined ? {} : { modelDefaults: operation.modelDefaults }),
     ...(operation.render === undefined ? {} : { render: operation.render.bind(operation) }),
     ...(operation.renderFields === undefined ? {} : { renderFields: operation.renderFields }),

@@ -1,8 +1,7 @@
 // Usage and quota of one root.
 
 import { type Place, quotaExceeded } from "../core/errors/texts.js";
-import type { Quota } from "../core/file-config.js";
-import type { QuotaFacts } from "../core/ports/operation.js";
+import type { Quota, QuotaFacts } from "../core/file-config.js";
 
 /** Bytes and files. */
 export interface Amount {

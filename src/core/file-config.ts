@@ -21,6 +21,12 @@ export interface Quota {
   readonly files?: number;
 }
 
+/** Quota and usage; usage only once it has been counted. */
+export interface QuotaFacts extends Quota {
+  readonly usedBytes?: number;
+  readonly usedFiles?: number;
+}
+
 /** Limits of the journal of a root. */
 export interface JournalQuota {
   /** Of content kept to undo changes. */

@@ -1,3 +1,4 @@
+import { carriedBy } from "../core/content-bytes.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
@@ -20,16 +21,19 @@ export const read: Operation<ReadInput, ReadOutput> = {
     input.version === undefined
       ? readFile(input, call)
       : atVersion(call, input.version).then((past) => readFile(input, past)),
-  bytes: (output) =>
-    output.description !== undefined
-      ? 0
-      : (output.length ??
-        (output.encoding === "base64" ? Buffer.byteLength(output.content ?? "", "base64") : output.size)),
+  givesBytes: true,
+  bytes: (output) => (output.description !== undefined ? 0 : (output.length ?? lengthOf(output))),
   render,
 };
 
+function lengthOf(output: ReadOutput): number {
+  if (output.encoding !== "base64") return output.size;
+  return carriedBy(output)?.bytes.length ?? Buffer.byteLength(output.content ?? "", "base64");
+}
+
 function render(output: ReadOutput, input: ReadInput): Rendering {
-  const { content = "", value, ...rest } = output;
+  const { content: text = "", value, ...rest } = output;
+  const content = carriedBy(output) ?? text;
   const note = noteOf(output, input);
   const told = note === undefined ? {} : { note };
   if (output.description !== undefined) {
@@ -42,9 +46,10 @@ function render(output: ReadOutput, input: ReadInput): Rendering {
 }
 
 /** Images are recognised by content, whatever their name. A part of one cannot be displayed, so it is not an image. */
-function blobMime({ content = "", mime, offset = 0, eof = true }: ReadOutput): string {
+function blobMime(output: ReadOutput): string {
+  const { content = "", mime, offset = 0, eof = true } = output;
   if (offset > 0 || !eof) return IMAGES.has(mime) ? "application/octet-stream" : mime;
-  return imageType(Buffer.from(content.slice(0, 32), "base64")) ?? mime;
+  return imageType(carriedBy(output)?.bytes ?? Buffer.from(content.slice(0, 32), "base64")) ?? mime;
 }
 
 function uriOf(input: ReadInput): string {

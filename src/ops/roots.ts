@@ -1,5 +1,6 @@
+import type { QuotaFacts } from "../core/file-config.js";
 import type { Operation } from "../core/ports/operation.js";
-import { LOOKS, type QuotaFacts, type RootFacts } from "../core/ports/operation.js";
+import { LOOKS, type RootFacts } from "../core/ports/operation.js";
 import type { RootsInput, RootsOutput } from "../schema/types.js";
 
 /** `roots`: the roots in which the caller holds a grant. */

@@ -259,7 +259,7 @@ describe("pages of file:grep", () => {
       expect(found.reason).toBe("bytes");
       expect(Buffer.byteLength(JSON.stringify(found.matches))).toBeLessThanOrEqual(65_536);
       const shown = await ground.render("grep", input);
-      expect(Buffer.byteLength(shown.kind === "text" ? shown.text : "")).toBeLessThanOrEqual(65_536);
+      expect(Buffer.byteLength(shown.kind === "text" ? String(shown.text) : "")).toBeLessThanOrEqual(65_536);
     }
   });
 

@@ -131,7 +131,7 @@ test("a model sees a line about each file before its body, and which call comes 
   ground.put("c", `${"x".repeat(300)}\n`.repeat(2));
   const files = ["a", "b", "none", "c", "c"].map((path) => ({ path }));
   const seen = await ground.render("readMany", { files, maxBytes: 500 });
-  const lines = seen.kind === "text" ? seen.text.split("\n") : [];
+  const lines = seen.kind === "text" ? String(seen.text).split("\n") : [];
   const [a = "", one, b = "", two, none = "", c = "", body, end] = lines;
   expect([one, two, body, end]).toEqual(["one", "two", "x".repeat(300), ""]);
   expect([a, b, none, c].map((line) => JSON.parse(line))).toMatchObject([

@@ -7,6 +7,7 @@ import type { PathRules } from "../call/path-rules.js";
 import type { ReportProgress } from "../call/progress.js";
 import type { Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
+import type { ContentBytes } from "../content-bytes.js";
 import type { AnswerMemory } from "../memory.js";
 import type { ExecRequest, SandboxProcess } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
@@ -74,6 +75,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly memory?: AnswerMemory | undefined;
   /** Read limits of a surface whose answers go to a model. */
   readonly budget?: ReadBudget | undefined;
+  /** The output may carry its content as bytes (`carriedBy`); only for operations that `givesBytes`. */
+  readonly takesBytes?: boolean | undefined;
   /** `refuse`: a symbolic link anywhere in a path is SYMLINK_ESCAPE, wherever it leads. */
   readonly links?: "refuse" | undefined;
   /** Terms of the profile. */
@@ -96,7 +99,7 @@ export interface Annotations {
  * output fields. `note` is one line that says what was left out and which call returns it.
  */
 export type Rendering =
-  | { readonly kind: "text"; readonly text: string; readonly rest: JsonObject; readonly note?: string }
+  | { readonly kind: "text"; readonly text: string | ContentBytes; readonly rest: JsonObject; readonly note?: string }
   | {
       readonly kind: "json";
       readonly value: unknown;
@@ -107,7 +110,7 @@ export type Rendering =
     }
   | {
       readonly kind: "blob";
-      readonly base64: string;
+      readonly base64: string | ContentBytes;
       readonly mime: string;
       readonly uri: string;
       readonly rest: JsonObject;
@@ -138,6 +141,8 @@ export interface OperationMetadata {
   readonly hiddenOutput?: readonly string[];
   /** Why the operation is currently not listed, although it can be called. Absent or `undefined`: it is listed. */
   readonly unavailable?: () => string | undefined;
+  /** Its output can carry its content as bytes, for callers that take them so. */
+  readonly givesBytes?: true;
   /** Answers and failures are those of an imitated system: surfaces add nothing to them. */
   readonly isVerbatim?: true;
   /** Text for a model of an output that reports a failure. Default: the output as JSON. */

@@ -8,7 +8,7 @@ import type { Scanners } from "../call/scan.js";
 import type { CallScope, Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
 import type { VersionCache } from "../etag-cache.js";
-import type { Quota } from "../file-config.js";
+import type { QuotaFacts } from "../file-config.js";
 import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
 import type { Annotations, JsonObject, Rendering, ResolveAsset } from "./adapter.js";
@@ -21,12 +21,6 @@ import type { PathPolicy } from "./path-policy.js";
 import type { SandboxExit } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
 import type { Ticket, TicketRequest } from "./transfer.js";
-
-/** Quota and usage; usage only once it has been counted. */
-export interface QuotaFacts extends Quota {
-  readonly usedBytes?: number;
-  readonly usedFiles?: number;
-}
 
 /** Facts about a root that do not depend on the caller. */
 export interface RootFacts {
@@ -148,6 +142,8 @@ export interface DriveCheck {
 export interface Call {
   readonly limits: Limits;
   readonly budget: ReadBudget | undefined;
+  /** The output may carry its content as bytes. */
+  readonly takesBytes: boolean;
   /** Reserves memory before a large answer is built; absent: not counted. */
   readonly memory: AnswerMemory | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
@@ -253,6 +249,8 @@ interface OperationBase<Input, Output> {
   readonly hidden?: readonly string[];
   /** Output fields that appear only in the answer, not in records of the call. */
   readonly hiddenOutput?: readonly string[];
+  /** Its output can carry its content as bytes. */
+  readonly givesBytes?: true;
   /** Milliseconds after which it returns a partial answer; the deadline of its call is extended beyond that. */
   patienceMs?(input: Input, limits: Limits): number;
   /** Checks what the schema cannot express. @throws INVALID_INPUT */

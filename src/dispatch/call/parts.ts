@@ -56,11 +56,12 @@ export function callOf(
   { limits, tickets, scanners, pdf }: DispatchOptions,
   versions: VersionCache,
 ): Call {
-  const { budget, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
+  const { budget, takesBytes = false, memory, resolveAsset, transfer, terms, callerDID: caller } = context;
   const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
   return {
     limits,
     budget,
+    takesBytes,
     memory,
     resolveAsset,
     cancellation,
@@ -86,12 +87,13 @@ export function placedCall(
     pollChanges,
   }: Pick<PathCall, "root" | "path" | "access" | "limits" | "at" | "pollChanges">,
 ): PathCall {
-  const { budget, memory, resolveAsset, cancellation, versions, caller } = call;
+  const { budget, takesBytes, memory, resolveAsset, cancellation, versions, caller } = call;
   const { scanners, pdf, terms, transfer, issueTicket } = call;
   // Written out: an object made by a spread is slow (dictionary mode), and this runs at every call.
   return {
     limits,
     budget,
+    takesBytes,
     memory,
     resolveAsset,
     cancellation,

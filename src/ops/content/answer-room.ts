@@ -1,14 +1,19 @@
 import { NeedsMemory } from "../../core/memory.js";
 import type { Call } from "../../core/ports/operation.js";
 
-/** Memory per byte of a file sent as text or base64: the byte, and a string of up to two bytes per character. */
-const AS_TEXT = 3;
-/** Memory per byte of a file sent as a JSON value: values are much larger than their text. */
-const AS_VALUES = 10;
+/** Memory per byte of a file, by how it is sent. */
+const WEIGHTS = {
+  /** The byte alone. */
+  bytes: 1,
+  /** As text or base64: the byte, and a string of up to two bytes per character. */
+  text: 3,
+  /** As a JSON value: values are much larger than their text. */
+  values: 10,
+} as const;
 
 /** Reserves memory for an answer before it is built. @param bytes size of the file content in it @throws NeedsMemory */
-export function holdAnswer({ memory }: Call, bytes: number, as: "text" | "values" = "text"): void {
+export function holdAnswer({ memory }: Call, bytes: number, as: keyof typeof WEIGHTS = "text"): void {
   if (memory === undefined) return;
-  const needed = bytes * (as === "text" ? AS_TEXT : AS_VALUES);
+  const needed = bytes * WEIGHTS[as];
   if (!memory.tryHold(needed)) throw new NeedsMemory(needed);
 }

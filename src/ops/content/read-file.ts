@@ -1,5 +1,6 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
+import { carriedBy } from "../../core/content-bytes.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import { notJson, notText, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
@@ -60,10 +61,11 @@ const isPlain = ({ request, call }: Reading): boolean =>
   call.budget === undefined && request.maxBytes === undefined && request.lineNumbers !== true;
 
 /** Reads the whole file, up to the limit; does not trust the size that the system reports. */
-function fetchWhole({ call, mostWhole, mode }: Reading, advice: string): Awaitable<ReadBytes> {
+function fetchWhole(reading: Reading, advice: string): Awaitable<ReadBytes> {
+  const { call, mostWhole, mode } = reading;
   const plan = (size: number): ReadRange => {
     if (size > mostWhole) throw tooLargeToRead(call.access.place, size, mostWhole, advice);
-    holdAnswer(call, size, mode === "json" ? "values" : "text");
+    holdAnswer(call, size, mode === "json" ? "values" : formOf(reading));
     return { offset: 0, length: mostWhole + 1 };
   };
   return after(call.root.backend.read(call.path, plan, call.access), (found) => {
@@ -72,19 +74,43 @@ function fetchWhole({ call, mostWhole, mode }: Reading, advice: string): Awaitab
   });
 }
 
-/** Builds a result from the bytes read, then releases them: the result must not reference them. */
-const consumed = <T>(found: Awaitable<ReadBytes>, make: (found: ReadBytes) => T): Awaitable<T> =>
-  after(found, (bytes) => {
+const formOf = ({ takesBytes }: Reading) => (takesBytes ? "bytes" : "text");
+
+/** Builds a result from the bytes read, then releases them, unless the result carries them: that releases them later. */
+const consumed = (found: Awaitable<ReadBytes>, make: (found: Found) => ReadOutput): Awaitable<ReadOutput> =>
+  after(found, (read) => {
+    const once = foundOf(read);
+    let output: ReadOutput | undefined;
     try {
-      return make(bytes);
+      output = make(once);
+      return output;
     } finally {
-      bytes.release?.();
+      releaseAfter(output, once);
     }
   });
 
+/** What was read. Releasing it again does nothing. */
+interface Found extends Pick<ReadBytes, "bytes" | "size" | "stamp"> {
+  readonly release: () => void;
+}
+
+function foundOf(read: ReadBytes): Found {
+  const { bytes, size, stamp } = read;
+  let isReleased = false;
+  const release = (): void => {
+    if (!isReleased) read.release?.();
+    isReleased = true;
+  };
+  return { bytes, size, ...(stamp === undefined ? {} : { stamp }), release };
+}
+
+function releaseAfter(output: ReadOutput | undefined, { release }: Found): void {
+  if (output === undefined || carriedBy(output) === undefined) release();
+}
+
 const readWhole = (reading: Reading): Awaitable<ReadOutput> =>
-  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp }) =>
-    wholeOutput(reading, { bytes, size, stamp, codec: codecOf(bytes, reading.encoding) }),
+  consumed(fetchWhole(reading, adviceFor(reading)), ({ bytes, size, stamp, release }) =>
+    wholeOutput(reading, { bytes, size, stamp, release, codec: codecOf(bytes, reading.encoding) }),
   );
 
 const readJson = (reading: Reading): Awaitable<ReadOutput> =>
@@ -119,7 +145,7 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
   const isLimited = call.budget === undefined && request.maxBytes === undefined;
   const plan = (size: number): ReadRange => {
     if (isLimited && size > mostCut) throw tooLargeToRead(place, size, mostCut, adviceFor(reading));
-    holdAnswer(call, Math.min(size, mostCut));
+    holdAnswer(call, Math.min(size, mostCut), formOf(reading));
     // At least the NUL window, so that a small budget does not change what counts as text.
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
@@ -128,11 +154,13 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
   );
 }
 
-const headOutput = (reading: Reading, found: ReadBytes): Awaitable<ReadOutput> =>
-  after(cutToBudget(reading, found), (output) => {
-    found.release?.();
+function headOutput(reading: Reading, read: ReadBytes): Awaitable<ReadOutput> {
+  const found = foundOf(read);
+  return after(cutToBudget(reading, found), (output) => {
+    releaseAfter(output, found);
     return output;
   });
+}
 
 /** The text of a PDF, else what any other file with these first bytes answers. */
 async function pdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput> {
@@ -140,11 +168,12 @@ async function pdfOrHead(reading: Reading, found: ReadBytes): Promise<ReadOutput
   const { size, stamp } = found;
   const head = { bytes: Buffer.from(found.bytes), size, ...(stamp === undefined ? {} : { stamp }) };
   found.release?.();
-  return (await readPdf(reading)) ?? cutToBudget(reading, head);
+  return (await readPdf(reading)) ?? cutToBudget(reading, foundOf(head));
 }
 
-function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Awaitable<ReadOutput> {
+function cutToBudget(reading: Reading, found: Found): Awaitable<ReadOutput> {
   const { call, request, mode, mostCut, mostLines, mostWhole } = reading;
+  const { bytes, size, stamp, release } = found;
   const codec = codecOf(bytes, reading.encoding);
   const isLast = bytes.length >= size;
   const numberedFrom = request.lineNumbers === true ? 1 : undefined;
@@ -154,14 +183,17 @@ function cutToBudget(reading: Reading, { bytes, size, stamp }: ReadBytes): Await
     if (mode === "text") throw notText(call.access.place);
     if (describesBytes(reading) && !isShownAsImage(reading, bytes, size)) return runIo(describeFile(reading));
     const complete = size <= Math.min(bytes.length, mostWhole);
-    const whole = complete ? { bytes, size } : fetchWhole(reading, adviceFor(reading));
-    return after(whole, (found) => wholeOutput(reading, { ...found, stamp, codec: undefined }));
+    if (complete) return wholeOutput(reading, { bytes, size, stamp, release, codec: undefined });
+    release();
+    return consumed(fetchWhole(reading, adviceFor(reading)), (whole) =>
+      wholeOutput(reading, { ...whole, stamp, codec: undefined }),
+    );
   }
-  if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, codec });
+  if (cut.by === undefined) return wholeOutput(reading, { bytes, size, stamp, release, codec });
   const { lines, isTorn, by: reason } = cut;
   return pieceOutput(reading, {
     ...{ bytes: bytes.subarray(0, cut.end), head: bytes, offset: 0, size, stamp, codec },
-    ...{ reason, startLine: 1, lines, isTorn },
+    ...{ reason, startLine: 1, lines, isTorn, release },
   });
 }
 
@@ -182,11 +214,11 @@ function readFirstBytes(reading: Reading): Awaitable<ReadOutput> {
   const { call, mostCut } = reading;
   const length = Math.min(mostCut, mostBase64(reading));
   const plan = (size: number): ReadRange => {
-    holdAnswer(call, Math.min(size, length));
+    holdAnswer(call, Math.min(size, length), formOf(reading));
     return { offset: 0, length };
   };
-  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
-    const piece = { bytes, offset: 0, size, stamp, codec: undefined };
+  return consumed(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp, release }) => {
+    const piece = { bytes, offset: 0, size, stamp, release, codec: undefined };
     return bytes.length >= size ? wholeOutput(reading, piece) : pieceOutput(reading, { ...piece, reason: "bytes" });
   });
 }

@@ -1,9 +1,11 @@
 // Builds the answer of a read from the bytes that were found.
 
+import { ContentBytes, carrying } from "../../core/content-bytes.js";
 import { notText } from "../../core/errors/texts.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { ReadOutput } from "../../schema/types.js";
-import type { TextCodec } from "./encoding.js";
+import { holdAnswer } from "./answer-room.js";
+import { type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
 import { mimeOf } from "./mime.js";
 import type { Reading } from "./reading.js";
@@ -11,6 +13,8 @@ import { isText, textIn } from "./text.js";
 import { numbered } from "./text-budget.js";
 
 const NOTHING = Buffer.alloc(0);
+/** Content from this many bytes on is carried as bytes; less is as quickly a string. */
+const CARRIED_BYTES = 4096;
 
 /** The bytes of a file that an answer returns. */
 export interface Piece {
@@ -33,19 +37,23 @@ export interface Piece {
   /** It ends inside its only line. */
   readonly isTorn?: boolean;
   readonly totalLines?: number | undefined;
+  /** Takes the bytes back once the answer is written. Absent: they are not used again. */
+  readonly release?: (() => void) | undefined;
 }
 
 /** The media type. @param head the first bytes of the file, if they were read, else empty: no others determine it */
 export const mimeAt = ({ call }: Reading, head: Buffer, text: () => boolean): string =>
   mimeOf(call.path.segments.at(-1) ?? "", { head, isText: text });
 
+type WholePiece = Pick<Piece, "bytes" | "size" | "stamp" | "codec" | "release">;
+
 /** The answer for a whole file. */
-export function wholeOutput(reading: Reading, piece: Pick<Piece, "bytes" | "size" | "stamp" | "codec">): ReadOutput {
+export function wholeOutput(reading: Reading, piece: WholePiece): ReadOutput {
   const { bytes, size } = piece;
-  const { content, encoding } = contentOf(reading, piece);
+  const content = contentOf(reading, piece);
+  const { encoding } = content;
   return {
-    content,
-    encoding,
+    ...content,
     size,
     mime: mimeAt(reading, bytes, () => encoding !== "base64" || isText(bytes)),
     ...etagFor(reading.call, piece.stamp, bytes.length >= size ? bytes : undefined),
@@ -55,13 +63,13 @@ export function wholeOutput(reading: Reading, piece: Pick<Piece, "bytes" | "size
 /** The answer for a range of a file. */
 export function pieceOutput(reading: Reading, piece: Piece): ReadOutput {
   const { bytes, offset, size, stamp, reason } = piece;
-  const { content, encoding } = contentOf(reading, piece);
+  const content = contentOf(reading, piece);
+  const { encoding } = content;
   const end = offset + bytes.length;
   const eof = end >= size;
   const isWhole = offset === 0 && eof;
   return {
-    content,
-    encoding,
+    ...content,
     size,
     mime: mimeAt(reading, piece.head ?? (offset === 0 ? bytes : NOTHING), () => encoding !== "base64" || isText(bytes)),
     ...etagFor(reading.call, stamp, isWhole ? bytes : undefined),
@@ -77,16 +85,24 @@ export function pieceOutput(reading: Reading, piece: Piece): ReadOutput {
 }
 
 function contentOf(
-  { mode, call, request }: Reading,
-  { bytes, codec, startLine = 1 }: Pick<Piece, "bytes" | "codec" | "startLine">,
-): { content: string; encoding: string } {
+  reading: Reading,
+  { bytes, codec, startLine = 1, release }: Pick<Piece, "bytes" | "codec" | "startLine" | "release">,
+): { content?: string; encoding: string } {
+  const { mode, call, request } = reading;
   // Mode `text` only promises valid text, and a NUL is valid.
   const rule = { allowNul: mode === "text" };
+  const isCarried = reading.takesBytes && bytes.length >= CARRIED_BYTES;
+  if (isCarried && codec === UTF8 && mode !== "bytes" && isText(bytes, rule)) {
+    return { ...carrying(new ContentBytes(bytes, "utf-8", release)), encoding: codec.name };
+  }
   const text = mode === "bytes" || codec === undefined ? undefined : textIn(bytes, codec, rule);
   if (text === undefined || codec === undefined) {
     if (mode === "text") throw notText(call.access.place);
+    if (isCarried) return { ...carrying(new ContentBytes(bytes, "base64", release)), encoding: "base64" };
     return { content: bytes.toString("base64"), encoding: "base64" };
   }
+  // Room was made for the bytes alone.
+  if (isCarried) holdAnswer(call, bytes.length);
   return { content: request.lineNumbers === true ? numbered(text, startLine) : text, encoding: codec.name };
 }
 

@@ -33,6 +33,8 @@ export interface Reading {
   readonly mostCut: number;
   /** Maximum number of lines of content that may be cut. */
   readonly mostLines: number;
+  /** The answer may carry the content as bytes. */
+  readonly takesBytes: boolean;
 }
 
 export function readingOf(request: ReadRequest, call: FileCall): Reading {
@@ -48,6 +50,8 @@ export function readingOf(request: ReadRequest, call: FileCall): Reading {
     mode: mode === undefined || mode === "" ? "auto" : mode,
     encoding: request.encoding ?? root.encoding,
     mostCut: Math.min(byDefault?.defaultBytes ?? mostWhole, mostWhole),
+    // A range is a window of the file, numbered lines are made here: neither is worth it.
+    takesBytes: call.takesBytes && rangeOf(request) === undefined && request.lineNumbers !== true,
     mostLines: byDefault?.defaultLines ?? Number.POSITIVE_INFINITY,
   };
 }

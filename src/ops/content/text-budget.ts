@@ -38,7 +38,7 @@ export function cutLines(window: Buffer, room: Room): Cut {
     const found = lineEnd(window, end, codec);
     const next = found < 0 && isLast ? window.length : found;
     const gutter = gutterLength(room, lines);
-    const cost = next < 0 ? Number.POSITIVE_INFINITY : gutter + bytesShown(window.subarray(end, next), codec);
+    const cost = next < 0 ? Number.POSITIVE_INFINITY : gutter + bytesShown(window, { from: end, to: next, codec });
     if (used + cost > maxBytes) {
       if (lines > 0) return { end, lines, by: "bytes", isTorn: false };
       return { end: cutInside(window, room, maxBytes - gutter), lines: 1, by: "bytes", isTorn: true };
@@ -65,10 +65,10 @@ export function numbered(text: string, from: number): string {
 const gutterLength = ({ numberedFrom }: Room, lines: number): number =>
   numberedFrom === undefined ? 0 : String(numberedFrom + lines).length + 1;
 
-/** Bytes of the budget that a range takes. */
-function bytesShown(bytes: Buffer, codec: TextCodec): number {
-  if (codec === UTF8) return bytes.length;
-  return Math.max(bytes.length, Buffer.byteLength(codec.decode(bytes) ?? ""));
+/** Bytes of the budget that a range of a window takes. */
+function bytesShown(window: Buffer, { from, to, codec }: { from: number; to: number; codec: TextCodec }): number {
+  const length = to - from;
+  return codec === UTF8 ? length : Math.max(length, Buffer.byteLength(codec.decode(window.subarray(from, to)) ?? ""));
 }
 
 /** Where to cut a line that is longer than its budget. */

@@ -1,6 +1,7 @@
 // Converts job results into MCP tool results (content, structuredContent, _meta).
 
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import type { ContentBytes } from "../../core/content-bytes.js";
 import { errorCodeOf } from "../../core/errors/error-output.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
 import type { OperationMetadata, Rendering } from "../../core/ports/adapter.js";
@@ -59,7 +60,10 @@ export function failure(error: FileAdapterError, tool: OperationMetadata, jobId:
   };
 }
 
-const text = (value: string): ContentBlock => ({ type: "text", text: value });
+const text = (value: string | ContentBytes): ContentBlock => ({ type: "text", text: asString(value) });
+
+/** The protocol's types know strings alone; bytes come only where the writer of the connection takes them. */
+const asString = (value: string | ContentBytes): string => value as string;
 
 function body(rendering: Rendering): ContentBlock {
   switch (rendering.kind) {
@@ -69,7 +73,10 @@ function body(rendering: Rendering): ContentBlock {
       return text(stringifyExact(rendering.value));
     case "blob":
       return IMAGES.has(rendering.mime)
-        ? { type: "image", data: rendering.base64, mimeType: rendering.mime }
-        : { type: "resource", resource: { uri: rendering.uri, mimeType: rendering.mime, blob: rendering.base64 } };
+        ? { type: "image", data: asString(rendering.base64), mimeType: rendering.mime }
+        : {
+            type: "resource",
+            resource: { uri: rendering.uri, mimeType: rendering.mime, blob: asString(rendering.base64) },
+          };
   }
 }

@@ -34,7 +34,7 @@ class DirectConnection {
   constructor(host: McpHost, transport: LineTransport) {
     this.#host = host;
     this.#transport = transport;
-    this.#tools = createToolCalls(host, (id) => transport.memoryOf(id));
+    this.#tools = createToolCalls(host, (id) => transport.memoryOf(id), true);
   }
 
   receive(message: JSONRPCMessage): void {

@@ -14,6 +14,8 @@ export interface ToolCall {
   readonly ucans: unknown;
   /** Memory accounting for the answer; absent if unlimited. */
   readonly memory?: MemoryLease | undefined;
+  /** The output may carry its content as bytes. */
+  readonly takesBytes?: boolean;
   /** Takes the progress of the call; absent: the client did not ask for it. */
   readonly report?: ReportProgress | undefined;
 }

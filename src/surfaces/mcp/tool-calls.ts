@@ -46,7 +46,8 @@ export interface ToolCalls {
   call(request: ToolRequest): Promise<CallToolResult>;
 }
 
-export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
+/** @param takesBytes results may hold {@link ContentBytes} in place of strings: whoever writes them has to take them */
+export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = false): ToolCalls {
   // Not before they are asked for: a host may be opened after its connection.
   let tools: ReadonlyMap<string, OperationMetadata> | undefined;
   const find = (name: string) => {
@@ -65,7 +66,8 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf): ToolCalls {
       const { given, ucans } = splitTokens(args);
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
-      const job = submit(host, { operation: tool.name, input, ucans, memory, report: progress?.report }, signal);
+      const common = { operation: tool.name, input, ucans, memory, report: progress?.report };
+      const job = submit(host, { ...common, takesBytes: takesBytes && tool.givesBytes === true }, signal);
       if (ended !== undefined) job.result.then(ended, ended);
       // The job may outlive the request, so it holds the memory until it ends.
       if (memory !== undefined) keep(memory, job);

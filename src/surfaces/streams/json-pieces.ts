@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { type ContentBytes, withContentTaken } from "../../core/content-bytes.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 
 /** Longest string written in one piece, in UTF-16 code units; larger ones survive until the next full collection. */
@@ -9,38 +10,69 @@ const PIECE_CHARS = 32_768;
  * A `bigint` is written as an integer. @throws the error of serialization, before the first piece is yielded
  */
 export function jsonPieces(value: unknown): Generator<string> {
-  let long: string[] = [];
-  const mark = randomUUID();
-  const text = stringifyExact(value, () => {
-    long = [];
-    return (_key, one) => {
-      if (typeof one !== "string" || one.length <= PIECE_CHARS) return one;
-      long.push(one);
-      return mark;
-    };
-  });
-  return joined(text, long, `"${mark}"`);
+  return inPieces(apart(value, true));
 }
 
-/** Replaces each mark in the text with the long string it stands for. */
-function* joined(text: string, long: readonly string[], mark: string): Generator<string> {
+/** A JSON text in which marks stand for content in bytes, and for long strings. */
+export interface Apart {
+  readonly text: string;
+  /** What the marks stand for, in order. */
+  readonly parts: readonly (string | ContentBytes)[];
+  /** With its quotes. */
+  readonly mark: string;
+}
+
+/** @param longStrings take long strings out too @throws the error of serialization */
+export function apart(value: unknown, longStrings: boolean): Apart {
+  let parts: (string | ContentBytes)[] = [];
+  let mark = "";
+  const take = (one: string | ContentBytes): string => {
+    if (mark === "") mark = randomUUID();
+    parts.push(one);
+    return mark;
+  };
+  const takeLong = (_key: string, one: unknown): unknown =>
+    typeof one === "string" && one.length > PIECE_CHARS ? take(one) : one;
+  const text = withContentTaken(take, () =>
+    stringifyExact(value, () => {
+      parts = [];
+      return longStrings ? takeLong : undefined;
+    }),
+  );
+  return { text, parts, mark: `"${mark}"` };
+}
+
+/** The texts around the marks, with the quotes of what they stand for: one more than there are marks. */
+export function aroundMarks({ text, parts, mark }: Apart): string[] {
+  const around: string[] = [];
   let at = 0;
-  let before = "";
-  for (const one of long) {
+  let quote = "";
+  for (const _ of parts) {
     const place = text.indexOf(mark, at);
-    before += `${text.slice(at, place)}"`;
-    for (const piece of escaped(one)) {
+    around.push(`${quote}${text.slice(at, place)}"`);
+    quote = '"';
+    at = place + mark.length;
+  }
+  around.push(quote + text.slice(at));
+  return around;
+}
+
+/** Puts back what the marks stand for. */
+function* inPieces(whole: Apart): Generator<string> {
+  const around = aroundMarks(whole);
+  for (const [index, one] of whole.parts.entries()) {
+    let before = around[index] ?? "";
+    for (const piece of escaped(String(one))) {
       yield before + piece;
       before = "";
     }
-    before = '"';
-    at = place + mark.length;
+    if (before !== "") yield before;
   }
-  yield before + text.slice(at);
+  yield around.at(-1) ?? "";
 }
 
 /** A string as JSON without the quotes. Never cut inside a surrogate pair: JSON.stringify escapes lone surrogates. */
-function* escaped(text: string): Generator<string> {
+export function* escaped(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(text.length, start + PIECE_CHARS);
     if (end < text.length && (text.charCodeAt(end) & 0xfc00) === 0xdc00) end -= 1;

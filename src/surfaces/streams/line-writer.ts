@@ -1,5 +1,7 @@
+import { Socket } from "node:net";
 import type { Writable } from "node:stream";
-import { jsonPieces } from "./json-pieces.js";
+import { type Apart, apart } from "./json-pieces.js";
+import { linePieces, PieceBuffers } from "./line-pieces.js";
 
 /** Message size in bytes from which a message is written in pieces. */
 const LARGE_BYTES = 1_048_576;
@@ -9,9 +11,12 @@ export class LineWriter {
   readonly #output: Writable;
   #last: Promise<void> = Promise.resolve();
   #unwritten = 0;
+  readonly #buffers: PieceBuffers;
 
   constructor(output: Writable) {
     this.#output = output;
+    // A socket or pipe is done with a buffer once it is written; other streams may pass it on.
+    this.#buffers = new PieceBuffers(output instanceof Socket);
   }
 
   /** Whether written lines have not been consumed yet. */
@@ -25,34 +30,34 @@ export class LineWriter {
    * @throws the error of serialization
    */
   async write(value: unknown, heldBytes: number): Promise<void> {
-    const pieces = heldBytes < LARGE_BYTES ? [JSON.stringify(value)] : jsonPieces(value);
+    const whole = apart(value, heldBytes >= LARGE_BYTES);
     const before = this.#unwritten === 0 ? undefined : this.#last;
     this.#unwritten += 1;
-    this.#last = this.#writeAll(pieces, before).finally(() => {
+    this.#last = this.#writeAll(whole, before).finally(() => {
       this.#unwritten -= 1;
     });
     await this.#last;
   }
 
-  async #writeAll(pieces: Iterable<string>, before: Promise<void> | undefined): Promise<void> {
+  async #writeAll(whole: Apart, before: Promise<void> | undefined): Promise<void> {
     if (before !== undefined) await before;
-    let last: string | undefined;
-    for (const piece of pieces) {
-      if (last !== undefined) await this.#take(last);
-      last = piece;
-    }
-    await this.#take(`${last}\n`);
+    if (whole.parts.length === 0) return this.#take(`${whole.text}\n`);
+    for (const piece of linePieces(whole, this.#buffers)) await this.#take(piece);
   }
 
-  #take(text: string): Promise<void> | undefined {
+  /** Resolves once the output wants more; of a buffer that is used again, once it is written. */
+  #take(piece: string | Buffer): Promise<void> | undefined {
     const output = this.#output;
-    if (output.destroyed || output.write(text)) return undefined;
+    const isReused = typeof piece !== "string" && this.#buffers.areReused;
+    if (output.destroyed || (!isReused && output.write(piece))) return undefined;
     return new Promise((resolve) => {
       const done = () => {
         output.off("drain", done).off("close", done);
         resolve();
       };
-      output.on("drain", done).on("close", done);
+      output.on("close", done);
+      if (isReused) output.write(piece, done);
+      else output.on("drain", done);
     });
   }
 }

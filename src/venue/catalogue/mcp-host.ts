@@ -52,9 +52,9 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     serverInfo: serverInfo(config),
     ...offer,
     logInternal: parts.logInternal,
-    submit({ operation, input, ucans, memory, report }, signal) {
+    submit({ operation, input, ucans, memory, takesBytes, report }, signal) {
       const common: SurfaceContext = {
-        ...{ signal, memory, report },
+        ...{ signal, memory, takesBytes, report },
         surface: "mcp",
         resolveAsset,
         budget,

@@ -1,0 +1,54 @@
+// Content of an answer as bytes, for surfaces that write bytes: nothing is decoded to a string and encoded again.
+
+/** Bytes that an answer shows as a text: as the UTF-8 they are, or in base64. */
+export class ContentBytes {
+  readonly bytes: Buffer;
+  readonly form: "utf-8" | "base64";
+  #release: (() => void) | undefined;
+
+  /**
+   * @param bytes valid UTF-8 where the form says so; not changed until released
+   * @param release takes the bytes back, to be used again
+   */
+  constructor(bytes: Buffer, form: ContentBytes["form"], release?: () => void) {
+    this.bytes = bytes;
+    this.form = form;
+    this.#release = release;
+  }
+
+  /** To be called once they are written; they must not be read after that. */
+  release(): void {
+    this.#release?.();
+    this.#release = undefined;
+  }
+
+  toString(): string {
+    return this.bytes.toString(this.form === "base64" ? "base64" : "utf8");
+  }
+
+  /** Called by `JSON.stringify`. */
+  toJSON(): string {
+    return taking?.(this) ?? this.toString();
+  }
+}
+
+let taking: ((content: ContentBytes) => string) | undefined;
+
+/** Runs `stringify`; JSON shows what `take` returns in place of each content. */
+export function withContentTaken(take: (content: ContentBytes) => string, stringify: () => string): string {
+  taking = take;
+  try {
+    return stringify();
+  } finally {
+    taking = undefined;
+  }
+}
+
+const BYTES = Symbol("content bytes");
+
+/** The field of an output that carries its content as bytes. JSON leaves it out. */
+export const carrying = (content: ContentBytes): object => ({ [BYTES]: content });
+
+/** The content that an output carries as bytes. */
+export const carriedBy = (output: object & { readonly [BYTES]?: ContentBytes }): ContentBytes | undefined =>
+  output[BYTES];
